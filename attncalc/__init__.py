@@ -1,0 +1,56 @@
+"""attncalc, the attention calculator: every step between Q, K, V and the output.
+
+The public names are loaded on first use, so that ``import attncalc`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attncalc.api import cross_attention, self_attention
+    from attncalc.connections import Connection
+    from attncalc.errors import AttncalcError, InputError, OutputError, ShapeError
+    from attncalc.problem import Problem
+    from attncalc.reading import read_problem
+    from attncalc.solution import Solution, solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AttncalcError",
+    "Connection",
+    "InputError",
+    "OutputError",
+    "Problem",
+    "ShapeError",
+    "Solution",
+    "__version__",
+    "cross_attention",
+    "read_problem",
+    "self_attention",
+    "solve",
+]
+
+_HOMES = {
+    "AttncalcError": "errors",
+    "Connection": "connections",
+    "InputError": "errors",
+    "OutputError": "errors",
+    "Problem": "problem",
+    "ShapeError": "errors",
+    "Solution": "solution",
+    "cross_attention": "api",
+    "read_problem": "reading",
+    "self_attention": "api",
+    "solve": "solution",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'attncalc' has no attribute {name!r}")
+    return getattr(import_module(f"attncalc.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,61 @@
+"""Which inputs influence each output most and second most, ties included."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attncalc.rounding import Matrix
+
+TIE = 1e-9
+"""Weights this near each other, relative to the larger, share a place."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The inputs one output attends to, by index from 0.
+
+    Inputs that share first place are all in `most`, and then there is no `second`; inputs that
+    share second place are all in `second`. A weight of 0 connects nothing.
+    """
+
+    output: int
+    most: tuple[int, ...]
+    second: tuple[int, ...]
+
+
+def connections(weights: Matrix, visible: Matrix) -> tuple[Connection, ...]:
+    """Rank the inputs of each output.
+
+    Parameters
+    ----------
+    weights
+        The attention weights, (n, m).
+    visible
+        Where a weight is not zero at the shown decimals, (n, m): only such an input can be second.
+
+    Examples
+    --------
+    >>> A = np.array([[0.1, 0.6, 0.3], [0.4, 0.2, 0.4]])
+    >>> connections(A, A >= 0.005)
+    (Connection(output=0, most=(1,), second=(2,)), Connection(output=1, most=(0, 2), second=()))
+    """
+    return tuple(
+        _ranked(output, row, seen)
+        for output, (row, seen) in enumerate(zip(weights, visible, strict=True))
+    )
+
+
+def _ranked(output: int, row: Matrix, visible: Matrix) -> Connection:
+    if row.max() <= 0:
+        return Connection(output, (), ())
+    most = _sharing_first_place(row)
+    if len(most) > 1:
+        return Connection(output, most, ())
+    rest = np.where(visible, row, 0.0)
+    rest[list(most)] = 0.0
+    second = _sharing_first_place(rest) if rest.max() > 0 else ()
+    return Connection(output, most, second)
+
+
+def _sharing_first_place(row: Matrix) -> tuple[int, ...]:
+    return tuple(int(index) for index in np.flatnonzero(row >= row.max() * (1 - TIE)))

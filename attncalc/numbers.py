@@ -1,0 +1,119 @@
+"""How a number is read as typed: `-1/2`, `½`, `2.5e-3`, each kept exactly."""
+
+import re
+import unicodedata
+from decimal import Decimal
+from fractions import Fraction
+
+Number = Decimal | Fraction
+"""A number as typed, nothing lost: a Decimal, or a Fraction where it was typed as one."""
+
+LONGEST = 400
+"""Characters a number may have; float64 itself ends at 1.8e308."""
+
+_MINUS_SIGNS = str.maketrans(
+    {"−": "-", "–": "-"}
+)  # U+2212, and the en dash word processors make of it
+_SLASHES = str.maketrans({"⁄": "/", "∕": "/"})
+_PLAIN = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_DECIMAL = re.compile(rf"[+-]?{_PLAIN}(?:[eE][+-]?[0-9]+)?")
+_RATIO = re.compile(rf"([+-]?{_PLAIN}) ?/ ?({_PLAIN})")
+_VULGAR = re.compile(r"([+-]?)([0-9]*)([¼-¾⅐-⅞↉])")
+
+
+class NotANumber(ValueError):  # noqa: N818 - it is what happened, not what went wrong
+    """A text that is no number; its message is the reason, without the place."""
+
+
+def read_number(text: str, *, decimal_comma: bool = False) -> Number:
+    """Read one number exactly as typed.
+
+    Parameters
+    ----------
+    text
+        `3`, `-2.5`, `.5`, `2.5e-3`, `1/2`, `-3/4`, `½`, with ASCII or Unicode minus.
+    decimal_comma
+        Read `2,5` as 2.5.
+
+    Raises
+    ------
+    NotANumber
+        For anything else, `nan`, `inf`, `1_000` and blanks included.
+
+    Examples
+    --------
+    >>> read_number("-1/2")
+    Fraction(-1, 2)
+    >>> read_number("2.50")
+    Decimal('2.50')
+    """
+    if len(text) > LONGEST:
+        raise NotANumber(f"{quoted(text)} is too long for a number ({len(text)} characters)")
+    clean = text.strip().translate(_MINUS_SIGNS).translate(_SLASHES)
+    number = _parse(clean.replace(",", ".") if decimal_comma else clean)
+    if number is None:
+        raise NotANumber(_why_not(text, clean))
+    return _in_range(number, text)
+
+
+def is_number(text: str, *, decimal_comma: bool = False) -> bool:
+    """Say whether `text` looks like a number, readable or not (`1/0` and `1e400` do)."""
+    clean = text.strip().translate(_MINUS_SIGNS).translate(_SLASHES)
+    if decimal_comma:
+        clean = clean.replace(",", ".")
+    return any(pattern.fullmatch(clean) for pattern in (_DECIMAL, _RATIO, _VULGAR))
+
+
+def exact(value: float) -> Decimal:
+    """Return the shortest decimal that stands for a float64: 0.1 is meant where 0.1 is stored.
+
+    Examples
+    --------
+    >>> exact(0.1)
+    Decimal('0.1')
+    """
+    return Decimal(repr(value))
+
+
+def quoted(text: str) -> str:
+    """Return `text` as a message can show it: in quotes, harmless, and cut when long."""
+    short = text if len(text) <= 40 else text[:39] + "…"
+    return '"' + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in short) + '"'
+
+
+def _parse(clean: str) -> Number | None:
+    if _DECIMAL.fullmatch(clean):
+        return Decimal(clean)
+    if ratio := _RATIO.fullmatch(clean):
+        above, below = (Fraction(part) for part in ratio.groups())
+        if below == 0:
+            raise NotANumber(f"{quoted(clean)} divides by zero")
+        return above / below
+    if vulgar := _VULGAR.fullmatch(clean):
+        sign, whole, character = vulgar.groups()
+        part = Fraction(unicodedata.numeric(character)).limit_denominator(10)
+        return (int(whole or "0") + part) * (-1 if sign == "-" else 1)
+    return None
+
+
+def _in_range(number: Number, text: str) -> Number:
+    """Refuse what float64 would turn into infinity, or quietly into nothing."""
+    try:
+        size = abs(float(number))
+    except OverflowError:
+        size = float("inf")
+    if size == float("inf"):
+        raise NotANumber(f"{quoted(text)} is too large (the largest number is about 1.8e308)")
+    if size == 0 and number != 0:
+        raise NotANumber(f"{quoted(text)} is too small (the smallest number is about 4.9e-324)")
+    return number
+
+
+def _why_not(text: str, clean: str) -> str:
+    if not clean:
+        return "blank, where a number is needed"
+    if "_" in clean and is_number(clean.replace("_", "")):
+        return f"{quoted(text)} is not a number: write it without underscores"
+    if "," in clean and is_number(clean.replace(",", "")):
+        return f"{quoted(text)} is not a number: write a decimal point, and no thousands separators"
+    return f"{quoted(text)} is not a number"

@@ -1,0 +1,1 @@
+"""Plotting: pictures of a Solution. Headless, and the same bytes for the same input."""

@@ -1,0 +1,109 @@
+"""Where the weights are written: on their lines, and never on one another."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Point = tuple[float, float]
+
+CLEARANCE = 0.05
+"""Inches kept free around each weight."""
+_POSITIONS = np.linspace(0.08, 0.92, 85)
+_FAVOURITE = 0.3
+"""Where a text best stands: nearer to its output than to its input."""
+_PULL = 4.0
+"""Lines a text would rather cover than move along its whole line."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line from an output's dot to an input's, in inches, and the size of the text on it."""
+
+    output: Point
+    input: Point
+    width: float
+    height: float
+
+
+def place(lines: Sequence[Line], others: Sequence[Line]) -> list[Point | None]:
+    """Return the centre of each line's text, or None where there is no free spot on it.
+
+    Parameters
+    ----------
+    lines
+        The lines that carry a text.
+    others
+        All lines of the picture: a spot that few of them cross is the better one.
+    """
+    starts = np.array([line.output for line in others])
+    ends = np.array([line.input for line in others])
+    taken: list[tuple[Point, Line]] = []
+    spots: list[Point | None] = []
+    for line in lines:
+        spot = _best_spot(line, taken, starts, ends)
+        spots.append(spot)
+        if spot:
+            taken.append((spot, line))
+    return spots
+
+
+def _best_spot(
+    line: Line,
+    taken: list[tuple[Point, Line]],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+) -> Point | None:
+    x = line.output[0] + _POSITIONS * (line.input[0] - line.output[0])
+    y = line.output[1] + _POSITIONS * (line.input[1] - line.output[1])
+    free = _within(line, x) & _free(line, x, y, taken)
+    if not free.any():
+        return None
+    crossed = _crossings(line, x, y, starts, ends)
+    cost = np.where(free, crossed + _PULL * np.abs(_POSITIONS - _FAVOURITE), np.inf)
+    best = int(cost.argmin())
+    return float(x[best]), float(y[best])
+
+
+def _within(line: Line, x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say where the text keeps clear of the dots at both ends."""
+    left, right = sorted((line.output[0], line.input[0]))
+    margin = line.width / 2 + 0.1
+    return (x > left + margin) & (x < right - margin)
+
+
+def _free(
+    line: Line, x: NDArray[np.float64], y: NDArray[np.float64], taken: list[tuple[Point, Line]]
+) -> NDArray[np.bool_]:
+    free = np.ones(len(x), dtype=bool)
+    for (other_x, other_y), other in taken:
+        apart = np.abs(x - other_x) > (line.width + other.width) / 2 + CLEARANCE
+        above = np.abs(y - other_y) > (line.height + other.height) / 2 + CLEARANCE
+        free &= apart | above
+    return free
+
+
+def _crossings(
+    line: Line,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Count the lines that run through the text, for each spot.
+
+    Every line runs from one column of dots to the other, so it crosses the text where its
+    heights at the text's two sides are not both above or both below.
+    """
+    slope = (ends[:, 1] - starts[:, 1]) / (ends[:, 0] - starts[:, 0])
+
+    def height_at(where: NDArray[np.float64]) -> NDArray[np.float64]:
+        heights = starts[:, 1] + slope * (where[:, np.newaxis] - starts[:, 0])
+        return np.asarray(heights - y[:, np.newaxis], dtype=np.float64)
+
+    left, right = height_at(x - line.width / 2), height_at(x + line.width / 2)
+    apart = (np.minimum(left, right) > line.height / 2) | (
+        np.maximum(left, right) < -line.height / 2
+    )
+    return (~apart).sum(axis=1).astype(np.float64)

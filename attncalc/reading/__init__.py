@@ -1,0 +1,142 @@
+"""Reading: JSON, CSV, folders and inline text, each another way to get a Problem."""
+
+from pathlib import Path
+from typing import Any
+
+from attncalc.errors import AttncalcError, InputError
+from attncalc.numbers import is_number, quoted
+from attncalc.problem import MATRICES, Problem
+from attncalc.reading.cells import Faults
+from attncalc.reading.csv_text import TOKENS, read_csv_matrix, read_csv_problem
+from attncalc.reading.files import decode, read_text
+from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells
+from attncalc.reading.json_text import read_json_matrix, read_json_problem
+from attncalc.reading.names import canonical, unknown
+
+Fields = dict[str, Any]
+
+_SHEETS = (".csv", ".tsv")
+
+
+def read_problem(source: str | Path, **changes: Any) -> Problem:
+    """Read a problem from a file or a folder.
+
+    Parameters
+    ----------
+    source
+        A JSON file, a CSV file of blocks, or a folder with `X.csv`, `W_Q.csv` and so on.
+    **changes
+        Fields of `Problem` that override those of the file.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or its content is not a problem.
+    ShapeError
+        When its matrices do not fit together.
+
+    Examples
+    --------
+    >>> from attncalc.samples import sample
+    >>> read_problem(sample("self").path, decimals=3).decimals
+    3
+    """
+    path = Path(source)
+    fields = _read_folder(path) if path.is_dir() else _read_content(read_text(path), path)
+    return build(str(path), fields, changes)
+
+
+def read_bytes(data: bytes, place: str, **changes: Any) -> Problem:
+    """Read a problem from a stream's bytes, JSON or CSV; `place` names it in messages."""
+    return build(place, _read_content(decode(data, place), Path(place)), changes)
+
+
+def read_matrix(name: str, text: str) -> Fields:
+    """Read a matrix given as a file or as inline text.
+
+    Returns
+    -------
+    dict
+        The matrix under its name, and `labels` where the file names its tokens.
+
+    Examples
+    --------
+    >>> read_matrix("W_Q", "1 0; -1/2 1")["W_Q"].tolist()
+    [[Decimal('1'), Decimal('0')], [Fraction(-1, 2), Decimal('1')]]
+    """
+    fields: Fields = {}
+    faults = Faults(text if _is_file(text) else f"--{name}")
+    if _is_file(text):
+        _read_matrix_file(name, Path(text), fields, faults)
+    elif any(is_number(cell) for cell in split_cells(text)):
+        fields[name] = read_inline_cells(name, text, faults)
+    else:
+        faults.add(f"{quoted(text)} is neither a file nor a matrix such as {INLINE_FORMS}")
+    faults.raise_if_any()
+    return fields
+
+
+def build(place: str, fields: Fields, changes: Fields) -> Problem:
+    """Return the problem of these fields, changed; a fault names `place`."""
+    try:
+        return Problem(**merged(fields, changes))
+    except AttncalcError as error:
+        text = str(error)
+        raise type(error)(f"{place}: {text}" if "\n" not in text else f"{place}:\n{text}") from None
+
+
+def merged(fields: Fields, changes: Fields) -> Fields:
+    """Return the fields with the changes; new tokens do not keep the labels of the old ones."""
+    labels = fields.get("labels")
+    changed = [name for name in TOKENS if name in changes]
+    if isinstance(labels, dict):
+        labels = {name: names for name, names in labels.items() if name not in changed}
+    elif changed:
+        labels = None
+    new = changes.get("labels")
+    if isinstance(new, dict) and isinstance(labels, dict):
+        new = labels | new
+    return fields | {"labels": labels} | changes | {"labels": new or labels or None}
+
+
+def _read_content(text: str, path: Path) -> Fields:
+    faults = Faults(str(path))
+    suffix = path.suffix.lower()
+    as_json = suffix == ".json" or (suffix not in _SHEETS and text.lstrip()[:1] in ("{", "["))
+    return read_json_problem(text, faults) if as_json else read_csv_problem(text, faults)
+
+
+def _read_folder(folder: Path) -> Fields:
+    faults = Faults(str(folder))
+    fields: Fields = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() not in _SHEETS or path.name.startswith("."):
+            continue
+        name = canonical(path.stem)
+        if name not in MATRICES:
+            faults.add(f"{path.name}: {unknown(path.stem, MATRICES)}")
+        elif name in fields:
+            faults.add(f"{path.name}: {name} is given twice")
+        else:
+            own = Faults(str(path))
+            _read_matrix_file(name, path, fields, own)
+            faults.found += [f"{path.name}: {fault}" for fault in own.found]
+    faults.raise_if_any()
+    if not fields:
+        raise InputError(f"{folder}: this folder holds no X.csv, W_Q.csv, …")
+    return fields
+
+
+def _read_matrix_file(name: str, path: Path, fields: Fields, faults: Faults) -> None:
+    text = read_text(path)
+    if path.suffix.lower() not in _SHEETS and text.lstrip().startswith("["):
+        fields[name] = read_json_matrix(name, text, faults)
+    else:
+        read_csv_matrix(name, text, fields, faults)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long for a path, or a NUL in it: inline text
+        return False

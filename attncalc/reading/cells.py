@@ -1,0 +1,112 @@
+"""From rows of cells to a matrix, or to the list of what cannot be read and where."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers import NotANumber, Number, read_number
+from attncalc.rounding import Matrix
+
+MOST_FAULTS = 20
+
+
+@dataclass
+class Faults:
+    """What cannot be read in one source, collected so that a person sees it all at once."""
+
+    place: str
+    found: list[str] = field(default_factory=list)
+
+    def add(self, fault: str) -> None:
+        """Note one fault: where it is and what was found."""
+        self.found.append(fault)
+
+    def raise_if_any(self) -> None:
+        """Raise one InputError that lists the faults, the first twenty of them."""
+        if not self.found:
+            return
+        if len(self.found) == 1:
+            raise InputError(f"{self.place}: {self.found[0]}")
+        lines = [
+            f"{self.place}: {len(self.found)} places cannot be read",
+            *self.found[:MOST_FAULTS],
+        ]
+        if len(self.found) > MOST_FAULTS:
+            lines.append(f"… and {len(self.found) - MOST_FAULTS} more")
+        raise InputError("\n  ".join(lines))
+
+
+def read_cells(
+    name: str,
+    rows: Sequence[Sequence[object]],
+    faults: Faults,
+    *,
+    decimal_comma: bool = False,
+    line: Callable[[int], str] = lambda row: "",
+) -> Matrix | None:
+    """Return the matrix the cells hold, as Decimals and Fractions; or note each fault.
+
+    Parameters
+    ----------
+    name
+        The matrix's name, for messages.
+    rows
+        Its rows of cells: texts, or what JSON may put in their place.
+    faults
+        Where faults are noted.
+    decimal_comma
+        Whether `2,5` is 2.5.
+    line
+        Says where a row (from 0) stands in its file, as in ` (line 7)`.
+    """
+    before = len(faults.found)
+    if not rows or not any(rows):
+        faults.add(f"{name} is empty: it needs at least one row and one column")
+    _note_ragged(name, rows, faults, line)
+    numbers: list[list[Number]] = []
+    for i, row in enumerate(rows):
+        numbers.append([])
+        for j, cell in enumerate(row):
+            try:
+                numbers[-1].append(read_cell(cell, decimal_comma=decimal_comma))
+            except NotANumber as reason:
+                faults.add(f"{name}, row {i + 1}, column {j + 1}{line(i)}: {reason}")
+    return None if len(faults.found) > before else np.array(numbers, dtype=object)
+
+
+def read_cell(cell: object, *, decimal_comma: bool = False) -> Number:
+    """Read one cell, which JSON may have filled with something that is no text."""
+    if isinstance(cell, str):
+        return read_number(cell, decimal_comma=decimal_comma)
+    raise NotANumber(f"{in_words(cell)} is not a number")
+
+
+def in_words(value: object) -> str:
+    """Name what JSON holds where something else was meant."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "an object"
+    return "a list" if isinstance(value, list) else "a text"
+
+
+def _note_ragged(
+    name: str, rows: Sequence[Sequence[object]], faults: Faults, line: Callable[[int], str]
+) -> None:
+    lengths = [len(row) for row in rows]
+    usual = Counter(lengths).most_common(1)[0][0] if lengths else 0
+    for i, length in enumerate(lengths):
+        if length != usual:
+            other = lengths.index(usual) + 1
+            faults.add(
+                f"{name}, row {i + 1}{line(i)}: {_entries(length)}, where row {other} has {usual}"
+            )
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count} entries"

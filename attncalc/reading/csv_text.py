@@ -1,0 +1,179 @@
+"""Matrices as CSV: comma, semicolon or tab; decimal commas; headers and columns of tokens."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from attncalc.errors import InputError
+from attncalc.numbers import is_number
+from attncalc.problem import MATRICES
+from attncalc.reading.cells import Faults, read_cells
+from attncalc.reading.names import canonical, unknown
+from attncalc.rounding import Matrix
+
+Fields = dict[str, Any]
+
+TOKENS = ("X", "X1", "X2")
+_SETTINGS = ("title", "scale", "rounding", "decimals")
+_LABEL_HEADINGS = ("token", "tokens", "label", "labels", "word", "words")
+_DELIMITERS = ("\t", ";", ",")
+_LINES_TO_JUDGE_BY = 200
+
+
+@dataclass(frozen=True)
+class _Row:
+    cells: list[str]
+    line: int
+
+    @property
+    def filled(self) -> list[str]:
+        return [cell for cell in self.cells if cell]
+
+
+@dataclass
+class _Sheet:
+    """The rows of one matrix, and how its numbers are written."""
+
+    name: str
+    decimal_comma: bool
+    rows: list[_Row] = field(default_factory=list)
+
+
+def read_csv_problem(text: str, faults: Faults) -> Fields:
+    """Return the fields of a problem from one file of blocks, each headed by a matrix's name.
+
+    Lines such as `scale,none` or `title,Three tokens` may stand before the first block.
+    """
+    delimiter = _delimiter(text)
+    fields: Fields = {}
+    sheets: dict[str, _Sheet] = {}
+    sheet: _Sheet | None = None
+    for row in _rows(text, delimiter, faults):
+        heading = _heading(row, decimal_comma=delimiter != ",")
+        name = canonical(heading) if heading else None
+        if name in MATRICES:
+            if name in sheets:
+                faults.add(f"line {row.line}: {name} is given twice")
+            sheet = sheets[name] = _Sheet(name, delimiter != ",")
+        elif heading:
+            faults.add(f"line {row.line}: {unknown(heading, MATRICES)}")
+            sheet = _Sheet(heading, delimiter != ",")  # its rows belong to no known matrix
+        elif sheet:
+            sheet.rows.append(row)
+        else:
+            _read_setting(row, fields, faults)
+    if not sheets:
+        faults.add(
+            "no matrix is named: head each block with a line that holds its name, as X or W_Q"
+        )
+    for each in sheets.values():
+        _read_sheet(each, fields, faults)
+    faults.raise_if_any()
+    return fields
+
+
+def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> None:
+    """Add to `fields` the one matrix that a CSV file holds, and the labels of its tokens."""
+    delimiter = _delimiter(text)
+    rows = list(_rows(text, delimiter, faults))
+    if rows and canonical(_heading(rows[0], decimal_comma=delimiter != ",")) == name:
+        rows = rows[1:]
+    _read_sheet(_Sheet(name, delimiter != ",", rows), fields, faults)
+
+
+def _rows(text: str, delimiter: str, faults: Faults) -> Iterator[_Row]:
+    """Yield the rows that hold something, their cells stripped."""
+    lines = csv.reader(
+        io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
+    )
+    try:
+        for cells in lines:
+            row = _Row([cell.strip() for cell in cells], lines.line_num)
+            if row.filled:
+                yield row
+    except csv.Error as error:
+        raise InputError(f"{faults.place}: not CSV at line {lines.line_num}: {error}") from None
+
+
+def _delimiter(text: str) -> str:
+    """Return the delimiter under which most cells are numbers."""
+    sample = "\n".join(text[:1_000_000].splitlines()[:_LINES_TO_JUDGE_BY])
+
+    def numbers(delimiter: str) -> int:
+        try:
+            rows = list(csv.reader(io.StringIO(sample), delimiter=delimiter, skipinitialspace=True))
+        except csv.Error:
+            return 0
+        return sum(is_number(cell, decimal_comma=delimiter != ",") for row in rows for cell in row)
+
+    used = [delimiter for delimiter in _DELIMITERS if delimiter in sample]
+    return max(used, key=numbers, default=",")
+
+
+def _heading(row: _Row, *, decimal_comma: bool) -> str:
+    """Return the name a line of a single word gives to the rows below it, or ""."""
+    if len(row.filled) != 1 or not row.cells[0]:
+        return ""
+    return "" if is_number(row.cells[0], decimal_comma=decimal_comma) else row.cells[0].rstrip(":")
+
+
+def _read_setting(row: _Row, fields: Fields, faults: Faults) -> None:
+    name = canonical(row.cells[0].rstrip(":"))
+    if name not in _SETTINGS or len(row.filled) != 2:
+        faults.add(
+            f"line {row.line}: these cells belong to no matrix: "
+            "head each block with a line that holds its name, as X or W_Q"
+        )
+    elif name in fields:
+        faults.add(f"line {row.line}: {name} is given twice")
+    else:
+        fields[name] = row.filled[1]
+
+
+def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
+    rows = _without_blank_margin(sheet.rows)
+    header, rows = _split_header(rows, sheet.decimal_comma)
+    cells = [row.cells for row in rows]
+    if _has_labels(header, cells, sheet.decimal_comma):
+        if sheet.name in TOKENS:
+            fields.setdefault("labels", {})[sheet.name] = [row[0] for row in cells]
+        cells = [row[1:] for row in cells]
+    fields[sheet.name] = _matrix(sheet, rows, cells, faults)
+
+
+def _matrix(
+    sheet: _Sheet, rows: list[_Row], cells: list[list[str]], faults: Faults
+) -> Matrix | None:
+    return read_cells(
+        sheet.name,
+        cells,
+        faults,
+        decimal_comma=sheet.decimal_comma,
+        line=lambda i: f" (line {rows[i].line})",
+    )
+
+
+def _without_blank_margin(rows: list[_Row]) -> list[_Row]:
+    """Drop the empty columns that a spreadsheet writes to the right of a narrow block."""
+    width = max((i for row in rows for i, cell in enumerate(row.cells, start=1) if cell), default=0)
+    return [_Row(row.cells[:width], row.line) for row in rows]
+
+
+def _split_header(rows: list[_Row], decimal_comma: bool) -> tuple[_Row | None, list[_Row]]:
+    """Part a first row without numbers from the rows below, where such rows follow."""
+    if len(rows) > 1 and not any(is_number(c, decimal_comma=decimal_comma) for c in rows[0].cells):
+        return rows[0], rows[1:]
+    return None, rows
+
+
+def _has_labels(header: _Row | None, cells: list[list[str]], decimal_comma: bool) -> bool:
+    """Say whether the first column holds tokens: no number in it, or a heading that says so."""
+    if not cells or any(len(row) < 2 for row in cells):
+        return False
+    if header and header.cells[0].lower() in _LABEL_HEADINGS:
+        return True
+    return not any(is_number(row[0], decimal_comma=decimal_comma) for row in cells) and all(
+        row[0] for row in cells
+    )

@@ -1,0 +1,37 @@
+"""A matrix in one line of text: `1 0; 0 1`, `1,0;0,1`, `[[1,0],[0,1]]`."""
+
+import re
+
+from attncalc.numbers import quoted
+from attncalc.reading.cells import Faults, read_cells
+from attncalc.rounding import Matrix
+
+_NESTED = re.compile(r"\[\s*\[([^\[\]]*)\](?:\s*,?\s*\[([^\[\]]*)\])*\s*,?\s*\]")
+_FLAT = re.compile(r"\[([^\[\]]*)\]")
+_BETWEEN_CELLS = re.compile(r"\s*,\s*|\s+")
+INLINE_FORMS = '"1 0; 0 1" or "[[1, 0], [0, 1]]"'
+
+
+def read_inline_cells(name: str, text: str, faults: Faults) -> Matrix | None:
+    """Return the matrix a line of text holds, rows parted by `;` or brackets, cells by blanks or `,`."""
+    rows = _rows(text.strip())
+    if rows is None:
+        faults.add(f"{name}: {quoted(text)} is not a matrix: write rows like {INLINE_FORMS}")
+        return None
+    return read_cells(name, [_BETWEEN_CELLS.split(row.strip()) for row in rows], faults)
+
+
+def split_cells(text: str) -> list[str]:
+    """Return the cells of a line of text, whatever parts its rows."""
+    return re.split(r"[\s,;\[\]]+", text)
+
+
+def _rows(text: str) -> list[str] | None:
+    if _NESTED.fullmatch(text):
+        return _FLAT.findall(text)
+    if flat := _FLAT.fullmatch(text):
+        text = flat[1]
+    if "[" in text or "]" in text:
+        return None
+    rows = re.split(r"[;\n]", text)
+    return rows[:-1] if len(rows) > 1 and not rows[-1].strip() else rows

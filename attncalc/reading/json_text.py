@@ -1,0 +1,106 @@
+"""A problem, or one matrix, as JSON; every number kept as it was typed."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from attncalc.errors import InputError
+from attncalc.problem import MATRICES
+from attncalc.reading.cells import Faults, in_words, read_cells
+from attncalc.reading.inline_text import read_inline_cells
+from attncalc.reading.names import canonical, unknown
+from attncalc.rounding import Matrix
+
+Fields = dict[str, Any]
+
+
+class _Object(list[tuple[str, Any]]):
+    """A JSON object as its pairs, so that a key given twice can be seen."""
+
+
+def read_json_problem(text: str, faults: Faults) -> Fields:
+    """Return the fields of a problem: matrices as typed numbers, labels and settings as texts."""
+    content = _parse(text, faults)
+    if not isinstance(content, _Object):
+        raise InputError(
+            f"{faults.place}: a problem is one JSON object, "
+            f'like {{"X": [[1, 0]], "W_Q": …}}; this is {_kind(content)}'
+        )
+    fields: Fields = {}
+    written: dict[str, str] = {}
+    for key, value in content:
+        name = canonical(key)
+        if name is None:
+            faults.add(unknown(key))
+        elif name in written:
+            both = f'"{written[name]}"' + ("" if written[name] == key else f' and "{key}"')
+            faults.add(f"{name} is given twice ({both})")
+        else:
+            written[name] = key
+            fields[name] = _field(name, value, faults)
+    faults.raise_if_any()
+    return fields
+
+
+def read_json_matrix(name: str, text: str, faults: Faults) -> Matrix | None:
+    """Return the one matrix a JSON file holds as a list of rows."""
+    return _matrix(name, _parse(text, faults), faults)
+
+
+def _parse(text: str, faults: Faults) -> Any:
+    try:
+        return json.loads(
+            text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_Object
+        )
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{faults.place}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise InputError(
+            f"{faults.place}: not a problem: its lists are nested too deeply"
+        ) from None
+
+
+def _field(name: str, value: Any, faults: Faults) -> Any:
+    if name in MATRICES:
+        return _matrix(name, value, faults)
+    if name == "labels":
+        return _labels(value, faults)
+    if isinstance(value, str):
+        return value
+    faults.add(f"{name}: {_kind(value)} cannot be read here")
+    return None
+
+
+def _matrix(name: str, value: Any, faults: Faults) -> Matrix | None:
+    """Read a list of rows, a single row, or rows written as text."""
+    if isinstance(value, str):
+        return read_inline_cells(name, value, faults)
+    if not isinstance(value, list) or isinstance(value, _Object):
+        faults.add(f"{name}: {_kind(value)}, where a list of rows is needed")
+        return None
+    if value and not any(isinstance(row, list) for row in value):
+        value = [value]
+    for i, row in enumerate(value, start=1):
+        if not isinstance(row, list) or isinstance(row, _Object):
+            faults.add(f"{name}, row {i}: {_kind(row)}, where a list of numbers is needed")
+            return None
+    return read_cells(name, value, faults)
+
+
+def _labels(value: Any, faults: Faults) -> Any:
+    if isinstance(value, _Object):
+        return {canonical(key) or key: _names(key, names, faults) for key, names in value}
+    return _names("labels", value, faults)
+
+
+def _names(key: str, value: Any, faults: Faults) -> Sequence[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        faults.add(f"{key}: {_kind(value)}, where a list of texts is needed")
+        return []
+    return value
+
+
+def _kind(value: Any) -> str:
+    return "an object" if isinstance(value, _Object) else in_words(value)

@@ -1,0 +1,57 @@
+"""Names as people write them: `W_Q`, `w q`, `query weights`; and the nearest one for a slip."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from attncalc.numbers import quoted
+from attncalc.problem import MATRICES, SETTINGS
+
+KNOWN = (*MATRICES, *SETTINGS)
+
+_ALIASES = {
+    "input tokens": "X",
+    "input tokens 1": "X1",
+    "input tokens 2": "X2",
+    "query weights": "W_Q",
+    "key weights": "W_K",
+    "value weights": "W_V",
+}
+
+
+def _plain(name: str) -> str:
+    return "".join(name.split()).replace("_", "").lower()
+
+
+_BY_PLAIN = {_plain(name): name for name in KNOWN} | {
+    _plain(alias): name for alias, name in _ALIASES.items()
+}
+
+
+def canonical(name: str) -> str | None:
+    """Return the field a name stands for, whatever its case, spaces and underscores.
+
+    Examples
+    --------
+    >>> canonical("Query weights"), canonical("wq"), canonical("W_X")
+    ('W_Q', 'W_Q', None)
+    """
+    return _BY_PLAIN.get(_plain(name))
+
+
+def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
+    """Return what to say of a name that is not known: the nearest one, and all of them.
+
+    Examples
+    --------
+    >>> unknown("W_QQ", ["X", "W_Q"])
+    'unknown name "W_QQ": did you mean W_Q? (known: X, W_Q)'
+    """
+    known = tuple(known)
+    by_plain = {_plain(each): each for each in known} | {
+        plain: each for plain, each in _BY_PLAIN.items() if each in known
+    }
+    near = get_close_matches(_plain(name[:80]), by_plain, n=1, cutoff=0.0)
+    return (
+        f"unknown name {quoted(name)}: did you mean {by_plain[near[0]]}? "
+        f"(known: {', '.join(known)})"
+    )

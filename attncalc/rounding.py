@@ -1,0 +1,83 @@
+"""Half away from zero of the *decimal* value: 2.675 → 2.68, whatever the binary float says.
+
+One rule in two number systems: exact decimals (every small problem) and float64 (the large ones).
+"""
+
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[Any]
+
+RELATIVE_TIE = 1e-12
+"""How near to a half, relative to the value, a float64 counts as the tie it came from …"""
+LARGEST_TIE = 1e-4
+"""… but never further than this share of the last place, or large values would all be ties."""
+LARGEST_SCALED = 2.0**52
+"""From here on float64 holds whole numbers only: there is nothing left to round."""
+
+
+def round_floats(values: Matrix, decimals: int) -> Matrix:
+    """Round a float64 array half away from zero at `decimals` decimals.
+
+    Examples
+    --------
+    >>> round_floats(np.array([2.675, 0.125, -1.005, -0.001]), 2)
+    array([ 2.68,  0.13, -1.01,  0.  ])
+    """
+    unit = 10.0**decimals
+    size = np.abs(values)
+    roundable = size < LARGEST_SCALED / unit
+    scaled = np.where(roundable, size, 0.0) * unit
+    whole = np.floor(scaled)
+    tie = np.minimum(RELATIVE_TIE * scaled, LARGEST_TIE)
+    rounded = (whole + (scaled - whole >= 0.5 - tie)) / unit
+    signed: Matrix = np.where(roundable, np.copysign(rounded, values), values) + 0.0
+    return signed  # + 0.0 turns -0.0 into 0.0
+
+
+def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
+    """Round an array of Decimals half away from zero at `decimals` decimals.
+
+    Parameters
+    ----------
+    values
+        An object array of Decimals.
+    decimals
+        How many decimals stay.
+    guard
+        The decimal place (say 40) up to which the values can be trusted: what lies beyond is
+        the dust of irrational steps and of thirds, and is cleared before the tie is judged.
+
+    Examples
+    --------
+    >>> thirds = np.array([Decimal("0.37499999999999999999999999999999")], dtype=object)
+    >>> round_decimals(thirds, 2, guard=20)
+    array([Decimal('0.38')], dtype=object)
+    """
+    dust, unit = Decimal(1).scaleb(-guard), Decimal(1).scaleb(-decimals)
+
+    def one(value: Decimal) -> Decimal:
+        clean = value.quantize(dust, rounding=ROUND_HALF_EVEN)
+        return clean.quantize(unit, rounding=ROUND_HALF_UP)
+
+    return _each(one, values)
+
+
+def fixed(value: float | Decimal, decimals: int) -> str:
+    """Write a rounded value with all its decimals, and never as -0.00.
+
+    Examples
+    --------
+    >>> fixed(-0.0, 2), fixed(Decimal("2.5"), 2)
+    ('0.00', '2.50')
+    """
+    text = f"{value:.{decimals}f}"
+    return text if text.strip("-0.") else text.lstrip("-")
+
+
+def _each(function: Callable[[Decimal], Decimal], values: Matrix) -> Matrix:
+    return np.asarray(np.frompyfunc(function, 1, 1)(values), dtype=object)

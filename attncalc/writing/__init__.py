@@ -1,0 +1,1 @@
+"""Writing: each way a Solution is shown in text. No module here knows any mathematics."""

@@ -1,0 +1,62 @@
+"""Whole files or none: written beside their place, then moved into it."""
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from attncalc.errors import OutputError
+
+
+def check_place(path: Path) -> None:
+    """Refuse a place that cannot hold a file, before any work is done for it.
+
+    Raises
+    ------
+    OutputError
+        When it is a folder, or lies in one that does not exist.
+    """
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder")
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {path}: the folder {path.parent} does not exist")
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file so that nobody ever sees half of it.
+
+    Raises
+    ------
+    OutputError
+        When the folder does not exist, or the place cannot be written to; what was there stays.
+    """
+    check_place(path)
+    target = Path(os.path.realpath(path))  # a link stays a link
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)  # a device or a pipe is written to, never replaced
+        else:
+            _replace(target, content)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _replace(target: Path, content: bytes) -> None:
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        temporary.chmod(mode)
+        temporary.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,237 @@
+"""Tables for the terminal: every step under its equation, and no digit ever lost.
+
+A matrix is drawn as a rich table of two columns: the names of its rows, and its rows as lines of
+numbers already aligned. So rich cannot cut a number, a column block is a matter of counting
+characters, and 200 × 200 entries take no longer than 200 lines.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from attncalc.labels import shortened
+from attncalc.plan import Step
+from attncalc.rounding import fixed
+from attncalc.safe_text import harmless, on_a_line
+from attncalc.solution import Solution
+from attncalc.words import Note, conventions, heading, influence, notes, shape
+
+MOST_SHOWN = 20
+"""Rows and columns shown of a matrix before its middle is left out."""
+LONGEST_ROW_NAME = 24
+LONGEST_COLUMN_NAME = 12
+FRAME = 7
+"""Characters a table adds to the names and the numbers of a line."""
+BETWEEN = "  "
+"""What parts two numbers."""
+
+Cell = tuple[str, str]
+"""A text and its style."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What the tables are drawn on.
+
+    Parameters
+    ----------
+    width
+        Characters in a line, or None where lines may be as long as they must be.
+    full
+        Show large matrices whole.
+    unicode
+        Whether more than ASCII can be shown.
+    """
+
+    width: int | None = None
+    full: bool = False
+    unicode: bool = True
+
+    @property
+    def ellipsis(self) -> str:
+        """The mark for what is left out."""
+        return "…" if self.unicode else "..."
+
+    @property
+    def ranks(self) -> tuple[str, str]:
+        """The marks of the largest and of the second weight in a row."""
+        return ("●", "○") if self.unicode else ("*", "+")
+
+
+def write_tables(
+    solution: Solution, steps: tuple[Step, ...], screen: Screen
+) -> Iterator[RenderableType]:
+    """Yield the heading, a table for each step that is wanted, and what the weights say."""
+    yield _line(heading(solution.problem), style="bold")
+    yield _line(" · ".join(conventions(solution.problem)))
+    remarks = notes(solution)
+    for step in steps:
+        yield from _step(solution, step, remarks, screen)
+    if any(step.name == "A" for step in steps):
+        yield Text()
+        yield from _influences(solution, screen)
+
+
+def write_notes(solution: Solution, steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
+    """Yield what should be said beside the tables."""
+    yield from (on_a_line(note.text) for note in notes(solution) if not note.step)
+    cut = [
+        step.name
+        for step in steps
+        if not screen.full and max(solution[step.name].shape) > MOST_SHOWN
+    ]
+    if cut:
+        yield f"the middle of {', '.join(cut)} is left out: --full shows all of it"
+
+
+def on_screen(console: Console, renderables: Iterator[RenderableType], screen: Screen) -> str:
+    """Return what the renderables look like: tables as wide as they are, text in the screen's width."""
+    console.width = 1_000_000  # wider than any table: rich cuts what is wider than its console
+    with console.capture() as captured:
+        for renderable in renderables:
+            if isinstance(renderable, Text):
+                console.print(renderable, width=screen.width)
+            else:
+                console.print(renderable)
+    return captured.get()
+
+
+def _step(
+    solution: Solution, step: Step, remarks: tuple[Note, ...], screen: Screen
+) -> Iterator[RenderableType]:
+    yield Text()
+    equation = Text(f"{step.name} = {step.formula}", style="bold")
+    yield equation.append(f"   {step.title}, {shape(solution, step)}", style="not bold")
+    yield from _matrix(solution, step, screen)
+    if step.name == "A":
+        most, second = screen.ranks
+        yield _line(f"{most} largest of its row   {second} second")
+    for note in remarks:
+        if note.step == step.name:
+            yield _line(note.text)
+
+
+def _line(text: str, style: str = "") -> Text:
+    return Text(on_a_line(text), style=style)
+
+
+def _influences(solution: Solution, screen: Screen) -> Iterator[Text]:
+    for index in _kept(solution.problem.n, screen):
+        if index is None:
+            yield Text(screen.ellipsis)
+        else:
+            yield _line(influence(solution, solution.connections[index]))
+
+
+def _matrix(solution: Solution, step: Step, screen: Screen) -> Iterator[RenderableType]:
+    """Yield the matrix as one table, or as one for each block of columns that fits the screen."""
+    grid = _aligned(_grid(solution, step, screen))
+    widths = [cell_len(text) for text, _ in grid[0]]
+    room = None if screen.width is None else screen.width - widths[0] - FRAME
+    blocks = list(_blocks(widths[1:], room))
+    for start, stop in blocks:
+        if len(blocks) > 1:
+            first, last = (grid[0][place][0].split()[0] for place in (start + 1, stop))
+            yield _line(f"columns {first} to {last}")
+        yield _table(grid, start + 1, stop + 1)
+
+
+def _grid(solution: Solution, step: Step, screen: Screen) -> list[list[Cell]]:
+    """Return the shown part of a matrix, with the names of its columns above and of its rows before."""
+    matrix, decimals = solution.rounded(step.name), solution.problem.decimals
+    rows, columns = (_kept(length, screen) for length in matrix.shape)
+    names = _fitting(solution.row_labels(step), rows, LONGEST_ROW_NAME, screen)
+    headings = _fitting(solution.column_labels(step), columns, LONGEST_COLUMN_NAME, screen)
+    ranks = _ranks(solution, rows, screen) if step.name == "A" else {}
+    unranked = ("  ", "") if ranks else ("", "")
+
+    def cell(i: int | None, j: int | None) -> Cell:
+        if i is None or j is None:
+            return screen.ellipsis + unranked[0], ""
+        mark, style = ranks.get((i, j), unranked)
+        return fixed(matrix[i, j], decimals) + mark, style
+
+    return [
+        [("", ""), *((heading + unranked[0], "bold") for heading in headings)],
+        *(
+            [(name, "bold"), *(cell(i, j) for j in columns)]
+            for name, i in zip(names, rows, strict=True)
+        ),
+    ]
+
+
+def _kept(length: int, screen: Screen) -> list[int | None]:
+    """Return the indices that are shown, with None where the middle is left out."""
+    if screen.full or length <= MOST_SHOWN:
+        return list(range(length))
+    half = MOST_SHOWN // 2
+    return [*range(half), None, *range(length - half, length)]
+
+
+def _fitting(
+    names: Sequence[str], kept: list[int | None], longest: int, screen: Screen
+) -> list[str]:
+    """Return the names that are shown, cut where they are long, and still told apart."""
+    whole = [harmless(names[i]) for i in kept if i is not None]
+    shown = [on_a_line(name) for name in shortened(whole, longest, screen.ellipsis)]
+    if None in kept:
+        shown.insert(kept.index(None), screen.ellipsis)
+    return shown
+
+
+def _ranks(
+    solution: Solution, rows: list[int | None], screen: Screen
+) -> dict[tuple[int, int], Cell]:
+    """Return the mark and the style of the largest and second weights of the shown rows."""
+    most, second = screen.ranks
+    ranks: dict[tuple[int, int], Cell] = {}
+    for i in rows:
+        if i is None:
+            continue
+        connection = solution.connections[i]
+        ranks |= {(i, j): (f" {most}", "bold reverse") for j in connection.most}
+        ranks |= {(i, j): (f" {second}", "underline") for j in connection.second}
+    return ranks
+
+
+def _aligned(grid: list[list[Cell]]) -> list[list[Cell]]:
+    """Pad each column to one width: names to the left, numbers to the right."""
+    widths = [max(cell_len(text) for text, _ in column) for column in zip(*grid, strict=True)]
+    return [
+        [
+            (_padded(text, width, left=place == 0), style)
+            for place, ((text, style), width) in enumerate(zip(row, widths, strict=True))
+        ]
+        for row in grid
+    ]
+
+
+def _padded(text: str, width: int, *, left: bool) -> str:
+    blanks = " " * (width - cell_len(text))
+    return text + blanks if left else blanks + text
+
+
+def _blocks(widths: list[int], room: int | None) -> Iterator[tuple[int, int]]:
+    """Yield the columns of each block, from start to before stop; at least one column each."""
+    start, used = 0, 0
+    for place, width in enumerate(widths):
+        if room is not None and place > start and used + width > room:
+            yield start, place
+            start, used = place, 0
+        used += width + len(BETWEEN)
+    yield start, len(widths)
+
+
+def _table(grid: list[list[Cell]], start: int, stop: int) -> Table:
+    table = Table(box=box.ROUNDED)
+    lines = [Text(BETWEEN).join(Text(*cell) for cell in row[start:stop]) for row in grid]
+    table.add_column(Text(grid[0][0][0]), no_wrap=True)
+    table.add_column(lines[0], no_wrap=True)
+    for row, line in zip(grid[1:], lines[1:], strict=True):
+        table.add_row(Text(*row[0]), line)
+    return table
