@@ -1,6 +1,6 @@
 """Each kind of attention as an ordered list of named steps.
 
-Q = X W_Q    K = X W_K    V = X W_V    S = Q Kᵀ    S_scaled = S / √d_k    A = softmax(S_scaled)    O = A V
+Q = X W_Q, K = X W_K, V = X W_V, S = Q Kᵀ, S_scaled = S / √d_k, A = softmax(S_scaled), O = A V.
 """
 
 from collections.abc import Callable, Mapping

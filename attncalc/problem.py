@@ -248,7 +248,8 @@ def _floats(name: str, given: object) -> Matrix:
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0] + 1
         raise InputError(
-            f"{name}, row {row}, column {column}: {values[row - 1, column - 1]} is not a finite number"
+            f"{name}, row {row}, column {column}: "
+            f"{values[row - 1, column - 1]} is not a finite number"
         )
     values.flags.writeable = False
     return values

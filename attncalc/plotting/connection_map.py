@@ -69,7 +69,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One line of the map: from which output to which input, how it looks, what is written on it."""
+    """One line of the map: from an output to an input, its look, and what is written on it."""
 
     output: int
     input: int
@@ -115,7 +115,7 @@ def _lines(solution: Solution, connection: Connection) -> Iterator[Drawn]:
 
 
 def _lay_out(solution: Solution, drawn: Sequence[Drawn]) -> tuple[Layout, list[Point | None]]:
-    """Return a layout wide enough for every weight to be written beside no other, if there is one."""
+    """Return a layout wide enough for no weight to be written on another, if there is one."""
     rows = max(solution.problem.n, solution.problem.m)
     gap = min(4.2 + 0.06 * max(0, rows - 8), 7.0)
     for _ in range(6):

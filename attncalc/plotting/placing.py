@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,12 +99,12 @@ def _crossings(
     """
     slope = (ends[:, 1] - starts[:, 1]) / (ends[:, 0] - starts[:, 0])
 
-    def height_at(where: NDArray[np.float64]) -> NDArray[np.float64]:
+    def height_at(where: NDArray[np.float64]) -> Any:
         heights = starts[:, 1] + slope * (where[:, np.newaxis] - starts[:, 0])
-        return np.asarray(heights - y[:, np.newaxis], dtype=np.float64)
+        return heights - y[:, np.newaxis]
 
     left, right = height_at(x - line.width / 2), height_at(x + line.width / 2)
     apart = (np.minimum(left, right) > line.height / 2) | (
         np.maximum(left, right) < -line.height / 2
     )
-    return (~apart).sum(axis=1).astype(np.float64)
+    return np.asarray((~apart).sum(axis=1), dtype=np.float64)

@@ -13,7 +13,7 @@ INLINE_FORMS = '"1 0; 0 1" or "[[1, 0], [0, 1]]"'
 
 
 def read_inline_cells(name: str, text: str, faults: Faults) -> Matrix | None:
-    """Return the matrix a line of text holds, rows parted by `;` or brackets, cells by blanks or `,`."""
+    """Return the matrix a text holds: rows parted by `;` or brackets, cells by blanks or `,`."""
     rows = _rows(text.strip())
     if rows is None:
         faults.add(f"{name}: {quoted(text)} is not a matrix: write rows like {INLINE_FORMS}")

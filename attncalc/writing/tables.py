@@ -90,7 +90,7 @@ def write_notes(solution: Solution, steps: tuple[Step, ...], screen: Screen) -> 
 
 
 def on_screen(console: Console, renderables: Iterator[RenderableType], screen: Screen) -> str:
-    """Return what the renderables look like: tables as wide as they are, text in the screen's width."""
+    """Return what they look like: tables as wide as they are, text in the screen's width."""
     console.width = 1_000_000  # wider than any table: rich cuts what is wider than its console
     with console.capture() as captured:
         for renderable in renderables:
@@ -142,7 +142,7 @@ def _matrix(solution: Solution, step: Step, screen: Screen) -> Iterator[Renderab
 
 
 def _grid(solution: Solution, step: Step, screen: Screen) -> list[list[Cell]]:
-    """Return the shown part of a matrix, with the names of its columns above and of its rows before."""
+    """Return the shown part of a matrix, its columns named above and its rows named before."""
     matrix, decimals = solution.rounded(step.name), solution.problem.decimals
     rows, columns = (_kept(length, screen) for length in matrix.shape)
     names = _fitting(solution.row_labels(step), rows, LONGEST_ROW_NAME, screen)
