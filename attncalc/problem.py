@@ -224,7 +224,7 @@ def _check_presence(problem: Problem) -> None:
     if not has & {"X", "X1", "X2"}:
         missing[:2] = ["X (self-attention) or X1 and X2 (cross-attention)"]
     if missing:
-        raise InputError(f"missing: {', '.join(missing)}")
+        raise InputError(f"missing matrices: {', '.join(missing)}")
 
 
 def _floats(name: str, given: object) -> Matrix:
@@ -307,7 +307,12 @@ def _product_faults(problem: Problem, source: str, weights: list[str]) -> list[s
     X = getattr(problem, source)
     rows = {name: getattr(problem, name).shape[0] for name in weights}
     wrong = [name for name in weights if rows[name] != X.shape[1]]
-    tokens_turned = len(wrong) == len(weights) and set(rows.values()) == {X.shape[0]}
+    if len(wrong) == len(weights) and set(rows.values()) == {X.shape[0]}:
+        return [
+            f"{source} is {size_of(X)}, and the weights it is multiplied by ({', '.join(weights)}) "
+            f"have {X.shape[0]} rows: they need as many as {source} has columns ({X.shape[1]}). "
+            f"{source} looks transposed: tokens are rows"
+        ]
     faults = []
     for name in wrong:
         W = getattr(problem, name)
@@ -315,9 +320,7 @@ def _product_faults(problem: Problem, source: str, weights: list[str]) -> list[s
             f"{source} is {size_of(X)} and {name} is {size_of(W)}: for {source} {name}, "
             f"{name} needs as many rows as {source} has columns ({X.shape[1]})"
         )
-        if tokens_turned:
-            fault += f". {source} looks transposed: tokens are rows"
-        elif W.shape[1] == X.shape[1]:
+        if W.shape[1] == X.shape[1]:
             fault += f". {name} looks transposed"
         faults.append(fault)
     return faults
@@ -341,4 +344,7 @@ def _check_labels(problem: Problem) -> None:
         if isinstance(names, str) or not isinstance(names, Sequence):
             raise InputError(f"labels of {name} must be a list of texts")
         if len(names) != sizes[name]:
-            raise InputError(f"labels of {name}: {len(names)} for {sizes[name]} tokens")
+            raise InputError(
+                f"labels of {name}: {len(names)} given, but {name} is "
+                f"{size_of(getattr(problem, name))}: one is needed for each row"
+            )

@@ -1,4 +1,7 @@
-"""What every output says in sentences: the conventions, the connections, and the notes."""
+"""What every output says in sentences: the conventions, the connections, and the notes.
+
+Names and titles in them are made harmless: a sentence can be shown as it is.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +13,7 @@ from attncalc.errors import InputError
 from attncalc.plan import Step
 from attncalc.problem import EACH_STEP, SQRT_DK, Problem
 from attncalc.rounding import fixed
+from attncalc.safe_text import on_a_line
 from attncalc.solution import Solution
 
 MOST_NAMED = 6
@@ -27,7 +31,7 @@ class Note:
 def heading(problem: Problem) -> str:
     """Return what a page is headed with: the kind of attention, and the problem's title."""
     kind = "Self-attention" if problem.kind == "self" else "Cross-attention"
-    return f"{kind}: {problem.title}" if problem.title else kind
+    return f"{kind}: {on_a_line(problem.title)}" if problem.title else kind
 
 
 def conventions(problem: Problem) -> tuple[str, ...]:
@@ -66,7 +70,7 @@ def influence(solution: Solution, connection: Connection) -> str:
     >>> influence(solution, solution.connections[1])
     'Output 2: most input 2 (0.88), second input 1 (0.12)'
     """
-    output = f"Output {solution.problem.queries[connection.output]}"
+    output = f"Output {on_a_line(solution.problem.queries[connection.output])}"
     if not connection.most:
         return f"{output}: no input (every weight is 0)"
     inputs = partial(_inputs, solution, connection.output)
@@ -113,7 +117,7 @@ def _scale_in_words(problem: Problem) -> str:
 
 
 def _inputs(solution: Solution, output: int, inputs: tuple[int, ...]) -> str:
-    names = of_each([solution.problem.keys[index] for index in inputs])
+    names = of_each([on_a_line(solution.problem.keys[index]) for index in inputs])
     weight = fixed(solution.rounded("A")[output, inputs[0]], solution.problem.decimals)
     if len(inputs) == 1:
         return f"input {names} ({weight})"
@@ -127,7 +131,7 @@ def _row_sums(solution: Solution) -> Note | None:
     shown = [fixed(total, decimals) for total in sums]
     one = fixed(1.0, decimals)
     missing = [
-        f"row {name} sums to {total}"
+        f"row {on_a_line(name)} sums to {total}"
         for name, total in zip(solution.problem.queries, shown, strict=True)
         if total != one
     ]

@@ -113,7 +113,7 @@ def _show_tables(
         screen = Screen(
             width=console.width if console.is_terminal else None,
             full=full,
-            unicode=console.encoding.lower().startswith("utf"),
+            encoding=console.encoding,
         )
     _deliver(on_screen(console, write_tables(solution, steps, screen), screen), out)
     for text in write_notes(solution, steps, screen):

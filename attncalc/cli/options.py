@@ -142,12 +142,17 @@ def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def _conventions(flags: Mapping[str, Any]) -> dict[str, Any]:
     from attncalc.errors import InputError
-    from attncalc.problem import NONE
+    from attncalc.problem import NONE, read_decimals, read_rounding, read_scale
 
-    names = ("scale", "rounding", "decimals", "title")
-    given = {name: flags[name] for name in names if flags[name] is not None}
+    readers = {"scale": read_scale, "rounding": read_rounding, "decimals": read_decimals}
+    given = {name: flags[name] for name in (*readers, "title") if flags[name] is not None}
     if flags["no_scale"] and "scale" in given:
         raise InputError("--scale and --no-scale together: give one of them")
+    for name in readers.keys() & given:
+        try:
+            readers[name](given[name])
+        except InputError as error:
+            raise InputError(f"--{error}") from None  # its text starts with the name
     return given | ({"scale": NONE} if flags["no_scale"] else {})
 
 

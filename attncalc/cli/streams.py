@@ -1,7 +1,9 @@
 """Standard input, output and error: data on one, words on the other, and `| head` ends quietly."""
 
 import os
+import shutil
 import sys
+import textwrap
 from typing import NoReturn
 
 from attncalc.safe_text import on_a_line, within
@@ -28,13 +30,24 @@ def complain(text: str) -> None:
 
 
 def _say(text: str) -> None:
-    lines = "\n".join(on_a_line(line) for line in text.split("\n"))
+    lines = "\n".join(_wrapped(on_a_line(line)) for line in text.split("\n"))
     encoding = sys.stderr.encoding or "utf-8"
     try:
         sys.stderr.write(within(encoding, lines) + "\n")
         sys.stderr.flush()
     except BrokenPipeError:
         _leave_quietly()
+
+
+def _wrapped(line: str) -> str:
+    """Break a line between words where a terminal would break it inside one."""
+    if not sys.stderr.isatty():
+        return line
+    width = shutil.get_terminal_size().columns
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _leave_quietly() -> NoReturn:

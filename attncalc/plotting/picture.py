@@ -47,10 +47,8 @@ def check_ending(path: Path) -> str:
     """
     form = path.suffix.lower().removeprefix(".")
     if form not in FORMS:
-        found = f"{quoted(path.suffix)} is" if path.suffix else "no ending is"
-        raise OutputError(
-            f"{path}: {found} not a kind of picture: end the name in .png, .svg or .pdf"
-        )
+        found = f"{quoted(path.suffix)} is no kind of picture" if path.suffix else "no ending"
+        raise OutputError(f"{path}: {found}: end the name in .png, .svg or .pdf")
     return form
 
 

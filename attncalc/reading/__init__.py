@@ -6,7 +6,7 @@ from typing import Any
 from attncalc.errors import AttncalcError, InputError
 from attncalc.numbers import is_number, quoted
 from attncalc.problem import MATRICES, Problem
-from attncalc.reading.cells import Faults
+from attncalc.reading.cells import Faults, in_place
 from attncalc.reading.csv_text import TOKENS, read_csv_matrix, read_csv_problem
 from attncalc.reading.files import decode, read_text
 from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells
@@ -81,8 +81,7 @@ def build(place: str, fields: Fields, changes: Fields) -> Problem:
     try:
         return Problem(**merged(fields, changes))
     except AttncalcError as error:
-        text = str(error)
-        raise type(error)(f"{place}: {text}" if "\n" not in text else f"{place}:\n{text}") from None
+        raise type(error)(in_place(place, str(error).split("\n"))) from None
 
 
 def merged(fields: Fields, changes: Fields) -> Fields:

@@ -20,23 +20,37 @@ class Faults:
     place: str
     found: list[str] = field(default_factory=list)
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are already more than will be shown."""
+        return len(self.found) > MOST_FAULTS
+
     def add(self, fault: str) -> None:
         """Note one fault: where it is and what was found."""
         self.found.append(fault)
 
     def raise_if_any(self) -> None:
         """Raise one InputError that lists the faults, the first twenty of them."""
-        if not self.found:
-            return
-        if len(self.found) == 1:
-            raise InputError(f"{self.place}: {self.found[0]}")
-        lines = [
-            f"{self.place}: {len(self.found)} places cannot be read",
-            *self.found[:MOST_FAULTS],
-        ]
-        if len(self.found) > MOST_FAULTS:
-            lines.append(f"… and {len(self.found) - MOST_FAULTS} more")
-        raise InputError("\n  ".join(lines))
+        if self.found:
+            raise InputError(in_place(self.place, self.found))
+
+
+def in_place(place: str, faults: Sequence[str]) -> str:
+    """Return one message for these faults, the first twenty of them, and where they are.
+
+    Examples
+    --------
+    >>> print(in_place("in.json", ["X is empty", "W_Q is empty"]))
+    in.json: 2 things are wrong
+      X is empty
+      W_Q is empty
+    """
+    if len(faults) == 1:
+        return f"{place}: {faults[0]}"
+    lines = [f"{place}: {len(faults)} things are wrong", *faults[:MOST_FAULTS]]
+    if len(faults) > MOST_FAULTS:
+        lines.append(f"… and {len(faults) - MOST_FAULTS} more")
+    return "\n  ".join(lines)
 
 
 def read_cells(

@@ -15,6 +15,7 @@ from attncalc.rounding import Matrix
 
 Fields = dict[str, Any]
 
+HOW_TO_NAME = "head each block with a line that holds its name, as X or W_Q"
 TOKENS = ("X", "X1", "X2")
 _SETTINGS = ("title", "scale", "rounding", "decimals")
 _LABEL_HEADINGS = ("token", "tokens", "label", "labels", "word", "words")
@@ -58,16 +59,15 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
                 faults.add(f"line {row.line}: {name} is given twice")
             sheet = sheets[name] = _Sheet(name, delimiter != ",")
         elif heading:
-            faults.add(f"line {row.line}: {unknown(heading, MATRICES)}")
+            why = "unknown name" if faults.enough else unknown(heading, MATRICES)
+            faults.add(f"line {row.line}: {why}")
             sheet = _Sheet(heading, delimiter != ",")  # its rows belong to no known matrix
         elif sheet:
             sheet.rows.append(row)
         else:
             _read_setting(row, fields, faults)
     if not sheets:
-        faults.add(
-            "no matrix is named: head each block with a line that holds its name, as X or W_Q"
-        )
+        raise InputError(f"{faults.place}: no matrix is named: {HOW_TO_NAME}")
     for each in sheets.values():
         _read_sheet(each, fields, faults)
     faults.raise_if_any()
@@ -94,7 +94,10 @@ def _rows(text: str, delimiter: str, faults: Faults) -> Iterator[_Row]:
             if row.filled:
                 yield row
     except csv.Error as error:
-        raise InputError(f"{faults.place}: not CSV at line {lines.line_num}: {error}") from None
+        reason = "a quotation mark is opened and never closed"
+        if "end of data" not in str(error):
+            reason = str(error)
+        raise InputError(f"{faults.place}: not CSV at line {lines.line_num}: {reason}") from None
 
 
 def _delimiter(text: str) -> str:
@@ -122,10 +125,7 @@ def _heading(row: _Row, *, decimal_comma: bool) -> str:
 def _read_setting(row: _Row, fields: Fields, faults: Faults) -> None:
     name = canonical(row.cells[0].rstrip(":"))
     if name not in _SETTINGS or len(row.filled) != 2:
-        faults.add(
-            f"line {row.line}: these cells belong to no matrix: "
-            "head each block with a line that holds its name, as X or W_Q"
-        )
+        faults.add(f"line {row.line}: these cells belong to no matrix: {HOW_TO_NAME}")
     elif name in fields:
         faults.add(f"line {row.line}: {name} is given twice")
     else:

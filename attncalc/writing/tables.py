@@ -17,12 +17,14 @@ from rich.text import Text
 from attncalc.labels import shortened
 from attncalc.plan import Step
 from attncalc.rounding import fixed
-from attncalc.safe_text import harmless, on_a_line
+from attncalc.safe_text import harmless, on_a_line, within
 from attncalc.solution import Solution
 from attncalc.words import Note, conventions, heading, influence, notes, shape
 
 MOST_SHOWN = 20
 """Rows and columns shown of a matrix before its middle is left out."""
+MOST_LINES = 100
+"""Outputs whose influences are told before their middle is left out."""
 LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12
 FRAME = 7
@@ -44,23 +46,23 @@ class Screen:
         Characters in a line, or None where lines may be as long as they must be.
     full
         Show large matrices whole.
-    unicode
-        Whether more than ASCII can be shown.
+    encoding
+        What its characters are encoded in; where that is not Unicode, ASCII is used.
     """
 
     width: int | None = None
     full: bool = False
-    unicode: bool = True
+    encoding: str = "utf-8"
 
     @property
     def ellipsis(self) -> str:
         """The mark for what is left out."""
-        return "…" if self.unicode else "..."
+        return within(self.encoding, "…")
 
     @property
     def ranks(self) -> tuple[str, str]:
         """The marks of the largest and of the second weight in a row."""
-        return ("●", "○") if self.unicode else ("*", "+")
+        return within(self.encoding, "●"), within(self.encoding, "○")
 
 
 def write_tables(
@@ -79,7 +81,7 @@ def write_tables(
 
 def write_notes(solution: Solution, steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
     """Yield what should be said beside the tables."""
-    yield from (on_a_line(note.text) for note in notes(solution) if not note.step)
+    yield from (note.text for note in notes(solution) if not note.step)
     cut = [
         step.name
         for step in steps
@@ -117,11 +119,11 @@ def _step(
 
 
 def _line(text: str, style: str = "") -> Text:
-    return Text(on_a_line(text), style=style)
+    return Text(text, style=style)
 
 
 def _influences(solution: Solution, screen: Screen) -> Iterator[Text]:
-    for index in _kept(solution.problem.n, screen):
+    for index in _kept(solution.problem.n, screen, MOST_LINES):
         if index is None:
             yield Text(screen.ellipsis)
         else:
@@ -134,10 +136,11 @@ def _matrix(solution: Solution, step: Step, screen: Screen) -> Iterator[Renderab
     widths = [cell_len(text) for text, _ in grid[0]]
     room = None if screen.width is None else screen.width - widths[0] - FRAME
     blocks = list(_blocks(widths[1:], room))
+    matrix_width = solution[step.name].shape[1]
+    places = _kept(matrix_width, screen)
     for start, stop in blocks:
         if len(blocks) > 1:
-            first, last = (grid[0][place][0].split()[0] for place in (start + 1, stop))
-            yield _line(f"columns {first} to {last}")
+            yield _line(_block_caption(places[start:stop], matrix_width))
         yield _table(grid, start + 1, stop + 1)
 
 
@@ -165,11 +168,11 @@ def _grid(solution: Solution, step: Step, screen: Screen) -> list[list[Cell]]:
     ]
 
 
-def _kept(length: int, screen: Screen) -> list[int | None]:
+def _kept(length: int, screen: Screen, most: int = MOST_SHOWN) -> list[int | None]:
     """Return the indices that are shown, with None where the middle is left out."""
-    if screen.full or length <= MOST_SHOWN:
+    if screen.full or length <= most:
         return list(range(length))
-    half = MOST_SHOWN // 2
+    half = most // 2
     return [*range(half), None, *range(length - half, length)]
 
 
@@ -178,7 +181,8 @@ def _fitting(
 ) -> list[str]:
     """Return the names that are shown, cut where they are long, and still told apart."""
     whole = [harmless(names[i]) for i in kept if i is not None]
-    shown = [on_a_line(name) for name in shortened(whole, longest, screen.ellipsis)]
+    short = shortened(whole, longest, screen.ellipsis)
+    shown = [within(screen.encoding, on_a_line(name)) for name in short]
     if None in kept:
         shown.insert(kept.index(None), screen.ellipsis)
     return shown
@@ -225,6 +229,14 @@ def _blocks(widths: list[int], room: int | None) -> Iterator[tuple[int, int]]:
             start, used = place, 0
         used += width + len(BETWEEN)
     yield start, len(widths)
+
+
+def _block_caption(places: list[int | None], of: int) -> str:
+    """Say which columns of how many a block holds, as in "columns 1 to 8 of 40"."""
+    shown = [place + 1 for place in places if place is not None]
+    if len(shown) < 2:
+        return f"column {shown[0]} of {of}" if shown else ""
+    return f"columns {shown[0]} to {shown[-1]} of {of}"
 
 
 def _table(grid: list[list[Cell]], start: int, stop: int) -> Table:

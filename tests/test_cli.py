@@ -1,0 +1,282 @@
+"""The command as a person runs it: what it prints where, and how it ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import GOOD, Command, clean_environment
+
+from attncalc import __version__
+from attncalc.samples import SAMPLES
+
+PNG = b"\x89PNG"
+
+
+def test_without_a_file_the_bundled_homework_is_used_and_named(attncalc: Command) -> None:
+    for command, title in (("self", "Three tokens"), ("cross", "Two tokens attend to four")):
+        run = attncalc(command)
+        assert run.code == 0
+        assert title in run.out
+        assert run.err.startswith(
+            f"note: no file given: this is the bundled sample {command} "
+            f"(attncalc samples {command})\n"
+        )
+
+
+def test_the_command_never_waits_for_standard_input_unasked(tmp_path: Path) -> None:
+    """Standard input is left open and silent: only `-` may wait for it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "attncalc", "self"],
+        stdin=os.pipe()[0],
+        capture_output=True,
+        cwd=tmp_path,
+        check=True,
+        timeout=60,
+    )
+    assert b"Three tokens" in done.stdout
+
+
+def test_a_dash_reads_standard_input_json_or_csv(attncalc: Command) -> None:
+    blocks = "X\n1,2\n3,4\nW_Q\n1,0\n0,1\nW_K\n0,1\n1,0\nW_V\n1\n1\n"
+    as_json = attncalc("self", "-", stdin=json.dumps(GOOD))
+    as_csv = attncalc("self", "-", stdin=blocks)
+    assert as_json.code == as_csv.code == 0
+    assert as_json.out == as_csv.out
+    assert attncalc("self", "-", stdin="").err == "error: standard input: empty\n"
+
+
+def test_flags_override_the_file_and_the_file_the_defaults(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "in.json").write_text(json.dumps(GOOD | {"decimals": 3, "scale": 2}))
+    conventions = json.loads(attncalc("self", "in.json", "--format", "json").out)["conventions"]
+    assert conventions == {"scale": 2.0, "rounding": "display", "decimals": 3}
+    flags = ("-d", "4", "--no-scale", "--rounding", "each-step", "--title", "Mine")
+    found = json.loads(attncalc("self", "in.json", *flags, "--format", "json").out)
+    assert found["conventions"] == {"scale": 1.0, "rounding": "each-step", "decimals": 4}
+    assert found["title"] == "Mine"
+    third = attncalc("self", "in.json", "--scale", "1/3", "--X", "3 0", "--only", "S_scaled")
+    assert "S_scaled = S × 1/3   scaled scores, 1 × 1" in third.out
+
+
+def test_a_matrix_for_each_flag_from_files_and_text(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("the;1,5;0\ncat;0;1\n")
+    run = attncalc(
+        *("self", "--X", "x.csv", "--W_Q", "0 1; -1/2 0", "--W_K", "[[1,0],[0,1]]"),
+        *("--W_V", "½; 1", "--format", "json"),
+    )
+    found = json.loads(run.out)
+    assert found["steps"][0]["rows"] == ["the", "cat"]
+    assert found["steps"][0]["values"] == [[0, 1.5], [-0.5, 0]]
+
+
+def test_only_selects_steps_by_name_or_title(attncalc: Command) -> None:
+    run = attncalc("self", "--only", "a, scores")
+    assert "S = Q Kᵀ" in run.out
+    assert "A = softmax(S)" in run.out
+    assert "Q = X W_Q" not in run.out
+    assert attncalc("self", "--only", "S_scaled").err.endswith(
+        'error: --only: unknown name "S_scaled": did you mean S? (known: Q, K, V, S, A, O)\n'
+    )
+
+
+def test_json_alone_stands_on_standard_output(attncalc: Command) -> None:
+    run = attncalc("cross", "--format", "json")
+    assert json.loads(run.out)["kind"] == "cross"
+
+
+def test_out_writes_a_file_whose_ending_chooses_the_form(attncalc: Command, tmp_path: Path) -> None:
+    for name, start in (("a.json", "{"), ("a.txt", "Self-attention")):
+        run = attncalc("self", "-o", name)
+        assert run.out == ""
+        assert run.err.endswith(f"note: written to {name}\n") or "written to" in run.err
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+
+
+def test_plot_draws_headless_and_prints_the_path(attncalc: Command, tmp_path: Path) -> None:
+    run = attncalc("plot", DISPLAY="")
+    assert (run.code, run.out) == (0, "attention-map.png\n")
+    assert (tmp_path / "attention-map.png").read_bytes().startswith(PNG)
+    attncalc("samples", "cross", "-o", "in.json")
+    assert attncalc("plot", "in.json", "-o", "map.svg").out == "map.svg\n"
+    assert attncalc("plot", "in.json", "--out", "map.pdf").out == "map.pdf\n"
+    assert (tmp_path / "map.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_samples_are_listed_and_each_written_one_can_be_solved(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    listing = attncalc("samples").out
+    for each in SAMPLES:
+        assert each.name in listing
+        place = Path(each.file).name
+        run = attncalc("samples", each.name, "-o", place)
+        assert (run.code, run.out) == (0, "")
+        assert attncalc(each.kind, place).code == 0
+    text = attncalc("samples", "cross").out
+    assert text == (tmp_path / "cross.json").read_text(encoding="utf-8")
+
+
+def test_version_and_help(attncalc: Command) -> None:
+    assert attncalc("--version").out == f"attncalc {__version__}\n"
+    for command in ("self", "cross", "plot", "samples"):
+        run = attncalc(command, "--help")
+        assert run.code == 0
+        assert run.out.index("Examples") < run.out.index("Options")
+
+
+def test_a_shell_completes_commands_and_the_names_of_samples(attncalc: Command) -> None:
+    def completions(words: str, position: int) -> list[str]:
+        asked = {"COMP_WORDS": words, "COMP_CWORD": str(position)}
+        return attncalc(_ATTNCALC_COMPLETE="complete_bash", **asked).out.split()
+
+    assert completions("attncalc s", 1) == ["self", "samples"]
+    assert completions("attncalc samples c", 2) == ["cross"]
+
+
+BAD_CALLS = [
+    (["self", "no.json"], "error: no.json: no such file\n"),
+    (["self", "--X", "1 0"], "error: flags: missing matrices: W_Q, W_K, W_V\n"),
+    (
+        ["self", "in.json", "--X", "x.csv"],
+        'error: --X: "x.csv" is neither a file nor a matrix such as '
+        '"1 0; 0 1" or "[[1, 0], [0, 1]]"\n',
+    ),
+    (
+        ["self", "in.json", "--W_Q", "1 a; 1"],
+        'error: --W_Q: 2 things are wrong\n  W_Q, row 2: 1 entry, where row 1 has 2\n'
+        '  W_Q, row 1, column 2: "a" is not a number\n',
+    ),
+    (
+        ["cross", "in.json"],
+        "error: in.json: this is a self-attention problem (it holds X): use attncalc self\n",
+    ),
+    (
+        ["self", "cross.json"],
+        "error: cross.json: this is a cross-attention problem (it holds X1 and X2): "
+        "use attncalc cross\n",
+    ),
+    (["self", "in.json", "-d", "13"], "error: --decimals takes a whole number from 0 to 12, "),
+    (["self", "in.json", "--scale", "big"], 'error: --scale takes "sqrt_dk", "none" or a number '),
+    (["self", "in.json", "--rounding", "up"], 'error: --rounding takes "display" or "each-step", '),
+    (
+        ["self", "in.json", "--scale", "2", "--no-scale"],
+        "error: --scale and --no-scale together: give one of them\n",
+    ),
+    (["self", "in.json", "--only", " , "], "error: --only takes the names of steps, as Q,A\n"),
+    (
+        ["plot", "in.json", "-o", "no/map.png"],
+        "error: cannot write no/map.png: the folder no does not exist\n",
+    ),
+    (["plot", "in.json", "-o", "."], "error: .: no ending: end the name in .png, .svg or .pdf\n"),
+    (
+        ["plot", "in.json", "-o", "map.gif"],
+        'error: map.gif: ".gif" is no kind of picture: end the name in .png, .svg or .pdf\n',
+    ),
+    (
+        ["self", "in.json", "-o", "no/x.json"],
+        "error: cannot write no/x.json: the folder no does not exist\n",
+    ),
+    (
+        ["samples", "nope"],
+        'error: no sample is called "nope": there are '
+        "self, cross, sentence, translation, blocks, decimal-comma, folder\n",
+    ),
+    (
+        ["samples", "folder"],
+        "error: folder is a folder of files: say where to write it, as -o my-folder\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "expected"), BAD_CALLS)
+def test_a_bad_call_ends_with_one_message_and_writes_nothing(
+    attncalc: Command, tmp_path: Path, arguments: list[str], expected: str
+) -> None:
+    cross = {**GOOD, "X1": GOOD["X"], "X2": GOOD["X"]}
+    del cross["X"]
+    (tmp_path / "in.json").write_text(json.dumps(GOOD))
+    (tmp_path / "cross.json").write_text(json.dumps(cross))
+    run = attncalc(*arguments)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith(expected)
+    assert {path.name for path in tmp_path.iterdir()} == {"in.json", "cross.json"}
+
+
+@pytest.mark.parametrize("arguments", [["self", "--nope"], ["nope"], ["self", "--format", "x"]])
+def test_bad_usage_exits_2_without_a_traceback(attncalc: Command, arguments: list[str]) -> None:
+    run = attncalc(*arguments)
+    assert run.code == 2
+    assert "Traceback" not in run.err
+    assert "Error" in run.err
+
+
+def test_nobody_reading_on_ends_quietly(tmp_path: Path) -> None:
+    """`attncalc self | head -1` must not report a broken pipe."""
+    done = subprocess.run(
+        f"{sys.executable} -m attncalc self - --full | head -1; exit ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        input=json.dumps({**GOOD, "X": [[1, 2]] * 300}).encode(),
+        capture_output=True,
+        cwd=tmp_path,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert done.stdout == b"Self-attention\n"
+    assert b"Broken" not in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_an_interrupt_exits_130_without_a_traceback(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "attncalc", "self", "-"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+    time.sleep(2)  # long enough for it to be waiting for its input
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+
+
+def in_terminal(columns: int, *arguments: str, **environment: str) -> str:
+    """Run the command in a terminal of that width and return what it shows."""
+    pid, terminal = pty.fork()
+    if pid == 0:  # pragma: no cover - the child becomes the command
+        os.environ.clear()
+        os.environ.update(clean_environment() | {"TERM": "xterm"} | environment)
+        os.environ["COLUMNS"] = str(columns)
+        os.execv(sys.executable, [sys.executable, "-m", "attncalc", *arguments])
+    shown = b""
+    while True:
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:  # the terminal's way to say that its program has ended
+            break
+        if not chunk:
+            break
+        shown += chunk
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return shown.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_terminal_gets_marks_and_blocks_and_a_narrow_one_loses_no_digit() -> None:
+    wide = in_terminal(100, "cross", "--only", "A,O")
+    assert "\x1b[1;7m0.40 ●\x1b[0m" in wide
+    assert "\x1b[4m0.24 ○\x1b[0m" in wide
+    narrow = in_terminal(20, "cross", "--only", "O", NO_COLOR="1", TERM="dumb")
+    assert "\x1b" not in narrow
+    for figure in ("-0.55", "-0.60", "1.15", "1.10", "-1.13", "-0.36", "1.49", "2.26"):
+        assert figure in narrow

@@ -1,0 +1,169 @@
+"""Tables: no digit is lost at any width, and text from a file is only ever text."""
+
+import io
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from attncalc import Problem, Solution, read_problem, self_attention, solve
+from attncalc.samples import sample
+from attncalc.writing.tables import FRAME, Screen, on_screen, write_notes, write_tables
+
+NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+def drawn(solution: Solution, screen: Screen | None = None, only: str = "") -> str:
+    screen = screen or Screen()
+    steps = tuple(step for step in solution.steps if not only or step.name in only.split(","))
+    console = Console(file=io.StringIO(), color_system=None)
+    return on_screen(console, write_tables(solution, steps, screen), screen)
+
+
+def of_width(columns: int, **conventions: Any) -> Solution:
+    """Return a solution whose V has that many columns, with figures of many digits."""
+    wide = [[(-1) ** j * (j + 1) * 12345.678 for j in range(columns)]]
+    return self_attention([[1]], [[1]], [[1]], wide, **conventions)
+
+
+HOMEWORK_WEIGHTS = """\
+Self-attention: Three tokens
+tokens are rows · scores not scaled · shown to 2 decimals, halves away from zero · \
+each step rounded before the next reads it (rounding: each-step)
+
+Q = X W_Q   queries, 3 × 2
+╭───┬──────────────╮
+│   │     1      2 │
+├───┼──────────────┤
+│ 1 │  1.00   3.00 │
+│ 2 │ -1.00   1.00 │
+│ 3 │  2.50  -2.00 │
+╰───┴──────────────╯
+
+A = softmax(S)   attention weights, 3 × 3
+╭───┬────────────────────────╮
+│   │    1       2       3   │
+├───┼────────────────────────┤
+│ 1 │ 0.00    0.00    1.00 ● │
+│ 2 │ 0.00    0.00    1.00 ● │
+│ 3 │ 0.62 ●  0.38 ○  0.00   │
+╰───┴────────────────────────╯
+● largest of its row   ○ second
+
+Output 1: most input 3 (1.00), no second (the other weights show as 0.00)
+Output 2: most input 3 (1.00), no second (the other weights show as 0.00)
+Output 3: most input 1 (0.62), second input 2 (0.38)
+"""
+
+
+def test_the_homework_is_drawn_to_the_letter() -> None:
+    solution = solve(read_problem(sample("self").path))
+    assert drawn(solution, only="Q,A") == HOMEWORK_WEIGHTS
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    columns=st.integers(1, 200),
+    width=st.one_of(st.none(), st.integers(1, 250)),
+    decimals=st.integers(0, 12),
+)
+def test_no_digit_is_lost_at_any_width(columns: int, width: int | None, decimals: int) -> None:
+    solution = of_width(columns, decimals=decimals)
+    text = drawn(solution, Screen(width=width, full=True), only="V")
+    found = [
+        cell for line in text.split("\n") if line.startswith("│ 1") for cell in line.split()[3:-1]
+    ]
+    assert found == solution.shown("V")[0]
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_blocks_of_columns_fit_the_terminal(width: int) -> None:
+    for line in drawn(of_width(60), Screen(width=width, full=True), only="V").split("\n"):
+        assert cell_len(line) <= max(width, FRAME + 1 + len("-740740.68"))
+
+
+def test_a_pipe_gets_one_table_for_each_step() -> None:
+    text = drawn(of_width(200), Screen(full=True), only="V")
+    assert text.count("╭") == 1
+    assert "columns" not in text
+
+
+def test_a_large_matrix_is_elided_with_a_note_and_full_shows_it() -> None:
+    solution = self_attention([[1]] * 30, [[1]], [[1]], [[1]])
+    text = drawn(solution, only="Q,A")
+    assert text.count("…") == 2 + 1 + 20 + 22  # a row of Q; a column and a row of A
+    assert "Output 15" in text
+    notes = list(write_notes(solution, solution.steps, Screen()))
+    assert (
+        notes[-1] == "the middle of Q, K, V, S, S_scaled, A, O is left out: --full shows all of it"
+    )
+    full = drawn(solution, Screen(full=True), only="Q,A")
+    assert "…" not in full
+    assert list(write_notes(solution, solution.steps, Screen(full=True))) == notes[:-1]
+
+
+HOSTILE = [
+    "[red]",
+    "[/red]",
+    ":smile:",
+    "$x^2$",
+    "a\x1b[31mb\x07\x9b",
+    "new\nline",
+    "שלום",
+    "\u202edlrow",
+    "猫と犬",
+    "👩‍👩‍👧",
+    "[link=http://x]y[/link]",
+    "",
+]
+
+
+def test_hostile_tokens_neither_break_nor_colour_the_tables() -> None:
+    n = len(HOSTILE)
+    X = [[i, 1] for i in range(n)]
+    solution = self_attention(X, [[1], [0]], [[1], [0]], [[1], [1]], labels=HOSTILE, title="[bold]")
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    text = on_screen(console, write_tables(solution, solution.steps, Screen()), Screen())
+    assert not re.search("[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202e]", text)
+    codes = set(re.findall("\x1b\\[[0-9;]*.", text))
+    assert codes <= {"\x1b[0m", "\x1b[1m", "\x1b[1;7m", "\x1b[4m"}
+    plain = re.sub("\x1b\\[[0-9;]*m", "", text)
+    for shown in ("[red]", "[/red]", ":smile:", "$x^2$", "a[31mb", "new⏎line", "猫と犬", "(12)"):
+        assert f"│ {shown} " in plain
+    tables = [line for line in plain.split("\n") if line[:1] in "╭│├╰" and line]
+    widths = {cell_len(line) for line in tables if "S" not in line}
+    assert len(widths) <= 4, "a table whose lines differ in width is broken"
+
+
+def test_an_ascii_terminal_gets_ascii() -> None:
+    solution = self_attention([[1]] * 30, [[1]], [[1]], [[1]], labels=["é猫"] * 30)
+    text = drawn(solution, Screen(encoding="ascii"), only="A")
+    assert "\\xe9\\u732b (1)" in text
+    assert " * " in text
+    assert "●" not in text
+
+
+def test_rounded_weights_that_miss_one_say_what_they_sum_to() -> None:
+    solution = self_attention([[0]] * 3, [[1]], [[1]], [[1]])
+    assert "weights are rounded as shown, so row 1 sums to 0.99, row 2" in drawn(solution, only="A")
+    solution = self_attention([[0]] * 2, [[1]], [[1]], [[1]])
+    assert "sums to" not in drawn(solution, only="A")
+
+
+def test_a_note_counts_what_the_other_rounding_would_show() -> None:
+    """The two roundings of the homework differ in three figures of O: problems.md has both."""
+    homework = read_problem(sample("self").path)
+    notes = list(write_notes(solve(homework), (), Screen()))
+    assert notes == [
+        "carrying full precision (--rounding display) would show other digits in 3 of 42 entries"
+    ]
+    shown = Problem(**{**homework.matrices(), "scale": "none"})
+    assert list(write_notes(solve(shown), (), Screen())) == [
+        "rounding each step (--rounding each-step) would show other digits in 3 of 42 entries"
+    ]
+    alike = self_attention([[1]], [[1]], [[1]], [[1]])
+    assert list(write_notes(alike, (), Screen())) == []
