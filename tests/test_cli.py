@@ -150,7 +150,7 @@ BAD_CALLS = [
     ),
     (
         ["self", "in.json", "--W_Q", "1 a; 1"],
-        'error: --W_Q: 2 things are wrong\n  W_Q, row 2: 1 entry, where row 1 has 2\n'
+        "error: --W_Q: 2 things are wrong\n  W_Q, row 2: 1 entry, where row 1 has 2\n"
         '  W_Q, row 1, column 2: "a" is not a number\n',
     ),
     (

@@ -44,7 +44,9 @@ def test_a_command_loads_only_what_it_needs(arguments: list[str], needed: set[st
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    program = "import sys, attncalc; print([m for m in ('numpy', 'rich', 'typer') if m in sys.modules])"
+    program = (
+        "import sys, attncalc; print([m for m in ('numpy', 'rich', 'typer') if m in sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
     )
