@@ -64,15 +64,15 @@ def is_number(text: str, *, decimal_comma: bool = False) -> bool:
     return any(pattern.fullmatch(clean) for pattern in (_DECIMAL, _RATIO, _VULGAR))
 
 
-def exact(value: float) -> Decimal:
-    """Return the shortest decimal that stands for a float64: 0.1 is meant where 0.1 is stored.
+def exact(value: float | str) -> Decimal:
+    """Return the shortest decimal that stands for a float: 0.1 is meant where 0.1 is stored.
 
     Examples
     --------
     >>> exact(0.1)
     Decimal('0.1')
     """
-    return Decimal(repr(value))
+    return Decimal(str(value))
 
 
 def quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Problem: the given matrices and the conventions. Every rule of shape lives here."""
+"""Problem: the given matrices and the conventions."""
 
 import numbers as abstract
 from collections.abc import Mapping, Sequence
@@ -10,21 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attncalc.errors import InputError, ShapeError
+from attncalc.errors import InputError
+from attncalc.fields import MARKS, MATRICES, SETTINGS, TOKENS, read_setting
 from attncalc.labels import numbered, told_apart
-from attncalc.numbers import NotANumber, exact, quoted, read_number
+from attncalc.layout import in_plan_form
+from attncalc.numbers import exact
 from attncalc.rounding import Matrix
-
-SQRT_DK = "sqrt_dk"
-NONE = "none"
-DISPLAY = "display"
-EACH_STEP = "each-step"
-MOST_DECIMALS = 12
-
-SELF_MATRICES = ("X", "W_Q", "W_K", "W_V")
-CROSS_MATRICES = ("X1", "X2", "W_Q", "W_K", "W_V")
-MATRICES = ("X", "X1", "X2", "W_Q", "W_K", "W_V")
-SETTINGS = ("labels", "title", "scale", "rounding", "decimals")
+from attncalc.safe_text import harmless
+from attncalc.shapes import check_shapes, count_heads, count_kv_heads, size_of
 
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 
@@ -34,42 +27,81 @@ class Problem:
     r"""The matrices a person gives, and the conventions they want.
 
     Self-attention has one matrix of tokens, `X`; cross-attention has two: `X1` asks (queries),
-    `X2` answers (keys and values). Tokens are rows.
+    `X2` answers (keys and values). Or `Q`, `K` and `V` are given themselves. Shapes below are those
+    of the default layout, where tokens are rows and weights are (in, out).
 
     Parameters
     ----------
     X
         Tokens of self-attention, (n, d).
-    X1, X2
-        Tokens of cross-attention, (n, d_1) and (m, d_2).
+    X1, X2, X3
+        Tokens of cross-attention, (n, d_1) and (m, d_2); X3, (m, d_3), where the values are read
+        from other tokens than the keys.
+    Q, K, V
+        Queries (n, d_k), keys (m, d_k) and values (m, d_v), for any that are not projected; with
+        several heads side by side, or as a list of matrices.
     W_Q, W_K, W_V
-        Weights: (d, d_k), (d, d_k) and (d, d_v); in cross-attention W_Q has d_1 rows, W_K and
-        W_V have d_2.
+        Weights, (d, d_k), (d, d_k) and (d, d_v); with several heads side by side in one matrix
+        (and `heads` says how many), or as a list of matrices.
+    W_O
+        Output projection, (heads · d_v, d_out), or (d_v, d_out) when heads are averaged.
+    b_Q, b_K, b_V, b_O
+        Biases, one number for each column of the weights.
+    P, P1, P2, P3
+        Positions that are added to X, X1, X2 or X3, of the same shape.
+    keep, ignore
+        Where a query may attend (1) or may not (1): (n, m), (1, m) or (heads, n, m).
+    bias
+        Numbers added to the scaled scores, of the same shapes; -inf forbids.
     labels
         Names of the tokens: a list, or with two matrices `{"X1": [...], "X2": [...]}`.
     title
         What the problem is called in headings and pictures.
     scale
-        `"sqrt_dk"` (scores divided by √d_k), `"none"`, or a number that multiplies the scores.
+        `"sqrt_dk"` (scores divided by √d_k of the head), `"none"`, or a number that multiplies.
     rounding
         `"display"`: only what is shown is rounded. `"each-step"`: each step's matrix is rounded,
         and the next step reads the rounded one.
     decimals
         Decimals shown, 0 to 12.
+    heads
+        How many heads stand side by side in Q or W_Q. Keys and values may have fewer: each of
+        their heads then serves consecutive query heads.
+    combine
+        `"concat"` or `"mean"` of the heads.
+    causal, causal_alignment
+        Whether a query may attend only to keys up to its own place, counted from the
+        `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys).
+    softcap
+        c, for scores of c · tanh(s / c).
+    normalizer
+        `"softmax"`, `"hardmax"` (all weight to the largest score, ties share) or `"sum"` (each
+        score divided by the sum of its row).
+    positions
+        `"sinusoidal"` (added to the tokens), `"rope"` (queries and keys rotated) or `"none"`.
+    rope_base, rope_offset, rope_pairing
+        For rope: its base, the place of the first token, and whether a column is paired with the
+        one half the width away (`"halves"`) or beside it (`"interleaved"`).
+    layout
+        `"rows"`, or `"columns"`: tokens are columns, Q = W_Q X, S = Kᵀ Q.
+    weights_layout
+        `"in-out"`, or `"torch"`: weights stored (out, in), as `torch.nn.Linear` keeps them.
+        With tokens as columns, weights are (out, in) in either case.
 
     Raises
     ------
     InputError
-        When a matrix is missing or empty, holds something that is no finite number, or a
-        convention has a value it cannot have.
+        When a matrix is missing, empty or given twice over, holds something that is no finite
+        number, or a convention has a value it cannot have.
     ShapeError
         When the shapes do not fit together.
 
     Notes
     -----
-    Matrices become float64 arrays. Entries may also be `fractions.Fraction` or `decimal.Decimal`;
-    `typed` then keeps them exactly where float64 cannot, so that shown digits are those of the
-    numbers as typed. See Vaswani et al., *Attention Is All You Need* (2017), section 3.2.
+    Matrices become float64 arrays; float32 arrays stay so. Entries may also be
+    `fractions.Fraction` or `decimal.Decimal`; `typed` then keeps them exactly where floats
+    cannot, so that shown digits are those of the numbers as typed. See Vaswani et al.,
+    *Attention Is All You Need* (2017), section 3.2.
 
     Examples
     --------
@@ -81,158 +113,190 @@ class Problem:
     X: Any = None
     X1: Any = None
     X2: Any = None
+    X3: Any = None
+    Q: Any = None
+    K: Any = None
+    V: Any = None
     W_Q: Any = None
     W_K: Any = None
     W_V: Any = None
+    W_O: Any = None
+    b_Q: Any = None
+    b_K: Any = None
+    b_V: Any = None
+    b_O: Any = None
+    P: Any = None
+    P1: Any = None
+    P2: Any = None
+    P3: Any = None
+    keep: Any = None
+    ignore: Any = None
+    bias: Any = None
     labels: Labels = None
     title: str = ""
-    scale: str | float | Fraction | Decimal = SQRT_DK
-    rounding: str = DISPLAY
+    scale: str | float | Fraction | Decimal = "sqrt_dk"
+    rounding: str = "display"
     decimals: int = 2
+    heads: int | None = None
+    combine: str = "concat"
+    causal: bool = False
+    causal_alignment: str = "top-left"
+    softcap: float | Fraction | Decimal | None = None
+    normalizer: str = "softmax"
+    positions: str = "none"
+    rope_base: float | Fraction = Fraction(10_000)
+    rope_offset: float | Fraction = Fraction(0)
+    rope_pairing: str = "halves"
+    layout: str = "rows"
+    weights_layout: str = "in-out"
     typed: Mapping[str, Matrix] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Check everything, and hold the matrices as float64."""
-        _check_presence(self)
+        """Check everything, and hold the matrices as floats."""
+        for name in SETTINGS:
+            object.__setattr__(self, name, read_setting(name, getattr(self, name)))
         typed = {}
         for name in self.names:
             given = getattr(self, name)
-            values = _floats(name, given)
+            if hasattr(given, "__array__"):  # a tensor of PyTorch, say
+                given = np.asarray(given)
+            values = _values(name, given, as_column=self.layout == "columns")
             if (kept := _typed(given, values, self.typed.get(name))) is not None:
                 typed[name] = kept
             object.__setattr__(self, name, values)
         object.__setattr__(self, "typed", typed)
-        object.__setattr__(self, "scale", read_scale(self.scale))
-        object.__setattr__(self, "rounding", read_rounding(self.rounding))
-        object.__setattr__(self, "decimals", read_decimals(self.decimals))
-        _check_shapes(self)
+        check_shapes(self)
         _check_labels(self)
 
-    @property
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the matrices that are given."""
+        return tuple(name for name in MATRICES if getattr(self, name) is not None)
+
+    @cached_property
     def kind(self) -> Literal["self", "cross"]:
         """The kind of attention: one matrix of tokens, or two."""
         return "self" if self.X is not None else "cross"
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the matrices this kind of attention takes."""
-        return SELF_MATRICES if self.kind == "self" else CROSS_MATRICES
+    def has_tokens(self) -> bool:
+        """Whether any tokens are given, and not queries, keys and values alone."""
+        return any(name in self.names for name in TOKENS)
 
     @property
     def query_source(self) -> str:
-        """The name of the matrix whose tokens ask."""
-        return "X" if self.kind == "self" else "X1"
+        """The name of the tokens that ask, or "Q" where the queries themselves are given."""
+        return "Q" if self.Q is not None else "X" if self.kind == "self" else "X1"
 
     @property
     def key_source(self) -> str:
-        """The name of the matrix whose tokens are attended to."""
-        return "X" if self.kind == "self" else "X2"
+        """The name of the tokens attended to, or "K" where the keys themselves are given."""
+        return "K" if self.K is not None else "X" if self.kind == "self" else "X2"
 
     @property
+    def value_source(self) -> str:
+        """The name of the tokens whose values are read, or "V" where those are given."""
+        if self.V is not None:
+            return "V"
+        return "X" if self.kind == "self" else "X3" if self.X3 is not None else "X2"
+
+    @cached_property
     def n(self) -> int:
         """The number of queries, hence of outputs."""
-        return int(getattr(self, self.query_source).shape[0])
+        return self._tokens_of(self.query_source)
 
-    @property
+    @cached_property
     def m(self) -> int:
         """The number of keys, hence of inputs that can be attended to."""
-        return int(getattr(self, self.key_source).shape[0])
+        return self._tokens_of(self.key_source)
+
+    @cached_property
+    def n_heads(self) -> int:
+        """The number of heads that ask."""
+        return count_heads(self)
+
+    @cached_property
+    def n_kv_heads(self) -> int:
+        """The number of heads that keys and values have."""
+        return count_kv_heads(self)
+
+    @cached_property
+    def d_k(self) -> int:
+        """The width of a head's queries and keys."""
+        return int(self.in_plan_form("W_Q" if self.Q is None else "Q").shape[-1])
+
+    @cached_property
+    def d_v(self) -> int:
+        """The width of a head's values."""
+        return int(self.in_plan_form("W_V" if self.V is None else "V").shape[-1])
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the results: float32 where all that is given is, else float64."""
+        return np.result_type(*(getattr(self, name) for name in self.names if name not in MARKS))
 
     @property
-    def d_k(self) -> int:
-        """The width of a query and of a key."""
-        return int(self.W_Q.shape[1])
+    def is_long(self) -> bool:
+        """Whether a matrix of all scores is too large to be kept without being asked for."""
+        return self.n_heads * self.n * self.m > 4_000_000
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether anything may forbid a query to attend to a key, or adds to its score."""
+        return self.causal or any(mask is not None for mask in (self.keep, self.ignore, self.bias))
 
     @cached_property
     def queries(self) -> tuple[str, ...]:
         """The names of the outputs: of the tokens that ask."""
-        return self._token_names(self.query_source, self.n)
+        return self._token_names(("X",) if self.kind == "self" else ("X1", "Q"), self.n)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The names of the inputs: of the tokens attended to."""
-        return self._token_names(self.key_source, self.m)
+        return self._token_names(("X",) if self.kind == "self" else ("X2", "K"), self.m)
+
+    def in_plan_form(self, name: str) -> Matrix:
+        """Return a given matrix in floats as a plan reads it: see `attncalc.layout`."""
+        return in_plan_form(self, name, getattr(self, name))
 
     def matrices(self) -> dict[str, Matrix]:
-        """Return the given matrices by name, in float64."""
-        return {name: getattr(self, name) for name in self.names}
+        """Return all given matrices in floats as a plan reads them."""
+        return {name: self.in_plan_form(name) for name in self.names}
 
     def as_typed(self, name: str) -> Matrix:
         """Return a given matrix as Decimals and Fractions, exactly as it was typed."""
         if name in self.typed:
             return self.typed[name]
-        result: Matrix = np.frompyfunc(exact, 1, 1)(getattr(self, name).astype(object))
-        return result
+        values = getattr(self, name)
+        shortest = values.astype(str) if values.dtype == np.float32 else values
+        return np.asarray(np.frompyfunc(exact, 1, 1)(shortest.astype(object)), dtype=object)
 
-    def _token_names(self, source: str, size: int) -> tuple[str, ...]:
-        given = self.labels.get(source) if isinstance(self.labels, Mapping) else self.labels
-        if given is None:
+    def _tokens_of(self, source: str) -> int:
+        return int(self.in_plan_form(source).shape[-2])
+
+    def _token_names(self, sources: tuple[str, ...], size: int) -> tuple[str, ...]:
+        given: Sequence[str] | None
+        if isinstance(self.labels, Mapping):
+            given = next((self.labels[name] for name in sources if name in self.labels), None)
+        else:
+            given = self.labels
+        if given is None or len(given) != size:  # with Q given, X may name only the keys
             return numbered(size)
-        return told_apart([str(label) or f"({i})" for i, label in enumerate(given, start=1)])
-
-
-def read_scale(given: object) -> str | Fraction:
-    """Return `"sqrt_dk"`, `"none"` or the factor as an exact fraction."""
-    text = _word(given)
-    if text in (SQRT_DK, NONE):
-        return text
-    try:
-        return given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
-    except NotANumber as reason:
-        raise InputError(
-            f'scale takes "sqrt_dk", "none" or a number that multiplies the scores: {reason}'
-        ) from None
-
-
-def read_rounding(given: object) -> str:
-    """Return `"display"` or `"each-step"`."""
-    text = _word(given).replace("_", "-")
-    if text not in (DISPLAY, EACH_STEP):
-        raise InputError(f'rounding takes "display" or "each-step", not {quoted(str(given))}')
-    return text
-
-
-def read_decimals(given: object) -> int:
-    """Return the number of decimals, 0 to 12."""
-    try:
-        number = None if isinstance(given, bool) else read_number(str(given))
-    except NotANumber:
-        number = None
-    if number is None or number != int(number) or not 0 <= number <= MOST_DECIMALS:
-        raise InputError(
-            f"decimals takes a whole number from 0 to {MOST_DECIMALS}, not {quoted(str(given))}"
+        return told_apart(
+            [
+                str(label) if harmless(str(label)).strip() else f"({place})"
+                for place, label in enumerate(given, start=1)
+            ]
         )
-    return int(number)
 
 
-def size_of(matrix: Matrix) -> str:
-    """Return a shape as people write it: "3 × 4"."""
-    return " × ".join(str(length) for length in matrix.shape)
-
-
-def _word(given: object) -> str:
-    return str(given).strip().lower().replace(" ", "_") if isinstance(given, str) else str(given)
-
-
-def _check_presence(problem: Problem) -> None:
-    has = {name for name in MATRICES if getattr(problem, name) is not None}
-    if "X" in has and has & {"X1", "X2"}:
-        raise InputError(
-            "X together with X1 or X2: self-attention takes X, cross-attention takes X1 and X2"
-        )
-    missing = [name for name in problem.names if name not in has]
-    if not has & {"X", "X1", "X2"}:
-        missing[:2] = ["X (self-attention) or X1 and X2 (cross-attention)"]
-    if missing:
-        raise InputError(f"missing matrices: {', '.join(missing)}")
-
-
-def _floats(name: str, given: object) -> Matrix:
+def _values(name: str, given: object, *, as_column: bool) -> Matrix:
+    """Return what is given as an array of floats, or for marks of booleans, that cannot change."""
     try:
         raw = np.asarray(given)
-        if raw.dtype.kind not in "iufO":
+        if raw.dtype.kind not in ("biufO" if name in MARKS else "iufO"):
             raise TypeError
-        values: Matrix = raw.astype(np.float64)
+        values: Matrix = raw.astype(np.float32 if raw.dtype == np.float32 else np.float64)
     except OverflowError:
         raise InputError(f"{name} holds a number too large for float64") from None
     except (TypeError, ValueError):
@@ -240,24 +304,37 @@ def _floats(name: str, given: object) -> Matrix:
             f"{name} is not a matrix of real numbers: give rows of equal length"
         ) from None
     if values.ndim == 1 and values.size:
-        values = values[np.newaxis, :]
+        values = values[:, np.newaxis] if as_column else values[np.newaxis, :]
     if values.size == 0:
         raise InputError(f"{name} is empty: it needs at least one row and one column")
-    if values.ndim != 2:
+    if values.ndim not in (2, 3):
         raise InputError(f"{name} has {values.ndim} dimensions: a matrix has rows and columns")
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0] + 1
-        raise InputError(
-            f"{name}, row {row}, column {column}: "
-            f"{values[row - 1, column - 1]} is not a finite number"
-        )
+    _check_entries(name, values)
+    if name in MARKS:
+        values = values.astype(bool)
     values.flags.writeable = False
     return values
 
 
+def _check_entries(name: str, values: Matrix) -> None:
+    if name in MARKS:
+        wrong, why = (values != 0) & (values != 1), "1 or 0 (true or false) is needed"
+    elif name == "bias":
+        wrong, why = ~(np.isfinite(values) | np.isneginf(values)), "a number or -inf is needed"
+    else:
+        wrong, why = ~np.isfinite(values), "a finite number is needed"
+    if wrong.any():
+        place = tuple(np.argwhere(wrong)[0])
+        head = f"head {place[0] + 1}, " if values.ndim == 3 else ""
+        raise InputError(
+            f"{name}, {head}row {place[-2] + 1}, column {place[-1] + 1}: "
+            f"{values[place]:g}, where {why}"
+        )
+
+
 def _typed(given: object, values: Matrix, kept: Matrix | None) -> Matrix | None:
-    """Return the numbers as typed where float64 loses something of them, and else nothing."""
-    if kept is not None and np.array_equal(kept.astype(np.float64), values):
+    """Return the numbers as typed where floats lose something of them, and else nothing."""
+    if kept is not None and np.array_equal(kept.astype(values.dtype), values):
         return kept
     if isinstance(given, np.ndarray) and given.dtype != object:
         return None
@@ -280,71 +357,31 @@ def _as_number(entry: Any) -> Decimal | Fraction:
     return Decimal(int(entry)) if isinstance(entry, abstract.Integral) else exact(float(entry))
 
 
-def _check_shapes(problem: Problem) -> None:
-    faults = [
-        fault
-        for source, weights in _products(problem)
-        for fault in _product_faults(problem, source, weights)
-    ]
-    W_Q, W_K = problem.W_Q, problem.W_K
-    if not faults and W_Q.shape[1] != W_K.shape[1]:
-        faults = [
-            f"W_Q is {size_of(W_Q)} and W_K is {size_of(W_K)}: "
-            "both need the same number of columns (d_k), for Q Kᵀ to exist"
-        ]
-    if faults:
-        raise ShapeError("\n".join(faults))
-
-
-def _products(problem: Problem) -> list[tuple[str, list[str]]]:
-    """Return each matrix of tokens with the weights it is multiplied by."""
-    if problem.kind == "self":
-        return [("X", ["W_Q", "W_K", "W_V"])]
-    return [("X1", ["W_Q"]), ("X2", ["W_K", "W_V"])]
-
-
-def _product_faults(problem: Problem, source: str, weights: list[str]) -> list[str]:
-    X = getattr(problem, source)
-    rows = {name: getattr(problem, name).shape[0] for name in weights}
-    wrong = [name for name in weights if rows[name] != X.shape[1]]
-    if len(wrong) == len(weights) and set(rows.values()) == {X.shape[0]}:
-        return [
-            f"{source} is {size_of(X)}, and the weights it is multiplied by ({', '.join(weights)}) "
-            f"have {X.shape[0]} rows: they need as many as {source} has columns ({X.shape[1]}). "
-            f"{source} looks transposed: tokens are rows"
-        ]
-    faults = []
-    for name in wrong:
-        W = getattr(problem, name)
-        fault = (
-            f"{source} is {size_of(X)} and {name} is {size_of(W)}: for {source} {name}, "
-            f"{name} needs as many rows as {source} has columns ({X.shape[1]})"
-        )
-        if W.shape[1] == X.shape[1]:
-            fault += f". {name} looks transposed"
-        faults.append(fault)
-    return faults
-
-
 def _check_labels(problem: Problem) -> None:
-    sizes = {problem.query_source: problem.n, problem.key_source: problem.m}
     labels = problem.labels
     if labels is None:
         return
     if isinstance(labels, Mapping):
-        unknown = [name for name in labels if name not in sizes]
-        if unknown:
-            raise InputError(f"labels names {', '.join(unknown)}: it takes {' and '.join(sizes)}")
         lists = dict(labels)
     elif problem.kind == "cross":
         raise InputError('labels of cross-attention take a list for each: {"X1": […], "X2": […]}')
     else:
         lists = {"X": labels}
+    takes = ("X",) if problem.kind == "self" else ("X1", "X2", "Q", "K")
     for name, names in lists.items():
-        if isinstance(names, str) or not isinstance(names, Sequence):
-            raise InputError(f"labels of {name} must be a list of texts")
-        if len(names) != sizes[name]:
-            raise InputError(
-                f"labels of {name}: {len(names)} given, but {name} is "
-                f"{size_of(getattr(problem, name))}: one is needed for each row"
-            )
+        if name not in takes:
+            raise InputError(f"labels names {name}: it takes {' and '.join(takes[:2])}")
+        _check_names(problem, name, names)
+
+
+def _check_names(problem: Problem, name: str, names: Sequence[str]) -> None:
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InputError(f"labels of {name} must be a list of texts")
+    asking = name in (problem.query_source, "X1", "Q")
+    if len(names) != (problem.n if asking else problem.m):
+        line = "row" if problem.layout == "rows" else "column"
+        matrix = getattr(problem, name)
+        which = f"there is no {name}" if matrix is None else f"{name} is {size_of(matrix)}"
+        raise InputError(
+            f"labels of {name}: {len(names)} given, but {which}: one is needed for each {line}"
+        )

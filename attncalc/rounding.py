@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[Any]
 
+INFINITE = float("inf")
 RELATIVE_TIE = 1e-12
 """How near to a half, relative to the value, a float64 counts as the tie it came from …"""
 LARGEST_TIE = 1e-4
 """… but never further than this share of the last place, or large values would all be ties."""
-LARGEST_SCALED = 2.0**52
-"""From here on float64 holds whole numbers only: there is nothing left to round."""
+LARGEST_SCALED = 2.0**51
+"""From here on float64 holds whole numbers and halves only: there is nothing left to round."""
 
 
 def round_floats(values: Matrix, decimals: int) -> Matrix:
@@ -61,8 +62,11 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
     dust, unit = Decimal(1).scaleb(-guard), Decimal(1).scaleb(-decimals)
 
     def one(value: Decimal) -> Decimal:
+        if not value.is_finite():  # a masked score
+            return value
         clean = value.quantize(dust, rounding=ROUND_HALF_EVEN)
-        return clean.quantize(unit, rounding=ROUND_HALF_UP)
+        rounded = clean.quantize(unit, rounding=ROUND_HALF_UP)
+        return rounded if rounded else abs(rounded)  # no -0
 
     return _each(one, values)
 
@@ -75,6 +79,8 @@ def fixed(value: float | Decimal, decimals: int) -> str:
     >>> fixed(-0.0, 2), fixed(Decimal("2.5"), 2)
     ('0.00', '2.50')
     """
+    if value in (INFINITE, -INFINITE):
+        return "inf" if value > 0 else "-inf"
     text = f"{value:.{decimals}f}"
     return text if text.strip("-0.") else text.lstrip("-")
 
