@@ -1,19 +1,46 @@
 """Solution: what each step of a problem comes to, and how it is shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Context, localcontext
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from attncalc.arithmetic import Digits, as_decimals, digits_for
+from attncalc.arithmetic import Digits, decimals_of, digits_for
+from attncalc.blocks import Report, run_in_blocks
 from attncalc.connections import Connection, connections
 from attncalc.errors import InputError
+from attncalc.fields import DISPLAY, EACH_STEP, MARKS
 from attncalc.labels import numbered
-from attncalc.plan import Axis, Step, plan, run
-from attncalc.problem import DISPLAY, EACH_STEP, Problem
+from attncalc.layout import back_to_layout, in_plan_form
+from attncalc.overflow import refuse_overflow
+from attncalc.plan import Axis, Plan, Step, plan, run
+from attncalc.problem import Problem
 from attncalc.rounding import Matrix, fixed, round_decimals, round_floats
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """The weights of one head, as a plan has them: a row for each query.
+
+    Parameters
+    ----------
+    number
+        Which head, from 1; 0 for the only one.
+    weights, rounded
+        Its weights, (n, m), and those weights at the shown decimals.
+    """
+
+    number: int
+    weights: Matrix
+    rounded: Matrix
+
+    @cached_property
+    def connections(self) -> tuple[Connection, ...]:
+        """Which inputs influence each output most, and second."""
+        return connections(self.weights, self.rounded != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,28 +51,35 @@ class Solution:
     ----------
     problem
         What was asked.
-    steps
-        The plan that was followed.
+    plan
+        The steps that were taken.
+    keep
+        Those whose matrices are kept, or None for all of them.
+    report
+        What is told, on long inputs, how many blocks of how many are done.
     """
 
     problem: Problem
-    steps: tuple[Step, ...]
+    plan: Plan
+    keep: tuple[str, ...] | None = None
+    report: Report | None = None
 
     def __getitem__(self, name: str) -> Matrix:
-        """Return the matrix of one step, in float64."""
-        if name not in self.values:
-            raise KeyError(f"no step {name}: this problem has {', '.join(self.values)}")
-        return self.values[name]
+        """Return the matrix of one step in floats, with an axis of heads first where it has any."""
+        self._check_name(name)
+        return back_to_layout(self.problem, self.values[name])
 
-    def step(self, name: str) -> Step:
-        """Return a step of the plan by its name."""
-        return next(step for step in self.steps if step.name == name)
+    @property
+    def steps(self) -> Plan:
+        """The steps whose matrices are kept."""
+        return tuple(step for step in self.plan if self.keep is None or step.name in self.keep)
 
     def rounded(self, name: str) -> Matrix:
-        """Return the matrix of one step at the shown decimals: Decimals, or float64 when large."""
-        return self._rounded[name]
+        """Return the matrix of one step at the shown decimals: Decimals, or floats when large."""
+        self._check_name(name)
+        return back_to_layout(self.problem, self._rounded[name])
 
-    def shown(self, name: str) -> list[list[str]]:
+    def shown(self, name: str) -> list[Any]:
         """Return the matrix of one step as it is shown, half away from zero.
 
         Examples
@@ -55,75 +89,148 @@ class Solution:
         [['2.68']]
         """
         decimals = self.problem.decimals
-        return [[fixed(value, decimals) for value in row] for row in self.rounded(name)]
+
+        def texts(matrix: Matrix) -> list[Any]:
+            if matrix.ndim > 1:
+                return [texts(part) for part in matrix]
+            return [fixed(value, decimals) for value in matrix]
+
+        return texts(self.rounded(name))
 
     def row_labels(self, step: Step) -> tuple[str, ...]:
-        """Return what the rows of a step stand for: tokens, by name."""
-        return self._labels(step.rows, self[step.name].shape[0])
+        """Return what the rows of a step stand for: tokens, by name, or numbers of features."""
+        axis = step.columns if self.problem.layout == "columns" else step.rows
+        return self._labels(axis, self[step.name].shape[-2])
 
     def column_labels(self, step: Step) -> tuple[str, ...]:
-        """Return what the columns of a step stand for: tokens, or the numbers of features."""
-        return self._labels(step.columns, self[step.name].shape[1])
+        """Return what the columns of a step stand for: tokens, by name, or numbers of features."""
+        axis = step.rows if self.problem.layout == "columns" else step.columns
+        return self._labels(axis, self[step.name].shape[-1])
 
     @cached_property
     def values(self) -> Mapping[str, Matrix]:
-        """Each step's matrix in float64; with `each-step` rounding, the rounded one."""
-        if self.problem.rounding == EACH_STEP:
-            floats = {name: matrix.astype(float) for name, matrix in self._rounded.items()}
-        else:
-            with np.errstate(over="ignore", invalid="ignore"):
-                floats = run(self.steps, self.problem.matrices())
-        for name, matrix in floats.items():
-            _refuse_overflow(name, matrix)
-        return floats
+        """Each kept step's matrix as the plan has it: tokens as rows, in floats.
+
+        With `each-step` rounding, these are the rounded ones.
+        """
+        if self.problem.rounding == EACH_STEP and self.is_exact:
+            dtype = self.problem.dtype
+            floats = {name: matrix.astype(dtype) for name, matrix in self._exact.items()}
+            refuse_overflow(floats)
+            return self._kept(floats)
+        decimals = self.problem.decimals if self.problem.rounding == EACH_STEP else None
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return run_in_blocks(
+                self.plan, self.problem.matrices(), self.keep, decimals, self.report
+            )
 
     @cached_property
-    def connections(self) -> tuple[Connection, ...]:
-        """Which inputs influence each output most, and second."""
-        return connections(self["A"], self.rounded("A") != 0)
+    def heads(self) -> tuple[Head, ...]:
+        """The weights of each head, with what they connect."""
+        weights, rounded = self._precise("A"), self._rounded["A"]
+        if weights.ndim == 2:
+            return (Head(0, weights, rounded),)
+        pairs = zip(weights, rounded, strict=True)
+        return tuple(Head(i, one, other) for i, (one, other) in enumerate(pairs, start=1))
+
+    @cached_property
+    def connections(self) -> tuple[Any, ...]:
+        """Which inputs influence each output most, and second; of several heads, for each."""
+        found = tuple(head.connections for head in self.heads)
+        return found[0] if len(found) == 1 else found
+
+    @cached_property
+    def mean_head(self) -> Head:
+        """The mean of all heads' weights."""
+        mean = np.mean([head.weights for head in self.heads], axis=0)
+        return Head(0, mean, round_floats(mean, self.problem.decimals))
 
     @cached_property
     def other_rounding(self) -> "Solution":
         """The same problem under the other rounding rule."""
         other = DISPLAY if self.problem.rounding == EACH_STEP else EACH_STEP
-        return solve(replace(self.problem, rounding=other))
+        return solve(replace(self.problem, rounding=other), keep=self.keep)
+
+    def precise(self, name: str) -> Matrix:
+        """Return the matrix of one step in floats, each the nearest to the exact value.
+
+        `solution[name]` is computed in float arithmetic, and can be off where large terms cancel;
+        for problems too large for exact decimals, this is the same.
+        """
+        self._check_name(name)
+        return back_to_layout(self.problem, self._precise(name))
+
+    def _precise(self, name: str) -> Matrix:
+        if not self.is_exact:
+            return self.values[name]
+        return self._exact[name].astype(self.problem.dtype)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the shown digits come from exact decimals, and not from floats."""
+        return self._digits is not None
+
+    @cached_property
+    def _digits(self) -> Digits | None:
+        return digits_for(self.problem)
 
     @cached_property
     def _rounded(self) -> Mapping[str, Matrix]:
-        digits = digits_for(self.problem)
-        return self._rounded_floats() if digits is None else self._rounded_decimals(digits)
-
-    def _rounded_decimals(self, digits: Digits) -> Mapping[str, Matrix]:
-        def round_off(matrix: Matrix) -> Matrix:
-            return round_decimals(matrix, self.problem.decimals, digits.guard)
-
+        digits, each_step = self._digits, self.problem.rounding == EACH_STEP
+        if digits is None:
+            decimals = self.problem.decimals
+            return (
+                self.values
+                if each_step
+                else {name: round_floats(matrix, decimals) for name, matrix in self.values.items()}
+            )
+        exact = self._kept(self._exact)
+        if each_step:
+            return exact
         with localcontext(Context(prec=digits.precision)):
-            given = as_decimals(self.problem)
-            if self.problem.rounding == EACH_STEP:
-                return run(self.steps, given, after=round_off)
-            return {name: round_off(matrix) for name, matrix in run(self.steps, given).items()}
+            return {name: self._round_off(matrix) for name, matrix in exact.items()}
 
-    def _rounded_floats(self) -> Mapping[str, Matrix]:
-        def round_off(matrix: Matrix) -> Matrix:
-            return round_floats(matrix, self.problem.decimals)
+    @cached_property
+    def _exact(self) -> dict[str, Matrix]:
+        """Each step's matrix in Decimals, before it is rounded for the eye."""
+        assert self._digits is not None
+        with localcontext(Context(prec=self._digits.precision)):
+            given = _as_decimals(self.problem)
+            each_step = self.problem.rounding == EACH_STEP
+            return run(self.plan, given, *([self._round_off] if each_step else []))
 
-        if self.problem.rounding == EACH_STEP:
-            with np.errstate(over="ignore", invalid="ignore"):
-                return run(self.steps, self.problem.matrices(), after=round_off)
-        return {name: round_off(matrix) for name, matrix in self.values.items()}
+    def _round_off(self, matrix: Matrix) -> Matrix:
+        assert self._digits is not None
+        return round_decimals(matrix, self.problem.decimals, self._digits.guard)
+
+    def _kept(self, matrices: dict[str, Matrix]) -> dict[str, Matrix]:
+        if self.keep is None:
+            return matrices
+        return {name: matrix for name, matrix in matrices.items() if name in self.keep}
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.values:
+            raise KeyError(f"no step {name}: there are {', '.join(self.values)}")
 
     def _labels(self, axis: Axis, size: int) -> tuple[str, ...]:
         tokens = {"queries": self.problem.queries, "keys": self.problem.keys}
         return tokens.get(axis) or numbered(size)
 
 
-def solve(problem: Problem) -> Solution:
-    """Work out every step of a problem.
+def solve(
+    problem: Problem, keep: Iterable[str] | None = None, report: Report | None = None
+) -> Solution:
+    """Work out the steps of a problem.
 
     Parameters
     ----------
     problem
         The matrices and the conventions.
+    keep
+        The names of the steps that are wanted, or None for all. What is not wanted is not stored:
+        with `("O",)` alone, memory grows with n, not with n².
+    report
+        Called on long inputs with the number of blocks done, and of all.
 
     Returns
     -------
@@ -133,7 +240,8 @@ def solve(problem: Problem) -> Solution:
     Raises
     ------
     InputError
-        When numbers grow beyond float64 on the way.
+        When a step is not part of the plan, numbers grow beyond float64 on the way, or what is
+        asked for cannot fit into memory.
 
     Notes
     -----
@@ -147,16 +255,22 @@ def solve(problem: Problem) -> Solution:
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
-    solution = Solution(problem, plan(problem))
+    steps = plan(problem)
+    wanted = None if keep is None else tuple(keep)
+    names = [step.name for step in steps]
+    for name in wanted or ():
+        if name not in names:
+            raise InputError(f"no step {name}: this problem has {', '.join(names)}")
+    solution = Solution(problem, steps, wanted, report)
     _ = solution.values  # worked out now, so that what cannot be solved is refused here
     return solution
 
 
-def _refuse_overflow(name: str, matrix: Matrix) -> None:
-    finite = np.isfinite(matrix)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0] + 1
-        raise InputError(
-            f"{name}, row {row}, column {column} grows beyond the largest float64 "
-            "(about 1.8e308): give smaller numbers"
-        )
+def _as_decimals(problem: Problem) -> dict[str, Matrix]:
+    """Return the given matrices as a plan reads them, in Decimals; marks stay true and false."""
+    return {
+        name: problem.in_plan_form(name)
+        if name in MARKS
+        else in_plan_form(problem, name, decimals_of(problem.as_typed(name)))
+        for name in problem.names
+    }

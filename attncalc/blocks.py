@@ -1,0 +1,275 @@
+"""Running a plan on floats: short inputs whole, long ones block by block, on all cores.
+
+From scores to each head's outputs every step works row by row over the queries, so a block of rows
+can be taken through all of them at once: what is not kept never grows beyond a block. Where no
+matrix of n × m is kept, the keys are taken in tiles too.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attncalc.memory import refuse_what_cannot_fit
+from attncalc.operations import Mask, Scores, Softmax, Weigh
+from attncalc.overflow import refuse_overflow, refuse_overflow_of
+from attncalc.plan import Plan, Step, run
+from attncalc.rounding import Matrix, round_floats
+
+LONG = 512 * 512
+"""Scores from which blocks and threads gain more than they cost."""
+ROWS = 128
+TILE_ROWS, TILE_KEYS = 256, 512
+SAFE_EXPONENTS = {"float64": 600.0, "float32": 80.0}
+"""Scores whose exp neither overflows nor vanishes, even when a million of them are summed."""
+
+Report = Callable[[int, int], None]
+"""What is told how many blocks of how many are done."""
+
+
+def run_in_blocks(
+    steps: Plan,
+    given: Mapping[str, Matrix],
+    keep: tuple[str, ...] | None,
+    decimals: int | None,
+    report: Report | None = None,
+) -> dict[str, Matrix]:
+    """Take the steps of a plan and return the matrices that are kept, in floats.
+
+    Parameters
+    ----------
+    steps
+        The plan.
+    given
+        The matrices it starts from.
+    keep
+        The names of the steps whose matrices are wanted, or None for all.
+    decimals
+        Where each step is rounded before the next reads it; None for full precision.
+    report
+        Called after each block with the number of blocks done, and of all.
+    """
+
+    def after(matrix: Matrix) -> Matrix:
+        return matrix if decimals is None else round_floats(matrix, decimals)
+
+    before, core, rest = _parts(steps)
+    known = dict(given) | run(before, given, after)
+    shape = _scores_shape(core, known)
+    wanted = {step.name for step in steps} if keep is None else set(keep)
+    if np.prod(shape) < LONG:
+        known |= run((*core, *rest), known, after)
+        refuse_overflow({step.name: known[step.name] for step in steps})
+    else:
+        job = _Job(core, known, shape, wanted | {core[-1].name}, after, decimals is None)
+        refuse_what_cannot_fit(job.sizes, wanted)
+        known |= job.run(report)
+        known |= run(rest, known, after)
+    return {step.name: known[step.name] for step in steps if step.name in wanted}
+
+
+def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
+    """Part a plan into what comes before the scores, scores to head outputs, and what follows."""
+    start = next(i for i, step in enumerate(steps) if isinstance(step.operation, Scores))
+    stop = next(i for i, step in enumerate(steps) if isinstance(step.operation, Weigh)) + 1
+    return steps[:start], steps[start:stop], steps[stop:]
+
+
+def _scores_shape(core: Plan, known: Mapping[str, Matrix]) -> tuple[int, int, int]:
+    """Return the number of heads, of queries and of keys."""
+    Q, K = (known[name] for name in core[0].inputs)
+    return (len(Q) if Q.ndim == 3 else 1), Q.shape[-2], K.shape[-2]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """The steps from scores to head outputs, on long inputs.
+
+    Parameters
+    ----------
+    core
+        Those steps.
+    known
+        What they read, by name.
+    shape
+        The number of heads, of queries and of keys.
+    wanted
+        The steps whose matrices are kept, the last one among them.
+    after
+        What happens to a step's matrix before the next reads it.
+    exact
+        Whether that is nothing, so that steps may also run on tiles of keys.
+    """
+
+    core: Plan
+    known: Mapping[str, Matrix]
+    shape: tuple[int, int, int]
+    wanted: set[str]
+    after: Callable[[Matrix], Matrix]
+    exact: bool
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the results: float32 where all that is read is."""
+        read = {name for step in self.core for name in step.inputs if name in self.known}
+        dtypes = {self.known[name].dtype for name in read}
+        return np.result_type(*(dtypes - {np.dtype(bool)}))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each matrix that is kept, and of the workspace."""
+        heads, n, m = self.shape
+        wide = {step.name: m for step in self.core[:-1]} | {self.core[-1].name: self._d_v}
+        size = np.dtype(self.dtype).itemsize
+        kept = {
+            name: heads * n * width * size for name, width in wide.items() if name in self.wanted
+        }
+        return kept | {"workspace": 4 * _workers() * ROWS * m * size}
+
+    def run(self, report: Report | None) -> dict[str, Matrix]:
+        """Run all blocks on all cores, and return the matrices that are kept."""
+        heads, n, m = self.shape
+        results = {
+            step.name: np.empty((heads, n, self._d_v if step is self.core[-1] else m), self.dtype)
+            for step in self.core
+            if step.name in self.wanted
+        }
+        in_tiles = self._can_run_in_tiles()
+        height = TILE_ROWS if in_tiles else ROWS
+        blocks = [
+            (head, slice(start, min(start + height, n)))
+            for head in range(heads)
+            for start in range(0, n, height)
+        ]
+        work = self._tiles if in_tiles else self._rows
+        _on_all_cores(lambda block: work(*block, results), blocks, report)
+        alone = self.known[self.core[0].inputs[0]].ndim == 2
+        return {name: matrix[0] if alone else matrix for name, matrix in results.items()}
+
+    @property
+    def _d_v(self) -> int:
+        return int(self.known[self.core[-1].inputs[1]].shape[-1])
+
+    def _rows(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
+        """Take one block of rows through all steps."""
+        scratch: Matrix | None = None
+        values: dict[str, Matrix] = {}
+        for step in self.core:
+            out = results[step.name][head, rows] if step.name in results else scratch
+            if out is None:
+                out = scratch = np.empty((rows.stop - rows.start, self.shape[2]), self.dtype)
+            inputs = self._inputs(step, values, head, rows)
+            made = self.after(step.operation.at(rows).apply(*inputs, out=out))
+            if made is not out and step.name in results:
+                out[...] = made
+            values[step.name] = made
+        refuse_overflow_of(values[self.core[-1].name], rows.start)
+
+    def _inputs(
+        self,
+        step: Step,
+        values: dict[str, Matrix],
+        head: int,
+        rows: slice,
+        keys: slice = slice(None),
+    ) -> Iterator[Matrix]:
+        """Yield what a step reads for some rows of a head, and for some of the keys."""
+        for place, name in enumerate(step.inputs):
+            if name in values:
+                yield values[name]
+                continue
+            matrix = self.known[name]
+            if matrix.ndim == 3:
+                matrix = matrix[head * len(matrix) // self.shape[0]]
+            if isinstance(step.operation, Mask):
+                yield (matrix[rows] if len(matrix) > 1 else matrix)[:, keys]
+            elif place == 0:
+                yield matrix[rows]
+            else:
+                yield matrix[keys]
+
+    def _can_run_in_tiles(self) -> bool:
+        """Say whether O alone is kept, and exp needs no row maximum to be subtracted first."""
+        normalizer = self.core[-2].operation
+        return (
+            self.wanted == {self.core[-1].name}
+            and self.exact
+            and isinstance(normalizer, Softmax)
+            and self._largest_score() <= SAFE_EXPONENTS[str(self.dtype)]
+        )
+
+    def _largest_score(self) -> float:
+        """Return a bound for the scores: |q · k| is at most |q| |k|."""
+        Q, K = (self.known[name] for name in self.core[0].inputs)
+        longest = (np.sqrt(np.square(matrix).sum(axis=-1).max()) for matrix in (Q, K))
+        bound = float(np.prod(list(longest)))
+        for step in self.core[1:-2]:
+            bound = step.operation.bound(bound, *(self.known[name] for name in step.inputs[1:]))
+        return bound if np.isfinite(bound) else np.inf
+
+    def _tiles(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
+        """Take one block of rows through all steps, one tile of keys at a time.
+
+        Softmax and the weighing of values are taken together: Σ exp(s_j) v_j / Σ exp(s_j).
+        """
+        *scoring, normalizing, weighing = self.core
+        height, m = rows.stop - rows.start, self.shape[2]
+        scratch = np.empty((height, TILE_KEYS), self.dtype)
+        share = np.empty((height, self._d_v), self.dtype)
+        weighed, total = np.zeros_like(share), np.zeros((height, 1), self.dtype)
+        for start in range(0, m, TILE_KEYS):
+            keys = slice(start, min(start + TILE_KEYS, m))
+            values: dict[str, Matrix] = {}
+            for step in scoring:
+                operation = step.operation.at(rows, keys)
+                if isinstance(operation, Mask) and operation.forbids_all(height):
+                    break
+                inputs = self._inputs(step, values, head, rows, keys)
+                out = scratch[:, : keys.stop - start]
+                values[step.name] = operation.apply(*inputs, out=out)
+            else:
+                (last,) = normalizing.inputs
+                powers = np.exp(values[last], out=values[last])
+                total += powers.sum(axis=-1, keepdims=True)
+                (V,) = self._inputs_of_values(weighing, head, keys)
+                weighed += np.matmul(powers, V, out=share)
+        total[total == 0] = 1  # a row with nothing left to attend to
+        outputs = np.divide(weighed, total, out=results[weighing.name][head, rows])
+        refuse_overflow_of(outputs, rows.start)
+
+    def _inputs_of_values(self, weighing: Step, head: int, keys: slice) -> Iterator[Matrix]:
+        V = self.known[weighing.inputs[1]]
+        yield (V[head * len(V) // self.shape[0]] if V.ndim == 3 else V)[keys]
+
+
+def _on_all_cores(
+    work: Callable[[tuple[int, slice]], None],
+    blocks: list[tuple[int, slice]],
+    report: Report | None,
+) -> None:
+    """Do the work for each block, on as many threads as there are cores, each with its own BLAS."""
+    from threadpoolctl import threadpool_limits
+
+    done = 0
+    lock = threading.Lock()
+
+    def counted(block: tuple[int, slice]) -> None:
+        nonlocal done
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            work(block)
+        with lock:
+            done += 1
+            if report is not None:
+                report(done, len(blocks))
+
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(_workers()) as pool:
+        for _ in pool.map(counted, blocks):
+            pass
+
+
+def _workers() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

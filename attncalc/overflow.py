@@ -1,0 +1,50 @@
+"""Saying no to numbers that grow beyond floats, before anybody reads them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.rounding import Matrix
+
+
+def refuse_overflow(matrices: Mapping[str, Matrix]) -> None:
+    """Refuse infinite and undefined numbers, but not where a mask forbids: they never matter there.
+
+    Parameters
+    ----------
+    matrices
+        The matrix of every step, by name.
+
+    Raises
+    ------
+    InputError
+        That names the first step, row and column.
+    """
+    masked = matrices.get("S_masked")
+    forbidden = None if masked is None else np.isneginf(masked)
+    for name, matrix in matrices.items():
+        if np.isfinite(matrix).all():
+            continue
+        wrong = ~np.isfinite(matrix)
+        if forbidden is not None and matrix.shape == forbidden.shape:
+            wrong &= ~forbidden
+        if wrong.any():
+            *head, row, column = (int(index) + 1 for index in np.argwhere(wrong)[0])
+            place = f"head {head[0]}, " if head else ""
+            raise InputError(
+                f"{name}, {place}row {row}, column {column} grows beyond the largest "
+                f"{matrix.dtype} (about {np.finfo(matrix.dtype).max:.1e}): give smaller numbers"
+            )
+
+
+def refuse_overflow_of(outputs: Matrix, first_row: int) -> None:
+    """Refuse outputs of a block of rows: whatever overflowed on the way has reached them."""
+    if np.isfinite(outputs.sum()):
+        return
+    finite = np.isfinite(outputs).all(axis=-1)
+    if not finite.all():
+        raise InputError(
+            f"output {first_row + int(finite.argmin()) + 1} grows beyond the largest "
+            f"{outputs.dtype} (about {np.finfo(outputs.dtype).max:.1e}): give smaller numbers"
+        )

@@ -1,0 +1,205 @@
+"""Time `solve` on long inputs beside plain numpy and, where it is installed, PyTorch.
+
+    python benchmarks/long_inputs.py [--picture growth.png] [--most 32768] [--repeats 5]
+
+One head, d = 64, float64. Every ratio comes from one run in which the peers take turns; medians,
+with the smallest and the largest ratio of a turn in brackets. Memory is measured in a process of
+its own, as what it takes above its inputs.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from attncalc import Problem, solve
+
+D = 64
+KEPT = ("S_scaled", "A", "O")
+
+Work = Callable[[], object]
+
+
+def inputs(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return Q, K and V of n tokens."""
+    random = np.random.default_rng(n)
+    Q, K, V = (random.normal(size=(n, D)) for _ in range(3))
+    return Q, K, V
+
+
+def plain_numpy(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return what a person writes in a notebook."""
+    S = Q @ K.T / np.sqrt(Q.shape[1])
+    E = np.exp(S - S.max(axis=-1, keepdims=True))
+    A = E / E.sum(axis=-1, keepdims=True)
+    return A @ V
+
+
+def peers(n: int) -> dict[str, Work]:
+    """Return each way to compute the same thing."""
+    Q, K, V = inputs(n)
+    problem = Problem(Q=Q, K=K, V=V)
+    ways: dict[str, Work] = {
+        "all kept": lambda: solve(problem, keep=KEPT),
+        "only O": lambda: solve(problem, keep=("O",)),
+        "plain numpy": lambda: plain_numpy(Q, K, V),
+    }
+    try:
+        import torch
+    except ImportError:
+        return ways
+    q, k, v = (torch.from_numpy(each)[None, None] for each in (Q, K, V))
+    ways["torch eager"] = lambda: torch.softmax(q @ k.transpose(-1, -2) / D**0.5, dim=-1) @ v
+    ways["torch fused"] = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    return ways
+
+
+def take_turns(ways: dict[str, Work], repeats: int) -> dict[str, list[float]]:
+    """Run all in turn, several times, and return the seconds of each."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(repeats + 1):
+        for name, work in ways.items():
+            start = time.perf_counter()
+            work()
+            if turn:  # the first turn warms caches and pools
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratio(seconds: dict[str, list[float]], ours: str, theirs: str) -> str:
+    """Return the ratio of medians, and the spread of the ratios turn by turn."""
+    if theirs not in seconds:
+        return "-"
+    turns = sorted(a / b for a, b in zip(seconds[ours], seconds[theirs], strict=True))
+    middle = median(seconds[ours]) / median(seconds[theirs])
+    return f"{middle:.2f} ({turns[0]:.2f}-{turns[-1]:.2f})"
+
+
+def print_ratios(repeats: int) -> None:
+    """Print the table of ratios."""
+    print("time, as a ratio           all kept / eager      all kept / numpy      only O / fused")
+    print("at most                    1.00                  0.55                  1.30")
+    for n in (2048, 4096, 8192):
+        seconds = take_turns(peers(n), repeats)
+        row = [
+            ratio(seconds, "all kept", "torch eager"),
+            ratio(seconds, "all kept", "plain numpy"),
+            ratio(seconds, "only O", "torch fused"),
+        ]
+        print(f"n = {n:<22} " + " ".join(f"{cell:21}" for cell in row))
+
+
+def print_small(repeats: int) -> None:
+    """Print what three tokens cost."""
+    random = np.random.default_rng(3)
+    X = random.normal(size=(3, 4))
+    W_Q, W_K, W_V = (random.normal(size=(4, 2)) for _ in range(3))
+    problem = Problem(X=X, W_Q=W_Q, W_K=W_K, W_V=W_V)
+    ways: dict[str, Work] = {
+        "solve": lambda: [solve(problem) for _ in range(500)],
+        "plain": lambda: [plain_numpy(X @ W_Q, X @ W_K, X @ W_V) for _ in range(500)],
+    }
+    print(
+        f"3 tokens: solve / plain numpy {ratio(take_turns(ways, repeats), 'solve', 'plain')}"
+        " (at most 6)"
+    )
+
+
+def print_memory(n: int) -> None:
+    """Print what is taken above the inputs, beside what may be."""
+    for keep in (KEPT, ("O",)):
+        arrays = sum(n * (D if name == "O" else n) * 8 for name in keep)
+        taken = memory_of(n, keep)
+        allowed = arrays + 64 * 2**20 if len(keep) > 1 else 64 * 2**20
+        print(
+            f"memory above the inputs, n = {n}, {'+'.join(keep):14} {taken / 2**20:7.0f} MiB "
+            f"(at most {allowed / 2**20:.0f})"
+        )
+
+
+def memory_of(n: int, keep: tuple[str, ...]) -> int:
+    """Return the bytes a solve takes above its inputs, from a process of its own."""
+    call = [sys.executable, __file__, "--measure", str(n), ",".join(keep)]
+    return int(subprocess.run(call, check=True, capture_output=True, text=True).stdout)
+
+
+def measure(n: int, keep: tuple[str, ...]) -> None:
+    """Print how far the peak of this process rises in a solve."""
+    solve(Problem(*(None,) * 4, *inputs(600)), keep=("O",))  # so that libraries are loaded
+    problem = Problem(*(None,) * 4, *inputs(n))
+    before = peak()
+    solve(problem, keep=keep)
+    print(peak() - before)
+
+
+def peak() -> int:
+    """Return the most bytes this process has had in memory so far."""
+    status = Path("/proc/self/status").read_text(encoding="ascii").split()
+    return int(status[status.index("VmHWM:") + 1]) * 1024
+
+
+def print_growth(most: int, picture: Path | None) -> None:
+    """Print how time and memory grow with n, and draw it."""
+    print("\n       n   only O: seconds, MiB      all kept: seconds, MiB")
+    rows = []
+    n = 1024
+    while n <= most:
+        problem = Problem(*(None,) * 4, *inputs(n))
+        row = [n, *timed(problem, n, ("O",))]
+        row += timed(problem, n, KEPT) if n <= 8192 else [float("nan")] * 2
+        rows.append(row)
+        print(f"{n:8} {row[1]:12.3f} {row[2]:9.1f} {row[3]:18.3f} {row[4]:9.1f}", flush=True)
+        n *= 2
+    if picture is not None:
+        draw(np.array(rows), picture)
+
+
+def timed(problem: Problem, n: int, keep: tuple[str, ...]) -> list[float]:
+    """Return the seconds and the mebibytes of one solve."""
+    start = time.perf_counter()
+    solve(problem, keep=keep)
+    seconds = time.perf_counter() - start
+    return [seconds, memory_of(n, keep) / 2**20]
+
+
+def draw(rows: np.ndarray, picture: Path) -> None:
+    """Draw time and memory against n, both on logarithmic axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    for axes, column, title in zip(
+        figure.subplots(1, 2), (1, 2), ("time (s)", "memory above the inputs (MiB)"), strict=True
+    ):
+        axes.loglog(rows[:, 0], rows[:, column], "o-", label="only O", base=2)
+        axes.loglog(rows[:, 0], rows[:, column + 2], "s--", label="S_scaled, A and O", base=2)
+        axes.set_xlabel("tokens")
+        axes.set_title(title)
+        axes.grid(alpha=0.3)
+        axes.legend()
+    figure.savefig(picture, dpi=120)
+
+
+def main() -> None:
+    """Take the options and run all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--most", type=int, default=32768)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        measure(int(options.measure[0]), tuple(options.measure[1].split(",")))
+        return
+    print_ratios(options.repeats)
+    print_small(options.repeats)
+    print_memory(8192)
+    print_growth(options.most, options.picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""Long inputs: blocks give what the whole gives, keep no more than asked, and say no in time."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncalc import InputError, Problem, Solution, blocks, memory, solve
+
+N, M = 300, 420
+RANDOM = np.random.default_rng(11)
+
+
+def queries_keys_values(heads: int = 1, groups: int = 1) -> dict[str, np.ndarray]:
+    """Return Q, K and V with heads side by side."""
+    return {
+        "Q": RANDOM.normal(size=(N, 8 * heads)),
+        "K": RANDOM.normal(size=(M, 8 * groups)),
+        "V": RANDOM.normal(size=(M, 6 * groups)),
+    }
+
+
+KINDS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "unscaled": {"scale": "none"},
+    "factor": {"scale": 3},
+    "causal": {"causal": True},
+    "bottom-right": {"causal": True, "causal_alignment": "bottom-right"},
+    "softcap": {"softcap": 3, "causal": True},
+    "hardmax": {"normalizer": "hardmax"},
+    "keep": {"keep": RANDOM.integers(0, 2, (N, M))},
+    "ignore": {"ignore": RANDOM.integers(0, 2, (1, M))},
+    "nothing left": {"ignore": np.arange(N)[:, None] % 3 == np.zeros(M, int)},
+    "bias": {"bias": np.where(RANDOM.random((N, M)) < 0.3, -np.inf, RANDOM.normal(size=(N, M)))},
+    "rope": {"positions": "rope"},
+    "unsafe exponents": {"scale": 200},
+    "heads": {"heads": 4},
+    "grouped": {"heads": 4, "groups": 2, "causal": True},
+    "multi-query": {"heads": 4, "groups": 1, "keep": RANDOM.integers(0, 2, (4, N, M))},
+    "projected": {"heads": 2, "W_O": RANDOM.normal(size=(12, 5)), "b_O": np.ones(5)},
+}
+
+
+def problem_of(kind: dict[str, Any]) -> Problem:
+    heads = kind.get("heads", 1)
+    fields = {name: value for name, value in kind.items() if name != "groups"}
+    return Problem(**queries_keys_values(heads, kind.get("groups", heads)), **fields)
+
+
+@pytest.fixture
+def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every input long, and blocks so small that several meet in it."""
+    monkeypatch.setattr(blocks, "LONG", 0)
+    monkeypatch.setattr(blocks, "ROWS", 64)
+    monkeypatch.setattr(blocks, "TILE_ROWS", 70)
+    monkeypatch.setattr(blocks, "TILE_KEYS", 90)
+
+
+def whole(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> Solution:
+    with monkeypatch.context() as patch:
+        patch.setattr(blocks, "LONG", 10**15)
+        return solve(problem)
+
+
+def near(one: np.ndarray, other: np.ndarray) -> bool:
+    """Say whether two matrices agree to 1e-13 of the size of their entries."""
+    finite = np.isfinite(one)
+    size = np.abs(one[finite]).max(initial=1e-300)
+    return bool(
+        (finite == np.isfinite(other)).all()
+        and np.abs(one[finite] - other[finite]).max(initial=0.0) <= 1e-13 * size
+    )
+
+
+@pytest.mark.usefixtures("in_blocks")
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_give_what_the_whole_gives(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of(KINDS[kind])
+    expected = whole(problem, monkeypatch)
+    in_parts = solve(problem)
+    assert list(in_parts.values) == list(expected.values)
+    for name in expected.values:
+        assert near(expected[name], in_parts[name]), name
+    only = solve(problem, keep=("O",))
+    assert list(only.values) == ["O"]
+    assert near(expected["O"], only["O"])
+
+
+@pytest.mark.usefixtures("in_blocks")
+def test_each_step_rounding_and_sums_in_blocks_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {name: np.abs(matrix) for name, matrix in queries_keys_values().items()}
+    for fields in ({"rounding": "each-step"}, {"normalizer": "sum", "scale": "none"}):
+        problem = Problem(**given, **fields)
+        expected, found = whole(problem, monkeypatch), solve(problem, keep=("A", "O"))
+        assert near(expected["A"], found["A"])
+        assert near(expected["O"], found["O"])
+
+
+@pytest.mark.usefixtures("in_blocks")
+def test_float32_stays_float32() -> None:
+    given = {name: m.astype(np.float32) for name, m in queries_keys_values().items()}
+    for keep in (None, ("O",)):
+        assert {m.dtype for m in solve(Problem(**given), keep=keep).values.values()} == {
+            np.dtype(np.float32)
+        }
+
+
+@pytest.mark.usefixtures("in_blocks")
+def test_rows_that_sum_to_nothing_and_overflow_are_named_by_their_place() -> None:
+    given = queries_keys_values()
+    given["Q"][250] = 0
+    with pytest.raises(InputError) as error:
+        solve(Problem(**given, normalizer="sum"))
+    assert str(error.value) == (
+        "the scores of row 251 sum to 0: the normalizer sum cannot divide by that"
+    )
+    given["Q"][260] = 1e308
+    with pytest.raises(InputError) as error:
+        solve(Problem(**given))
+    assert str(error.value) == (
+        "output 261 grows beyond the largest float64 (about 1.8e+308): give smaller numbers"
+    )
+
+
+@pytest.mark.usefixtures("in_blocks")
+def test_progress_is_reported_block_by_block() -> None:
+    seen: list[tuple[int, int]] = []
+    solve(problem_of({}), report=lambda done, of: seen.append((done, of)))
+    assert sorted(seen) == [(i, 5) for i in range(1, 6)]  # 300 rows, 64 at a time
+
+
+def test_only_a_part_of_the_plan_can_be_kept() -> None:
+    with pytest.raises(InputError) as error:
+        solve(problem_of({}), keep=("X",))
+    assert str(error.value) == "no step X: this problem has S, S_scaled, A, O"
+
+
+def test_a_request_that_cannot_fit_is_refused_with_the_sizes_and_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """30,000 tokens: S, S_scaled and A take 6.7 GiB each, and O alone 14 MiB."""
+    monkeypatch.setattr(memory, "available", lambda: 8 * 2**30)
+    n = 30_000
+    problem = Problem(Q=np.zeros((n, 64)), K=np.zeros((n, 64)), V=np.zeros((n, 64)))
+    with pytest.raises(InputError) as error:
+        solve(problem)
+    assert str(error.value).startswith("this needs 20.")
+    assert "(S 6.7 GiB, S_scaled 6.7 GiB, A 6.7 GiB, O 15 MiB, workspace " in str(error.value)
+    assert str(error.value).endswith(
+        "and 8.0 GiB are free: ask for fewer steps, as --only O --format npz or "
+        'solve(problem, keep=("O",))'
+    )
+
+
+def test_memory_is_read_where_the_system_tells_it() -> None:
+    free = memory.available()
+    assert free is None or free > 2**20
