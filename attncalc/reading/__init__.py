@@ -1,21 +1,24 @@
-"""Reading: JSON, CSV, folders and inline text, each another way to get a Problem."""
+"""Reading: JSON, CSV, NumPy files, folders and inline text: ways to get a Problem."""
 
 from pathlib import Path
 from typing import Any
 
 from attncalc.errors import AttncalcError, InputError
+from attncalc.fields import MATRICES
 from attncalc.numbers import is_number, quoted
-from attncalc.problem import MATRICES, Problem
+from attncalc.problem import Problem
 from attncalc.reading.cells import Faults, in_place
-from attncalc.reading.csv_text import TOKENS, read_csv_matrix, read_csv_problem
-from attncalc.reading.files import decode, read_text
+from attncalc.reading.csv_text import LABELLED, read_csv_matrix, read_csv_problem
+from attncalc.reading.files import decode, exists, is_folder, list_folder, read_bytes
 from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells
 from attncalc.reading.json_text import read_json_matrix, read_json_problem
 from attncalc.reading.names import canonical, unknown
+from attncalc.reading.npz_file import STARTS, read_npy_matrix, read_npz_problem
 
 Fields = dict[str, Any]
 
 _SHEETS = (".csv", ".tsv")
+_ARRAYS = (".npy",)
 
 
 def read_problem(source: str | Path, **changes: Any) -> Problem:
@@ -24,7 +27,7 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     Parameters
     ----------
     source
-        A JSON file, a CSV file of blocks, or a folder with `X.csv`, `W_Q.csv` and so on.
+        A JSON file, a CSV file of blocks, an `.npz` file, or a folder with `X.csv`, `W_Q.csv` …
     **changes
         Fields of `Problem` that override those of the file.
 
@@ -42,13 +45,13 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     3
     """
     path = Path(source)
-    fields = _read_folder(path) if path.is_dir() else _read_content(read_text(path), path)
+    fields = _read_folder(path) if is_folder(path) else _read_content(read_bytes(path), path)
     return build(str(path), fields, changes)
 
 
-def read_bytes(data: bytes, place: str, **changes: Any) -> Problem:
-    """Read a problem from a stream's bytes, JSON or CSV; `place` names it in messages."""
-    return build(place, _read_content(decode(data, place), Path(place)), changes)
+def read_stream(data: bytes, place: str, **changes: Any) -> Problem:
+    """Read a problem from a stream's bytes, JSON, CSV or `.npz`; `place` names it in messages."""
+    return build(place, _read_content(data, Path(place)), changes)
 
 
 def read_matrix(name: str, text: str) -> Fields:
@@ -65,8 +68,8 @@ def read_matrix(name: str, text: str) -> Fields:
     [[Decimal('1'), Decimal('0')], [Fraction(-1, 2), Decimal('1')]]
     """
     fields: Fields = {}
-    faults = Faults(text if _is_file(text) else f"--{name}")
-    if _is_file(text):
+    faults = Faults(text if exists(text) else f"--{name}")
+    if exists(text):
         _read_matrix_file(name, Path(text), fields, faults)
     elif any(is_number(cell) for cell in split_cells(text)):
         fields[name] = read_inline_cells(name, text, faults)
@@ -87,7 +90,7 @@ def build(place: str, fields: Fields, changes: Fields) -> Problem:
 def merged(fields: Fields, changes: Fields) -> Fields:
     """Return the fields with the changes; new tokens do not keep the labels of the old ones."""
     labels = fields.get("labels")
-    changed = [name for name in TOKENS if name in changes]
+    changed = [name for name in LABELLED if name in changes]
     if isinstance(labels, dict):
         labels = {name: names for name, names in labels.items() if name not in changed}
     elif changed:
@@ -95,11 +98,14 @@ def merged(fields: Fields, changes: Fields) -> Fields:
     new = changes.get("labels")
     if isinstance(new, dict) and isinstance(labels, dict):
         new = labels | new
-    return fields | {"labels": labels} | changes | {"labels": new or labels or None}
+    return fields | changes | {"labels": labels if new is None else new}
 
 
-def _read_content(text: str, path: Path) -> Fields:
+def _read_content(data: bytes, path: Path) -> Fields:
     faults = Faults(str(path))
+    if data.startswith(STARTS):
+        return read_npz_problem(data, faults)
+    text = decode(data, str(path))
     suffix = path.suffix.lower()
     as_json = suffix == ".json" or (suffix not in _SHEETS and text.lstrip()[:1] in ("{", "["))
     return read_json_problem(text, faults) if as_json else read_csv_problem(text, faults)
@@ -108,8 +114,8 @@ def _read_content(text: str, path: Path) -> Fields:
 def _read_folder(folder: Path) -> Fields:
     faults = Faults(str(folder))
     fields: Fields = {}
-    for path in sorted(folder.iterdir()):
-        if path.suffix.lower() not in _SHEETS or path.name.startswith("."):
+    for path in list_folder(folder):
+        if path.suffix.lower() not in (*_SHEETS, *_ARRAYS) or path.name.startswith("."):
             continue
         name = canonical(path.stem)
         if name not in MATRICES:
@@ -127,15 +133,12 @@ def _read_folder(folder: Path) -> Fields:
 
 
 def _read_matrix_file(name: str, path: Path, fields: Fields, faults: Faults) -> None:
-    text = read_text(path)
+    data = read_bytes(path)
+    if data.startswith(STARTS):
+        fields[name] = read_npy_matrix(name, data, faults)
+        return
+    text = decode(data, str(path))
     if path.suffix.lower() not in _SHEETS and text.lstrip().startswith("["):
         fields[name] = read_json_matrix(name, text, faults)
     else:
         read_csv_matrix(name, text, fields, faults)
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # too long for a path, or a NUL in it: inline text
-        return False

@@ -3,14 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.numbers import NotANumber, Number, read_number
+from attncalc.fields import MARKS
+from attncalc.numbers import NotANumber, Number, quoted, read_number
 from attncalc.rounding import Matrix
 
 MOST_FAULTS = 20
+_MARKS = {"1": Decimal(1), "true": Decimal(1), "0": Decimal(0), "false": Decimal(0)}
 
 
 @dataclass
@@ -58,6 +61,7 @@ def read_cells(
     rows: Sequence[Sequence[object]],
     faults: Faults,
     *,
+    field: str = "",
     decimal_comma: bool = False,
     line: Callable[[int], str] = lambda row: "",
 ) -> Matrix | None:
@@ -67,6 +71,8 @@ def read_cells(
     ----------
     name
         The matrix's name, for messages.
+    field
+        Which matrix of a problem it is, where that is not its name: masks take other entries.
     rows
         Its rows of cells: texts, or what JSON may put in their place.
     faults
@@ -85,17 +91,25 @@ def read_cells(
         numbers.append([])
         for j, cell in enumerate(row):
             try:
-                numbers[-1].append(read_cell(cell, decimal_comma=decimal_comma))
+                numbers[-1].append(read_cell(field or name, cell, decimal_comma=decimal_comma))
             except NotANumber as reason:
                 faults.add(f"{name}, row {i + 1}, column {j + 1}{line(i)}: {reason}")
     return None if len(faults.found) > before else np.array(numbers, dtype=object)
 
 
-def read_cell(cell: object, *, decimal_comma: bool = False) -> Number:
+def read_cell(field: str, cell: object, *, decimal_comma: bool = False) -> Number:
     """Read one cell, which JSON may have filled with something that is no text."""
-    if isinstance(cell, str):
-        return read_number(cell, decimal_comma=decimal_comma)
-    raise NotANumber(f"{in_words(cell)} is not a number")
+    text = str(cell).lower() if isinstance(cell, bool) and field in MARKS else cell
+    if not isinstance(text, str):
+        raise NotANumber(f"{in_words(cell)} is not a number")
+    word = text.strip().lower().replace("−", "-")
+    if field in MARKS:
+        if word not in _MARKS:
+            raise NotANumber(f"{quoted(text)} is no mark: write 1 or 0, true or false")
+        return _MARKS[word]
+    if field == "bias" and word in ("-inf", "-infinity", "-∞"):
+        return Decimal("-Infinity")
+    return read_number(text, decimal_comma=decimal_comma)
 
 
 def in_words(value: object) -> str:

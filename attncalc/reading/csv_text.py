@@ -7,18 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.numbers import is_number
-from attncalc.problem import MATRICES
+from attncalc.fields import MATRICES, SETTINGS, TOKENS
+from attncalc.numbers import is_number, quoted
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
-from attncalc.rounding import Matrix
 
 Fields = dict[str, Any]
 
+LABELLED = (*TOKENS, "Q", "K")
+"""Matrices whose first column may name tokens; in others it names rows, which is passed over."""
 HOW_TO_NAME = "head each block with a line that holds its name, as X or W_Q"
-TOKENS = ("X", "X1", "X2")
-_SETTINGS = ("title", "scale", "rounding", "decimals")
 _LABEL_HEADINGS = ("token", "tokens", "label", "labels", "word", "words")
+HOW_TO_LABEL = (
+    "its first column holds words and numbers: if these are tokens, "
+    'head the column with the word "token"'
+)
+_MASK_ENTRIES = ("true", "false", "-inf")
 _DELIMITERS = ("\t", ";", ",")
 _LINES_TO_JUDGE_BY = 200
 
@@ -59,13 +63,12 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
                 faults.add(f"line {row.line}: {name} is given twice")
             sheet = sheets[name] = _Sheet(name, delimiter != ",")
         elif heading:
-            why = "unknown name" if faults.enough else unknown(heading, MATRICES)
-            faults.add(f"line {row.line}: {why}")
+            faults.add(f"line {row.line}: {_why_no_name(heading, faults)}")
             sheet = _Sheet(heading, delimiter != ",")  # its rows belong to no known matrix
         elif sheet:
             sheet.rows.append(row)
         else:
-            _read_setting(row, fields, faults)
+            _read_setting(row, delimiter != ",", fields, faults)
     if not sheets:
         raise InputError(f"{faults.place}: no matrix is named: {HOW_TO_NAME}")
     for each in sheets.values():
@@ -78,8 +81,11 @@ def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> Non
     """Add to `fields` the one matrix that a CSV file holds, and the labels of its tokens."""
     delimiter = _delimiter(text)
     rows = list(_rows(text, delimiter, faults))
-    if rows and canonical(_heading(rows[0], decimal_comma=delimiter != ",")) == name:
-        rows = rows[1:]
+    heads = [canonical(_heading(row, decimal_comma=delimiter != ",")) for row in rows]
+    if name in heads:  # a file of blocks: this matrix is one of them
+        start = heads.index(name) + 1
+        ends = [i for i, head in enumerate(heads) if i >= start and head in MATRICES]
+        rows = rows[start : ends[0] if ends else None]
     _read_sheet(_Sheet(name, delimiter != ",", rows), fields, faults)
 
 
@@ -109,7 +115,7 @@ def _delimiter(text: str) -> str:
             rows = list(csv.reader(io.StringIO(sample), delimiter=delimiter, skipinitialspace=True))
         except csv.Error:
             return 0
-        return sum(is_number(cell, decimal_comma=delimiter != ",") for row in rows for cell in row)
+        return sum(_is_entry(cell, decimal_comma=delimiter != ",") for row in rows for cell in row)
 
     used = [delimiter for delimiter in _DELIMITERS if delimiter in sample]
     return max(used, key=numbers, default=",")
@@ -119,17 +125,31 @@ def _heading(row: _Row, *, decimal_comma: bool) -> str:
     """Return the name a line of a single word gives to the rows below it, or ""."""
     if len(row.filled) != 1 or not row.cells[0]:
         return ""
-    return "" if is_number(row.cells[0], decimal_comma=decimal_comma) else row.cells[0].rstrip(":")
+    return "" if _is_entry(row.cells[0], decimal_comma=decimal_comma) else row.cells[0].rstrip(":")
 
 
-def _read_setting(row: _Row, fields: Fields, faults: Faults) -> None:
+def _is_entry(cell: str, *, decimal_comma: bool) -> bool:
+    """Say whether a cell is the entry of a matrix: a number, or what masks have in place of one."""
+    return is_number(cell, decimal_comma=decimal_comma) or cell.lower() in _MASK_ENTRIES
+
+
+def _read_setting(row: _Row, decimal_comma: bool, fields: Fields, faults: Faults) -> None:
     name = canonical(row.cells[0].rstrip(":"))
-    if name not in _SETTINGS or len(row.filled) != 2:
+    if name not in ("title", *SETTINGS) or len(row.filled) != 2:
         faults.add(f"line {row.line}: these cells belong to no matrix: {HOW_TO_NAME}")
     elif name in fields:
         faults.add(f"line {row.line}: {name} is given twice")
     else:
-        fields[name] = row.filled[1]
+        value = row.filled[1]
+        fields[name] = value.replace(",", ".") if decimal_comma and name != "title" else value
+
+
+def _why_no_name(heading: str, faults: Faults) -> str:
+    if faults.enough:
+        return "unknown name"
+    if all(is_number(word) for word in heading.replace("|", " ").split()):
+        return f"{quoted(heading)}: cells are parted by commas, semicolons or tabs"
+    return unknown(heading, MATRICES)
 
 
 def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
@@ -137,21 +157,30 @@ def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
     header, rows = _split_header(rows, sheet.decimal_comma)
     cells = [row.cells for row in rows]
     if _has_labels(header, cells, sheet.decimal_comma):
-        if sheet.name in TOKENS:
+        if sheet.name in LABELLED:
             fields.setdefault("labels", {})[sheet.name] = [row[0] for row in cells]
         cells = [row[1:] for row in cells]
-    fields[sheet.name] = _matrix(sheet, rows, cells, faults)
-
-
-def _matrix(
-    sheet: _Sheet, rows: list[_Row], cells: list[list[str]], faults: Faults
-) -> Matrix | None:
-    return read_cells(
+    elif _has_some_labels(cells, sheet):
+        faults.add(f"{sheet.name}: {HOW_TO_LABEL}")
+    fields[sheet.name] = read_cells(
         sheet.name,
         cells,
         faults,
         decimal_comma=sheet.decimal_comma,
         line=lambda i: f" (line {rows[i].line})",
+    )
+
+
+def _has_some_labels(cells: list[list[str]], sheet: _Sheet) -> bool:
+    """Say whether the first column holds words, but numbers too: tokens such as "7", it may be."""
+    return (
+        sheet.name in LABELLED
+        and len(cells) > 1
+        and all(len(row) > 1 for row in cells)
+        and any(not _is_entry(row[0], decimal_comma=sheet.decimal_comma) for row in cells)
+        and all(
+            _is_entry(cell, decimal_comma=sheet.decimal_comma) for row in cells for cell in row[1:]
+        )
     )
 
 
@@ -163,7 +192,7 @@ def _without_blank_margin(rows: list[_Row]) -> list[_Row]:
 
 def _split_header(rows: list[_Row], decimal_comma: bool) -> tuple[_Row | None, list[_Row]]:
     """Part a first row without numbers from the rows below, where such rows follow."""
-    if len(rows) > 1 and not any(is_number(c, decimal_comma=decimal_comma) for c in rows[0].cells):
+    if len(rows) > 1 and not any(_is_entry(c, decimal_comma=decimal_comma) for c in rows[0].cells):
         return rows[0], rows[1:]
     return None, rows
 
@@ -174,6 +203,6 @@ def _has_labels(header: _Row | None, cells: list[list[str]], decimal_comma: bool
         return False
     if header and header.cells[0].lower() in _LABEL_HEADINGS:
         return True
-    return not any(is_number(row[0], decimal_comma=decimal_comma) for row in cells) and all(
+    return not any(_is_entry(row[0], decimal_comma=decimal_comma) for row in cells) and all(
         row[0] for row in cells
     )

@@ -1,10 +1,13 @@
-"""From a path or a stream to text, with one message when that cannot be."""
+"""From a path or a stream to bytes and text, with one message when that cannot be."""
 
 import codecs
+import os
 from pathlib import Path
 
 from attncalc.errors import InputError
 
+MOST_BYTES = 4 * 2**30
+"""Bytes read of one file: more is no problem but a mistake, /dev/zero say."""
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -12,10 +15,11 @@ _BOMS = (
 )
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file."""
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -23,7 +27,33 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: cannot be read: {reason}") from None
-    return decode(data, str(path))
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path}: larger than {MOST_BYTES // 2**30} GiB")
+    return data
+
+
+def exists(text: str) -> bool:
+    """Say whether a text is the name of something on the disk, readable or not."""
+    try:
+        Path(text).stat()
+    except PermissionError:
+        return True
+    except (OSError, ValueError):  # nothing there, too long for a name, or a NUL in it
+        return False
+    return True
+
+
+def is_folder(path: Path) -> bool:
+    """Say whether a path is a folder; one that may not be looked at is none."""
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises where it may not look
+
+
+def list_folder(folder: Path) -> list[Path]:
+    """Return what a folder holds, in order of names."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read: {error.strerror}") from None
 
 
 def decode(data: bytes, place: str) -> str:
@@ -37,7 +67,7 @@ def decode(data: bytes, place: str) -> str:
             f"{place}: not text in UTF-8 (line {line}): save it as UTF-8, JSON or CSV"
         ) from None
     if "\0" in text:
-        raise InputError(f"{place}: not text but a binary file: give JSON or CSV")
+        raise InputError(f"{place}: not text but a binary file: give JSON, CSV or .npz")
     if not text.strip():
         raise InputError(f"{place}: empty")
     return text

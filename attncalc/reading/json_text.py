@@ -4,14 +4,22 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from attncalc.errors import InputError
-from attncalc.problem import MATRICES
+from attncalc.fields import MATRICES
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
 from attncalc.reading.names import canonical, unknown
 from attncalc.rounding import Matrix
 
 Fields = dict[str, Any]
+
+
+class _Number(str):
+    """A number as it was typed."""
+
+    __slots__ = ()
 
 
 class _Object(list[tuple[str, Any]]):
@@ -50,7 +58,11 @@ def read_json_matrix(name: str, text: str, faults: Faults) -> Matrix | None:
 def _parse(text: str, faults: Faults) -> Any:
     try:
         return json.loads(
-            text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_Object
+            text,
+            parse_int=_Number,
+            parse_float=_Number,
+            parse_constant=_Number,
+            object_pairs_hook=_Object,
         )
     except json.JSONDecodeError as error:
         raise InputError(
@@ -67,7 +79,7 @@ def _field(name: str, value: Any, faults: Faults) -> Any:
         return _matrix(name, value, faults)
     if name == "labels":
         return _labels(value, faults)
-    if isinstance(value, str):
+    if isinstance(value, str | bool):
         return value
     faults.add(f"{name}: {_kind(value)} cannot be read here")
     return None
@@ -75,32 +87,66 @@ def _field(name: str, value: Any, faults: Faults) -> Any:
 
 def _matrix(name: str, value: Any, faults: Faults) -> Matrix | None:
     """Read a list of rows, a single row, or rows written as text."""
-    if isinstance(value, str):
+    if isinstance(value, str) and not isinstance(value, _Number):
         return read_inline_cells(name, value, faults)
     if not isinstance(value, list) or isinstance(value, _Object):
         faults.add(f"{name}: {_kind(value)}, where a list of rows is needed")
         return None
     if value and not any(isinstance(row, list) for row in value):
         value = [value]
+    if value and isinstance(value[0], list) and value[0] and isinstance(value[0][0], list):
+        return _heads(name, value, faults)
+    return _rows(name, value, faults)
+
+
+def _heads(name: str, value: list[Any], faults: Faults) -> Matrix | None:
+    """Read a list of matrices, one for each head."""
+    parts = []
+    for i, part in enumerate(value, start=1):
+        if not isinstance(part, list) or isinstance(part, _Object):
+            faults.add(f"{name}, head {i}: {_kind(part)}, where a list of rows is needed")
+            return None
+        parts.append(_rows(f"{name}, head {i}", part, faults, field=name))
+    if any(part is None for part in parts):
+        return None
+    shapes = {part.shape for part in parts if part is not None}
+    if len(shapes) > 1:
+        faults.add(f"{name}: its heads differ in shape")
+        return None
+    return np.array(parts, dtype=object)
+
+
+def _rows(name: str, value: list[Any], faults: Faults, field: str = "") -> Matrix | None:
     for i, row in enumerate(value, start=1):
         if not isinstance(row, list) or isinstance(row, _Object):
             faults.add(f"{name}, row {i}: {_kind(row)}, where a list of numbers is needed")
             return None
-    return read_cells(name, value, faults)
+    return read_cells(name, value, faults, field=field)
 
 
 def _labels(value: Any, faults: Faults) -> Any:
-    if isinstance(value, _Object):
-        return {canonical(key) or key: _names(key, names, faults) for key, names in value}
-    return _names("labels", value, faults)
+    if not isinstance(value, _Object):
+        return _names("labels", value, faults)
+    labels: dict[str, Sequence[str]] = {}
+    for key, names in value:
+        name = canonical(key) or key
+        if name in labels:
+            faults.add(f"labels of {name} are given twice")
+        labels[name] = _names(f"labels of {name}", names, faults)
+    return labels
 
 
-def _names(key: str, value: Any, faults: Faults) -> Sequence[str]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        faults.add(f"{key}: {_kind(value)}, where a list of texts is needed")
+def _names(place: str, value: Any, faults: Faults) -> Sequence[str]:
+    if not isinstance(value, list) or isinstance(value, _Object):
+        faults.add(f"{place}: {_kind(value)}, where a list of texts is needed")
         return []
+    for i, name in enumerate(value, start=1):
+        if not isinstance(name, str):
+            faults.add(f"{place}, entry {i}: {_kind(name)}, where a text is needed")
     return value
 
 
 def _kind(value: Any) -> str:
-    return "an object" if isinstance(value, _Object) else in_words(value)
+    if isinstance(value, _Object):
+        return "an object"
+    return "a number" if isinstance(value, _Number) else in_words(value)

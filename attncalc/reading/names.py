@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from attncalc.fields import KNOWN
 from attncalc.numbers import quoted
-from attncalc.problem import MATRICES, SETTINGS
 
-KNOWN = (*MATRICES, *SETTINGS)
+MOST_LISTED = 12
+"""Names that a message lists; of more, it says only the nearest."""
 
 _ALIASES = {
     "input tokens": "X",
@@ -19,7 +20,7 @@ _ALIASES = {
 
 
 def _plain(name: str) -> str:
-    return "".join(name.split()).replace("_", "").lower()
+    return "".join(name.split()).replace("_", "").replace("-", "").lower()
 
 
 _BY_PLAIN = {_plain(name): name for name in KNOWN} | {
@@ -51,7 +52,5 @@ def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
         plain: each for plain, each in _BY_PLAIN.items() if each in known
     }
     near = get_close_matches(_plain(name[:80]), by_plain, n=1, cutoff=0.0)
-    return (
-        f"unknown name {quoted(name)}: did you mean {by_plain[near[0]]}? "
-        f"(known: {', '.join(known)})"
-    )
+    nearest = f"unknown name {quoted(name)}: did you mean {by_plain[near[0]]}?"
+    return nearest if len(known) > MOST_LISTED else f"{nearest} (known: {', '.join(known)})"

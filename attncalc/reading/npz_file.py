@@ -1,0 +1,120 @@
+"""NumPy's own files: `.npy` with a matrix, `.npz` with a problem or a PyTorch layer. No pickles."""
+
+import io
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.fields import KNOWN, MATRICES
+from attncalc.reading.cells import Faults
+from attncalc.reading.names import canonical, unknown
+from attncalc.rounding import Matrix
+
+Fields = dict[str, Any]
+
+STARTS = (b"PK\x03\x04", b"\x93NUMPY")
+"""How the bytes of these files begin."""
+
+_TORCH_TOKENS = ("query", "key", "value")
+_TORCH_WEIGHTS = {
+    "q_proj_weight": "W_Q",
+    "k_proj_weight": "W_K",
+    "v_proj_weight": "W_V",
+    "out_proj.weight": "W_O",
+    "out_proj.bias": "b_O",
+    "num_heads": "heads",
+}
+_TORCH = (*_TORCH_TOKENS, *_TORCH_WEIGHTS, "in_proj_weight", "in_proj_bias")
+
+
+def read_npz_problem(data: bytes, faults: Faults) -> Fields:
+    """Return the fields of a problem that an `.npz` file holds.
+
+    Names are those of a problem, or those of the state dict of a `torch.nn.MultiheadAttention`
+    beside its `query`, `key` and `value`.
+    """
+    arrays = _load(data, faults)
+    if isinstance(arrays, np.ndarray):
+        raise InputError(f"{faults.place}: one array, where a problem is needed: give an .npz file")
+    fields = _torch_fields(arrays, faults)
+    for key, array in arrays.items():
+        name = canonical(key)
+        if key in _TORCH:
+            continue
+        if name is None:
+            faults.add(unknown(key, (*KNOWN, *_TORCH)))
+        elif name in fields:
+            faults.add(f"{name} is given twice")
+        else:
+            fields[name] = array if name in MATRICES else _setting(array)
+    faults.raise_if_any()
+    return fields
+
+
+def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
+    """Return the matrix of an `.npy` file, or of an `.npz` file that holds it or nothing else."""
+    arrays = _load(data, faults)
+    if isinstance(arrays, np.ndarray):
+        return arrays
+    named = [key for key in arrays if canonical(key) == name]
+    if not named and len(arrays) != 1:
+        raise InputError(f"{faults.place}: it holds {', '.join(arrays)}, and no {name}")
+    return arrays[named[0] if named else next(iter(arrays))]
+
+
+def _load(data: bytes, faults: Faults) -> Matrix | dict[str, Matrix]:
+    try:
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        return loaded if isinstance(loaded, np.ndarray) else dict(loaded.items())
+    except (
+        ValueError,
+        OSError,
+        EOFError,
+        zipfile.BadZipFile,
+        KeyError,
+        NotImplementedError,
+    ) as why:
+        reason = "it holds Python objects, not numbers" if "allow_pickle" in str(why) else why
+        raise InputError(f"{faults.place}: cannot be read as NumPy's arrays: {reason}") from None
+
+
+def _setting(array: Matrix) -> Any:
+    return array.tolist() if array.ndim else array.item()
+
+
+def _torch_fields(arrays: dict[str, Matrix], faults: Faults) -> Fields:
+    """Translate the state dict of a PyTorch layer: weights are stored (out, in) there."""
+    for name in ("bias_k", "bias_v"):
+        if name in arrays:
+            faults.add(f"{name}: keys and values added by a layer (add_bias_kv) are not known here")
+            del arrays[name]
+    fields: Fields = {
+        ours: _setting(arrays[theirs]) if ours == "heads" else arrays[theirs]
+        for theirs, ours in _TORCH_WEIGHTS.items()
+        if theirs in arrays
+    }
+    for name, part in (("in_proj_weight", "W"), ("in_proj_bias", "b")):
+        if name in arrays:
+            thirds = np.split(arrays[name], 3) if len(arrays[name]) % 3 == 0 else []
+            if not thirds:
+                faults.add(f"{name}: its {len(arrays[name])} rows are not parts for Q, K and V")
+            fields |= {f"{part}_{ours}": third for ours, third in zip("QKV", thirds, strict=False)}
+    if any(name.startswith("W_") for name in fields):
+        fields["weights_layout"] = "torch"
+    return fields | _torch_tokens(arrays)
+
+
+def _torch_tokens(arrays: dict[str, Matrix]) -> Fields:
+    given = {name: arrays[name] for name in _TORCH_TOKENS if name in arrays}
+    query, key, value = (given.get(name) for name in _TORCH_TOKENS)
+    same_value = value is None or _same(key, value)
+    if query is not None and (key is None or _same(query, key)) and (value is None or same_value):
+        return {"X": query}
+    found = {"X1": query, "X2": key, "X3": None if same_value else value}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def _same(left: Matrix | None, right: Matrix | None) -> bool:
+    return left is not None and right is not None and np.array_equal(left, right)
