@@ -24,39 +24,35 @@ class Sample:
 
 
 SAMPLES = (
-    Sample(
-        "self",
-        "self.json",
-        "self",
-        "homework 1: three tokens, not scaled, each step rounded (JSON)",
-    ),
-    Sample(
-        "cross", "cross.json", "cross", "homework 2: two tokens attend to four, with a tie (JSON)"
-    ),
-    Sample(
-        "sentence",
-        "sentence.json",
-        "self",
-        "labels, fractions, scaled by √d_k, three decimals (JSON)",
-    ),
+    Sample("self", "self.json", "self", "homework 1: three tokens, each step rounded (JSON)"),
+    Sample("cross", "cross.json", "cross", "homework 2: two tokens attend to four, a tie (JSON)"),
+    Sample("sentence", "sentence.json", "self", "labels, fractions, scaled, three decimals (JSON)"),
     Sample(
         "translation",
         "translation.json",
         "cross",
-        "labels of both sides, the homework's names of keys (JSON)",
+        "labels of both sides, the homework's key names (JSON)",
     ),
-    Sample(
-        "blocks", "blocks.csv", "self", "one CSV file of named blocks, tokens in the first column"
-    ),
+    Sample("blocks", "blocks.csv", "self", "one CSV file of named blocks, labels in a column"),
     Sample(
         "decimal-comma",
         "decimal-comma.csv",
         "cross",
-        "semicolons and decimal commas, as a spreadsheet writes them",
+        "semicolons and decimal commas, as in a spreadsheet",
     ),
+    Sample("folder", "folder", "self", "a folder with a CSV file for each matrix"),
+    Sample("causal", "causal.json", "self", "a causal mask"),
+    Sample("masks", "masks.json", "cross", "ignored padding, and a bias with -inf"),
+    Sample("heads", "heads.json", "self", "two heads, biases, an output projection"),
     Sample(
-        "folder", "folder", "self", "a folder with one CSV file for each matrix, with header rows"
+        "grouped", "grouped.json", "self", "four query heads, two key and value heads, averaged"
     ),
+    Sample("copy", "copy.json", "cross", "Q, K and V given: one value copied"),
+    Sample("average", "average.json", "cross", "Q, K and V given: two values averaged"),
+    Sample("positions", "positions.json", "self", "sinusoidal positions"),
+    Sample("rope", "rope.json", "self", "rotary positions, a softcap"),
+    Sample("columns", "columns.json", "self", "tokens as columns, hardmax"),
+    Sample("torch", "torch.json", "self", "weights stored (out, in), scores over their sum"),
 )
 
 

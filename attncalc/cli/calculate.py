@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from attncalc.cli import options
+from attncalc.errors import InputError, OutputError
+from attncalc.numbers import quoted
 
 if TYPE_CHECKING:
     from attncalc.plan import Step
@@ -37,65 +39,72 @@ CROSS_HELP = """Compute cross-attention, every step shown: the tokens of X1 atte
 """
 
 
+@options.for_problems("self")
 def self_attention(
     context: typer.Context,
     file: options.File = None,
-    X: options.X = None,
-    W_Q: options.W_Q = None,
-    W_K: options.W_K = None,
-    W_V: options.W_V = None,
-    scale: options.Scale = None,
-    no_scale: options.NoScale = False,
-    rounding: options.Rounding = None,
-    decimals: options.Decimals = None,
-    title: options.Title = None,
     only: options.Only = None,
     full: options.Full = False,
     format: options.Format = None,  # noqa: A002 - the flag is --format
     out: options.Out = None,
+    **flags: Any,
 ) -> None:
     """Compute self-attention."""
-    problem = options.problem_from(context.params, fallback="self", kind="self")
-    _show(problem, context.params)
+    _show(options.problem_from(context.params, fallback="self", kind="self"), context.params)
 
 
+@options.for_problems("cross")
 def cross_attention(
     context: typer.Context,
     file: options.File = None,
-    X1: options.X1 = None,
-    X2: options.X2 = None,
-    W_Q: options.W_Q = None,
-    W_K: options.W_K = None,
-    W_V: options.W_V = None,
-    scale: options.Scale = None,
-    no_scale: options.NoScale = False,
-    rounding: options.Rounding = None,
-    decimals: options.Decimals = None,
-    title: options.Title = None,
     only: options.Only = None,
     full: options.Full = False,
     format: options.Format = None,  # noqa: A002 - the flag is --format
     out: options.Out = None,
+    **flags: Any,
 ) -> None:
     """Compute cross-attention."""
-    problem = options.problem_from(context.params, fallback="cross", kind="cross")
-    _show(problem, context.params)
+    _show(options.problem_from(context.params, fallback="cross", kind="cross"), context.params)
 
 
 def _show(problem: "Problem", flags: dict[str, Any]) -> None:
     """Solve, and write what is asked for to where it is asked for."""
+    from attncalc.cli.progress import reporting
+    from attncalc.plan import plan
     from attncalc.solution import solve
 
-    solution = solve(problem)
-    steps = _chosen(solution, flags["only"])
-    out = None if flags["out"] is None else Path(flags["out"])
-    form = flags["format"] or ("json" if out and out.suffix.lower() == ".json" else "table")
+    out = _place(flags)
+    form = flags["format"] or _form_of(out)
+    if form == "npz" and out is None:
+        raise InputError("npz is no text: say where to write it, as -o steps.npz")
+    steps = _chosen(plan(problem), flags["only"])
+    keep = [step.name for step in steps]
+    if form != "npz" and not problem.is_long:
+        keep.append("A")  # for what each output attends to
+    with reporting() as report:
+        solution = solve(problem, keep=dict.fromkeys(keep), report=report)
     if form == "json":
         from attncalc.writing.json_text import write_json
 
         _deliver(write_json(solution, steps), out)
+    elif form == "npz" and out is not None:
+        _save_arrays(solution, steps, out)
     else:
         _show_tables(solution, steps, out, full=flags["full"])
+
+
+def _place(flags: dict[str, Any]) -> Path | None:
+    """Return the file to write to, or None for standard output; refuse what would do harm."""
+    from attncalc.writing.files import check_place
+
+    if flags["out"] in (None, "-", "/dev/stdout"):
+        return None
+    out = Path(flags["out"])
+    check_place(out)
+    source = flags["file"]
+    if source not in (None, "-") and out.exists() and out.samefile(source):
+        raise OutputError(f"cannot write {out}: it is the problem itself")
+    return out
 
 
 def _show_tables(
@@ -120,23 +129,46 @@ def _show_tables(
         note(text)
 
 
-def _chosen(solution: "Solution", only: str | None) -> "tuple[Step, ...]":
+def _form_of(out: Path | None) -> str:
+    """Return the form that the ending of the output file asks for."""
+    forms = {"": "table", ".txt": "table", ".json": "json", ".npz": "npz"}
+    if out is None:
+        return "table"
+    if out.suffix.lower() not in forms:
+        raise OutputError(
+            f"{out}: {quoted(out.suffix)} is no form of output: "
+            "end the name in .json, .npz or .txt, or say --format"
+        )
+    return forms[out.suffix.lower()]
+
+
+def _save_arrays(solution: "Solution", steps: "tuple[Step, ...]", out: Path) -> None:
+    from functools import partial
+
+    from attncalc.cli.streams import note
+    from attncalc.writing.files import write_file
+    from attncalc.writing.npz_file import write_npz
+
+    write_file(out, partial(write_npz, solution, steps))
+    note(f"written to {out}")
+
+
+def _chosen(steps: "tuple[Step, ...]", only: str | None) -> "tuple[Step, ...]":
     """Return the steps that --only names, by name or title, in the order of the plan."""
-    from attncalc.errors import InputError
     from attncalc.reading.names import unknown
 
     if only is None:
-        return solution.steps
-    plain = {step.name.lower(): step.name for step in solution.steps}
-    plain |= {step.title: step.name for step in solution.steps}
+        return steps
+    plain = {step.name.lower(): step.name for step in steps}
+    plain |= {step.title: step.name for step in steps}
     wanted = [name.strip() for name in only.split(",") if name.strip()]
     for name in wanted:
         if name.lower() not in plain:
-            raise InputError(f"--only: {unknown(name, [step.name for step in solution.steps])}")
+            raise InputError(f"--only: {unknown(name, [step.name for step in steps])}")
     if not wanted:
         raise InputError("--only takes the names of steps, as Q,A")
     names = {plain[name.lower()] for name in wanted}
-    return tuple(step for step in solution.steps if step.name in names)
+    return tuple(step for step in steps if step.name in names)
 
 
 def _deliver(text: str, out: Path | None) -> None:

@@ -1,7 +1,10 @@
-"""The flags that commands share, and how they become a Problem."""
+"""The flags that commands share, and how they become a Problem.
 
-import sys
-from collections.abc import Mapping
+What a problem can say is listed once, in `attncalc.fields`; each of it is a flag of every command.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -10,65 +13,65 @@ if TYPE_CHECKING:
     from attncalc.problem import Problem
 
 _MATRICES = "Matrices (a file, or text such as '1 0; 0 1')"
+_MORE_MATRICES = "More matrices"
 _CONVENTIONS = "Conventions"
+_KINDS = "Kinds of attention"
 _OUTPUT = "Output"
+
+_MEANINGS = {
+    "X": "Tokens of self-attention, one in each row.",
+    "X1": "Tokens of cross-attention that ask (queries).",
+    "X2": "Tokens that are attended to (keys and values).",
+    "X3": "Tokens whose values are read, where not those of X2.",
+    "W_Q": "Query weights.",
+    "W_K": "Key weights.",
+    "W_V": "Value weights.",
+    "W_O": "Output projection.",
+    "Q": "Queries themselves, in place of tokens and W_Q.",
+    "K": "Keys themselves.",
+    "V": "Values themselves.",
+    "b_Q": "Bias of the queries.",
+    "b_K": "Bias of the keys.",
+    "b_V": "Bias of the values.",
+    "b_O": "Bias of the output projection.",
+    "P": "Positions, added to X.",
+    "P1": "Positions, added to X1.",
+    "P2": "Positions, added to X2.",
+    "P3": "Positions, added to X3.",
+    "keep": "Mask: 1 where a query may attend.",
+    "ignore": "Mask: 1 where a query may not attend.",
+    "bias": "Mask: numbers added to the scores; -inf forbids.",
+}
+_FIRST_MATRICES = {"self": ("X",), "cross": ("X1", "X2")}
+_WEIGHTS = ("W_Q", "W_K", "W_V")
+_OF_THE_OTHER_KIND = {"self": ("X1", "X2", "X3", "P1", "P2", "P3"), "cross": ("X", "P")}
+
+_SETTINGS = {
+    "scale": "sqrt_dk (divide by the root of d_k), none, or a number to multiply by, as 1/3.",
+    "rounding": "display (only what is shown) or each-step (the next step reads rounded numbers).",
+    "decimals": "Decimals shown, 0 to 12; halves go away from zero.",
+    "layout": "rows, or columns: tokens are columns, Q = W_Q X.",
+    "weights_layout": "in-out, or torch: weights stored (out, in).",
+    "heads": "How many heads stand side by side in the weights.",
+    "combine": "concat or mean of the heads.",
+    "causal": "A query may attend to keys up to its own place only.",
+    "causal_alignment": "top-left, or bottom-right: a decoder with earlier keys.",
+    "softcap": "Cap the scores at this number, by tanh.",
+    "normalizer": "softmax, hardmax or sum.",
+    "positions": "sinusoidal (added to the tokens), rope (queries and keys turned) or none.",
+    "rope_base": "The base of rope's angles.",
+    "rope_offset": "The place of the first token, for rope.",
+    "rope_pairing": "halves or interleaved: which columns rope pairs.",
+}
+_CONVENTIONS_FIRST = ("rounding", "decimals", "layout", "weights_layout")
 
 File = Annotated[
     str | None,
     typer.Argument(
         metavar="[FILE]",
-        help="JSON, CSV, a folder of CSV files, or - for standard input.",
+        help="JSON, CSV, .npz, a folder of CSV files, or - for standard input.",
         show_default="the bundled sample",
     ),
-]
-
-
-def _matrix(name: str, meaning: str) -> Any:
-    return typer.Option(f"--{name}", metavar="MATRIX", help=meaning, rich_help_panel=_MATRICES)
-
-
-X = Annotated[str | None, _matrix("X", "Tokens of self-attention, one in each row.")]
-X1 = Annotated[str | None, _matrix("X1", "Tokens of cross-attention that ask (queries).")]
-X2 = Annotated[str | None, _matrix("X2", "Tokens that are attended to (keys and values).")]
-W_Q = Annotated[str | None, _matrix("W_Q", "Query weights.")]
-W_K = Annotated[str | None, _matrix("W_K", "Key weights.")]
-W_V = Annotated[str | None, _matrix("W_V", "Value weights.")]
-
-Scale = Annotated[
-    str | None,
-    typer.Option(
-        "--scale",
-        metavar="SCALE",
-        help="sqrt_dk (divide the scores by √d_k), none, or a number to multiply them by, as 1/3.",
-        rich_help_panel=_CONVENTIONS,
-    ),
-]
-NoScale = Annotated[
-    bool,
-    typer.Option("--no-scale", help="The same as --scale none.", rich_help_panel=_CONVENTIONS),
-]
-Rounding = Annotated[
-    str | None,
-    typer.Option(
-        "--rounding",
-        metavar="RULE",
-        help="display (only what is shown) or each-step (the next step reads the rounded numbers).",
-        rich_help_panel=_CONVENTIONS,
-    ),
-]
-Decimals = Annotated[
-    str | None,
-    typer.Option(
-        "--decimals",
-        "-d",
-        metavar="0-12",
-        help="Decimals shown; halves go away from zero.",
-        rich_help_panel=_CONVENTIONS,
-    ),
-]
-Title = Annotated[
-    str | None,
-    typer.Option("--title", metavar="TEXT", help="The heading.", rich_help_panel=_CONVENTIONS),
 ]
 Only = Annotated[
     str | None,
@@ -77,7 +80,7 @@ Only = Annotated[
     ),
 ]
 Format = Annotated[
-    Literal["table", "json"] | None,
+    Literal["table", "json", "npz"] | None,
     typer.Option(
         "--format",
         help="The form of the output.",
@@ -95,6 +98,31 @@ Out = Annotated[
         "--out", "-o", metavar="FILE", help="Write to this file.", rich_help_panel=_OUTPUT
     ),
 ]
+
+Command = Callable[..., None]
+
+
+def for_problems(kind: str | None) -> Callable[[Command], Command]:
+    """Give a command a flag for each matrix and each convention, before its own options.
+
+    Parameters
+    ----------
+    kind
+        "self" or "cross" for a command that takes problems of one kind.
+    """
+
+    def decorate(command: Command) -> Command:
+        own = [
+            parameter
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
+            [*own[:2], *_flags(kind), *own[2:]]
+        )
+        return command
+
+    return decorate
 
 
 def problem_from(flags: Mapping[str, Any], *, fallback: str, kind: str | None = None) -> "Problem":
@@ -117,8 +145,8 @@ def problem_from(flags: Mapping[str, Any], *, fallback: str, kind: str | None = 
     from attncalc.errors import InputError
 
     problem = _problem(flags["file"], _matrices(flags), _conventions(flags), fallback)
-    if kind is not None and problem.kind != kind:
-        holds = "X" if problem.kind == "self" else "X1 and X2"
+    if kind is not None and problem.kind != kind and problem.has_tokens:
+        holds = " and ".join(name for name in ("X", "X1", "X2") if name in problem.names)
         raise InputError(
             f"{flags['file'] or 'flags'}: this is a {problem.kind}-attention problem "
             f"(it holds {holds}): use attncalc {problem.kind}"
@@ -126,14 +154,65 @@ def problem_from(flags: Mapping[str, Any], *, fallback: str, kind: str | None = 
     return problem
 
 
+def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
+    """Yield a parameter for each matrix and each convention, those of the homework first."""
+    first = (*_FIRST_MATRICES.get(kind or "", ("X", "X1", "X2")), *_WEIGHTS)
+    unwanted = _OF_THE_OTHER_KIND.get(kind or "", ())
+    more = [name for name in _MEANINGS if name not in (*first, *unwanted)]
+    for name in first:
+        yield _matrix(name, _MATRICES)
+    yield _setting("scale", _CONVENTIONS)
+    yield _switch("no_scale", "The same as --scale none.", _CONVENTIONS)
+    for name in _CONVENTIONS_FIRST:
+        yield _setting(name, _CONVENTIONS)
+    title = _option("--title", "TEXT", "The heading.", _CONVENTIONS)
+    yield _parameter("title", title, str | None, None)
+    yield _switch("causal", _SETTINGS["causal"], _KINDS)
+    for name in _SETTINGS:
+        if name not in ("scale", "causal", *_CONVENTIONS_FIRST):
+            yield _setting(name, _KINDS)
+    for name in more:
+        yield _matrix(name, _MORE_MATRICES)
+
+
+def _matrix(name: str, panel: str) -> inspect.Parameter:
+    return _parameter(
+        name, _option(f"--{name}", "MATRIX", _MEANINGS[name], panel), str | None, None
+    )
+
+
+def _setting(name: str, panel: str) -> inspect.Parameter:
+    short = ("-d",) if name == "decimals" else ()
+    flag = f"--{name.replace('_', '-')}"
+    option = _option(flag, "VALUE", _SETTINGS[name], panel, *short)
+    return _parameter(name, option, str | None, None)
+
+
+def _switch(name: str, meaning: str, panel: str) -> inspect.Parameter:
+    option = typer.Option(f"--{name.replace('_', '-')}", help=meaning, rich_help_panel=panel)
+    return _parameter(name, option, bool, False)
+
+
+def _option(flag: str, metavar: str, meaning: str, panel: str, *short: str) -> Any:
+    return typer.Option(flag, *short, metavar=metavar, help=meaning, rich_help_panel=panel)
+
+
+def _parameter(name: str, option: Any, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
+
+
 def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Read the matrices given as flags, and the labels of tokens that their files hold."""
-    from attncalc.problem import MATRICES
     from attncalc.reading import read_matrix
 
     given: dict[str, Any] = {}
     labels: dict[str, Any] = {}
-    for name in MATRICES:
+    for name in _MEANINGS:
         if flags.get(name) is not None:
             given |= read_matrix(name, flags[name])
             labels |= given.pop("labels", {})
@@ -142,33 +221,34 @@ def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def _conventions(flags: Mapping[str, Any]) -> dict[str, Any]:
     from attncalc.errors import InputError
-    from attncalc.problem import NONE, read_decimals, read_rounding, read_scale
+    from attncalc.fields import NONE, read_setting
 
-    readers = {"scale": read_scale, "rounding": read_rounding, "decimals": read_decimals}
-    given = {name: flags[name] for name in (*readers, "title") if flags[name] is not None}
+    names = (*_SETTINGS, "title")
+    given = {name: flags[name] for name in names if flags[name] not in (None, False)}
     if flags["no_scale"] and "scale" in given:
         raise InputError("--scale and --no-scale together: give one of them")
-    for name in readers.keys() & given:
+    for name in given.keys() & _SETTINGS:
         try:
-            readers[name](given[name])
-        except InputError as error:
-            raise InputError(f"--{error}") from None  # its text starts with the name
+            read_setting(name, given[name])
+        except InputError as error:  # its text starts with the name
+            flag = name.replace("_", "-")
+            raise InputError(f"--{flag}{str(error).removeprefix(name)}") from None
     return given | ({"scale": NONE} if flags["no_scale"] else {})
 
 
 def _problem(
     file: str | None, matrices: dict[str, Any], conventions: dict[str, Any], fallback: str
 ) -> "Problem":
-    from attncalc.cli.streams import note
-    from attncalc.reading import build, read_bytes, read_problem
+    from attncalc.cli.streams import note, receive
+    from attncalc.reading import build, read_problem, read_stream
     from attncalc.samples import sample
 
     changes = matrices | conventions
     if file == "-":
-        return read_bytes(sys.stdin.buffer.read(), "standard input", **changes)
+        return read_stream(receive(), "standard input", **changes)
     if file is not None:
         return read_problem(file, **changes)
     if matrices:
         return build("flags", {}, changes)
-    note(f"no file given: this is the bundled sample {fallback} (attncalc samples {fallback})")
+    note(f'no file given: this is the bundled sample "{fallback}" (attncalc samples {fallback})')
     return read_problem(sample(fallback).path, **changes)

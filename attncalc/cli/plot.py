@@ -1,6 +1,7 @@
 """`attncalc plot`: the map of which input each output attends to."""
 
 from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -18,36 +19,42 @@ A solid line leads to the input that influences an output most, a dashed line to
 """
 """What `attncalc plot --help` says."""
 
+Head = Annotated[
+    str | None,
+    typer.Option(
+        "--head",
+        metavar="HEAD",
+        help="Draw this head alone, counted from 1, or the mean of all.",
+        show_default="all of them, beside one another",
+        rich_help_panel="Output",
+    ),
+]
+
 DEFAULT_PLACE = "attention-map.png"
 
 
+@options.for_problems(None)
 def plot(
     context: typer.Context,
     file: options.File = None,
-    X: options.X = None,
-    X1: options.X1 = None,
-    X2: options.X2 = None,
-    W_Q: options.W_Q = None,
-    W_K: options.W_K = None,
-    W_V: options.W_V = None,
-    scale: options.Scale = None,
-    no_scale: options.NoScale = False,
-    rounding: options.Rounding = None,
-    decimals: options.Decimals = None,
-    title: options.Title = None,
+    head: Head = None,
     out: options.Out = None,
+    **flags: Any,
 ) -> None:
     """Draw the connection map."""
     from attncalc.cli.streams import emit, note
-    from attncalc.plotting.picture import check_ending, render
+    from attncalc.plotting.picture import check_ending, chosen_heads, render
     from attncalc.solution import solve
+    from attncalc.words import notes
     from attncalc.writing.files import check_place, write_file
 
     path = Path(DEFAULT_PLACE if out is None else out)
     form = check_ending(path)
     check_place(path)
     solution = solve(options.problem_from(context.params, fallback="self"))
-    picture = render(solution, form)
+    for remark in notes(solution):
+        note(remark.text)
+    picture = render(solution, form, chosen_heads(solution, head))
     write_file(path, picture.content)
     for text in picture.notes:
         note(text)

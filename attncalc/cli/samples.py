@@ -33,7 +33,7 @@ def samples(
     ] = None,
 ) -> None:
     """List the samples, or write one out."""
-    from attncalc.cli.streams import emit, note
+    from attncalc.cli.streams import emit, emit_bytes, note
     from attncalc.errors import InputError
     from attncalc.writing.files import write_file
 
@@ -47,7 +47,7 @@ def samples(
         _copy_folder(chosen.path, Path(out))
         note(f"written to {out}")
     elif out is None:
-        emit(chosen.path.read_text(encoding="utf-8"))
+        emit_bytes(chosen.path.read_bytes())
     else:
         write_file(Path(out), chosen.path.read_bytes())
         note(f"written to {out}")

@@ -1,5 +1,6 @@
 """Standard input, output and error: data on one, words on the other, and `| head` ends quietly."""
 
+import io
 import os
 import shutil
 import sys
@@ -9,6 +10,32 @@ from typing import NoReturn
 from attncalc.safe_text import on_a_line, within
 
 
+def prepare() -> None:
+    """Make the streams such that nothing a person sets up can make a print fail.
+
+    A stream that is closed writes nowhere; a letter that its encoding lacks is spelled out.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def receive() -> bytes:
+    """Return all of standard input."""
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
+def emit_bytes(data: bytes) -> None:
+    """Write bytes to standard output as they are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
+
+
 def emit(text: str) -> None:
     """Write data to standard output, all of it, or end quietly when nobody reads on."""
     encoding = sys.stdout.encoding or "utf-8"
@@ -16,7 +43,7 @@ def emit(text: str) -> None:
         sys.stdout.write(within(encoding, text))
         sys.stdout.flush()
     except BrokenPipeError:
-        _leave_quietly()
+        leave_quietly(0)
 
 
 def note(text: str) -> None:
@@ -36,7 +63,7 @@ def _say(text: str) -> None:
         sys.stderr.write(within(encoding, lines) + "\n")
         sys.stderr.flush()
     except BrokenPipeError:
-        _leave_quietly()
+        leave_quietly(0)
 
 
 def _wrapped(line: str) -> str:
@@ -50,9 +77,9 @@ def _wrapped(line: str) -> str:
     )
 
 
-def _leave_quietly() -> NoReturn:
-    """End with nothing more to flush: Python would else report the broken pipe once more."""
+def leave_quietly(code: int) -> NoReturn:
+    """End with nothing more to flush: Python would else report the broken stream once more."""
     silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, sys.stdout.fileno())
-    os.dup2(silence, sys.stderr.fileno())
-    raise SystemExit(0)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(silence, stream.fileno())
+    raise SystemExit(code)

@@ -11,13 +11,14 @@ from xml.sax.saxutils import escape
 
 from matplotlib.figure import Figure
 
-from attncalc.errors import OutputError
+from attncalc.errors import InputError, OutputError
 from attncalc.numbers import quoted
 from attncalc.plotting.connection_map import draw_map
 from attncalc.plotting.style import house_style, undrawable
+from attncalc.problem import Problem
 from attncalc.safe_text import harmless
-from attncalc.solution import Solution
-from attncalc.words import heading, influence
+from attncalc.solution import Head, Solution
+from attncalc.words import conventions, heading, influence
 
 DOTS_PER_INCH = 200
 
@@ -52,17 +53,35 @@ def check_ending(path: Path) -> str:
     return form
 
 
-def render(solution: Solution, form: str) -> Picture:
+def chosen_heads(solution: Solution, wanted: str | None) -> tuple[Head, ...]:
+    """Return the heads that are asked for: by number, the "mean" of all, or all of them.
+
+    Raises
+    ------
+    InputError
+        When there is no such head.
+    """
+    if wanted is None:
+        return solution.heads
+    if wanted.strip().lower() == "mean":
+        return (solution.mean_head,)
+    numbers = [str(number) for number in range(1, len(solution.heads) + 1)]
+    if wanted.strip() not in numbers:
+        raise InputError(f"--head takes 1 to {numbers[-1]}, or mean, not {quoted(wanted)}")
+    return (solution.heads[int(wanted) - 1],)
+
+
+def render(solution: Solution, form: str, heads: tuple[Head, ...] | None = None) -> Picture:
     """Draw the connection map as a file of the given form; the same input gives the same bytes."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its words on font caches help nobody
-    problem = solution.problem
+    problem, heads = solution.problem, heads or solution.heads
     texts = [harmless(text) for text in (heading(problem), *problem.keys, *problem.queries)]
     with house_style(texts), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # said in our own note
-        figure, unplaced = draw_map(solution)
+        figure, unplaced = draw_map(problem, heads)
         content = _save(figure, form, harmless(heading(problem)))
     if form == "svg":
-        content = _described(content.decode(), solution).encode()
+        content = _described(content.decode(), problem, heads).encode()
     return Picture(content, tuple(_notes(undrawable(texts), unplaced)))
 
 
@@ -81,11 +100,14 @@ def _save(figure: Figure, form: str, title: str) -> bytes:
     return buffer.getvalue()
 
 
-def _described(svg: str, solution: Solution) -> str:
+def _described(svg: str, problem: Problem, heads: tuple[Head, ...]) -> str:
     """Give the SVG a title and a description that screen readers speak."""
-    title = escape(harmless(heading(solution.problem)))
-    lines = [influence(solution, connection) for connection in solution.connections]
-    description = escape(harmless("Connection map. " + ". ".join(lines) + "."))
+    title = escape(harmless(heading(problem)))
+    lines = ["Connection map", *conventions(problem)]
+    for head in heads:
+        lines += [f"Head {head.number}"] if head.number else []
+        lines += [influence(problem, head, connection) for connection in head.connections]
+    description = escape(harmless(". ".join(lines) + "."))
     return re.sub(
         r"<svg ([^>]*)>",
         lambda tag: (

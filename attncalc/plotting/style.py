@@ -11,6 +11,7 @@ MOST = {"color": "#0b3c6f", "linestyle": "solid"}
 SECOND = {"color": "#b34700", "linestyle": (0, (5, 3))}
 INK = "#1a1a1a"
 RULE = "#8c8c8c"
+SMALL_PRINT = "#555555"
 FONT = "DejaVu Sans"
 """It comes with matplotlib, so a picture looks the same everywhere."""
 

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from attncalc.labels import shortened
-from attncalc.plan import Step
-from attncalc.rounding import fixed
+from attncalc.plan import Step, formula
+from attncalc.rounding import Matrix, fixed
 from attncalc.safe_text import harmless, on_a_line, within
 from attncalc.solution import Solution
 from attncalc.words import Note, conventions, heading, influence, notes, shape
@@ -85,7 +85,7 @@ def write_notes(solution: Solution, steps: tuple[Step, ...], screen: Screen) -> 
     cut = [
         step.name
         for step in steps
-        if not screen.full and max(solution[step.name].shape) > MOST_SHOWN
+        if not screen.full and max(solution[step.name].shape[-2:]) > MOST_SHOWN
     ]
     if cut:
         yield f"the middle of {', '.join(cut)} is left out: --full shows all of it"
@@ -107,12 +107,19 @@ def _step(
     solution: Solution, step: Step, remarks: tuple[Note, ...], screen: Screen
 ) -> Iterator[RenderableType]:
     yield Text()
-    equation = Text(f"{step.name} = {step.formula}", style="bold")
+    equation = Text(f"{step.name} = {formula(step, solution.problem)}", style="bold")
     yield equation.append(f"   {step.title}, {shape(solution, step)}", style="not bold")
-    yield from _matrix(solution, step, screen)
+    matrix = solution.rounded(step.name)
+    if matrix.ndim == 2:
+        yield from _matrix(solution, step, matrix, screen)
+    else:
+        for number, part in enumerate(matrix, start=1):
+            yield _line(f"head {number} of {len(matrix)}")
+            yield from _matrix(solution, step, part, screen, head=number)
     if step.name == "A":
         most, second = screen.ranks
-        yield _line(f"{most} largest of its row   {second} second")
+        line = "row" if solution.problem.layout == "rows" else "column"
+        yield _line(f"{most} largest of its {line}   {second} second")
     for note in remarks:
         if note.step == step.name:
             yield _line(note.text)
@@ -123,34 +130,40 @@ def _line(text: str, style: str = "") -> Text:
 
 
 def _influences(solution: Solution, screen: Screen) -> Iterator[Text]:
-    for index in _kept(solution.problem.n, screen, MOST_LINES):
-        if index is None:
-            yield Text(screen.ellipsis)
-        else:
-            yield _line(influence(solution, solution.connections[index]))
+    for head in solution.heads:
+        if head.number:
+            yield _line(f"Head {head.number}", style="bold")
+        for index in _kept(solution.problem.n, screen, MOST_LINES):
+            if index is None:
+                yield Text(screen.ellipsis)
+            else:
+                yield _line(influence(solution.problem, head, head.connections[index]))
 
 
-def _matrix(solution: Solution, step: Step, screen: Screen) -> Iterator[RenderableType]:
-    """Yield the matrix as one table, or as one for each block of columns that fits the screen."""
-    grid = _aligned(_grid(solution, step, screen))
+def _matrix(
+    solution: Solution, step: Step, matrix: Matrix, screen: Screen, head: int = 1
+) -> Iterator[RenderableType]:
+    """Yield a matrix as one table, or as one for each block of columns that fits the screen."""
+    grid = _aligned(_grid(solution, step, matrix, screen, head))
     widths = [cell_len(text) for text, _ in grid[0]]
     room = None if screen.width is None else screen.width - widths[0] - FRAME
     blocks = list(_blocks(widths[1:], room))
-    matrix_width = solution[step.name].shape[1]
-    places = _kept(matrix_width, screen)
+    places = _kept(matrix.shape[1], screen)
     for start, stop in blocks:
         if len(blocks) > 1:
-            yield _line(_block_caption(places[start:stop], matrix_width))
+            yield _line(_block_caption(places[start:stop], matrix.shape[1]))
         yield _table(grid, start + 1, stop + 1)
 
 
-def _grid(solution: Solution, step: Step, screen: Screen) -> list[list[Cell]]:
+def _grid(
+    solution: Solution, step: Step, matrix: Matrix, screen: Screen, head: int
+) -> list[list[Cell]]:
     """Return the shown part of a matrix, its columns named above and its rows named before."""
-    matrix, decimals = solution.rounded(step.name), solution.problem.decimals
+    decimals = solution.problem.decimals
     rows, columns = (_kept(length, screen) for length in matrix.shape)
     names = _fitting(solution.row_labels(step), rows, LONGEST_ROW_NAME, screen)
     headings = _fitting(solution.column_labels(step), columns, LONGEST_COLUMN_NAME, screen)
-    ranks = _ranks(solution, rows, screen) if step.name == "A" else {}
+    ranks = _ranks(solution, head, screen) if step.name == "A" else {}
     unranked = ("  ", "") if ranks else ("", "")
 
     def cell(i: int | None, j: int | None) -> Cell:
@@ -188,18 +201,18 @@ def _fitting(
     return shown
 
 
-def _ranks(
-    solution: Solution, rows: list[int | None], screen: Screen
-) -> dict[tuple[int, int], Cell]:
-    """Return the mark and the style of the largest and second weights of the shown rows."""
+def _ranks(solution: Solution, head: int, screen: Screen) -> dict[tuple[int, int], Cell]:
+    """Return the mark and the style of the largest and second weights, by their place."""
     most, second = screen.ranks
     ranks: dict[tuple[int, int], Cell] = {}
-    for i in rows:
-        if i is None:
-            continue
-        connection = solution.connections[i]
-        ranks |= {(i, j): (f" {most}", "bold reverse") for j in connection.most}
-        ranks |= {(i, j): (f" {second}", "underline") for j in connection.second}
+    for connection in solution.heads[head - 1].connections:
+        for inputs, cell in (
+            (connection.most, (f" {most}", "bold reverse")),
+            (connection.second, (f" {second}", "underline")),
+        ):
+            ranks.update({(connection.output, index): cell for index in inputs})
+    if solution.problem.layout == "columns":
+        return {(index, output): cell for (output, index), cell in ranks.items()}
     return ranks
 
 

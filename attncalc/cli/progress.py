@@ -1,0 +1,51 @@
+"""A bar on standard error for what takes longer than a second."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attncalc.blocks import Report
+
+PATIENCE = 1.0
+"""Seconds before a bar is shown."""
+
+
+@contextmanager
+def reporting() -> Iterator["Report | None"]:
+    """Yield what a long solve reports its blocks to; nothing, where nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    bar = _Bar()
+    try:
+        yield bar.report
+    finally:
+        bar.close()
+
+
+class _Bar:
+    """A progress bar that appears when the work has taken a second and more is left."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self.shown = False
+
+    def report(self, done: int, blocks: int) -> None:
+        """Draw how much is done."""
+        if not self.shown and (time.monotonic() - self.start < PATIENCE or done == blocks):
+            return
+        self.shown = True
+        width = 30
+        filled = width * done // blocks
+        bar = "#" * filled + "-" * (width - filled)
+        sys.stderr.write(f"\r[{bar}] {100 * done // blocks:3d} %")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Take the bar away again."""
+        if self.shown:
+            sys.stderr.write("\r" + " " * 40 + "\r")
+            sys.stderr.flush()
