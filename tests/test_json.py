@@ -65,8 +65,8 @@ def test_the_scale_is_the_number_the_scores_are_multiplied_by() -> None:
 
 def test_cross_attention_names_rows_by_queries_and_columns_by_keys() -> None:
     solution = cross_attention(
-        [[1]], [[1], [2]], [[1]], [[1]], [[1]], labels={"X1": ["q"], "X2": ["\x1b", 'k"']}
+        [[1]], [[1], [2]], [[1]], [[1]], [[1]], labels={"X1": ["q"], "X2": ["\x1b!", 'k"']}
     )
     found = content(solution)
     weights = next(step for step in found["steps"] if step["name"] == "A")
-    assert (found["kind"], weights["rows"], weights["columns"]) == ("cross", ["q"], ["\x1b", 'k"'])
+    assert (found["kind"], weights["rows"], weights["columns"]) == ("cross", ["q"], ["\x1b!", 'k"'])

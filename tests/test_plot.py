@@ -37,6 +37,10 @@ def random_problem(tokens: int) -> Solution:
     return self_attention(random.normal(size=(tokens, 4)), *weights, labels=labels)
 
 
+def drawn(solution: Solution) -> tuple[Figure, int]:
+    return draw_map(solution.problem, solution.heads)
+
+
 def dots(figure: Figure, column: str) -> list[tuple[float, float]]:
     """Return where the dots of the "inputs" or "outputs" stand."""
     (found,) = (line for line in figure.axes[0].lines if line.get_gid() == column)
@@ -70,7 +74,7 @@ def weights(figure: Figure) -> list[str]:
 
 
 def test_the_homework_map_has_the_lines_of_its_solution() -> None:
-    figure, unplaced = draw_map(solved("self"))
+    figure, unplaced = drawn(solved("self"))
     assert connections(figure) == {
         (0, 2, "solid"),
         (1, 2, "solid"),
@@ -82,7 +86,7 @@ def test_the_homework_map_has_the_lines_of_its_solution() -> None:
 
 
 def test_the_cross_attention_map_has_two_firsts_for_output_one() -> None:
-    figure, _ = draw_map(solved("cross"))
+    figure, _ = drawn(solved("cross"))
     assert connections(figure) == {
         (0, 2, "solid"),
         (0, 3, "solid"),
@@ -104,14 +108,14 @@ def test_the_cross_attention_map_has_two_firsts_for_output_one() -> None:
 def test_ties_and_seconds_follow_the_rules(
     scores: list[list[float]], lines: set[tuple[int, int, str]]
 ) -> None:
-    figure, _ = draw_map(identity(scores))
+    figure, _ = drawn(identity(scores))
     assert connections(figure) == lines
 
 
 def test_a_second_line_depends_on_the_decimals_shown() -> None:
     """e⁻⁷ = 0.0009 shows as 0.00 but not as 0.001."""
-    assert connections(draw_map(identity([[9, 2]]))[0]) == {(0, 0, "solid")}
-    assert connections(draw_map(identity([[9, 2]], decimals=3))[0]) == {
+    assert connections(drawn(identity([[9, 2]]))[0]) == {(0, 0, "solid")}
+    assert connections(drawn(identity([[9, 2]], decimals=3))[0]) == {
         (0, 0, "solid"),
         (0, 1, "dashed"),
     }
@@ -120,7 +124,7 @@ def test_a_second_line_depends_on_the_decimals_shown() -> None:
 @pytest.mark.parametrize("tokens", [1, 3, 40])
 def test_weights_never_overlap_and_all_are_written(tokens: int) -> None:
     solution = random_problem(tokens)
-    figure, unplaced = draw_map(solution)
+    figure, unplaced = drawn(solution)
     assert unplaced == 0
     rectangles = boxes(figure)
     assert len(rectangles) == len(connections(figure))
@@ -129,23 +133,23 @@ def test_weights_never_overlap_and_all_are_written(tokens: int) -> None:
 
 
 def test_forty_equal_weights_share_one_text_for_each_output() -> None:
-    figure, unplaced = draw_map(self_attention([[1]] * 40, [[1]], [[1]], [[1]], decimals=3))
+    figure, unplaced = drawn(self_attention([[1]] * 40, [[1]], [[1]], [[1]], decimals=3))
     assert len(connections(figure)) == 1600
     assert set(weights(figure)) == {"40 × 0.025"}
     assert unplaced == 0
 
 
 def test_names_of_forty_tokens_stand_apart() -> None:
-    figure, _ = draw_map(random_problem(40))
+    figure, _ = drawn(random_problem(40))
     canvas = FigureCanvasAgg(figure)
-    names = [t for t in figure.axes[0].texts if t.get_text().startswith("token")]
+    names = [t for t in figure.axes[0].texts if t.get_text().startswith("token ")]
     assert len({(t.get_text(), t.get_ha()) for t in names}) == 80, "repeated tokens are told apart"
     spans = [t.get_window_extent(canvas.get_renderer()) for t in names]
     assert not any(a.overlaps(b) for i, a in enumerate(spans) for b in spans[:i])
 
 
 def test_line_width_grows_with_weight_and_never_vanishes() -> None:
-    figure, _ = draw_map(identity([[5, 1]], decimals=2))
+    figure, _ = drawn(identity([[5, 1]], decimals=2))
     solid, dashed = (line for line in figure.axes[0].lines[-2:])
     assert solid.get_linewidth() > dashed.get_linewidth() >= THINNEST
 
@@ -181,7 +185,10 @@ def test_an_svg_speaks_to_screen_readers() -> None:
     assert texts == {
         "title": "Cross-attention: Two tokens attend to four",
         "desc": (
-            "Connection map. Output 1: most inputs 3 and 4 (0.40 each), so no second. "
+            "Connection map. tokens are rows. scores not scaled. "
+            "shown to 2 decimals, halves away from zero. "
+            "each step rounded before the next reads it (rounding: each-step). "
+            "Output 1: most inputs 3 and 4 (0.40 each), so no second. "
             "Output 2: most input 4 (0.64), second input 3 (0.24)."
         ),
     }

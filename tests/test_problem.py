@@ -14,8 +14,9 @@ from attncalc.labels import told_apart
 
 
 def test_arrays_lists_and_exact_numbers_are_taken_alike() -> None:
-    for X in (GOOD["X"], np.array(GOOD["X"]), np.array(GOOD["X"], dtype=np.float32)):
+    for X in (GOOD["X"], np.array(GOOD["X"]), np.array(GOOD["X"], dtype=np.float64)):
         assert Problem(**GOOD | {"X": X}).X.dtype == np.float64
+    assert Problem(**GOOD | {"X": np.array(GOOD["X"], dtype=np.float32)}).X.dtype == np.float32
     third = Problem(**GOOD | {"W_V": [[Fraction(1, 3)], [Decimal("0.1")]]})
     assert third.as_typed("W_V").tolist() == [[Fraction(1, 3)], [Decimal("0.1")]]
     assert replace(third, decimals=3).as_typed("W_V")[0, 0] == Fraction(1, 3)
@@ -43,10 +44,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"X": [[1j, 2]]}, "X is not a matrix of real numbers: give rows of equal length"),
     ({"X": [[True, False]]}, "X is not a matrix of real numbers: give rows of equal length"),
     ({"X": "1 2"}, "X is not a matrix of real numbers: give rows of equal length"),
-    ({"X": [[1, float("nan")]]}, "X, row 1, column 2: nan is not a finite number"),
+    ({"X": [[1, float("nan")]]}, "X, row 1, column 2: nan, where a finite number is needed"),
     ({"X": [[1, 10**400]]}, "X holds a number too large for float64"),
     ({"X": np.zeros((0, 2))}, "X is empty: it needs at least one row and one column"),
-    ({"X": np.zeros((1, 2, 2))}, "X has 3 dimensions: a matrix has rows and columns"),
+    ({"X": np.zeros((1, 1, 2, 2))}, "X has 4 dimensions: a matrix has rows and columns"),
     ({"labels": "ab"}, "labels of X must be a list of texts"),
     ({"decimals": -1}, 'decimals takes a whole number from 0 to 12, not "-1"'),
     ({"decimals": True}, 'decimals takes a whole number from 0 to 12, not "True"'),
@@ -87,7 +88,7 @@ def test_numbers_that_grow_beyond_float64_are_refused_and_never_shown() -> None:
     with pytest.raises(InputError) as error:
         solve(problem)
     assert str(error.value) == (
-        "Q, row 1, column 1 grows beyond the largest float64 (about 1.8e308): give smaller numbers"
+        "Q, row 1, column 1 grows beyond the largest float64 (about 1.8e+308): give smaller numbers"
     )
 
 
@@ -103,5 +104,5 @@ def test_repeated_labels_are_told_apart_even_from_their_own_marks() -> None:
 
 def test_an_unknown_step_names_those_there_are() -> None:
     solution = solve(Problem(**GOOD, scale="none"))
-    with pytest.raises(KeyError, match="no step S_scaled: this problem has Q, K, V, S, A, O"):
+    with pytest.raises(KeyError, match="no step S_scaled: there are Q, K, V, S, A, O"):
         solution["S_scaled"]
