@@ -9,21 +9,22 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from attncalc.memory import refuse_what_cannot_fit
-from attncalc.operations import Mask, Scores, Softmax, Weigh
+from attncalc.operations import Mask, Scores, Softmax, Weigh, exponentials
 from attncalc.overflow import refuse_overflow, refuse_overflow_of
 from attncalc.plan import Plan, Step, run
 from attncalc.rounding import Matrix, round_floats
 
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
-ROWS = 128
-TILE_ROWS, TILE_KEYS = 256, 512
+ROWS = 256
+TILE_ROWS, TILE_KEYS = 256, 1024
 SAFE_EXPONENTS = {"float64": 600.0, "float32": 80.0}
 """Scores whose exp neither overflows nor vanishes, even when a million of them are summed."""
 
@@ -59,9 +60,9 @@ def run_in_blocks(
 
     before, core, rest = _parts(steps)
     known = dict(given) | run(before, given, after)
-    shape = _scores_shape(core, known)
+    heads, n, m = shape = _scores_shape(core, known)
     wanted = {step.name for step in steps} if keep is None else set(keep)
-    if np.prod(shape) < LONG:
+    if heads * n * m < LONG:
         known |= run((*core, *rest), known, after)
         refuse_overflow({step.name: known[step.name] for step in steps})
     else:
@@ -128,7 +129,7 @@ class _Job:
         kept = {
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
-        return kept | {"workspace": 4 * _workers() * ROWS * m * size}
+        return kept | {"workspace": 2 * _workers() * ROWS * m * size}
 
     def run(self, report: Report | None) -> dict[str, Matrix]:
         """Run all blocks on all cores, and return the matrices that are kept."""
@@ -138,14 +139,16 @@ class _Job:
             for step in self.core
             if step.name in self.wanted
         }
-        in_tiles = self._can_run_in_tiles()
+        safe = self._exponents_are_safe()
+        in_tiles = safe and self.exact and len(results) == 1
         height = TILE_ROWS if in_tiles else ROWS
         blocks = [
             (head, slice(start, min(start + height, n)))
             for head in range(heads)
             for start in range(0, n, height)
         ]
-        work = self._tiles if in_tiles else self._rows
+        job = replace(self, core=_without_shift(self.core)) if safe else self
+        work = job._tiles if in_tiles else job._rows
         _on_all_cores(lambda block: work(*block, results), blocks, report)
         alone = self.known[self.core[0].inputs[0]].ndim == 2
         return {name: matrix[0] if alone else matrix for name, matrix in results.items()}
@@ -156,18 +159,31 @@ class _Job:
 
     def _rows(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
         """Take one block of rows through all steps."""
-        scratch: Matrix | None = None
         values: dict[str, Matrix] = {}
-        for step in self.core:
-            out = results[step.name][head, rows] if step.name in results else scratch
-            if out is None:
-                out = scratch = np.empty((rows.stop - rows.start, self.shape[2]), self.dtype)
+        places = self._places(head, rows, results)
+        for step, out in zip(self.core, places, strict=True):
             inputs = self._inputs(step, values, head, rows)
             made = self.after(step.operation.at(rows).apply(*inputs, out=out))
             if made is not out and step.name in results:
                 out[...] = made
             values[step.name] = made
         refuse_overflow_of(values[self.core[-1].name], rows.start)
+
+    def _places(self, head: int, rows: slice, results: dict[str, Matrix]) -> list[Matrix]:
+        """Return where each step writes its block: where the next matrix that is kept will stand.
+
+        So a step that is not kept needs no memory of its own, and the kept one works in place.
+        """
+        *scores, outputs = self.core
+        place: Matrix | None = None
+        places = [results[outputs.name][head, rows]]
+        for step in reversed(scores):
+            if step.name in results:
+                place = results[step.name][head, rows]
+            elif place is None:
+                place = np.empty((rows.stop - rows.start, self.shape[2]), self.dtype)
+            places.append(place)
+        return places[::-1]
 
     def _inputs(
         self,
@@ -192,13 +208,10 @@ class _Job:
             else:
                 yield matrix[keys]
 
-    def _can_run_in_tiles(self) -> bool:
-        """Say whether O alone is kept, and exp needs no row maximum to be subtracted first."""
-        normalizer = self.core[-2].operation
+    def _exponents_are_safe(self) -> bool:
+        """Say whether exp needs no row maximum to be subtracted first."""
         return (
-            self.wanted == {self.core[-1].name}
-            and self.exact
-            and isinstance(normalizer, Softmax)
+            isinstance(self.core[-2].operation, Softmax)
             and self._largest_score() <= SAFE_EXPONENTS[str(self.dtype)]
         )
 
@@ -214,36 +227,45 @@ class _Job:
     def _tiles(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
         """Take one block of rows through all steps, one tile of keys at a time.
 
-        Softmax and the weighing of values are taken together: Σ exp(s_j) v_j / Σ exp(s_j).
+        Softmax and the weighing of values are taken together, Σ exp(s_j) v_j / Σ exp(s_j), while
+        a tile is still in the cache.
         """
         *scoring, normalizing, weighing = self.core
         height, m = rows.stop - rows.start, self.shape[2]
-        scratch = np.empty((height, TILE_KEYS), self.dtype)
-        share = np.empty((height, self._d_v), self.dtype)
-        weighed, total = np.zeros_like(share), np.zeros((height, 1), self.dtype)
+        outputs = results[weighing.name][head, rows]
+        tile = np.empty((height, TILE_KEYS), self.dtype)
+        weighed, share = np.zeros_like(outputs), np.empty_like(outputs)
+        total = np.zeros((height, 1), self.dtype)
         for start in range(0, m, TILE_KEYS):
             keys = slice(start, min(start + TILE_KEYS, m))
+            if self._forbids_all(rows, keys):
+                continue
             values: dict[str, Matrix] = {}
+            out = tile[:, : keys.stop - start]
             for step in scoring:
-                operation = step.operation.at(rows, keys)
-                if isinstance(operation, Mask) and operation.forbids_all(height):
-                    break
                 inputs = self._inputs(step, values, head, rows, keys)
-                out = scratch[:, : keys.stop - start]
-                values[step.name] = operation.apply(*inputs, out=out)
-            else:
-                (last,) = normalizing.inputs
-                powers = np.exp(values[last], out=values[last])
-                total += powers.sum(axis=-1, keepdims=True)
-                (V,) = self._inputs_of_values(weighing, head, keys)
-                weighed += np.matmul(powers, V, out=share)
-        total[total == 0] = 1  # a row with nothing left to attend to
-        outputs = np.divide(weighed, total, out=results[weighing.name][head, rows])
+                values[step.name] = step.operation.at(rows, keys).apply(*inputs, out=out)
+            (last,) = normalizing.inputs
+            powers = values[normalizing.name] = exponentials(values[last], out=out)
+            total += powers.sum(axis=-1, keepdims=True)
+            powers, V = self._inputs(weighing, values, head, rows, keys)
+            weighed += np.matmul(powers, V, out=share)
+        np.divide(weighed, np.where(total == 0, 1, total), out=outputs)  # 0: nothing is left
         refuse_overflow_of(outputs, rows.start)
 
-    def _inputs_of_values(self, weighing: Step, head: int, keys: slice) -> Iterator[Matrix]:
-        V = self.known[weighing.inputs[1]]
-        yield (V[head * len(V) // self.shape[0]] if V.ndim == 3 else V)[keys]
+    def _forbids_all(self, rows: slice, keys: slice) -> bool:
+        """Say whether a causal mask forbids all of these rows all of these keys."""
+        operations = [step.operation.at(rows, keys) for step in self.core]
+        height = rows.stop - rows.start
+        return any(isinstance(each, Mask) and each.forbids_all(height) for each in operations)
+
+
+def _without_shift(core: Plan) -> Plan:
+    """Return the steps with a softmax that subtracts no maximum, which takes two passes less."""
+    *scoring, normalizing, weighing = core
+    assert isinstance(normalizing.operation, Softmax)
+    unshifted = replace(normalizing, operation=replace(normalizing.operation, shifted=False))
+    return (*scoring, unshifted, weighing)
 
 
 def _on_all_cores(
@@ -252,8 +274,6 @@ def _on_all_cores(
     report: Report | None,
 ) -> None:
     """Do the work for each block, on as many threads as there are cores, each with its own BLAS."""
-    from threadpoolctl import threadpool_limits
-
     done = 0
     lock = threading.Lock()
 
@@ -266,9 +286,17 @@ def _on_all_cores(
             if report is not None:
                 report(done, len(blocks))
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(_workers()) as pool:
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(_workers()) as pool:
         for _ in pool.map(counted, blocks):
             pass
+
+
+@cache
+def _blas() -> Any:
+    """Return what can limit the threads of BLAS; finding it takes longer than a small solve."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _workers() -> int:

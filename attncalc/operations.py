@@ -266,6 +266,20 @@ def _copied(matrix: Matrix, out: Matrix | None) -> Matrix:
     return out
 
 
+def exponentials(scores: Matrix, shift: Matrix | None = None, out: Matrix | None = None) -> Matrix:
+    """Return exp(s - shift) for each score: the numerators of a softmax."""
+    if shift is not None:
+        scores = out = np.subtract(scores, shift, out=out)
+    powers: Matrix = np.exp(scores, out=out)
+    return powers
+
+
+def _largest(scores: Matrix, masked: bool) -> Matrix:
+    """Return the largest score of each row; 0 for a row in which nothing is left."""
+    largest: Matrix = scores.max(axis=-1, keepdims=True)
+    return np.where(largest == -infinity_of(scores), 0, largest) if masked else largest
+
+
 @dataclass(frozen=True)
 class Softmax(_Everywhere):
     """Softmax along each row: exp(s_j) / Σ exp(s_i).
@@ -276,18 +290,18 @@ class Softmax(_Everywhere):
     ----------
     masked
         Whether scores may be -∞. A row of nothing else then gets weights of 0.
+    shifted
+        Whether the maximum is subtracted; not needed where scores are known to be small.
     """
 
     masked: bool = False
+    shifted: bool = True
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row of scores into weights that sum to 1."""
         (scores,) = matrices
-        largest = scores.max(axis=-1, keepdims=True)
-        if self.masked:
-            largest = np.where(largest == -infinity_of(scores), 0, largest)
-        weights: Matrix = np.subtract(scores, largest, out=out)
-        np.exp(weights, out=weights)
+        shift = _largest(scores, self.masked) if self.shifted else None
+        weights = exponentials(scores, shift, out=out)
         weights *= 1 / _nonzero(weights.sum(axis=-1, keepdims=True), self.masked)
         return weights
 
@@ -305,9 +319,7 @@ class HardMax(_Everywhere):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row of scores into weights that sum to 1."""
         (scores,) = matrices
-        largest = scores.max(axis=-1, keepdims=True)
-        if self.masked:
-            largest = np.where(largest == -infinity_of(scores), 0, largest)
+        largest = _largest(scores, self.masked)
         near = np.abs(largest) * in_system_of(scores, NEAR)
         one, zero = (in_system_of(scores, Fraction(each)) for each in (1, 0))
         winners = np.where(scores >= largest - near, one, zero)

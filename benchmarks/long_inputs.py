@@ -20,6 +20,8 @@ import numpy as np
 from attncalc import Problem, solve
 
 D = 64
+REST = 0.3
+"""Seconds between two peers: the threads of the one before go on spinning for a while."""
 KEPT = ("S_scaled", "A", "O")
 
 Work = Callable[[], object]
@@ -64,6 +66,7 @@ def take_turns(ways: dict[str, Work], repeats: int) -> dict[str, list[float]]:
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(repeats + 1):
         for name, work in ways.items():
+            time.sleep(REST)
             start = time.perf_counter()
             work()
             if turn:  # the first turn warms caches and pools
