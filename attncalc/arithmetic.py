@@ -18,8 +18,8 @@ from attncalc.rounding import Matrix
 
 LONGEST_CHAIN = 6
 """Factors at most multiplied into one entry: X W_Q (X W_K)ᵀ has four, with room to spare."""
-SPARE_DIGITS = 70
-TRUSTED_DIGITS = 40
+SPARE_DIGITS = 90
+TRUSTED_DIGITS = 60
 """Places beyond the finest exact product that are still right after every step."""
 MOST_DIGITS = 2000
 LARGEST_COST = 4_000_000
@@ -82,6 +82,11 @@ def in_system_of(matrix: Matrix, number: Fraction) -> Any:
 def infinity_of(matrix: Matrix) -> Any:
     """Return what stands for infinity among the entries of `matrix`."""
     return Decimal("Infinity") if matrix.dtype == object else matrix.dtype.type(np.inf)
+
+
+def tolerance_of(matrix: Matrix) -> Any:
+    """Return how far apart, relative to their size, two results of equal worth may come out."""
+    return in_system_of(matrix, Fraction(1, 10**30 if matrix.dtype == object else 10**12))
 
 
 def tanh(matrix: Matrix) -> Matrix:

@@ -11,15 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from attncalc.arithmetic import cos_sin, in_system_of, infinity_of, tanh
+from attncalc.arithmetic import cos_sin, in_system_of, infinity_of, tanh, tolerance_of
 from attncalc.errors import InputError
 from attncalc.fields import as_written
 from attncalc.rounding import Matrix
-
-NEAR = Fraction(1, 10**9)
-"""Scores this near the largest, relative to it, tie with it in a hardmax."""
-NOTHING = Fraction(1, 10**12)
-"""A sum this small, relative to what is summed, is 0."""
 
 
 class Operation(Protocol):
@@ -320,7 +315,7 @@ class HardMax(_Everywhere):
         """Turn each row of scores into weights that sum to 1."""
         (scores,) = matrices
         largest = _largest(scores, self.masked)
-        near = np.abs(largest) * in_system_of(scores, NEAR)
+        near = np.abs(largest) * tolerance_of(scores)
         one, zero = (in_system_of(scores, Fraction(each)) for each in (1, 0))
         winners = np.where(scores >= largest - near, one, zero)
         shared: Matrix = winners / _nonzero(winners.sum(axis=-1, keepdims=True), self.masked)
@@ -349,7 +344,7 @@ class DivideBySum(_Everywhere):
         total = counted.sum(axis=-1, keepdims=True)
         size = abs(counted).sum(axis=-1, keepdims=True)
         empty = ~allowed.any(axis=-1, keepdims=True)
-        divided_by_nothing = (abs(total) <= size * in_system_of(scores, NOTHING)) & ~empty
+        divided_by_nothing = (abs(total) <= size * tolerance_of(scores)) & ~empty
         if divided_by_nothing.any():
             row = self.first_row + int(np.argwhere(divided_by_nothing)[0][-2]) + 1
             raise InputError(

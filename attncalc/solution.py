@@ -113,7 +113,7 @@ class Solution:
 
         With `each-step` rounding, these are the rounded ones.
         """
-        if self.problem.rounding == EACH_STEP and self.is_exact:
+        if self.is_exact and self._needs_exact:
             dtype = self.problem.dtype
             floats = {name: matrix.astype(dtype) for name, matrix in self._exact.items()}
             refuse_overflow(floats)
@@ -169,6 +169,11 @@ class Solution:
     def is_exact(self) -> bool:
         """Whether the shown digits come from exact decimals, and not from floats."""
         return self._digits is not None
+
+    @property
+    def _needs_exact(self) -> bool:
+        """Whether the last bit of a float could decide: where steps are rounded, or scores tie."""
+        return self.problem.rounding == EACH_STEP or self.problem.normalizer != "softmax"
 
     @cached_property
     def _digits(self) -> Digits | None:
