@@ -1,4 +1,4 @@
-"""Running a plan on floats: short inputs whole, long ones block by block, on all cores.
+"""Running a plan on long inputs: block by block over the rows of the queries, on all cores.
 
 From scores to each head's outputs every step works row by row over the queries, so a block of rows
 can be taken through all of them at once: what is not kept never grows beyond a block. Where no
@@ -8,7 +8,6 @@ matrix of n × m is kept, the keys are taken in tiles too.
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -17,29 +16,24 @@ import numpy as np
 
 from attncalc.memory import refuse_what_cannot_fit
 from attncalc.operations import Mask, Scores, Softmax, Weigh, exponentials
-from attncalc.overflow import refuse_overflow, refuse_overflow_of
-from attncalc.plan import Plan, Step, run
+from attncalc.overflow import refuse_overflow_of
+from attncalc.plan import Plan, Report, Step, run
 from attncalc.rounding import Matrix, round_floats
 
-LONG = 512 * 512
-"""Scores from which blocks and threads gain more than they cost."""
 ROWS = 256
 TILE_ROWS, TILE_KEYS = 256, 1024
 SAFE_EXPONENTS = {"float64": 600.0, "float32": 80.0}
 """Scores whose exp neither overflows nor vanishes, even when a million of them are summed."""
 
-Report = Callable[[int, int], None]
-"""What is told how many blocks of how many are done."""
-
 
 def run_in_blocks(
     steps: Plan,
     given: Mapping[str, Matrix],
-    keep: tuple[str, ...] | None,
+    wanted: set[str],
     decimals: int | None,
     report: Report | None = None,
 ) -> dict[str, Matrix]:
-    """Take the steps of a plan and return the matrices that are kept, in floats.
+    """Take the steps of a plan on long inputs, in floats.
 
     Parameters
     ----------
@@ -47,8 +41,8 @@ def run_in_blocks(
         The plan.
     given
         The matrices it starts from.
-    keep
-        The names of the steps whose matrices are wanted, or None for all.
+    wanted
+        The names of the steps whose matrices are kept.
     decimals
         Where each step is rounded before the next reads it; None for full precision.
     report
@@ -60,16 +54,11 @@ def run_in_blocks(
 
     before, core, rest = _parts(steps)
     known = dict(given) | run(before, given, after)
-    heads, n, m = shape = _scores_shape(core, known)
-    wanted = {step.name for step in steps} if keep is None else set(keep)
-    if heads * n * m < LONG:
-        known |= run((*core, *rest), known, after)
-        refuse_overflow({step.name: known[step.name] for step in steps})
-    else:
-        job = _Job(core, known, shape, wanted | {core[-1].name}, after, decimals is None)
-        refuse_what_cannot_fit(job.sizes, wanted)
-        known |= job.run(report)
-        known |= run(rest, known, after)
+    shape = _scores_shape(core, known)
+    job = _Job(core, known, shape, wanted | {core[-1].name}, after, decimals is None)
+    refuse_what_cannot_fit(job.sizes, wanted)
+    known |= job.run(report)
+    known |= run(rest, known, after)
     return {step.name: known[step.name] for step in steps if step.name in wanted}
 
 
@@ -274,6 +263,8 @@ def _on_all_cores(
     report: Report | None,
 ) -> None:
     """Do the work for each block, on as many threads as there are cores, each with its own BLAS."""
+    from concurrent.futures import ThreadPoolExecutor  # here, for short inputs need no threads
+
     done = 0
     lock = threading.Lock()
 

@@ -119,6 +119,9 @@ SETTINGS: dict[str, Setting] = {
 }
 """Every convention but `labels` and `title`."""
 
+LABELLED = (*TOKENS, "Q", "K")
+"""Matrices whose rows are tokens with names of their own."""
+
 KNOWN = (*MATRICES, "labels", "title", *SETTINGS)
 """Every name a problem's file may use."""
 

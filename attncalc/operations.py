@@ -7,7 +7,6 @@ columns, where every product is the other way round.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,26 +16,22 @@ from attncalc.fields import as_written
 from attncalc.rounding import Matrix
 
 
-class Operation(Protocol):
-    """A pure function of matrices that can say its own equation."""
+class Operation:
+    """A pure function of matrices that can say its own equation.
+
+    Most operations do the same to every row of the queries and to every score; those that do not
+    say what they are for a part of them.
+    """
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
+        raise NotImplementedError
 
     def formula(self, *names: str, columns: bool = False) -> str:
         """Return the right-hand side of the step's equation, for inputs of these names."""
+        raise NotImplementedError
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
-        """Return the operation for these rows of queries, and these keys, alone."""
-
-    def bound(self, largest: float, *matrices: Matrix) -> float:
-        """Return a bound for the size of the results, from one for the first matrix."""
-
-
-class _Everywhere:
-    """What most operations share: they do the same to every row and to every score."""
-
-    def at(self, rows: slice, keys: slice = slice(None)) -> Any:
         """Return the operation for these rows of queries, and these keys, alone."""
         return self
 
@@ -45,8 +40,7 @@ class _Everywhere:
         return largest
 
 
-@dataclass(frozen=True)
-class Project(_Everywhere):
+class Project(Operation):
     """A linear layer: X W, plus a bias when there is one.
 
     (n, d) and (d, d_k) give (n, d_k); weights of several heads, (h, d, d_k), give (h, n, d_k).
@@ -64,8 +58,7 @@ class Project(_Everywhere):
         return " + ".join([f"{W} {X}" if columns else f"{X} {W}", *bias])
 
 
-@dataclass(frozen=True)
-class Scores(_Everywhere):
+class Scores(Operation):
     """The dot product of each query with each key, Q Kᵀ.
 
     (n, d_k) and (m, d_k) give (n, m). Where keys have fewer heads than queries, each of their
@@ -84,8 +77,7 @@ class Scores(_Everywhere):
         return f"{K}ᵀ {Q}" if columns else f"{Q} {K}ᵀ"
 
 
-@dataclass(frozen=True)
-class Weigh(_Everywhere):
+class Weigh(Operation):
     """The weighted sum of the values, A V: (n, m) and (m, d_v) give (n, d_v)."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
@@ -107,8 +99,8 @@ def _for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
     return np.repeat(answering, asking.shape[0] // answering.shape[0], axis=0)
 
 
-@dataclass(frozen=True)
-class DivideBySqrt(_Everywhere):
+@dataclass(frozen=True, eq=False, repr=False)
+class DivideBySqrt(Operation):
     """Division by √d_k, which keeps scores of wide queries and keys in the range of narrow ones.
 
     Vaswani et al. (2017), equation 1.
@@ -132,8 +124,8 @@ class DivideBySqrt(_Everywhere):
         return f"{names[0]} / √d_k"
 
 
-@dataclass(frozen=True)
-class Multiply(_Everywhere):
+@dataclass(frozen=True, eq=False, repr=False)
+class Multiply(Operation):
     """Multiplication by a number of the person's own choice, kept exactly: 1/3 stays a third."""
 
     factor: Fraction
@@ -153,8 +145,8 @@ class Multiply(_Everywhere):
         return f"{names[0]} × {as_written(self.factor)}"
 
 
-@dataclass(frozen=True)
-class SoftCap(_Everywhere):
+@dataclass(frozen=True, eq=False, repr=False)
+class SoftCap(Operation):
     """c · tanh(s / c): scores near 0 stay as they are, none goes beyond c.
 
     Gemma Team, *Gemma 2* (2024), section 2.
@@ -179,8 +171,8 @@ class SoftCap(_Everywhere):
         return f"{cap} tanh({names[0]} / {cap})"
 
 
-@dataclass(frozen=True)
-class Mask:
+@dataclass(frozen=True, eq=False, repr=False)
+class Mask(Operation):
     """Scores plus their bias where a query may attend, and -∞ where it may not.
 
     Parameters
@@ -275,8 +267,8 @@ def _largest(scores: Matrix, masked: bool) -> Matrix:
     return np.where(largest == -infinity_of(scores), 0, largest) if masked else largest
 
 
-@dataclass(frozen=True)
-class Softmax(_Everywhere):
+@dataclass(frozen=True, eq=False, repr=False)
+class Softmax(Operation):
     """Softmax along each row: exp(s_j) / Σ exp(s_i).
 
     The largest score of the row is subtracted first, which changes nothing but keeps exp finite.
@@ -305,8 +297,8 @@ class Softmax(_Everywhere):
         return f"softmax({names[0]})"
 
 
-@dataclass(frozen=True)
-class HardMax(_Everywhere):
+@dataclass(frozen=True, eq=False, repr=False)
+class HardMax(Operation):
     """All weight to the largest score of each row; scores that tie share it equally."""
 
     masked: bool = False
@@ -326,8 +318,8 @@ class HardMax(_Everywhere):
         return f"hardmax({names[0]})"
 
 
-@dataclass(frozen=True)
-class DivideBySum(_Everywhere):
+@dataclass(frozen=True, eq=False, repr=False)
+class DivideBySum(Operation):
     """Each score divided by the sum of its row; a forbidden one counts as 0."""
 
     masked: bool = False
@@ -367,8 +359,7 @@ def _nonzero(total: Matrix, masked: bool) -> Matrix:
     return np.where(total == 0, in_system_of(total, Fraction(1)), total) if masked else total
 
 
-@dataclass(frozen=True)
-class Sinusoids(_Everywhere):
+class Sinusoids(Operation):
     """Sinusoidal positions of tokens: sin(t / 10000^(2i/d)) and, beside it, its cosine.
 
     Row t, counted from 0; Vaswani et al. (2017), section 3.5.
@@ -389,8 +380,7 @@ class Sinusoids(_Everywhere):
         return "sin, cos(t / 10000^(2i/d))"
 
 
-@dataclass(frozen=True)
-class Add(_Everywhere):
+class Add(Operation):
     """The sum of two matrices, or of a matrix and a row."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
@@ -404,8 +394,8 @@ class Add(_Everywhere):
         return " + ".join(names)
 
 
-@dataclass(frozen=True)
-class Rotate(_Everywhere):
+@dataclass(frozen=True, eq=False, repr=False)
+class Rotate(Operation):
     """Rotary positions: each pair of columns turned by the angle t / base^(2i/d).
 
     Token t is counted from `offset`. Su et al., *RoFormer* (2021), equation 34; columns are
@@ -446,8 +436,7 @@ def _angles(like: Matrix, n: int, d: int, base: Fraction, offset: Fraction) -> M
     return angles
 
 
-@dataclass(frozen=True)
-class Concat(_Everywhere):
+class Concat(Operation):
     """The heads side by side: (h, n, d_v) gives (n, h · d_v)."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
@@ -460,8 +449,7 @@ class Concat(_Everywhere):
         return f"concat({names[0]})"
 
 
-@dataclass(frozen=True)
-class Mean(_Everywhere):
+class Mean(Operation):
     """The mean of the heads: (h, n, d_v) gives (n, d_v)."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
@@ -475,8 +463,7 @@ class Mean(_Everywhere):
         return f"mean({names[0]})"
 
 
-@dataclass(frozen=True)
-class Same(_Everywhere):
+class Same(Operation):
     """The matrix under another name."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:

@@ -33,6 +33,8 @@ from attncalc.rounding import Matrix
 
 Axis = Literal["queries", "keys", "values", "features"]
 Plan = tuple["Step", ...]
+Report = Callable[[int, int], None]
+"""What is told, on long inputs, how many blocks of how many are done."""
 
 
 @dataclass(frozen=True)

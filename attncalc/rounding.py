@@ -5,12 +5,16 @@ One rule in two number systems: exact decimals (every small problem) and float64
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Matrix = NDArray[Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[Any]
+else:
+    Matrix = np.ndarray  # numpy.typing takes milliseconds to import, at every start
 
 INFINITE = float("inf")
 RELATIVE_TIE = 1e-12

@@ -3,25 +3,27 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Context, localcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from attncalc.arithmetic import Digits, decimals_of, digits_for
-from attncalc.blocks import Report, run_in_blocks
 from attncalc.connections import Connection, connections
 from attncalc.errors import InputError
 from attncalc.fields import DISPLAY, EACH_STEP, MARKS
 from attncalc.labels import numbered
 from attncalc.layout import back_to_layout, in_plan_form
 from attncalc.overflow import refuse_overflow
-from attncalc.plan import Axis, Plan, Step, plan, run
+from attncalc.plan import Axis, Plan, Report, Step, plan, run
 from attncalc.problem import Problem
 from attncalc.rounding import Matrix, fixed, round_decimals, round_floats
 
+LONG = 512 * 512
+"""Scores from which blocks and threads gain more than they cost."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Head:
     """The weights of one head, as a plan has them: a row for each query.
 
@@ -43,7 +45,7 @@ class Head:
         return connections(self.weights, self.rounded != 0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The matrices of all steps, by name: `solution["A"]` is an array.
 
@@ -113,16 +115,31 @@ class Solution:
 
         With `each-step` rounding, these are the rounded ones.
         """
-        if self.is_exact and self._needs_exact:
+        if self._needs_exact and self.is_exact:
             dtype = self.problem.dtype
             floats = {name: matrix.astype(dtype) for name, matrix in self._exact.items()}
             refuse_overflow(floats)
             return self._kept(floats)
         decimals = self.problem.decimals if self.problem.rounding == EACH_STEP else None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return run_in_blocks(
-                self.plan, self.problem.matrices(), self.keep, decimals, self.report
-            )
+            return self._run_short(decimals) if self._is_short else self._run_long(decimals)
+
+    @property
+    def _is_short(self) -> bool:
+        return self.problem.n_heads * self.problem.n * self.problem.m < LONG
+
+    def _run_short(self, decimals: int | None) -> Mapping[str, Matrix]:
+        rounding = [] if decimals is None else [partial(round_floats, decimals=decimals)]
+        floats = run(self.plan, self.problem.matrices(), *rounding)
+        refuse_overflow(floats)
+        return self._kept(floats)
+
+    def _run_long(self, decimals: int | None) -> Mapping[str, Matrix]:
+        from attncalc.blocks import run_in_blocks  # here, for most problems are short
+
+        names = {step.name for step in self.steps}
+        given = self.problem.matrices()
+        return run_in_blocks(self.plan, given, names, decimals, self.report)
 
     @cached_property
     def heads(self) -> tuple[Head, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import InputError, Problem, Solution, blocks, memory, solve
+from attncalc import InputError, Problem, Solution, blocks, memory, solution, solve
 
 N, M = 300, 420
 RANDOM = np.random.default_rng(11)
@@ -50,7 +50,7 @@ def problem_of(kind: dict[str, Any]) -> Problem:
 @pytest.fixture
 def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every input long, and blocks so small that several meet in it."""
-    monkeypatch.setattr(blocks, "LONG", 0)
+    monkeypatch.setattr(solution, "LONG", 0)
     monkeypatch.setattr(blocks, "ROWS", 64)
     monkeypatch.setattr(blocks, "TILE_ROWS", 70)
     monkeypatch.setattr(blocks, "TILE_KEYS", 90)
@@ -58,7 +58,7 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def whole(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> Solution:
     with monkeypatch.context() as patch:
-        patch.setattr(blocks, "LONG", 10**15)
+        patch.setattr(solution, "LONG", 10**15)
         return solve(problem)
 
 

@@ -356,6 +356,14 @@ def test_every_kind_of_attention_has_its_flags(attncalc: Command) -> None:
     assert len(found["connections"]) == 2
 
 
+def test_a_file_that_says_causal_can_be_overridden(attncalc: Command) -> None:
+    attncalc("samples", "causal", "-o", "in.json")
+    for flags, masked in (([], True), (["--no-causal"], False), (["--causal"], True)):
+        run = attncalc("self", "in.json", *flags, "--format", "json")
+        names = [step["name"] for step in json.loads(run.out)["steps"]]
+        assert ("S_masked" in names) == masked
+
+
 def test_arrays_come_and_go_as_npz(attncalc: Command, tmp_path: Path) -> None:
     import numpy as np
 

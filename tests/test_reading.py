@@ -151,6 +151,12 @@ def test_lines_before_the_first_block_set_the_conventions(tmp_path: Path) -> Non
     )
 
 
+def test_positions_may_be_the_matrix_itself(tmp_path: Path) -> None:
+    for key in ("P", "positions"):
+        problem = read_problem(as_json(tmp_path, **{key: [[1, 1], [0, 0]]}))
+        assert problem.P.tolist() == [[1, 1], [0, 0]]
+
+
 def test_changes_override_the_file(tmp_path: Path) -> None:
     path = as_json(tmp_path, decimals=5, labels=["the", "cat"])
     assert read_problem(path).queries == ("the", "cat")

@@ -5,6 +5,7 @@ What a problem can say is listed once, in `attncalc.fields`; each of it is a fla
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -167,7 +168,8 @@ def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
         yield _setting(name, _CONVENTIONS)
     title = _option("--title", "TEXT", "The heading.", _CONVENTIONS)
     yield _parameter("title", title, str | None, None)
-    yield _switch("causal", _SETTINGS["causal"], _KINDS)
+    either = typer.Option("--causal/--no-causal", help=_SETTINGS["causal"], rich_help_panel=_KINDS)
+    yield _parameter("causal", either, bool | None, None)
     for name in _SETTINGS:
         if name not in ("scale", "causal", *_CONVENTIONS_FIRST):
             yield _setting(name, _KINDS)
@@ -175,12 +177,14 @@ def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
         yield _matrix(name, _MORE_MATRICES)
 
 
+@cache
 def _matrix(name: str, panel: str) -> inspect.Parameter:
     return _parameter(
         name, _option(f"--{name}", "MATRIX", _MEANINGS[name], panel), str | None, None
     )
 
 
+@cache
 def _setting(name: str, panel: str) -> inspect.Parameter:
     short = ("-d",) if name == "decimals" else ()
     flag = f"--{name.replace('_', '-')}"
@@ -188,6 +192,7 @@ def _setting(name: str, panel: str) -> inspect.Parameter:
     return _parameter(name, option, str | None, None)
 
 
+@cache
 def _switch(name: str, meaning: str, panel: str) -> inspect.Parameter:
     option = typer.Option(f"--{name.replace('_', '-')}", help=meaning, rich_help_panel=panel)
     return _parameter(name, option, bool, False)
@@ -224,7 +229,7 @@ def _conventions(flags: Mapping[str, Any]) -> dict[str, Any]:
     from attncalc.fields import NONE, read_setting
 
     names = (*_SETTINGS, "title")
-    given = {name: flags[name] for name in names if flags[name] not in (None, False)}
+    given = {name: flags[name] for name in names if flags[name] is not None}
     if flags["no_scale"] and "scale" in given:
         raise InputError("--scale and --no-scale together: give one of them")
     for name in given.keys() & _SETTINGS:

@@ -2,9 +2,7 @@
 
 import io
 import os
-import shutil
 import sys
-import textwrap
 from typing import NoReturn
 
 from attncalc.safe_text import on_a_line, within
@@ -70,6 +68,9 @@ def _wrapped(line: str) -> str:
     """Break a line between words where a terminal would break it inside one."""
     if not sys.stderr.isatty():
         return line
+    import shutil
+    import textwrap
+
     width = shutil.get_terminal_size().columns
     indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.fill(

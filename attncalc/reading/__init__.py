@@ -4,21 +4,22 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.errors import AttncalcError, InputError
-from attncalc.fields import MATRICES
+from attncalc.fields import LABELLED, MATRICES
 from attncalc.numbers import is_number, quoted
 from attncalc.problem import Problem
 from attncalc.reading.cells import Faults, in_place
-from attncalc.reading.csv_text import LABELLED, read_csv_matrix, read_csv_problem
 from attncalc.reading.files import decode, exists, is_folder, list_folder, read_bytes
 from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells
-from attncalc.reading.json_text import read_json_matrix, read_json_problem
 from attncalc.reading.names import canonical, unknown
-from attncalc.reading.npz_file import STARTS, read_npy_matrix, read_npz_problem
 
 Fields = dict[str, Any]
 
 _SHEETS = (".csv", ".tsv")
 _ARRAYS = (".npy",)
+_NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
+"""How the bytes of NumPy's files begin."""
+
+# each form's reader is imported where it is needed: a run reads one form
 
 
 def read_problem(source: str | Path, **changes: Any) -> Problem:
@@ -103,12 +104,20 @@ def merged(fields: Fields, changes: Fields) -> Fields:
 
 def _read_content(data: bytes, path: Path) -> Fields:
     faults = Faults(str(path))
-    if data.startswith(STARTS):
+    if data.startswith(_NUMPY_STARTS):
+        from attncalc.reading.npz_file import read_npz_problem
+
         return read_npz_problem(data, faults)
     text = decode(data, str(path))
     suffix = path.suffix.lower()
     as_json = suffix == ".json" or (suffix not in _SHEETS and text.lstrip()[:1] in ("{", "["))
-    return read_json_problem(text, faults) if as_json else read_csv_problem(text, faults)
+    if as_json:
+        from attncalc.reading.json_text import read_json_problem
+
+        return read_json_problem(text, faults)
+    from attncalc.reading.csv_text import read_csv_problem
+
+    return read_csv_problem(text, faults)
 
 
 def _read_folder(folder: Path) -> Fields:
@@ -134,11 +143,17 @@ def _read_folder(folder: Path) -> Fields:
 
 def _read_matrix_file(name: str, path: Path, fields: Fields, faults: Faults) -> None:
     data = read_bytes(path)
-    if data.startswith(STARTS):
+    if data.startswith(_NUMPY_STARTS):
+        from attncalc.reading.npz_file import read_npy_matrix
+
         fields[name] = read_npy_matrix(name, data, faults)
         return
     text = decode(data, str(path))
     if path.suffix.lower() not in _SHEETS and text.lstrip().startswith("["):
+        from attncalc.reading.json_text import read_json_matrix
+
         fields[name] = read_json_matrix(name, text, faults)
     else:
+        from attncalc.reading.csv_text import read_csv_matrix
+
         read_csv_matrix(name, text, fields, faults)

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.fields import MATRICES, SETTINGS, TOKENS
+from attncalc.fields import LABELLED, MATRICES, SETTINGS
 from attncalc.numbers import is_number, quoted
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
 
 Fields = dict[str, Any]
 
-LABELLED = (*TOKENS, "Q", "K")
-"""Matrices whose first column may name tokens; in others it names rows, which is passed over."""
 HOW_TO_NAME = "head each block with a line that holds its name, as X or W_Q"
 _LABEL_HEADINGS = ("token", "tokens", "label", "labels", "word", "words")
 HOW_TO_LABEL = (
@@ -157,7 +155,7 @@ def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
     header, rows = _split_header(rows, sheet.decimal_comma)
     cells = [row.cells for row in rows]
     if _has_labels(header, cells, sheet.decimal_comma):
-        if sheet.name in LABELLED:
+        if sheet.name in LABELLED:  # in others it names rows, which is passed over
             fields.setdefault("labels", {})[sheet.name] = [row[0] for row in cells]
         cells = [row[1:] for row in cells]
     elif _has_some_labels(cells, sheet):

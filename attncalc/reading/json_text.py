@@ -38,6 +38,8 @@ def read_json_problem(text: str, faults: Faults) -> Fields:
     written: dict[str, str] = {}
     for key, value in content:
         name = canonical(key)
+        if name == "positions" and isinstance(value, list):
+            name = "P"  # the positions themselves, to be added
         if name is None:
             faults.add(unknown(key))
         elif name in written:

@@ -14,9 +14,6 @@ from attncalc.rounding import Matrix
 
 Fields = dict[str, Any]
 
-STARTS = (b"PK\x03\x04", b"\x93NUMPY")
-"""How the bytes of these files begin."""
-
 _TORCH_TOKENS = ("query", "key", "value")
 _TORCH_WEIGHTS = {
     "q_proj_weight": "W_Q",

@@ -1,7 +1,6 @@
 """Whole files or none: written beside their place, then moved into it."""
 
 import os
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -54,6 +53,8 @@ def write_file(path: Path, content: bytes | Writer) -> None:
 
 
 def _replace(target: Path, content: bytes | Writer) -> None:
+    import tempfile  # here, for most runs write no file
+
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
     temporary = Path(name)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.constrain import Constrain
 from rich.table import Table
 from rich.text import Text
 
@@ -94,12 +95,11 @@ def write_notes(solution: Solution, steps: tuple[Step, ...], screen: Screen) -> 
 def on_screen(console: Console, renderables: Iterator[RenderableType], screen: Screen) -> str:
     """Return what they look like: tables as wide as they are, text in the screen's width."""
     console.width = 1_000_000  # wider than any table: rich cuts what is wider than its console
+    page = [
+        Constrain(each, screen.width) if isinstance(each, Text) else each for each in renderables
+    ]
     with console.capture() as captured:
-        for renderable in renderables:
-            if isinstance(renderable, Text):
-                console.print(renderable, width=screen.width)
-            else:
-                console.print(renderable)
+        console.print(Group(*page))
     return captured.get()
 
 
