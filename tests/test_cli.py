@@ -142,6 +142,8 @@ def test_a_shell_completes_commands_and_the_names_of_samples(attncalc: Command) 
 
 BAD_CALLS = [
     (["self", "no.json"], "error: no.json: no such file\n"),
+    (["self", ""], "error: the name of the file is empty\n"),
+    (["self", "--X", ""], 'error: --X: "" is neither a file nor a matrix such as '),
     (["self", "--X", "1 0"], "error: flags: missing matrices: W_Q, W_K, W_V\n"),
     (
         ["self", "in.json", "--X", "x.csv"],

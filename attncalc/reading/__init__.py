@@ -45,6 +45,8 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     >>> read_problem(sample("self").path, decimals=3).decimals
     3
     """
+    if not str(source):
+        raise InputError("the name of the file is empty")
     path = Path(source)
     fields = _read_folder(path) if is_folder(path) else _read_content(read_bytes(path), path)
     return build(str(path), fields, changes)

@@ -34,6 +34,8 @@ def read_bytes(path: Path) -> bytes:
 
 def exists(text: str) -> bool:
     """Say whether a text is the name of something on the disk, readable or not."""
+    if not text:  # to Path this would be the current folder
+        return False
     try:
         Path(text).stat()
     except PermissionError:
