@@ -384,16 +384,3 @@ def test_a_head_is_drawn_alone_or_all_or_their_mean(attncalc: Command, tmp_path:
     assert len({path.read_bytes() for path in tmp_path.glob("*.svg")}) == 3
     run = attncalc("plot", "--heads", "2", "--head", "3")
     assert run.err.endswith('error: --head takes 1 to 2, or mean, not "3"\n')
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_long_solve_shows_a_bar_that_goes_away(tmp_path: Path) -> None:
-    import numpy as np
-
-    random = np.random.default_rng(0)
-    place = tmp_path / "long.npz"
-    np.savez(place, **{name: random.normal(size=(16000, 64)) for name in "QKV"})
-    out = str(tmp_path / "out.npz")
-    shown = in_terminal(80, "self", str(place), "--only", "O", "-o", out)
-    assert " %\r[" in shown
-    assert shown.endswith(f"\r{' ' * 40}\rnote: written to {out}\n") or "written to" in shown

@@ -1,0 +1,46 @@
+"""The progress bar: for a person who waits, and for nobody else."""
+
+import io
+
+import pytest
+
+from attncalc.cli import progress
+
+
+class Terminal(io.StringIO):
+    """A standard error that a person looks at."""
+
+    def isatty(self) -> bool:
+        """Say that it is one."""
+        return True
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, patience: float) -> str:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    with progress.reporting() as report:
+        assert report is not None
+        for done in range(1, 5):
+            report(done, 4)
+    return terminal.getvalue()
+
+
+def test_a_wait_shows_a_bar_that_grows_and_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, patience=0) == (
+        "\r[#######-----------------------]  25 %"
+        "\r[###############---------------]  50 %"
+        "\r[######################--------]  75 %"
+        "\r[##############################] 100 %"
+        "\r" + " " * 40 + "\r"
+    )
+
+
+def test_what_is_quick_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, patience=60) == ""
+
+
+def test_a_log_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    with progress.reporting() as report:
+        assert report is None
