@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
@@ -51,10 +52,11 @@ def connections(figure: Figure) -> set[tuple[int, int, str]]:
     """Return what the lines of the map say: output, input, "solid" or "dashed"."""
     inputs, outputs = dots(figure, "inputs"), dots(figure, "outputs")
     found = set()
-    for line in figure.axes[0].lines:
-        start, end = zip(*line.get_data(), strict=True) if len(line.get_xdata()) == 2 else ((), ())
-        if start in outputs and end in inputs and not line.get_gid():
-            style = "solid" if line.get_linestyle() == "-" else "dashed"
+    for rank in figure.axes[0].collections:
+        assert isinstance(rank, LineCollection)
+        _, dashes = rank.get_linestyles()[0]
+        for start, end in (map(tuple, segment) for segment in rank.get_segments()):
+            style = "solid" if dashes is None else "dashed"
             found.add((outputs.index(start), inputs.index(end), style))
     return found
 
@@ -150,8 +152,8 @@ def test_names_of_forty_tokens_stand_apart() -> None:
 
 def test_line_width_grows_with_weight_and_never_vanishes() -> None:
     figure, _ = drawn(identity([[5, 1]], decimals=2))
-    solid, dashed = (line for line in figure.axes[0].lines[-2:])
-    assert solid.get_linewidth() > dashed.get_linewidth() >= THINNEST
+    solid, dashed = (rank.get_linewidths()[0] for rank in figure.axes[0].collections)
+    assert solid > dashed >= THINNEST
 
 
 def test_rank_is_readable_without_colour() -> None:
