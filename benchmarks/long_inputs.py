@@ -135,15 +135,16 @@ def measure(n: int, keep: tuple[str, ...]) -> None:
     """Print how far the peak of this process rises in a solve."""
     solve(Problem(*(None,) * 4, *inputs(600)), keep=("O",))  # so that libraries are loaded
     problem = Problem(*(None,) * 4, *inputs(n))
-    before = peak()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak so far
+    before = in_memory("VmRSS:")
     solve(problem, keep=keep)
-    print(peak() - before)
+    print(in_memory("VmHWM:") - before)
 
 
-def peak() -> int:
-    """Return the most bytes this process has had in memory so far."""
+def in_memory(what: str) -> int:
+    """Return the bytes this process has in memory now (VmRSS:) or has had at most (VmHWM:)."""
     status = Path("/proc/self/status").read_text(encoding="ascii").split()
-    return int(status[status.index("VmHWM:") + 1]) * 1024
+    return int(status[status.index(what) + 1]) * 1024
 
 
 def print_growth(most: int, picture: Path | None) -> None:
