@@ -122,6 +122,9 @@ SETTINGS: dict[str, Setting] = {
 LABELLED = (*TOKENS, "Q", "K")
 """Matrices whose rows are tokens with names of their own."""
 
+ROW_NAMES, COLUMN_NAMES = "row names", "column names"
+"""Under what a sheet's own names are kept, until the layout says which of them are tokens."""
+
 KNOWN = (*MATRICES, "labels", "title", *SETTINGS)
 """Every name a problem's file may use."""
 

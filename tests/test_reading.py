@@ -112,7 +112,7 @@ def test_a_flag_takes_a_file_of_any_form(tmp_path: Path) -> None:
     for name, content in (("a.csv", "a;b\n1;2,5\n"), ("b.json", "[[1, 2.5]]"), ("c", "1\t2,5\n")):
         fields = read_matrix("X", str(written(tmp_path, name, content)))
         assert [float(entry) for entry in fields["X"][0]] == [1, 2.5]
-        assert "labels" not in fields
+        assert "row names" not in fields
 
 
 def test_numbers_are_kept_as_typed(tmp_path: Path) -> None:
@@ -138,6 +138,17 @@ def test_a_first_column_of_tokens_gives_the_labels(
     problem = read_problem(written(tmp_path, "in.csv", BLOCKS.replace("1,2\n3,4", rows)))
     assert problem.queries == labels
     assert same(problem, Problem(**GOOD))
+
+
+@pytest.mark.parametrize(("layout", "labels"), [("rows", ("a", "b")), ("columns", ("the", "cat"))])
+def test_a_sheet_names_its_tokens_in_either_layout(
+    tmp_path: Path, layout: str, labels: tuple[str, ...]
+) -> None:
+    sheet = "X\n,the,cat\na,1,3\nb,2,4"
+    text = BLOCKS.replace("X\n1,2\n3,4", sheet).replace("W_V\n1\n1", "W_V\n1,0\n0,1")
+    problem = read_problem(written(tmp_path, "in.csv", f"layout,{layout}\n{text}"))
+    assert problem.queries == labels
+    assert problem.X.tolist() == [[1, 3], [2, 4]]
 
 
 def test_lines_before_the_first_block_set_the_conventions(tmp_path: Path) -> None:

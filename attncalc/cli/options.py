@@ -213,15 +213,16 @@ def _parameter(name: str, option: Any, kind: Any, default: Any) -> inspect.Param
 
 def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Read the matrices given as flags, and the labels of tokens that their files hold."""
+    from attncalc.fields import COLUMN_NAMES, ROW_NAMES
     from attncalc.reading import read_matrix
 
+    names = (ROW_NAMES, COLUMN_NAMES)
     given: dict[str, Any] = {}
-    labels: dict[str, Any] = {}
     for name in _MEANINGS:
         if flags.get(name) is not None:
-            given |= read_matrix(name, flags[name])
-            labels |= given.pop("labels", {})
-    return given | ({"labels": labels} if labels else {})
+            for key, value in read_matrix(name, flags[name]).items():
+                given[key] = given.get(key, {}) | value if key in names else value
+    return given
 
 
 def _conventions(flags: Mapping[str, Any]) -> dict[str, Any]:

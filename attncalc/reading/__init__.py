@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.errors import AttncalcError, InputError
-from attncalc.fields import LABELLED, MATRICES
+from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, ROW_NAMES
 from attncalc.numbers import is_number, quoted
 from attncalc.problem import Problem
 from attncalc.reading.cells import Faults, in_place
@@ -63,7 +63,7 @@ def read_matrix(name: str, text: str) -> Fields:
     Returns
     -------
     dict
-        The matrix under its name, and `labels` where the file names its tokens.
+        The matrix under its name, and the names of rows and columns where the file has any.
 
     Examples
     --------
@@ -91,17 +91,28 @@ def build(place: str, fields: Fields, changes: Fields) -> Problem:
 
 
 def merged(fields: Fields, changes: Fields) -> Fields:
-    """Return the fields with the changes; new tokens do not keep the labels of the old ones."""
-    labels = fields.get("labels")
-    changed = [name for name in LABELLED if name in changes]
-    if isinstance(labels, dict):
-        labels = {name: names for name, names in labels.items() if name not in changed}
-    elif changed:
-        labels = None
-    new = changes.get("labels")
+    """Return the fields with the changes; new tokens do not keep the labels of the old ones.
+
+    Sheets name their rows and columns; which of these are tokens, the layout says.
+    """
+    everything = fields | changes
+    by_columns = str(everything.get("layout")).strip().lower() == "columns"
+    tokens, features = (COLUMN_NAMES, ROW_NAMES) if by_columns else (ROW_NAMES, COLUMN_NAMES)
+    everything.pop(features, None)
+    everything.pop(tokens, None)
+    labels = _labels(fields, tokens, [name for name in LABELLED if name in changes])
+    new = _labels(changes, tokens, [])
     if isinstance(new, dict) and isinstance(labels, dict):
         new = labels | new
-    return fields | changes | {"labels": labels if new is None else new}
+    return everything | {"labels": labels if new is None else new}
+
+
+def _labels(fields: Fields, sheets: str, changed: list[str]) -> Any:
+    """Return the labels that are given, or that sheets hold, but not of tokens that changed."""
+    labels = fields.get("labels", fields.get(sheets))
+    if isinstance(labels, dict):
+        return {name: names for name, names in labels.items() if name not in changed}
+    return None if changed else labels
 
 
 def _read_content(data: bytes, path: Path) -> Fields:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.fields import LABELLED, MATRICES, SETTINGS
+from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, ROW_NAMES, SETTINGS
 from attncalc.numbers import is_number, quoted
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
@@ -154,12 +154,15 @@ def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
     rows = _without_blank_margin(sheet.rows)
     header, rows = _split_header(rows, sheet.decimal_comma)
     cells = [row.cells for row in rows]
+    headings = header.cells if header else []
     if _has_labels(header, cells, sheet.decimal_comma):
-        if sheet.name in LABELLED:  # in others it names rows, which is passed over
-            fields.setdefault("labels", {})[sheet.name] = [row[0] for row in cells]
+        _keep_names(ROW_NAMES, sheet, [row[0] for row in cells], fields)
         cells = [row[1:] for row in cells]
+        headings = headings[1:]
     elif _has_some_labels(cells, sheet):
         faults.add(f"{sheet.name}: {HOW_TO_LABEL}")
+    if cells and len(headings) == len(cells[0]):
+        _keep_names(COLUMN_NAMES, sheet, headings, fields)
     fields[sheet.name] = read_cells(
         sheet.name,
         cells,
@@ -167,6 +170,12 @@ def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
         decimal_comma=sheet.decimal_comma,
         line=lambda i: f" (line {rows[i].line})",
     )
+
+
+def _keep_names(axis: str, sheet: _Sheet, names: list[str], fields: Fields) -> None:
+    """Keep the names of rows or columns where they may be tokens; others are passed over."""
+    if sheet.name in LABELLED:
+        fields.setdefault(axis, {})[sheet.name] = names
 
 
 def _has_some_labels(cells: list[list[str]], sheet: _Sheet) -> bool:
