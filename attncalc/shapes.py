@@ -231,8 +231,6 @@ def _size_faults(problem: "Problem") -> Iterator[str]:
         yield from _mask_faults(problem, name)
     if problem.positions == "rope" and problem.d_k % 2:
         yield f"rope turns pairs of columns: d_k must be even, and is {problem.d_k}"
-    if problem.combine == "mean" and problem.n_heads == 1 and problem.heads not in (None, 1):
-        yield "combine is mean, but there is one head"
 
 
 def _token_faults(problem: "Problem") -> Iterator[str]:
