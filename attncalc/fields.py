@@ -160,10 +160,15 @@ def as_written(number: Fraction | Decimal) -> str:
     ('0.5', '1/3')
     """
     fraction = Fraction(number)
-    denominator = fraction.denominator
+    rest, places = fraction.denominator, 0
     for prime in (2, 5):
-        while denominator % prime == 0:
-            denominator //= prime
-    if denominator != 1:
+        count = 0
+        while rest % prime == 0:
+            rest //= prime
+            count += 1
+        places = max(places, count)
+    if rest != 1:
         return str(fraction)
-    return f"{Decimal(fraction.numerator) / Decimal(fraction.denominator):f}"
+    digits = str(abs(fraction.numerator) * 10**places // fraction.denominator).zfill(places + 1)
+    sign = "-" if fraction < 0 else ""
+    return sign + digits[: len(digits) - places] + ("." + digits[-places:] if places else "")

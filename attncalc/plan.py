@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from attncalc.fields import MASKS, SQRT_DK
+from attncalc.expressions import Expression, Symbol, Transposed
+from attncalc.fields import MASKS, SQRT_DK, WEIGHTS
 from attncalc.operations import (
     Add,
     Concat,
@@ -67,12 +68,15 @@ def plan(problem: Problem) -> Plan:
     )
 
 
-def formula(step: Step, problem: Problem) -> str:
-    """Return the right-hand side of a step's equation in the problem's layout, as in `X W_Q`."""
+def formula(step: Step, problem: Problem) -> Expression:
+    """Return the right-hand side of a step's equation in the problem's layout, as in X W_Q."""
     columns = problem.layout == "columns"
     turned = problem.weights_layout == "torch" and not columns
-    names = [f"{name}ᵀ" if turned and name.startswith("W_") else name for name in step.inputs]
-    return step.operation.formula(*names, columns=columns)
+    operands: list[Expression] = [
+        Transposed(Symbol(name)) if turned and name in WEIGHTS else Symbol(name)
+        for name in step.inputs
+    ]
+    return step.operation.formula(*operands, columns=columns)
 
 
 def run(

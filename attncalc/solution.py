@@ -1,6 +1,7 @@
 """Solution: what each step of a problem comes to, and how it is shown."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Context, localcontext
 from functools import cached_property, partial
@@ -182,6 +183,38 @@ class Solution:
             return self.values[name]
         return self._exact[name].astype(self.problem.dtype)
 
+    def before_rounding(self, name: str) -> Matrix:
+        """Return the matrix of one step as it comes out of its operation, in the plan's form.
+
+        In Decimals where the solution is exact. It differs from what the next step reads where
+        each step is rounded.
+        """
+        self._check_name(name)
+        known = self._exact if self.is_exact else self.values
+        step = next(step for step in self.plan if step.name == name)
+        if self.problem.rounding != EACH_STEP or not all(
+            each in known or each in self.problem.names for each in step.inputs
+        ):
+            return known[name]
+        with self.arithmetic():
+            given = _as_decimals(self.problem) if self.is_exact else self.problem.matrices()
+            return step.operation.apply(*(({**given, **known})[each] for each in step.inputs))
+
+    def in_plan_form(self, name: str) -> Matrix:
+        """Return what the next steps read, as they read it: in Decimals, or in floats."""
+        return (self._exact if self.is_exact else self.values)[name]
+
+    def rounded_in_plan_form(self, name: str) -> Matrix:
+        """Return the matrix of one step at the shown decimals, as the plan has it."""
+        self._check_name(name)
+        return self._rounded[name]
+
+    def arithmetic(self) -> AbstractContextManager[object]:
+        """Return the context in which Decimals of this solution are to be computed with."""
+        if self._digits is None:
+            return nullcontext()
+        return localcontext(Context(prec=self._digits.precision))
+
     @property
     def is_exact(self) -> bool:
         """Whether the shown digits come from exact decimals, and not from floats."""
@@ -209,14 +242,13 @@ class Solution:
         exact = self._kept(self._exact)
         if each_step:
             return exact
-        with localcontext(Context(prec=digits.precision)):
+        with self.arithmetic():
             return {name: self._round_off(matrix) for name, matrix in exact.items()}
 
     @cached_property
     def _exact(self) -> dict[str, Matrix]:
         """Each step's matrix in Decimals, before it is rounded for the eye."""
-        assert self._digits is not None
-        with localcontext(Context(prec=self._digits.precision)):
+        with self.arithmetic():
             given = _as_decimals(self.problem)
             each_step = self.problem.rounding == EACH_STEP
             return run(self.plan, given, *([self._round_off] if each_step else []))

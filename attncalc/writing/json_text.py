@@ -14,6 +14,7 @@ from attncalc.problem import Problem
 from attncalc.rounding import Matrix, fixed
 from attncalc.solution import Head, Solution
 from attncalc.words import notes
+from attncalc.writing.mathematics import in_text
 
 
 def write_json(solution: Solution, steps: tuple[Step, ...]) -> str:
@@ -66,7 +67,7 @@ def _step(solution: Solution, step: Step) -> dict[str, Any]:
     heads = {"heads": len(matrix)} if matrix.ndim == 3 else {}
     return {
         "name": step.name,
-        "formula": formula(step, solution.problem),
+        "formula": in_text(formula(step, solution.problem)),
         **heads,
         "rows": solution.row_labels(step),
         "columns": solution.column_labels(step),

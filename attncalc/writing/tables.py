@@ -21,6 +21,7 @@ from attncalc.rounding import Matrix, fixed
 from attncalc.safe_text import harmless, on_a_line, within
 from attncalc.solution import Solution
 from attncalc.words import Note, conventions, heading, influence, notes, shape
+from attncalc.writing.mathematics import in_text
 
 MOST_SHOWN = 20
 """Rows and columns shown of a matrix before its middle is left out."""
@@ -107,7 +108,7 @@ def _step(
     solution: Solution, step: Step, remarks: tuple[Note, ...], screen: Screen
 ) -> Iterator[RenderableType]:
     yield Text()
-    equation = Text(f"{step.name} = {formula(step, solution.problem)}", style="bold")
+    equation = Text(f"{step.name} = {in_text(formula(step, solution.problem))}", style="bold")
     yield equation.append(f"   {step.title}, {shape(solution, step)}", style="not bold")
     matrix = solution.rounded(step.name)
     if matrix.ndim == 2:

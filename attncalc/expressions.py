@@ -1,0 +1,267 @@
+"""Small arithmetic expressions: what operations explain themselves in, and writers write.
+
+An expression knows no format; and of mathematics it knows only whether its value is rational, and
+then which. (Named tuples, for a dozen dataclasses would be felt at every start.)
+"""
+
+from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+from math import isqrt, prod
+from typing import NamedTuple, Union
+
+from attncalc.fields import as_written
+
+
+class Number(NamedTuple):
+    """A number as it is written: a text of digits, and a power of ten where there is one.
+
+    `exact` is its true value, which the text may have rounded, where that is rational and known.
+    """
+
+    text: str
+    exact: Fraction | None = None
+    tens: int = 0
+
+
+class Ratio(NamedTuple):
+    """A fraction of whole numbers, written as 5/2, or mixed, as 2 1/2."""
+
+    exact: Fraction
+    mixed: bool = False
+
+    @property
+    def parts(self) -> tuple[str, int, int, int]:
+        """Return its sign, its whole part (0 where that is not parted), top and bottom."""
+        sign = "-" if self.exact < 0 else ""
+        size = abs(self.exact)
+        whole = size.numerator // size.denominator if self.mixed else 0
+        return sign, whole, size.numerator - whole * size.denominator, size.denominator
+
+
+class Symbol(NamedTuple):
+    """The name of a matrix, or of a number: W_Q, d_k, e."""
+
+    name: str
+    exact: Fraction | None = None
+
+
+class Entry(NamedTuple):
+    """An entry of a matrix by its place, counted from 1: (row, column), or with a head first."""
+
+    name: str
+    place: tuple[int, ...]
+    exact: Fraction | None = None
+
+
+class Sum(NamedTuple):
+    """Terms that are added."""
+
+    terms: "tuple[Expression, ...]"
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The sum, where every term is rational."""
+        values = [term.exact for term in self.terms]
+        return None if None in values else sum(filter(None, values), start=Fraction(0))
+
+
+class Negative(NamedTuple):
+    """A term with its sign turned: in a sum, one that is taken away."""
+
+    term: "Expression"
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The value with its sign turned."""
+        value = self.term.exact
+        return None if value is None else -value
+
+
+class Product(NamedTuple):
+    """Factors that are multiplied; `sign` stands between them, "·", "×" or nothing."""
+
+    factors: "tuple[Expression, ...]"
+    sign: str = "·"
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The product, where every factor is rational or one of them is 0."""
+        values = [factor.exact for factor in self.factors]
+        if 0 in values:
+            return Fraction(0)
+        return None if None in values else prod(filter(None, values), start=Fraction(1))
+
+
+class Quotient(NamedTuple):
+    """One expression over another."""
+
+    top: "Expression"
+    bottom: "Expression"
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The quotient, where both are rational or the one above is 0."""
+        top, bottom = self.top.exact, self.bottom.exact
+        if top == 0:
+            return Fraction(0)
+        return top / bottom if top is not None and bottom else None
+
+
+class Power(NamedTuple):
+    """A base and its exponent."""
+
+    base: "Expression"
+    exponent: "Expression"
+
+    @property
+    def exact(self) -> Fraction | None:
+        """1 where the exponent is 0; the other powers here are roots, or those of e."""
+        return Fraction(1) if self.exponent.exact == 0 else None
+
+
+class Root(NamedTuple):
+    """A square root."""
+
+    radicand: "Expression"
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The root of a square number."""
+        value = self.radicand.exact
+        if value is None or value.denominator != 1:
+            return None
+        root = Fraction(isqrt(value.numerator))
+        return root if root * root == value else None
+
+
+class Call(NamedTuple):
+    """A function of an expression: tanh, sin and cos of numbers, softmax and others of matrices."""
+
+    function: str
+    argument: "Expression"
+
+    @property
+    def exact(self) -> Fraction | None:
+        """The value at 0, the one rational place where these are rational."""
+        at_zero = {"sin": Fraction(0), "tanh": Fraction(0), "cos": Fraction(1)}
+        return at_zero.get(self.function) if self.argument.exact == 0 else None
+
+
+class Transposed(NamedTuple):
+    """A matrix, its rows and columns changed over."""
+
+    matrix: "Expression"
+    exact: Fraction | None = None
+
+
+class Where(NamedTuple):
+    """A value where a condition holds, and another one elsewhere."""
+
+    value: "Expression"
+    condition: str
+    otherwise: "Expression"
+    exact: Fraction | None = None
+
+
+Expression = Union[  # noqa: UP007 - a forward reference inside a string takes no |
+    Number,
+    Ratio,
+    Symbol,
+    Entry,
+    Sum,
+    Negative,
+    Product,
+    Quotient,
+    Power,
+    Root,
+    Call,
+    Transposed,
+    Where,
+]
+
+E = Symbol("e")
+ZERO = Number("0", Fraction(0))
+MINUS_INFINITY = Number("-∞")
+SMALLEST_PLAIN, LARGEST_PLAIN = -5, 14
+"""Powers of ten between which a number is written without one."""
+
+
+class Explanation(NamedTuple):
+    """How one entry comes about.
+
+    Parameters
+    ----------
+    forms
+        What it equals: as the equation says, and then further on towards the result.
+    remark
+        A few words where the arithmetic alone does not say why.
+    exact
+        Its true value, where that is rational and known.
+    """
+
+    forms: tuple[Expression, ...]
+    remark: str = ""
+    exact: Fraction | None = None
+
+
+def explained(*forms: Expression, remark: str = "") -> Explanation:
+    """Return the explanation that these forms are; the first tells whether it is rational."""
+    return Explanation(forms, remark, forms[0].exact)
+
+
+def added(*terms: Expression) -> Expression:
+    """Return the sum of the terms, or the only term."""
+    return terms[0] if len(terms) == 1 else Sum(terms)
+
+
+def whole(number: int) -> Number:
+    """Return a whole number."""
+    return Number(str(number), Fraction(number))
+
+
+def given(number: Fraction) -> "Number | Ratio":
+    """Return a number of the person's own, as they would write it: 0.5, 1/3, 2.5×10^-30.
+
+    Examples
+    --------
+    >>> given(Fraction(1, 2)).text
+    '0.5'
+    >>> given(Fraction("-2.5e-30"))
+    Number(text='-2.5', exact=Fraction(-1, 400000000000000000000000000000), tens=-30)
+    """
+    text = as_written(number)
+    if "/" in text:
+        return Ratio(number)
+    digits = text.lstrip("-").replace(".", "").strip("0")
+    place = _place(number) if number else 0
+    if SMALLEST_PLAIN <= place <= LARGEST_PLAIN:
+        return Number(text, number)
+    sign = "-" if number < 0 else ""
+    return Number(sign + digits[0] + ("." + digits[1:] if digits[1:] else ""), number, place)
+
+
+def _place(number: Fraction) -> int:
+    """Return the power of ten of the first digit."""
+    return (Decimal(number.numerator) / Decimal(number.denominator)).adjusted()
+
+
+def fraction(number: Fraction, *, mixed: bool = False) -> "Number | Ratio":
+    """Return a fraction as a hand writes it: 3, 5/2, or mixed, 2 1/2."""
+    return whole(number.numerator) if number.denominator == 1 else Ratio(number, mixed)
+
+
+def significant(value: Decimal, digits: int) -> Number:
+    """Return a number to so many significant digits, halves away from zero.
+
+    Examples
+    --------
+    >>> significant(Decimal("0.0014962"), 2)
+    Number(text='0.0015', exact=None, tens=0)
+    >>> significant(Decimal("1.7571e-6"), 3)
+    Number(text='1.76', exact=None, tens=-6)
+    """
+    rounded = Context(prec=digits, rounding=ROUND_HALF_UP).plus(value)
+    place = rounded.adjusted()
+    if SMALLEST_PLAIN <= place < digits:
+        return Number(f"{rounded:f}")
+    return Number(f"{rounded.scaleb(-place):.{digits - 1}f}", None, place)

@@ -1,0 +1,36 @@
+"""What a step does to whole matrices, how its equation is written, and how each entry comes about.
+
+Each operation is written once, in numpy, and so runs on floats and on arrays of Decimals alike, on
+whole matrices and on blocks of their rows. For tokens as columns, equation and explanation turn
+every product round.
+"""
+
+from attncalc.operations.base import Operand, Operation, Place
+from attncalc.operations.joins import Add, Concat, Mean, Same
+from attncalc.operations.normalizers import DivideBySum, HardMax, Softmax, exponentials
+from attncalc.operations.positions import Rotate, Sinusoids
+from attncalc.operations.products import Project, Scores, Weigh
+from attncalc.operations.scaling import DivideBySqrt, Mask, Multiply, SoftCap
+
+__all__ = [
+    "Add",
+    "Concat",
+    "DivideBySqrt",
+    "DivideBySum",
+    "HardMax",
+    "Mask",
+    "Mean",
+    "Multiply",
+    "Operand",
+    "Operation",
+    "Place",
+    "Project",
+    "Rotate",
+    "Same",
+    "Scores",
+    "Sinusoids",
+    "SoftCap",
+    "Softmax",
+    "Weigh",
+    "exponentials",
+]

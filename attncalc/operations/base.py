@@ -1,0 +1,84 @@
+"""What every operation is: a pure function of matrices that can say its own equation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from attncalc.expressions import Entry, Explanation, Expression
+from attncalc.rounding import Matrix
+
+Place = tuple[int, ...]
+"""Where an entry of a plan's matrix is: (row, column), or (head, row, column), from 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """A matrix whose entries can stand in an expression.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    matrix
+        Its values as the plan has them.
+    quote
+        Returns the entry at a place as it is written.
+    entry
+        Returns the name of the entry at a place.
+    write
+        Returns a value that was computed on the way, with its true value where that is known to
+        be rational, as it is written.
+    columns
+        Whether tokens are columns, so that every product is the other way round.
+    """
+
+    name: str
+    matrix: Matrix
+    quote: Callable[[Place], Expression]
+    entry: Callable[[Place], Entry]
+    write: Callable[[Any, Fraction | None], Expression]
+    columns: bool = False
+
+    def at(self, *place: int) -> Expression:
+        """Return an entry; a matrix without heads, or of a single row, serves all alike."""
+        return self.quote(self.place(*place))
+
+    def place(self, *place: int) -> Place:
+        """Return which of its own entries serves this place of a larger matrix."""
+        shape = self.matrix.shape
+        own = place[len(place) - len(shape) :]
+        return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))
+
+
+class Operation:
+    """A pure function of matrices that can say its own equation, and explain each entry.
+
+    Most operations do the same to every row of the queries and to every score; those that do not
+    say what they are for a part of them.
+    """
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether rational numbers stay rational."""
+        return True
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Return the matrix of the step; written into `out` where that saves an array."""
+        raise NotImplementedError
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return the right-hand side of the step's equation, for these inputs."""
+        raise NotImplementedError
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Return how the entry at a place comes about from entries of the inputs."""
+        raise NotImplementedError
+
+    def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
+        """Return the operation for these rows of queries, and these keys, alone."""
+        return self
+
+    def bound(self, largest: float, *matrices: Matrix) -> float:
+        """Return a bound for the size of the results, from one for the first matrix."""
+        return largest

@@ -1,0 +1,96 @@
+"""Matrices put together: added, heads joined side by side or averaged, or taken as they are."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from attncalc.arithmetic import in_system_of
+from attncalc.expressions import (
+    Call,
+    Explanation,
+    Expression,
+    Quotient,
+    Sum,
+    explained,
+    whole,
+)
+from attncalc.operations.base import Operand, Operation, Place
+from attncalc.rounding import Matrix
+
+
+class Add(Operation):
+    """The sum of two matrices, or of a matrix and a row."""
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Add them."""
+        left, right = matrices
+        total: Matrix = left + right
+        return total
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return X + P."""
+        return Sum(operands)
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the sum of two entries."""
+        return explained(Sum(tuple(operand.at(*place) for operand in operands)))
+
+
+class Concat(Operation):
+    """The heads side by side: (h, n, d_v) gives (n, h · d_v)."""
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Join the heads."""
+        (heads,) = matrices
+        return np.concatenate(list(heads), axis=-1)
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return concat(H)."""
+        return Call("concat", operands[0])
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Name the entry of the head that stands here."""
+        (heads,) = operands
+        head, column = divmod(place[-1], heads.matrix.shape[-1])
+        return _same_as(heads, (head, place[0], column))
+
+
+class Mean(Operation):
+    """The mean of the heads: (h, n, d_v) gives (n, d_v)."""
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Average the heads."""
+        (heads,) = matrices
+        mean: Matrix = heads.sum(axis=0) / in_system_of(heads, Fraction(len(heads)))
+        return mean
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return mean(H)."""
+        return Call("mean", operands[0])
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the sum of the heads, over their number."""
+        (heads,) = operands
+        count = len(heads.matrix)
+        terms = tuple(heads.at(head, *place) for head in range(count))
+        return explained(Quotient(Sum(terms), whole(count)))
+
+
+class Same(Operation):
+    """The matrix under another name."""
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Return it."""
+        return matrices[0]
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return its own name."""
+        return operands[0]
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Name the same entry of the other matrix."""
+        return _same_as(operands[0], place)
+
+
+def _same_as(operand: Operand, place: Place) -> Explanation:
+    return Explanation((operand.entry(place),), exact=operand.at(*place).exact)

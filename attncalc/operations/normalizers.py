@@ -1,0 +1,221 @@
+"""From scores to weights: softmax, hardmax, or each score over the sum of its row."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from attncalc.arithmetic import in_system_of, infinity_of, tolerance_of
+from attncalc.errors import InputError
+from attncalc.expressions import (
+    ZERO,
+    Call,
+    E,
+    Explanation,
+    Expression,
+    Negative,
+    Power,
+    Quotient,
+    Sum,
+    added,
+    explained,
+    whole,
+)
+from attncalc.operations.base import Operand, Operation, Place
+from attncalc.rounding import Matrix
+
+LARGEST_EXPONENT = 230
+"""e to this has 100 digits, the most a pocket calculator can hold."""
+NOTHING_LEFT = Explanation((ZERO,), "no key is left to attend to", Fraction(0))
+
+
+def exponentials(scores: Matrix, shift: Matrix | None = None, out: Matrix | None = None) -> Matrix:
+    """Return exp(s - shift) for each score: the numerators of a softmax."""
+    if shift is not None:
+        scores = out = np.subtract(scores, shift, out=out)
+    powers: Matrix = np.exp(scores, out=out)
+    return powers
+
+
+def _largest(scores: Matrix, masked: bool) -> Matrix:
+    """Return the largest score of each row; 0 for a row in which nothing is left."""
+    largest: Matrix = scores.max(axis=-1, keepdims=True)
+    return np.where(largest == -infinity_of(scores), 0, largest) if masked else largest
+
+
+def _nonzero(total: Matrix, masked: bool) -> Matrix:
+    """Return the sums to divide by, with 1 for a row that has nothing to sum."""
+    return np.where(total == 0, in_system_of(total, Fraction(1)), total) if masked else total
+
+
+def _winners(scores: Matrix, largest: Matrix) -> Matrix:
+    """Say which scores share first place in their row."""
+    winners: Matrix = scores >= largest - np.abs(largest) * tolerance_of(scores)
+    return winners
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Softmax(Operation):
+    """Softmax along each row: exp(s_j) / Σ exp(s_i).
+
+    The largest score of the row is subtracted first, which changes nothing but keeps exp finite.
+
+    Parameters
+    ----------
+    masked
+        Whether scores may be -∞. A row of nothing else then gets weights of 0.
+    shifted
+        Whether the maximum is subtracted; not needed where scores are known to be small.
+    """
+
+    masked: bool = False
+    shifted: bool = True
+
+    @property
+    def is_rational(self) -> bool:
+        """Never, but where scores tie."""
+        return False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Turn each row of scores into weights that sum to 1."""
+        (scores,) = matrices
+        shift = _largest(scores, self.masked) if self.shifted else None
+        weights = exponentials(scores, shift, out=out)
+        weights *= 1 / _nonzero(weights.sum(axis=-1, keepdims=True), self.masked)
+        return weights
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return softmax(S)."""
+        return Call("softmax", operands[0])
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the powers of e, and what they and their sum come to."""
+        row, j = _Row(operands[0], place), place[-1]
+        if not row.allowed.any():
+            return NOTHING_LEFT
+        shift = row.largest if np.abs(row.scores[row.allowed]).max() > LARGEST_EXPONENT else None
+        powers = exponentials(row.scores, None if shift is None else row.scores[shift])
+        written = [Power(E, exponent) for exponent in row.exponents(shift)]
+        write = operands[0].write
+        return Explanation(
+            (
+                Quotient(written[j], added(*written)),
+                Quotient(write(powers[j], None), write(powers.sum(), None)),
+            ),
+            "" if shift is None else "the largest score is taken off first: e would grow too large",
+            row.share(j),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HardMax(Operation):
+    """All weight to the largest score of each row; scores that tie share it equally."""
+
+    masked: bool = False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Turn each row of scores into weights that sum to 1."""
+        (scores,) = matrices
+        one, zero = (in_system_of(scores, Fraction(each)) for each in (1, 0))
+        winners = np.where(_winners(scores, _largest(scores, self.masked)), one, zero)
+        shared: Matrix = winners / _nonzero(winners.sum(axis=-1, keepdims=True), self.masked)
+        return shared
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return hardmax(S)."""
+        return Call("hardmax", operands[0])
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Say whether the score is the largest of its row, and with how many it shares that."""
+        row = _Row(operands[0], place)
+        if not row.allowed.any():
+            return NOTHING_LEFT
+        if not row.winners[place[-1]]:
+            return explained(ZERO, remark="a larger score stands beside it")
+        count = int(row.winners.sum())
+        if count == 1:
+            return explained(whole(1), remark="the largest score")
+        return explained(
+            Quotient(whole(1), whole(count)), remark=f"{count} scores share the first place"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DivideBySum(Operation):
+    """Each score divided by the sum of its row; a forbidden one counts as 0."""
+
+    masked: bool = False
+    first_row: int = 0
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Turn each row of scores into weights that sum to 1; refuse a row that sums to 0."""
+        (scores,) = matrices
+        one, zero = (in_system_of(scores, Fraction(each)) for each in (1, 0))
+        allowed = scores != -infinity_of(scores)
+        counted = np.where(allowed, scores, zero)
+        largest = abs(counted).max(axis=-1, keepdims=True)
+        counted = counted / np.where(largest == 0, one, largest)  # so that no sum overflows
+        total = counted.sum(axis=-1, keepdims=True)
+        size = abs(counted).sum(axis=-1, keepdims=True)
+        empty = ~allowed.any(axis=-1, keepdims=True)
+        divided_by_nothing = (abs(total) <= size * tolerance_of(scores)) & ~empty
+        if divided_by_nothing.any():
+            row = self.first_row + int(np.argwhere(divided_by_nothing)[0][-2]) + 1
+            raise InputError(
+                f"the scores of row {row} sum to 0: the normalizer sum cannot divide by that"
+            )
+        weights: Matrix = counted / np.where(empty, one, total)
+        return weights
+
+    def at(self, rows: slice, keys: slice = slice(None)) -> "DivideBySum":
+        """Return the operation for these rows, which it names by their place in the whole."""
+        return DivideBySum(self.masked, self.first_row + (rows.start or 0))
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return S / sum(S)."""
+        return Quotient(operands[0], Call("sum", operands[0]))
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the sum of the row, and what it comes to."""
+        row, score = _Row(operands[0], place), operands[0].at(*place)
+        if not row.allowed.any():
+            return NOTHING_LEFT
+        if not row.allowed[place[-1]]:
+            return explained(ZERO, remark="a forbidden score counts as 0")
+        terms = [entry for entry, counts in zip(row.entries, row.allowed, strict=True) if counts]
+        total = added(*terms)
+        written = operands[0].write(row.scores[row.allowed].sum(), total.exact)
+        return explained(Quotient(score, total), Quotient(score, written))
+
+
+class _Row:
+    """The row of scores that a weight comes from."""
+
+    def __init__(self, scores: Operand, place: Place) -> None:
+        own = scores.place(*place)[:-1]
+        self.scores: Matrix = scores.matrix[own]
+        self.allowed: Matrix = self.scores != -infinity_of(self.scores)
+        self.winners = _winners(self.scores, self.scores.max(keepdims=True))
+        self.entries = [scores.quote((*own, key)) for key in range(len(self.scores))]
+
+    @property
+    def largest(self) -> int:
+        """Which score is the largest."""
+        return int(self.scores.argmax())
+
+    def exponents(self, shift: int | None) -> list[Expression]:
+        """Return each score, less the one that is taken off."""
+        if shift is None:
+            return self.entries
+        less = Negative(self.entries[shift])
+        return [
+            Sum((entry, less)) if counts else entry
+            for entry, counts in zip(self.entries, self.allowed, strict=True)
+        ]
+
+    def share(self, key: int) -> Fraction | None:
+        """Return the weight of a score where all that are left tie: it is rational only then."""
+        if not self.allowed[key]:
+            return Fraction(0)
+        alike = bool((self.winners == self.allowed).all())
+        return Fraction(1, int(self.allowed.sum())) if alike else None

@@ -1,0 +1,149 @@
+"""Positions of tokens: sinusoids that are added to them, and rotations of queries and keys."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attncalc.arithmetic import cos_sin, in_system_of
+from attncalc.expressions import (
+    Call,
+    Explanation,
+    Expression,
+    Negative,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    Symbol,
+    explained,
+    given,
+    whole,
+)
+from attncalc.operations.base import Operand, Operation, Place
+from attncalc.rounding import Matrix
+
+SINUSOIDS_BASE = Fraction(10_000)
+
+
+class Sinusoids(Operation):
+    """Sinusoidal positions of tokens: sin(t / 10000^(2i/d)) and, beside it, its cosine.
+
+    Row t, counted from 0; Vaswani et al. (2017), section 3.5.
+    """
+
+    @property
+    def is_rational(self) -> bool:
+        """Never: sines and cosines are not."""
+        return False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Return positions for tokens of this shape."""
+        (X,) = matrices
+        n, d = X.shape
+        cosines, sines = cos_sin(_angles(X, n, d, SINUSOIDS_BASE, offset=Fraction(0)))
+        positions: Matrix = np.empty_like(X)
+        positions[:, 0::2] = sines
+        positions[:, 1::2] = cosines[:, : d // 2]
+        return positions
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return the two formulas, for even and odd columns."""
+        exponent = Quotient(Symbol("2i"), Symbol("d"))
+        angle = Quotient(Symbol("t"), Power(given(SINUSOIDS_BASE), exponent))
+        return Call("sin, cos", angle)
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the angle, and which function of it is taken."""
+        t, column = place
+        angle = _angle(Fraction(t), SINUSOIDS_BASE, column // 2, operands[0].matrix.shape[-1])
+        return explained(Call("cos" if column % 2 else "sin", angle))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rotate(Operation):
+    """Rotary positions: each pair of columns turned by the angle t / base^(2i/d).
+
+    Token t is counted from `offset`. Su et al., *RoFormer* (2021), equation 34; columns are
+    paired with those half the width away ("halves") or beside them ("interleaved").
+    """
+
+    base: Fraction
+    offset: Fraction
+    pairing: str
+
+    @property
+    def is_rational(self) -> bool:
+        """Never: sines and cosines are not."""
+        return False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Turn each row by its place."""
+        (X,) = matrices
+        n, d = X.shape[-2:]
+        cosines, sines = cos_sin(_angles(X, n, d, self.base, self.offset))
+        halves = self.pairing == "halves"
+        first = slice(0, d // 2) if halves else slice(0, None, 2)
+        second = slice(d // 2, None) if halves else slice(1, None, 2)
+        cosines, sines = cosines.astype(X.dtype), sines.astype(X.dtype)
+        x, y = X[..., first], X[..., second]
+        turned: Matrix = np.empty_like(X)
+        turned[..., first] = x * cosines - y * sines
+        turned[..., second] = x * sines + y * cosines
+        return turned
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return rope(Q)."""
+        return Call("rope", operands[0])
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the turn of a pair, and what its cosine and sine come to."""
+        (X,) = operands
+        *head, t, column = place
+        d = X.matrix.shape[-1]
+        pair, is_second = divmod(column, 2)
+        if self.pairing == "halves":
+            is_second, pair = divmod(column, d // 2)
+        step = d // 2 if self.pairing == "halves" else 1
+        x, y = (X.at(*head, t, column + (i - is_second) * step) for i in (0, 1))
+        at = Fraction(t) + self.offset
+        angle = _angle(at, self.base, pair, d)
+        values = cos_sin(_angles(X.matrix, 1, d, self.base, at))
+        forms = [
+            _turned(x, y, cosine, sine, second=bool(is_second))
+            for cosine, sine in (
+                (Call("cos", angle), Call("sin", angle)),
+                [X.write(each[0, pair], None) for each in values],
+            )
+        ]
+        return explained(*forms)
+
+
+def _turned(
+    x: Expression, y: Expression, cosine: Expression, sine: Expression, *, second: bool
+) -> Expression:
+    """Return one of a pair that is turned: x cos - y sin, or x sin + y cos."""
+    if second:
+        return Sum((Product((x, sine)), Product((y, cosine))))
+    return Sum((Product((x, cosine)), Negative(Product((y, sine)))))
+
+
+def _angle(place: Fraction, base: Fraction, pair: int, d: int) -> Expression:
+    """Return the angle t / base^(2i/d) of a pair of columns; t alone where i is 0."""
+    if pair == 0:
+        return given(place)
+    return Quotient(given(place), Power(given(base), Quotient(whole(2 * pair), whole(d))))
+
+
+def _angles(like: Matrix, n: int, d: int, base: Fraction, offset: Fraction) -> Matrix:
+    """Return (t + offset) / base^(2i/d) for each of n tokens t and each pair i, (n, ⌈d/2⌉)."""
+    system = like if like.dtype == object else np.empty(0)  # float64, for float32 too
+
+    def convert(numbers: list[Fraction]) -> Any:
+        return np.array([[in_system_of(system, number) for number in numbers]], system.dtype)
+
+    places = convert([t + offset for t in range(n)])
+    exponents = convert([Fraction(2 * i, d) for i in range((d + 1) // 2)])
+    angles: Matrix = places.T / convert([base]) ** exponents
+    return angles

@@ -1,0 +1,229 @@
+"""What happens to each score on its own: scaled, capped, masked."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from attncalc.arithmetic import in_system_of, infinity_of, tanh
+from attncalc.expressions import (
+    MINUS_INFINITY,
+    Call,
+    Explanation,
+    Expression,
+    Product,
+    Quotient,
+    Root,
+    Sum,
+    Symbol,
+    Where,
+    added,
+    explained,
+    given,
+    whole,
+)
+from attncalc.operations.base import Operand, Operation, Place
+from attncalc.rounding import Matrix
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DivideBySqrt(Operation):
+    """Division by √d_k, which keeps scores of wide queries and keys in the range of narrow ones.
+
+    Vaswani et al. (2017), equation 1.
+    """
+
+    d_k: int
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether d_k is a square number."""
+        return Root(whole(self.d_k)).exact is not None
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Divide each score."""
+        (scores,) = matrices
+        root = np.sqrt(np.full((1, 1), in_system_of(scores, Fraction(self.d_k)), scores.dtype))
+        scaled: Matrix = np.multiply(scores, 1 / root, out=out)  # faster than n × m divisions
+        return scaled
+
+    def bound(self, largest: float, *matrices: Matrix) -> float:
+        """Return the bound divided likewise."""
+        return float(largest / self.d_k**0.5)
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return S / √d_k."""
+        return Quotient(operands[0], Root(Symbol("d_k")))
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the division."""
+        return explained(Quotient(operands[0].at(*place), Root(whole(self.d_k))))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Multiply(Operation):
+    """Multiplication by a number of the person's own choice, kept exactly: 1/3 stays a third."""
+
+    factor: Fraction
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Multiply each score."""
+        (scores,) = matrices
+        scaled: Matrix = np.multiply(scores, in_system_of(scores, self.factor), out=out)
+        return scaled
+
+    def bound(self, largest: float, *matrices: Matrix) -> float:
+        """Return the bound multiplied likewise."""
+        return largest * abs(float(self.factor))
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return S × 1/3."""
+        return Product((operands[0], given(self.factor)), sign="×")
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the product."""
+        return explained(Product((operands[0].at(*place), given(self.factor))))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SoftCap(Operation):
+    """c · tanh(s / c): scores near 0 stay as they are, none goes beyond c.
+
+    Gemma Team, *Gemma 2* (2024), section 2.
+    """
+
+    cap: Fraction
+
+    @property
+    def is_rational(self) -> bool:
+        """Never: tanh is not."""
+        return False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Cap each score."""
+        (scores,) = matrices
+        cap = in_system_of(scores, self.cap)
+        capped: Matrix = np.multiply(tanh(np.divide(scores, cap, out=out)), cap, out=out)
+        return capped
+
+    def bound(self, largest: float, *matrices: Matrix) -> float:
+        """Return the cap, where it is the smaller one."""
+        return min(largest, float(self.cap))
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return 50 tanh(S / 50)."""
+        cap = given(self.cap)
+        return Product((cap, Call("tanh", Quotient(operands[0], cap))), sign="")
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the function, and what the tanh comes to."""
+        (scores,) = operands
+        cap = given(self.cap)
+        value = scores.matrix[scores.place(*place)] / in_system_of(scores.matrix, self.cap)
+        (tangent,) = tanh(np.full(1, value, scores.matrix.dtype))
+        return explained(
+            Product((cap, Call("tanh", Quotient(scores.at(*place), cap)))),
+            Product((cap, scores.write(tangent, None))),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mask(Operation):
+    """Scores plus their bias where a query may attend, and -∞ where it may not.
+
+    Parameters
+    ----------
+    masks
+        Which masks follow the scores among the inputs: "keep", "ignore", "bias".
+    causal_from
+        With a causal mask, how many keys the first query may attend to: 1, or m - n + 1 where
+        the corners meet at the bottom right. None without one.
+    """
+
+    masks: tuple[str, ...] = ()
+    causal_from: int | None = None
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Add, then forbid; what is forbidden never matters, whatever it was."""
+        scores, *given = matrices
+        masks = dict(zip(self.masks, given, strict=True))
+        if "bias" in masks:
+            masked: Matrix = np.add(scores, masks["bias"], out=out)
+        else:
+            masked = _copied(_at_full_size(scores, masks), out)
+        for forbidden in self._forbidden(masked.shape, masks).values():
+            np.copyto(masked, -infinity_of(masked), where=forbidden)
+        return masked
+
+    def at(self, rows: slice, keys: slice = slice(None)) -> "Mask":
+        """Return the mask of these rows and keys: the causal edge moves with them."""
+        if self.causal_from is None:
+            return self
+        return Mask(self.masks, self.causal_from + (rows.start or 0) - (keys.start or 0))
+
+    def forbids_all(self, rows: int) -> bool:
+        """Say whether the causal edge lies before the first key for so many rows."""
+        return self.causal_from is not None and self.causal_from + rows - 1 <= 0
+
+    def bound(self, largest: float, *matrices: Matrix) -> float:
+        """Return the bound plus the largest finite bias."""
+        masks = dict(zip(self.masks, matrices, strict=True))
+        if "bias" not in masks:
+            return largest
+        finite = masks["bias"][np.isfinite(masks["bias"])]
+        return largest + float(np.abs(finite).max(initial=0.0))
+
+    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+        """Return S + bias where causal and keep, else -∞."""
+        conditions = ["causal"] if self.causal_from is not None else []
+        conditions += [
+            {"keep": "keep", "ignore": "not ignore"}[name] for name in self.masks if name != "bias"
+        ]
+        masks = dict(zip(self.masks, operands[1:], strict=True))
+        plus = added(operands[0], masks["bias"]) if "bias" in masks else operands[0]
+        return Where(plus, " and ".join(conditions), MINUS_INFINITY) if conditions else plus
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the sum with the bias, or name the masks that forbid it."""
+        scores, *others = operands
+        masks = dict(zip(self.masks, others, strict=True))
+        for name in self._forbidding(place, scores, masks):
+            return Explanation((MINUS_INFINITY,), f"forbidden by {name}")
+        bias = [masks["bias"].at(*place)] if "bias" in masks else []
+        return explained(Sum((scores.at(*place), *bias)) if bias else scores.at(*place))
+
+    def _forbidding(self, place: Place, scores: Operand, masks: dict[str, Operand]) -> list[str]:
+        row, key = place[-2:]
+        here = {name: each.matrix[each.place(*place)] for name, each in masks.items()}
+        entries = {name: np.full((1, 1), value) for name, value in here.items()}
+        alone = self.at(slice(row, row + 1), slice(key, key + 1))
+        return [name for name, no in alone._forbidden((1, 1), entries).items() if no.any()]
+
+    def _forbidden(self, shape: tuple[int, ...], masks: dict[str, Matrix]) -> dict[str, Matrix]:
+        """Return where each of the masks forbids, by its name."""
+        n, m = shape[-2:]
+        forbidden: dict[str, Matrix] = {}
+        if self.causal_from is not None:
+            edge = np.arange(n)[:, np.newaxis] + self.causal_from
+            forbidden["causal"] = np.arange(m) >= edge
+        if "keep" in masks:
+            forbidden["keep"] = ~masks["keep"]
+        if "ignore" in masks:
+            forbidden["ignore"] = masks["ignore"]
+        if "bias" in masks:
+            forbidden["bias"] = masks["bias"] == -infinity_of(masks["bias"])
+        return forbidden
+
+
+def _at_full_size(scores: Matrix, masks: dict[str, Matrix]) -> Matrix:
+    """Return the scores, repeated for each head where only a mask has heads."""
+    return np.broadcast_to(
+        scores, np.broadcast_shapes(scores.shape, *(mask.shape for mask in masks.values()))
+    )
+
+
+def _copied(matrix: Matrix, out: Matrix | None) -> Matrix:
+    if out is None:
+        return matrix.copy()
+    np.copyto(out, matrix)
+    return out

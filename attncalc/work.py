@@ -1,0 +1,222 @@
+"""The written-out work: how every entry of every step comes about, in the digits that are shown."""
+
+from collections.abc import Iterator
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from attncalc.expressions import (
+    MINUS_INFINITY,
+    Entry,
+    Explanation,
+    Expression,
+    Number,
+    Ratio,
+    fraction,
+    given,
+    significant,
+)
+from attncalc.fields import EACH_STEP
+from attncalc.layout import in_plan_form
+from attncalc.numbers import exact
+from attncalc.operations import Operand, Place, Softmax
+from attncalc.plan import Step
+from attncalc.rounding import Matrix, fixed
+from attncalc.solution import Solution
+
+Fractions = Literal["plain", "mixed"]
+FOOTNOTE_DIGITS = 2
+LARGEST_WRITTEN = 10**7
+"""From here on a number on the way is written with a power of ten."""
+DUST_OF_DECIMALS, DUST_OF_FLOATS = Decimal("1e-60"), Decimal("1e-12")
+"""What thirds, or rounding, leave behind where the true sum is 0."""
+
+
+class Line(NamedTuple):
+    """One entry written out: its name, what it equals, and the result as it is shown.
+
+    Parameters
+    ----------
+    step
+        The name of the step it belongs to.
+    place
+        Where it stands in the plan's matrix, from 0.
+    entry
+        Its name, with its place as it is shown, from 1.
+    forms
+        What it equals, one after another.
+    result
+        What is shown of it.
+    is_exact
+        Whether the result is the true value, and not a rounded one.
+    remark
+        A few words where the arithmetic alone does not say why.
+    """
+
+    step: str
+    place: Place
+    entry: Entry
+    forms: tuple[Expression, ...]
+    result: Expression
+    is_exact: bool
+    remark: str
+
+
+class Work:
+    """The written-out work of a solution.
+
+    Parameters
+    ----------
+    solution
+        The steps, all of those that are asked for and all that they read.
+    fractions
+        How rational values are written: as fractions, as mixed ones, or (None) in decimals.
+
+    Examples
+    --------
+    >>> from attncalc import self_attention
+    >>> solution = self_attention([[1, 2]], [[3], [4]], [[1], [1]], [[1], [1]])
+    >>> line = Work(solution).line("Q", (0, 0))
+    >>> line.result.text, line.is_exact
+    ('11.00', True)
+    """
+
+    def __init__(self, solution: Solution, fractions: Fractions | None = None) -> None:
+        self.solution = solution
+        self.problem = solution.problem
+        self.fractions = fractions
+        self._steps = {step.name: step for step in solution.plan}
+        # each entry is read by many others
+        self._explanation = cache(self._explain)
+        self._given_entry = cache(self._read_given)
+        self._step_entry = cache(self._read_step)
+        self._operand = cache(self._make_operand)
+        self._is_rational = cache(self._read_rationality)
+        self._typed = cache(self._as_typed)
+        self._before_rounding = cache(solution.before_rounding)
+
+    def lines(self, step: Step) -> Iterator[Line]:
+        """Yield the work of every entry of a step, row by row as they are shown."""
+        for shown in np.ndindex(self.solution[step.name].shape):
+            yield self.line(step.name, self.turned(shown))
+
+    def turned(self, place: Place) -> Place:
+        """Return a plan's place as the layout shows it, or the other way round."""
+        if self.problem.layout == "rows":
+            return place
+        *head, row, column = place
+        return (*head, column, row)
+
+    def line(self, name: str, place: Place) -> Line:
+        """Return the work of one entry."""
+        forms, remark, true = self._explanation(name, place)
+        result = self.shown(name, place)
+        is_exact = result == MINUS_INFINITY or (true is not None and result.exact == true)
+        if self.fractions and true is not None and not is_exact and self._is_rational(name):
+            forms = (*forms, self._fraction(true))
+        if _reads_alike(forms[-1], result):  # a score that a mask lets pass, say
+            forms = forms[:-1]
+        return Line(name, place, self._entry(name, place), forms, result, is_exact, remark)
+
+    def shown(self, name: str, place: Place) -> Number | Ratio:
+        """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""
+        value = self.solution.rounded_in_plan_form(name)[place]
+        if not np.isfinite(float(value)):
+            return MINUS_INFINITY
+        text = fixed(value, self.problem.decimals)
+        if self.fractions and self._is_rational(name):
+            true = self._explanation(name, place).exact
+            if true is not None and (self.problem.rounding != EACH_STEP or true == Fraction(text)):
+                return self._fraction(true)
+        return Number(text, Fraction(text))
+
+    def hidden(self, name: str, place: Place) -> Number | None:
+        """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
+        shown = self.shown(name, place)
+        if not isinstance(shown, Number) or shown.exact != 0:
+            return None
+        true = _decimal(self._before_rounding(name)[place])
+        dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
+        if isinstance(self._steps[name].operation, Softmax):  # nothing cancels in a power of e
+            dust = Decimal(0)
+        return significant(true, FOOTNOTE_DIGITS) if abs(true) > dust else None
+
+    def _explain(self, name: str, place: Place) -> Explanation:
+        step = self._steps[name]
+        with self.solution.arithmetic():
+            return step.operation.explain(place, *(self._operand(each) for each in step.inputs))
+
+    def _make_operand(self, name: str) -> Operand:
+        is_step = name in self._steps
+        return Operand(
+            name,
+            (self.solution if is_step else self.problem).in_plan_form(name),
+            quote=partial(self._step_entry if is_step else self._given_entry, name),
+            entry=partial(self._entry, name),
+            write=self._written,
+            columns=self.problem.layout == "columns",
+        )
+
+    def _entry(self, name: str, place: Place) -> Entry:
+        return Entry(name, tuple(index + 1 for index in self.turned(place)))
+
+    def _as_typed(self, name: str) -> Matrix:
+        typed = self.problem.typed.get(name, getattr(self.problem, name))
+        return in_plan_form(self.problem, name, typed)
+
+    def _read_given(self, name: str, place: Place) -> Expression:
+        """Return an entry of a given matrix as it was typed."""
+        value = self._typed(name)[place]
+        if not np.isfinite(float(value)):
+            return MINUS_INFINITY
+        number = Fraction(value if isinstance(value, Decimal | Fraction) else exact(value))
+        return self._fraction(number) if self.fractions else given(number)
+
+    def _read_step(self, name: str, place: Place) -> Expression:
+        """Return an entry of a step as the next one reads it."""
+        shown = self.shown(name, place)
+        if self.problem.rounding == EACH_STEP or not isinstance(shown, Number):
+            return shown
+        true = self._explanation(name, place).exact if self.solution.is_exact else None
+        return shown._replace(exact=true)
+
+    def _read_rationality(self, name: str) -> bool:
+        """Say whether a matrix holds fractions: no root, no power of e, no rounding before it."""
+        if name not in self._steps:
+            return True
+        step = self._steps[name]
+        return step.operation.is_rational and all(
+            self._is_rational(each) and self._is_unrounded(each) for each in step.inputs
+        )
+
+    def _is_unrounded(self, name: str) -> bool:
+        if name not in self._steps or self.problem.rounding != EACH_STEP:
+            return True
+        step = self._steps[name]
+        return all(line.is_exact for line in self.lines(step))
+
+    def _written(self, value: Any, rational: Fraction | None) -> Number | Ratio:
+        """Return a number that was computed on the way, at the shown decimals."""
+        if self.fractions and rational is not None:
+            return self._fraction(rational)
+        true, decimals = _decimal(value), self.problem.decimals
+        unit = Decimal(1).scaleb(-decimals)
+        if abs(true) >= LARGEST_WRITTEN or 0 < abs(true) < unit / 2:
+            return significant(true, max(decimals + 1, 3))
+        return Number(fixed(true.quantize(unit, rounding=ROUND_HALF_UP), decimals))
+
+    def _fraction(self, number: Fraction) -> Number | Ratio:
+        return fraction(number, mixed=self.fractions == "mixed")
+
+
+def _decimal(value: Any) -> Decimal:
+    return value if isinstance(value, Decimal) else exact(float(value))
+
+
+def _reads_alike(form: Expression, result: Number | Ratio) -> bool:
+    if isinstance(form, Number) and isinstance(result, Number):
+        return (form.text, form.tens) == (result.text, result.tens)
+    return form == result

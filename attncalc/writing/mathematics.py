@@ -1,0 +1,120 @@
+"""How expressions are written: one method for each kind of expression, one class for each form."""
+
+from attncalc.expressions import (
+    Call,
+    Entry,
+    Expression,
+    Negative,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Ratio,
+    Root,
+    Sum,
+    Symbol,
+    Transposed,
+    Where,
+)
+
+
+class MathWriter:
+    """Writes an expression by the method that is named like its class."""
+
+    def write(self, expression: Expression) -> str:
+        """Return the expression in this form."""
+        return str(getattr(self, type(expression).__name__.lower())(expression))
+
+
+class PlainText(MathWriter):
+    """Plain text: (1·0) + (-1·1), e^8.50 / (e^8.50 + e^8.00), Q Kᵀ."""
+
+    def number(self, number: Number) -> str:
+        """Return 1.50, or 1.76×10^-6."""
+        return f"{number.text}×10^{number.tens}" if number.tens else number.text
+
+    def ratio(self, ratio: Ratio) -> str:
+        """Return 5/2, or 2 1/2."""
+        sign, whole, top, bottom = ratio.parts
+        return f"{sign}{whole} {top}/{bottom}" if whole else f"{sign}{top}/{bottom}"
+
+    def symbol(self, symbol: Symbol) -> str:
+        """Return W_Q."""
+        return symbol.name
+
+    def entry(self, entry: Entry) -> str:
+        """Return A[3,1], or A[2,3,1] for the second head."""
+        return f"{entry.name}[{','.join(str(index) for index in entry.place)}]"
+
+    def sum(self, total: Sum) -> str:
+        """Return the terms with their signs; in brackets products and what is negative."""
+        text = ""
+        for term in total.terms:
+            minus = isinstance(term, Negative)
+            inner = term.term if isinstance(term, Negative) else term
+            written = self.write(inner)
+            if (isinstance(inner, Product) and inner.sign == "·") or (text and written[0] == "-"):
+                written = f"({written})"
+            sign = (" - " if minus else " + ") if text else ("-" if minus else "")
+            text += sign + written
+        return text
+
+    def negative(self, negative: Negative) -> str:
+        """Return -x."""
+        return f"-{self._bracketed(negative.term)}"
+
+    def product(self, product: Product) -> str:
+        """Return 2·3, S × 1/3 or X W_Q."""
+        between = {"·": "·", "×": " × ", "": " "}[product.sign]
+        return between.join(
+            f"({self.write(factor)})"
+            if isinstance(factor, Sum | Negative | Quotient)
+            else self.write(factor)
+            for factor in product.factors
+        )
+
+    def quotient(self, quotient: Quotient) -> str:
+        """Return x / y."""
+        return f"{self._bracketed(quotient.top)} / {self._bracketed(quotient.bottom)}"
+
+    def power(self, power: Power) -> str:
+        """Return e^8.50, or e^(3/2)."""
+        if isinstance(power.exponent, Quotient):
+            parts = (self._bracketed(part) for part in power.exponent)
+            return f"{self.write(power.base)}^({'/'.join(parts)})"
+        return f"{self.write(power.base)}^{self._bracketed(power.exponent)}"
+
+    def root(self, root: Root) -> str:
+        """Return √2."""
+        return f"√{self._bracketed(root.radicand)}"
+
+    def call(self, call: Call) -> str:
+        """Return tanh(x)."""
+        return f"{call.function}({self.write(call.argument)})"
+
+    def transposed(self, transposed: Transposed) -> str:
+        """Return Kᵀ."""
+        return f"{self.write(transposed.matrix)}ᵀ"
+
+    def where(self, where: Where) -> str:
+        """Return x where causal, else -∞."""
+        return f"{self.write(where.value)} where {where.condition}, else " + self.write(
+            where.otherwise
+        )
+
+    def _bracketed(self, expression: Expression) -> str:
+        compound = isinstance(expression, Sum | Negative | Product | Quotient | Ratio)
+        if isinstance(expression, Number):
+            compound = expression.tens != 0
+        return f"({self.write(expression)})" if compound else self.write(expression)
+
+
+def in_text(expression: Expression) -> str:
+    """Return an expression as a line of plain text.
+
+    Examples
+    --------
+    >>> in_text(Quotient(Number("1.50"), Root(Number("2"))))
+    '1.50 / √2'
+    """
+    return PlainText().write(expression)
