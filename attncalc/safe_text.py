@@ -44,7 +44,10 @@ _ASCII = str.maketrans(
         "√": "sqrt ",
         "ᵀ": "^T",
         "×": "x",
-        "·": "|",
+        "·": "*",
+        "≈": "~",
+        "†": "'",
+        "∞": "inf",
         "…": "...",
         "−": "-",
         "–": "-",
@@ -59,4 +62,9 @@ def within(encoding: str, text: str) -> str:
     """Return `text` in what an encoding can hold: our own signs in ASCII, the rest as escapes."""
     if encoding.lower().startswith("utf"):
         return text
-    return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+    return (
+        text.replace(" · ", " | ")
+        .translate(_ASCII)
+        .encode(encoding, "backslashreplace")
+        .decode(encoding)
+    )

@@ -85,6 +85,11 @@ def influence(problem: Problem, head: Head, connection: Connection) -> str:
     return f"{output}: most {inputs(connection.most)}, {rest}"
 
 
+def legend(problem: Problem, most: str, second: str) -> str:
+    """Say what the marks of the largest and of the second weight stand for."""
+    return f"{most} largest of its {_line_of(problem)}   {second} second"
+
+
 def notes(solution: Solution) -> tuple[Note, ...]:
     """Return what a reader of this solution should know."""
     if "A" not in solution.values:
@@ -194,11 +199,16 @@ def _inputs(problem: Problem, rounded: Matrix, inputs: tuple[int, ...]) -> str:
     return f"inputs {names} ({weight} each)"
 
 
+def _line_of(problem: Problem) -> str:
+    """Return what the weights of one output stand in."""
+    return "row" if problem.layout == "rows" else "column"
+
+
 def _row_sums(problem: Problem, head: Head) -> Iterator[Note]:
     """State what the shown weights of a row sum to, where rounding made that miss 1."""
     shown = [fixed(total, problem.decimals) for total in head.rounded.sum(axis=1)]
     one = fixed(1.0, problem.decimals)
-    line = "row" if problem.layout == "rows" else "column"
+    line = _line_of(problem)
     missing = [
         f"{line} {on_a_line(name)} sums to {total}"
         for name, total, weights in zip(problem.queries, shown, head.weights, strict=True)

@@ -18,13 +18,14 @@ from attncalc.expressions import (
     fraction,
     given,
     significant,
+    whole,
 )
 from attncalc.fields import EACH_STEP
 from attncalc.layout import in_plan_form
 from attncalc.numbers import exact
 from attncalc.operations import Operand, Place, Softmax
 from attncalc.plan import Step
-from attncalc.rounding import Matrix, fixed
+from attncalc.rounding import fixed
 from attncalc.solution import Solution
 
 Fractions = Literal["plain", "mixed"]
@@ -91,11 +92,11 @@ class Work:
         self._steps = {step.name: step for step in solution.plan}
         # each entry is read by many others
         self._explanation = cache(self._explain)
-        self._given_entry = cache(self._read_given)
+        self.given = cache(self._read_given)
+        self._given_entry = cache(self._read_given_for_plan)
         self._step_entry = cache(self._read_step)
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
-        self._typed = cache(self._as_typed)
         self._before_rounding = cache(solution.before_rounding)
 
     def lines(self, step: Step) -> Iterator[Line]:
@@ -163,15 +164,20 @@ class Work:
     def _entry(self, name: str, place: Place) -> Entry:
         return Entry(name, tuple(index + 1 for index in self.turned(place)))
 
-    def _as_typed(self, name: str) -> Matrix:
-        typed = self.problem.typed.get(name, getattr(self.problem, name))
-        return in_plan_form(self.problem, name, typed)
+    def _read_given(self, name: str, place: Place) -> Number | Ratio:
+        """Return an entry of a given matrix, by its place in what was given, as it was typed."""
+        return self._as_typed(self.problem.typed.get(name, getattr(self.problem, name))[place])
 
-    def _read_given(self, name: str, place: Place) -> Expression:
-        """Return an entry of a given matrix as it was typed."""
-        value = self._typed(name)[place]
+    def _read_given_for_plan(self, name: str, place: Place) -> Number | Ratio:
+        """Return an entry of a given matrix, by its place in the plan's form, as it was typed."""
+        typed = self.problem.typed.get(name, getattr(self.problem, name))
+        return self._as_typed(in_plan_form(self.problem, name, typed)[place])
+
+    def _as_typed(self, value: Any) -> Number | Ratio:
         if not np.isfinite(float(value)):
             return MINUS_INFINITY
+        if isinstance(value, np.bool_):
+            return whole(int(value))
         number = Fraction(value if isinstance(value, Decimal | Fraction) else exact(value))
         return self._fraction(number) if self.fractions else given(number)
 

@@ -323,7 +323,7 @@ def test_the_problem_itself_is_never_overwritten(attncalc: Command, tmp_path: Pa
     assert run.code == 2
     assert run.err == (
         'error: steps.png: ".png" is no form of output: '
-        "end the name in .json, .npz or .txt, or say --format\n"
+        "end the name in .txt, .md, .tex, .csv, .json or .npz, or say --format\n"
     )
 
 
@@ -372,8 +372,9 @@ def test_arrays_come_and_go_as_npz(attncalc: Command, tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", **{name: np.array(matrix) for name, matrix in GOOD.items()})
     assert attncalc("self", "in.npz", "-o", "out.npz", "--only", "A,O").code == 0
     with np.load(tmp_path / "out.npz") as arrays:
-        assert sorted(arrays) == ["A", "O"]
+        assert list(arrays["steps"]) == ["A", "O"]
         assert arrays["A"].dtype == np.float64
+        assert arrays["X"].tolist() == GOOD["X"]
     run = attncalc("self", "in.npz", "--format", "npz")
     assert run.err == "error: npz is no text: say where to write it, as -o steps.npz\n"
 

@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 from attncalc import __version__, cross_attention, read_problem, self_attention, solve
+from attncalc.page import Contents, make_page
 from attncalc.samples import sample
 from attncalc.writing.json_text import write_json
 
 
 def content(solution: Any) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(write_json(solution, solution.steps))
+    loaded: dict[str, Any] = json.loads(write_json(make_page(solution, Contents(solution.steps))))
     return loaded
 
 
@@ -20,6 +21,7 @@ def test_the_homework_as_json_holds_every_field() -> None:
         "attncalc": __version__,
         "kind": "self",
         "title": "Three tokens",
+        "problem": json.loads(sample("self").path.read_text()),
         "conventions": {"scale": 1.0, "rounding": "each-step", "decimals": 2},
         "connections": [
             {"output": "1", "most": [{"input": "3", "weight": 1.0}], "second": []},

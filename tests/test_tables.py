@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from attncalc import Problem, Solution, read_problem, self_attention, solve
+from attncalc.page import Contents, make_page
 from attncalc.samples import sample
 from attncalc.writing.tables import FRAME, Screen, on_screen, write_notes, write_tables
 
@@ -21,7 +22,14 @@ def drawn(solution: Solution, screen: Screen | None = None, only: str = "") -> s
     screen = screen or Screen()
     steps = tuple(step for step in solution.steps if not only or step.name in only.split(","))
     console = Console(file=io.StringIO(), color_system=None)
-    return on_screen(console, write_tables(solution, steps, screen), screen)
+    page = make_page(solution, Contents(steps, given=not only))
+    return on_screen(console, write_tables(page, screen), screen)
+
+
+def noted(solution: Solution, screen: Screen | None = None) -> list[str]:
+    """Return the notes beside a page that shows its steps, and not what is given."""
+    page = make_page(solution, Contents(solution.steps, given=False))
+    return list(write_notes(page, screen or Screen()))
 
 
 def of_width(columns: int, **conventions: Any) -> Solution:
@@ -45,14 +53,15 @@ Q = X W_Q   queries, 3 × 2
 ╰───┴──────────────╯
 
 A = softmax(S)   attention weights, 3 × 3
-╭───┬────────────────────────╮
-│   │    1       2       3   │
-├───┼────────────────────────┤
-│ 1 │ 0.00    0.00    1.00 ● │
-│ 2 │ 0.00    0.00    1.00 ● │
-│ 3 │ 0.62 ●  0.38 ○  0.00   │
-╰───┴────────────────────────╯
+╭───┬───────────────────────────╮
+│   │    1        2        3    │
+├───┼───────────────────────────┤
+│ 1 │ 0.00†    0.00†    1.00  ● │
+│ 2 │ 0.00†    0.00†    1.00  ● │
+│ 3 │ 0.62  ●  0.38  ○  0.00†   │
+╰───┴───────────────────────────╯
 ● largest of its row   ○ second
+† not zero: A[1,1] 0.0015 · A[1,2] 0.000027 · A[2,1] 0.000075 · A[2,2] 0.000075 · A[3,3] 2.2×10^-10
 
 Output 1: most input 3 (1.00), no second (the other weights show as 0.00)
 Output 2: most input 3 (1.00), no second (the other weights show as 0.00)
@@ -97,13 +106,13 @@ def test_a_large_matrix_is_elided_with_a_note_and_full_shows_it() -> None:
     text = drawn(solution, only="Q,A")
     assert text.count("…") == 2 + 1 + 20 + 22  # a row of Q; a column and a row of A
     assert "Output 15" in text
-    notes = list(write_notes(solution, solution.steps, Screen()))
+    notes = noted(solution)
     assert (
         notes[-1] == "the middle of Q, K, V, S, S_scaled, A, O is left out: --full shows all of it"
     )
     full = drawn(solution, Screen(full=True), only="Q,A")
     assert "…" not in full
-    assert list(write_notes(solution, solution.steps, Screen(full=True))) == notes[:-1]
+    assert noted(solution, Screen(full=True)) == notes[:-1]
 
 
 HOSTILE = [
@@ -127,7 +136,8 @@ def test_hostile_tokens_neither_break_nor_colour_the_tables() -> None:
     X = [[i, 1] for i in range(n)]
     solution = self_attention(X, [[1], [0]], [[1], [0]], [[1], [1]], labels=HOSTILE, title="[bold]")
     console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    text = on_screen(console, write_tables(solution, solution.steps, Screen()), Screen())
+    page = make_page(solution, Contents(solution.steps))
+    text = on_screen(console, write_tables(page, Screen()), Screen())
     assert not re.search("[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202e]", text)
     codes = set(re.findall("\x1b\\[[0-9;]*.", text))
     assert codes <= {"\x1b[0m", "\x1b[1m", "\x1b[1;7m", "\x1b[4m"}
@@ -157,13 +167,13 @@ def test_rounded_weights_that_miss_one_say_what_they_sum_to() -> None:
 def test_a_note_counts_what_the_other_rounding_would_show() -> None:
     """The two roundings of the homework differ in three figures of O: problems.md has both."""
     homework = read_problem(sample("self").path)
-    notes = list(write_notes(solve(homework), (), Screen()))
+    notes = noted(solve(homework))
     assert notes == [
         "carrying full precision (--rounding display) would show other digits in 3 of 42 entries"
     ]
     shown = Problem(**{**homework.matrices(), "scale": "none"})
-    assert list(write_notes(solve(shown), (), Screen())) == [
+    assert noted(solve(shown)) == [
         "rounding each step (--rounding each-step) would show other digits in 3 of 42 entries"
     ]
     alike = self_attention([[1]], [[1]], [[1]], [[1]])
-    assert list(write_notes(alike, (), Screen())) == []
+    assert noted(alike) == []

@@ -1,18 +1,19 @@
 """The command line: Typer parses, the rooms work, and here errors become exit codes."""
 
 import os
+import sys
 
 
 def run() -> int:
     """Run the command line and return its exit code: 0, 1, 2 or 130."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy then loads 60 ms sooner
-    from attncalc.cli.app import app
+    from attncalc.cli.app import app_for
     from attncalc.cli.streams import complain, leave_quietly, prepare
     from attncalc.errors import AttncalcError
 
     prepare()
     try:
-        app(prog_name="attncalc")
+        app_for(sys.argv[1:])(prog_name="attncalc")
     except AttncalcError as error:
         complain(str(error))
         return 2

@@ -1,5 +1,6 @@
 """The commands, put together."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -18,17 +19,32 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc samples cross > my.json  start from a sample
 """
 
-app = typer.Typer(
-    help=HELP,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
-app.command("self", help=calculate.SELF_HELP)(calculate.self_attention)
-app.command("cross", help=calculate.CROSS_HELP)(calculate.cross_attention)
-app.command("plot", help=plot.HELP)(plot.plot)
-app.command("samples", help=samples.HELP)(samples.samples)
+COMMANDS = {
+    "self": (calculate.self_attention, calculate.SELF_HELP),
+    "cross": (calculate.cross_attention, calculate.CROSS_HELP),
+    "plot": (plot.plot, plot.HELP),
+    "samples": (samples.samples, samples.HELP),
+}
+
+
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """Return the application for a command line: the command it names, or all to choose from.
+
+    Each command has some fifty flags: making those of all of them takes as long as numpy.
+    """
+    app = typer.Typer(
+        help=HELP,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback()(main)
+    named = [name for name in arguments[:1] if name in COMMANDS]
+    for name in named or COMMANDS:
+        command, text = COMMANDS[name]
+        app.command(name, help=text)(command)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -39,7 +55,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def main(
     version: Annotated[
         bool,

@@ -1,17 +1,15 @@
-"""`attncalc self` and `attncalc cross`: every step, as tables or as JSON."""
+"""`attncalc self` and `attncalc cross`: every step, in the form in which it is handed in."""
 
-import io
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from attncalc.cli import options
-from attncalc.errors import InputError, OutputError
-from attncalc.numbers import quoted
+from attncalc.errors import InputError
 
 if TYPE_CHECKING:
+    from attncalc.operations import Place
+    from attncalc.page import Contents, Page
     from attncalc.plan import Step
     from attncalc.problem import Problem
     from attncalc.solution import Solution
@@ -23,6 +21,10 @@ SELF_HELP = """Compute self-attention, every step shown.
     attncalc self                          the bundled homework
     attncalc self in.json                  your own problem
     attncalc self in.csv --only Q,A -d 3   some steps, three decimals
+    attncalc self in.json --work           the arithmetic of every entry
+    attncalc self in.json --entry "A[3,1]" --fractions
+    attncalc self in.json --work --standalone -o key.tex
+    attncalc self in.json --blank -o worksheet.md
     attncalc self - < in.json              from standard input
     attncalc self --X "1 0; 0 1" --W_Q wq.csv --W_K wk.csv --W_V "1; 1/2"
     attncalc self in.json --format json -o steps.json
@@ -35,6 +37,7 @@ CROSS_HELP = """Compute cross-attention, every step shown: the tokens of X1 atte
     attncalc cross                         the bundled homework
     attncalc cross in.json                 your own problem
     attncalc cross in.json --no-scale --rounding each-step
+    attncalc cross in.json --work -o key.md
     attncalc cross --X1 "1 0" --X2 x2.csv --W_Q wq.csv --W_K wk.csv --W_V wv.csv
 """
 
@@ -44,8 +47,14 @@ def self_attention(
     context: typer.Context,
     file: options.File = None,
     only: options.Only = None,
+    work: options.Work = False,
+    entry: options.Entry = None,
+    fractions: options.FractionsFlag = False,
+    mixed: options.Mixed = False,
+    blank: options.Blank = False,
     full: options.Full = False,
     format: options.Format = None,  # noqa: A002 - the flag is --format
+    standalone: options.Standalone = False,
     out: options.Out = None,
     **flags: Any,
 ) -> None:
@@ -58,8 +67,14 @@ def cross_attention(
     context: typer.Context,
     file: options.File = None,
     only: options.Only = None,
+    work: options.Work = False,
+    entry: options.Entry = None,
+    fractions: options.FractionsFlag = False,
+    mixed: options.Mixed = False,
+    blank: options.Blank = False,
     full: options.Full = False,
     format: options.Format = None,  # noqa: A002 - the flag is --format
+    standalone: options.Standalone = False,
     out: options.Out = None,
     **flags: Any,
 ) -> None:
@@ -70,87 +85,73 @@ def cross_attention(
 def _show(problem: "Problem", flags: dict[str, Any]) -> None:
     """Solve, and write what is asked for to where it is asked for."""
     from attncalc.cli.progress import reporting
+    from attncalc.cli.targets import target_of, write_page
+    from attncalc.page import make_page
     from attncalc.plan import plan
     from attncalc.solution import solve
 
-    out = _place(flags)
-    form = flags["format"] or _form_of(out)
-    if form == "npz" and out is None:
-        raise InputError("npz is no text: say where to write it, as -o steps.npz")
+    _check_combinations(flags)
+    target = target_of(flags)
     steps = _chosen(plan(problem), flags["only"])
-    keep = [step.name for step in steps]
-    if form != "npz" and not problem.is_long:
-        keep.append("A")  # for what each output attends to
     with reporting() as report:
-        solution = solve(problem, keep=dict.fromkeys(keep), report=report)
-    if form == "json":
-        from attncalc.writing.json_text import write_json
-
-        _deliver(write_json(solution, steps), out)
-    elif form == "npz" and out is not None:
-        _save_arrays(solution, steps, out)
-    else:
-        _show_tables(solution, steps, out, full=flags["full"])
+        solution = solve(problem, keep=_kept(problem, steps, flags), report=report)
+    page: Page = make_page(solution, _contents(solution, steps, flags))
+    write_page(page, target, full=flags["full"])
 
 
-def _place(flags: dict[str, Any]) -> Path | None:
-    """Return the file to write to, or None for standard output; refuse what would do harm."""
-    from attncalc.writing.files import check_place
+def _check_combinations(flags: dict[str, Any]) -> None:
+    """Refuse flags that contradict one another."""
+    writes_out = "--work" if flags["work"] else "--entry" if flags["entry"] else ""
+    if flags["blank"] and writes_out:
+        raise InputError(f"--blank and {writes_out} together: a worksheet holds no work")
+    if flags["entry"] and (flags["work"] or flags["only"]):
+        other = "--work" if flags["work"] else "--only"
+        raise InputError(f"--entry and {other} together: --entry says what is shown")
 
-    if flags["out"] in (None, "-", "/dev/stdout"):
+
+def _kept(
+    problem: "Problem", steps: "tuple[Step, ...]", flags: dict[str, Any]
+) -> dict[str, None] | None:
+    """Return the names of the steps that are needed, or None for all of them."""
+    names = [step.name for step in steps]
+    if problem.is_long and flags["entry"]:
+        scores = problem.n_heads * problem.n * problem.m
+        raise InputError(f"--entry is for up to 4,000,000 scores: this problem has {scores:,}")
+    if flags["work"] or flags["entry"] or flags["fractions"] or flags["mixed"]:
         return None
-    out = Path(flags["out"])
-    check_place(out)
-    source = flags["file"]
-    if source not in (None, "-") and out.exists() and out.samefile(source):
-        raise OutputError(f"cannot write {out}: it is the problem itself")
-    return out
+    if flags["format"] != "npz" and not problem.is_long:
+        names.append("A")  # for what each output attends to
+    return dict.fromkeys(names)
 
 
-def _show_tables(
-    solution: "Solution", steps: "tuple[Step, ...]", out: Path | None, *, full: bool
-) -> None:
-    from rich.console import Console
+def _contents(solution: "Solution", steps: "tuple[Step, ...]", flags: dict[str, Any]) -> "Contents":
+    from attncalc.page import Contents
 
-    from attncalc.cli.streams import note
-    from attncalc.writing.tables import Screen, on_screen, write_notes, write_tables
-
-    if out:
-        console, screen = Console(file=io.StringIO(), color_system=None), Screen(full=full)
-    else:
-        console = Console(file=sys.stdout)
-        screen = Screen(
-            width=console.width if console.is_terminal else None,
-            full=full,
-            encoding=console.encoding,
-        )
-    _deliver(on_screen(console, write_tables(solution, steps, screen), screen), out)
-    for text in write_notes(solution, steps, screen):
-        note(text)
+    entries = _entries(solution, flags["entry"]) if flags["entry"] else None
+    rational = flags["fractions"] or flags["mixed"]
+    return Contents(
+        steps,
+        given=flags["only"] is None,
+        work=flags["work"],
+        entries=entries,
+        fractions=("mixed" if flags["mixed"] else "plain") if rational else None,
+        full=flags["full"],
+        blank=flags["blank"],
+    )
 
 
-def _form_of(out: Path | None) -> str:
-    """Return the form that the ending of the output file asks for."""
-    forms = {"": "table", ".txt": "table", ".json": "json", ".npz": "npz"}
-    if out is None:
-        return "table"
-    if out.suffix.lower() not in forms:
-        raise OutputError(
-            f"{out}: {quoted(out.suffix)} is no form of output: "
-            "end the name in .json, .npz or .txt, or say --format"
-        )
-    return forms[out.suffix.lower()]
+def _entries(solution: "Solution", references: list[str]) -> "dict[str, tuple[Place, ...]]":
+    from attncalc.entries import chosen_entries
+
+    try:
+        return chosen_entries(solution, references, _by_name(solution.plan))
+    except InputError as error:
+        raise InputError(f"--entry {error}") from None
 
 
-def _save_arrays(solution: "Solution", steps: "tuple[Step, ...]", out: Path) -> None:
-    from functools import partial
-
-    from attncalc.cli.streams import note
-    from attncalc.writing.files import write_file
-    from attncalc.writing.npz_file import write_npz
-
-    write_file(out, partial(write_npz, solution, steps))
-    note(f"written to {out}")
+def _by_name(steps: "tuple[Step, ...]") -> "dict[str, Step]":
+    """Return the steps under all that a person may call them, in small letters."""
+    return {step.title: step for step in steps} | {step.name.lower(): step for step in steps}
 
 
 def _chosen(steps: "tuple[Step, ...]", only: str | None) -> "tuple[Step, ...]":
@@ -159,24 +160,12 @@ def _chosen(steps: "tuple[Step, ...]", only: str | None) -> "tuple[Step, ...]":
 
     if only is None:
         return steps
-    plain = {step.name.lower(): step.name for step in steps}
-    plain |= {step.title: step.name for step in steps}
+    known = _by_name(steps)
     wanted = [name.strip() for name in only.split(",") if name.strip()]
     for name in wanted:
-        if name.lower() not in plain:
+        if name.lower() not in known:
             raise InputError(f"--only: {unknown(name, [step.name for step in steps])}")
     if not wanted:
         raise InputError("--only takes the names of steps, as Q,A")
-    names = {plain[name.lower()] for name in wanted}
+    names = {known[name.lower()].name for name in wanted}
     return tuple(step for step in steps if step.name in names)
-
-
-def _deliver(text: str, out: Path | None) -> None:
-    from attncalc.cli.streams import emit, note
-    from attncalc.writing.files import write_file
-
-    if out is None:
-        emit(text)
-    else:
-        write_file(out, text.encode())
-        note(f"written to {out}")

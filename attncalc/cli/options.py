@@ -81,7 +81,7 @@ Only = Annotated[
     ),
 ]
 Format = Annotated[
-    Literal["table", "json", "npz"] | None,
+    Literal["table", "markdown", "latex", "csv", "json", "npz"] | None,
     typer.Option(
         "--format",
         help="The form of the output.",
@@ -89,14 +89,57 @@ Format = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+Work = Annotated[
+    bool,
+    typer.Option("--work", help="Write out every entry of every step.", rich_help_panel=_OUTPUT),
+]
+Entry = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--entry",
+        metavar="ENTRY",
+        help="Write out this alone, as A[3,1], A[3,:], S or A['cat','sat']; may be repeated.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+FractionsFlag = Annotated[
+    bool,
+    typer.Option("--fractions", help="Show exact values as fractions.", rich_help_panel=_OUTPUT),
+]
+Mixed = Annotated[
+    bool,
+    typer.Option("--mixed", help="The same, as mixed numbers: 2 1/2.", rich_help_panel=_OUTPUT),
+]
+Blank = Annotated[
+    bool,
+    typer.Option(
+        "--blank",
+        help="A worksheet: the same page with every answer left out.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Standalone = Annotated[
+    bool,
+    typer.Option(
+        "--standalone",
+        help="For latex: a document of its own, with the map.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Full = Annotated[
     bool,
-    typer.Option("--full", help="Show large matrices whole.", rich_help_panel=_OUTPUT),
+    typer.Option(
+        "--full", help="Show large matrices whole, and all of their work.", rich_help_panel=_OUTPUT
+    ),
 ]
 Out = Annotated[
     str | None,
     typer.Option(
-        "--out", "-o", metavar="FILE", help="Write to this file.", rich_help_panel=_OUTPUT
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write to this file; for csv also to a folder.",
+        rich_help_panel=_OUTPUT,
     ),
 ]
 

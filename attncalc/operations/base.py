@@ -1,9 +1,8 @@
 """What every operation is: a pure function of matrices that can say its own equation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from attncalc.expressions import Entry, Explanation, Expression
 from attncalc.rounding import Matrix
@@ -12,8 +11,7 @@ Place = tuple[int, ...]
 """Where an entry of a plan's matrix is: (row, column), or (head, row, column), from 0."""
 
 
-@dataclass(frozen=True, eq=False)
-class Operand:
+class Operand(NamedTuple):
     """A matrix whose entries can stand in an expression.
 
     Parameters

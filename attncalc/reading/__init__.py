@@ -19,6 +19,9 @@ _ARRAYS = (".npy",)
 _NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 """How the bytes of NumPy's files begin."""
 
+OWN_PROBLEM = "problem.csv"
+"""The problem in a folder that attncalc wrote, beside a file for each step."""
+
 # each form's reader is imported where it is needed: a run reads one form
 
 
@@ -28,7 +31,8 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     Parameters
     ----------
     source
-        A JSON file, a CSV file of blocks, an `.npz` file, or a folder with `X.csv`, `W_Q.csv` …
+        A JSON file, a CSV file of blocks, an `.npz` file, or a folder with `X.csv`, `W_Q.csv` …;
+        what attncalc itself wrote in these forms is read back as the problem that it holds.
     **changes
         Fields of `Problem` that override those of the file.
 
@@ -48,6 +52,8 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     if not str(source):
         raise InputError("the name of the file is empty")
     path = Path(source)
+    if is_folder(path) and exists(str(path / OWN_PROBLEM)):
+        path /= OWN_PROBLEM
     fields = _read_folder(path) if is_folder(path) else _read_content(read_bytes(path), path)
     return build(str(path), fields, changes)
 

@@ -2,8 +2,10 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from attncalc.errors import InputError
@@ -15,7 +17,11 @@ from attncalc.reading.names import canonical, unknown
 Fields = dict[str, Any]
 
 HOW_TO_NAME = "head each block with a line that holds its name, as X or W_Q"
+_QUOTED_FORMULA = re.compile(r"^'(?='*[=+\-@])")
+"""The mark that keeps a spreadsheet from taking a text for a formula."""
 _LABEL_HEADINGS = ("token", "tokens", "label", "labels", "word", "words")
+RESULTS = "results"
+"""Heads the part of attncalc's own output that follows the problem."""
 HOW_TO_LABEL = (
     "its first column holds words and numbers: if these are tokens, "
     'head the column with the word "token"'
@@ -53,7 +59,7 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
     fields: Fields = {}
     sheets: dict[str, _Sheet] = {}
     sheet: _Sheet | None = None
-    for row in _rows(text, delimiter, faults):
+    for row in takewhile(_is_of_problem, _rows(text, delimiter, faults)):
         heading = _heading(row, decimal_comma=delimiter != ",")
         name = canonical(heading) if heading else None
         if name in MATRICES:
@@ -104,6 +110,11 @@ def _rows(text: str, delimiter: str, faults: Faults) -> Iterator[_Row]:
         raise InputError(f"{faults.place}: not CSV at line {lines.line_num}: {reason}") from None
 
 
+def _is_of_problem(row: _Row) -> bool:
+    """Say whether a row belongs to the problem, and not to the results in our own output."""
+    return row.filled != [RESULTS]
+
+
 def _delimiter(text: str) -> str:
     """Return the delimiter under which most cells are numbers."""
     sample = "\n".join(text[:1_000_000].splitlines()[:_LINES_TO_JUDGE_BY])
@@ -138,7 +149,7 @@ def _read_setting(row: _Row, decimal_comma: bool, fields: Fields, faults: Faults
     elif name in fields:
         faults.add(f"line {row.line}: {name} is given twice")
     else:
-        value = row.filled[1]
+        value = _QUOTED_FORMULA.sub("", row.filled[1])
         fields[name] = value.replace(",", ".") if decimal_comma and name != "title" else value
 
 
@@ -175,7 +186,7 @@ def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
 def _keep_names(axis: str, sheet: _Sheet, names: list[str], fields: Fields) -> None:
     """Keep the names of rows or columns where they may be tokens; others are passed over."""
     if sheet.name in LABELLED:
-        fields.setdefault(axis, {})[sheet.name] = names
+        fields.setdefault(axis, {})[sheet.name] = [_QUOTED_FORMULA.sub("", name) for name in names]
 
 
 def _has_some_labels(cells: list[list[str]], sheet: _Sheet) -> bool:
@@ -199,7 +210,10 @@ def _without_blank_margin(rows: list[_Row]) -> list[_Row]:
 
 def _split_header(rows: list[_Row], decimal_comma: bool) -> tuple[_Row | None, list[_Row]]:
     """Part a first row without numbers from the rows below, where such rows follow."""
-    if len(rows) > 1 and not any(_is_entry(c, decimal_comma=decimal_comma) for c in rows[0].cells):
+    if len(rows) > 1 and (
+        rows[0].cells[0].lower() in _LABEL_HEADINGS
+        or not any(_is_entry(c, decimal_comma=decimal_comma) for c in rows[0].cells)
+    ):
         return rows[0], rows[1:]
     return None, rows
 

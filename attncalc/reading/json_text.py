@@ -36,7 +36,7 @@ def read_json_problem(text: str, faults: Faults) -> Fields:
         )
     fields: Fields = {}
     written: dict[str, str] = {}
-    for key, value in content:
+    for key, value in _problem_in(content):
         name = canonical(key)
         if name == "positions" and isinstance(value, list):
             name = "P"  # the positions themselves, to be added
@@ -50,6 +50,13 @@ def read_json_problem(text: str, faults: Faults) -> Fields:
             fields[name] = _field(name, value, faults)
     faults.raise_if_any()
     return fields
+
+
+def _problem_in(content: _Object) -> _Object:
+    """Return the problem that attncalc's own output holds, or the object itself."""
+    parts = dict(content)
+    problem = parts.get("problem")
+    return problem if "attncalc" in parts and isinstance(problem, _Object) else content
 
 
 def read_json_matrix(name: str, text: str, faults: Faults) -> Matrix | None:

@@ -8,12 +8,15 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.fields import KNOWN, MATRICES
+from attncalc.numbers import read_number
 from attncalc.reading.cells import Faults
 from attncalc.reading.names import canonical, unknown
 from attncalc.rounding import Matrix
 
 Fields = dict[str, Any]
 
+OWN = "attncalc"
+"""The array that tells our own output from other files: it holds the version."""
 _TORCH_TOKENS = ("query", "key", "value")
 _TORCH_WEIGHTS = {
     "q_proj_weight": "W_Q",
@@ -35,6 +38,8 @@ def read_npz_problem(data: bytes, faults: Faults) -> Fields:
     arrays = _load(data, faults)
     if isinstance(arrays, np.ndarray):
         raise InputError(f"{faults.place}: one array, where a problem is needed: give an .npz file")
+    if OWN in arrays:
+        return _own_fields(arrays)
     fields = _torch_fields(arrays, faults)
     for key, array in arrays.items():
         name = canonical(key)
@@ -48,6 +53,29 @@ def read_npz_problem(data: bytes, faults: Faults) -> Fields:
             fields[name] = array if name in MATRICES else _setting(array)
     faults.raise_if_any()
     return fields
+
+
+def _own_fields(arrays: dict[str, Matrix]) -> Fields:
+    """Return the problem that attncalc's own output holds beside its steps and texts."""
+    steps = arrays.get("steps", np.empty(0)).tolist()
+    fields: Fields = {}
+    labels: dict[str, Any] = {}
+    for key, array in arrays.items():
+        if key in steps:
+            continue
+        if key.startswith("labels "):
+            labels[key.removeprefix("labels ")] = _setting(array)
+        elif key in MATRICES:
+            typed = arrays.get(f"{key} typed")
+            fields[key] = array if typed is None else _as_typed(typed)
+        elif key in KNOWN:
+            fields[key] = _setting(array)
+    return fields | ({"labels": labels} if labels else {})
+
+
+def _as_typed(texts: Matrix) -> Matrix:
+    """Return the numbers that texts stand for, exactly."""
+    return np.asarray(np.frompyfunc(read_number, 1, 1)(texts.astype(object)), dtype=object)
 
 
 def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:

@@ -1,7 +1,7 @@
 """Whole files or none: written beside their place, then moved into it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -9,6 +9,7 @@ from typing import IO
 from attncalc.errors import OutputError
 
 Writer = Callable[[IO[bytes]], None]
+Content = str | bytes | Writer
 
 
 def check_place(path: Path) -> None:
@@ -25,7 +26,7 @@ def check_place(path: Path) -> None:
         raise OutputError(f"cannot write {path}: the folder {path.parent} does not exist")
 
 
-def write_file(path: Path, content: bytes | Writer) -> None:
+def write_file(path: Path, content: Content) -> None:
     """Write a file so that nobody ever sees half of it.
 
     Parameters
@@ -33,26 +34,67 @@ def write_file(path: Path, content: bytes | Writer) -> None:
     path
         Where.
     content
-        Its bytes, or a function that writes them to an open file.
+        Its text or bytes, or a function that writes them to an open file.
 
     Raises
     ------
     OutputError
         When the folder does not exist, or the place cannot be written to; what was there stays.
     """
-    check_place(path)
-    target = Path(os.path.realpath(path))  # a link stays a link
+    write_files({path: content})
+
+
+def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> None:
+    """Write several files, none of them before all are ready.
+
+    Parameters
+    ----------
+    files
+        Their contents by path.
+    folder
+        A folder that is made for them, where it does not exist.
+
+    Raises
+    ------
+    OutputError
+        When a place cannot be written to; what was there stays.
+    """
+    if folder is not None:
+        _make_folder(folder)
+    staged: list[tuple[Path, Path]] = []
+    path = Path()
     try:
-        if target.exists() and not target.is_file():
-            with target.open("wb") as file:  # a device or a pipe is written to, never replaced
-                _fill(file, content)
-        else:
-            _replace(target, content)
+        for path, content in files.items():
+            check_place(path)
+            target = Path(os.path.realpath(path))  # a link stays a link
+            if target.exists() and not target.is_file():
+                with target.open("wb") as file:  # a device or a pipe is written to, not replaced
+                    _fill(file, content)
+            else:
+                staged.append((_staged(target, content), target))
+        for temporary, target in staged:
+            temporary.replace(target)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        for temporary, _ in staged:
+            with suppress(OSError):
+                temporary.unlink()
 
 
-def _replace(target: Path, content: bytes | Writer) -> None:
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        raise OutputError(
+            f"cannot write {folder}: the folder {folder.parent} does not exist"
+        ) from None
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror}") from None
+
+
+def _staged(target: Path, content: Content) -> Path:
+    """Write a file beside its place, whole, and return where."""
     import tempfile  # here, for most runs write no file
 
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
@@ -62,18 +104,18 @@ def _replace(target: Path, content: bytes | Writer) -> None:
         with os.fdopen(handle, "wb") as file:
             _fill(file, content)
         temporary.chmod(mode)
-        temporary.replace(target)
     except BaseException:
         with suppress(OSError):
             temporary.unlink()
         raise
+    return temporary
 
 
-def _fill(file: IO[bytes], content: bytes | Writer) -> None:
+def _fill(file: IO[bytes], content: Content) -> None:
     if callable(content):
         content(file)
     else:
-        file.write(content)
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def _umask() -> int:

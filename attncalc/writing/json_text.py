@@ -1,6 +1,8 @@
 """A Solution as one JSON object, for programs."""
 
 import json
+from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -9,35 +11,77 @@ import numpy as np
 from attncalc import __version__
 from attncalc.connections import Connection
 from attncalc.fields import SETTINGS, SQRT_DK
-from attncalc.plan import Step, formula
+from attncalc.numbers import exact
+from attncalc.page import Grid, Page, Section
 from attncalc.problem import Problem
 from attncalc.rounding import Matrix, fixed
-from attncalc.solution import Head, Solution
-from attncalc.words import notes
+from attncalc.solution import Head
+from attncalc.work import Line
+from attncalc.writing.fields import as_typed, settings
 from attncalc.writing.mathematics import in_text
+from attncalc.writing.prose import line_in_text
 
 
-def write_json(solution: Solution, steps: tuple[Step, ...]) -> str:
-    """Return the JSON text: values in full precision, and as shown.
-
-    Parameters
-    ----------
-    solution
-        What to write.
-    steps
-        Those of its steps that are wanted.
-    """
-    problem = solution.problem
-    content = {
+def write_json(page: Page) -> str:
+    """Return the JSON text: the problem as it can be read back, values in full, and as shown."""
+    problem = page.problem
+    content: dict[str, Any] = {
         "attncalc": __version__,
         "kind": problem.kind,
         "title": problem.title,
+        "problem": _problem(problem),
         "conventions": _conventions(problem),
-        "steps": [_step(solution, step) for step in steps],
-        "connections": _all_connections(solution),
-        "notes": [note.text for note in notes(solution)],
+        "steps": [_step(page, section) for section in page.sections if section.grids],
     }
+    if any(section.lines for section in page.sections):
+        content["work"] = [_line(page, line) for each in page.sections for line in each.lines]
+    if not page.is_blank:
+        content["connections"] = _all_connections(page)
+    remarks = [text for section in page.sections for text in section.remarks]
+    content["notes"] = [*remarks, *page.notes]
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    """Return the problem as a file states it."""
+    labels = {} if problem.labels is None else {"labels": _labels(problem)}
+    matrices = {
+        name: _typed(problem.typed.get(name, getattr(problem, name))) for name in problem.names
+    }
+    return settings(problem) | labels | matrices
+
+
+def _labels(problem: Problem) -> Any:
+    if isinstance(problem.labels, Mapping):
+        return {name: [str(each) for each in names] for name, names in problem.labels.items()}
+    return [str(each) for each in problem.labels or ()]
+
+
+def _typed(matrix: Matrix) -> Any:
+    """Return nested lists of numbers; what is no float, a third, as a text."""
+    if matrix.ndim > 1:
+        return [_typed(row) for row in matrix]
+    return [_typed_number(value) for value in matrix]
+
+
+def _typed_number(value: Any) -> Any:
+    text = as_typed(value)
+    if "/" in text or text == "-inf" or exact(float(text)) != Decimal(text):
+        return text
+    return int(text) if text.lstrip("-").isdigit() and len(text) < 16 else float(text)
+
+
+def _line(page: Page, line: Line) -> dict[str, Any]:
+    *head, row, column = line.entry.place
+    return {
+        "step": line.step,
+        **({"head": head[0]} if head else {}),
+        "row": row,
+        "column": column,
+        "work": line_in_text(page, line),
+        "shown": in_text(line.result),
+        "exact": line.is_exact,
+    }
 
 
 def _conventions(problem: Problem) -> dict[str, Any]:
@@ -62,18 +106,32 @@ def _factor(problem: Problem) -> float:
     return 1.0 if isinstance(problem.scale, str) else float(problem.scale)
 
 
-def _step(solution: Solution, step: Step) -> dict[str, Any]:
+def _step(page: Page, section: Section) -> dict[str, Any]:
+    solution, step = page.solution, section.step
     matrix = solution.precise(step.name)
     heads = {"heads": len(matrix)} if matrix.ndim == 3 else {}
-    return {
+    described = {
         "name": step.name,
-        "formula": in_text(formula(step, solution.problem)),
+        "formula": in_text(section.formula),
         **heads,
         "rows": solution.row_labels(step),
         "columns": solution.column_labels(step),
-        "values": _numbers(matrix),
-        "shown": solution.shown(step.name),
     }
+    if page.is_blank:
+        return {**described, "shown": np.full(matrix.shape, "").tolist()}
+    shown = solution.shown(step.name)
+    if page.has_fractions:
+        grids = [_texts(grid) for grid in section.grids]
+        shown = grids if heads else grids[0]
+    return {**described, "values": _numbers(matrix), "shown": shown}
+
+
+def _texts(grid: Grid) -> list[list[str]]:
+    def text(i: int, j: int) -> str:
+        content = grid.cell(i, j).content
+        return "" if content is None else in_text(content).replace("∞", "inf")
+
+    return [[text(i, j) for j in range(len(grid.columns))] for i in range(len(grid.rows))]
 
 
 def _numbers(matrix: Matrix) -> Any:
@@ -85,13 +143,14 @@ def _numbers(matrix: Matrix) -> Any:
     return [float(value) if np.isfinite(value) else fixed(value, 0) for value in matrix]
 
 
-def _all_connections(solution: Solution) -> list[Any]:
+def _all_connections(page: Page) -> list[Any]:
     """Return what each output attends to; with several heads, a list for each head."""
-    if "A" not in solution.values:
+    if "A" not in page.solution.values or not any(each.grids for each in page.sections):
         return []
-    problem = solution.problem
+    problem = page.problem
     found = [
-        [_connection(problem, head, each) for each in head.connections] for head in solution.heads
+        [_connection(problem, head, each) for each in head.connections]
+        for head in page.solution.heads
     ]
     return found[0] if len(found) == 1 else found
 

@@ -1,14 +1,56 @@
-"""A Solution as NumPy's `.npz`: one array for each step, in the type it was computed in."""
+"""A page as NumPy's `.npz`: the problem and each step, one array each, in the type of the results.
 
+Texts are arrays of texts: titles, labels, conventions, work, notes. There are no pickles.
+"""
+
+from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
 
-from attncalc.plan import Step
-from attncalc.solution import Solution
+from attncalc import __version__
+from attncalc.page import Page
+from attncalc.problem import Problem
+from attncalc.writing.fields import as_typed, settings
+from attncalc.writing.prose import line_in_text
+
+Array = tuple[str, Any]
 
 
-def write_npz(solution: Solution, steps: tuple[Step, ...], file: IO[bytes]) -> None:
-    """Write the matrices of the steps that are wanted."""
-    arrays: Any = {step.name: solution[step.name] for step in steps}
+def write_npz(page: Page, file: IO[bytes]) -> None:
+    """Write the problem, so that it can be read back, and the steps that are wanted."""
+    arrays: Any = dict(_problem(page.problem)) | dict(_results(page))
     np.savez(file, **arrays)
+
+
+def _problem(problem: Problem) -> Iterator[Array]:
+    yield "attncalc", np.array(__version__)
+    for name, value in settings(problem).items():
+        yield name, np.array(value)
+    for name in problem.names:
+        yield name, getattr(problem, name)
+        if name in problem.typed:  # where a float is not quite what was typed
+            yield f"{name} typed", np.vectorize(as_typed, otypes=[str])(problem.typed[name])
+    if isinstance(problem.labels, Mapping):
+        for name, labels in problem.labels.items():
+            yield f"labels {name}", np.array([str(label) for label in labels])
+    elif problem.labels is not None:
+        yield "labels", np.array([str(label) for label in problem.labels])
+
+
+def _results(page: Page) -> Iterator[Array]:
+    sections = page.sections
+    names = [section.step.name for section in sections if section.grids]
+    yield "steps", np.array(names, dtype=str)
+    yield from ((name, page.solution[name]) for name in names)
+    if any(section.lines for section in sections):
+        lines = [line_in_text(page, line) for section in sections for line in section.lines]
+        yield "work", np.array(lines)
+    remarks = [text for section in sections for text in section.remarks]
+    sentences = [text for _, sentences in page.influences for text in sentences]
+    for name, texts in (
+        ("conventions", page.conventions),
+        ("connections", sentences),
+        ("notes", [*remarks, *page.notes]),
+    ):
+        yield name, np.array(texts, dtype=str)

@@ -1,30 +1,28 @@
 """Tables for the terminal: every step under its equation, and no digit ever lost.
 
-A matrix is drawn as a rich table of two columns: the names of its rows, and its rows as lines of
-numbers already aligned. So rich cannot cut a number, a column block is a matter of counting
-characters, and 200 × 200 entries take no longer than 200 lines.
+A matrix is drawn as lines of text in a frame: so nothing can cut a number, a column block is a
+matter of counting characters, and 200 × 200 entries take no longer than 200 lines.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
-from rich import box
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.constrain import Constrain
-from rich.table import Table
 from rich.text import Text
 
+from attncalc import page as pages
+from attncalc.expressions import MINUS_INFINITY, Number, Ratio
 from attncalc.labels import shortened
-from attncalc.plan import Step, formula
-from attncalc.rounding import Matrix, fixed
+from attncalc.page import MARK, Grid, Page, Section, kept
 from attncalc.safe_text import harmless, on_a_line, within
-from attncalc.solution import Solution
-from attncalc.words import Note, conventions, heading, influence, notes, shape
+from attncalc.words import legend
+from attncalc.writing.blocks import blocks_of, caption
 from attncalc.writing.mathematics import in_text
+from attncalc.writing.prose import footnote, left_out, line_in_text
 
-MOST_SHOWN = 20
-"""Rows and columns shown of a matrix before its middle is left out."""
 MOST_LINES = 100
 """Outputs whose influences are told before their middle is left out."""
 LONGEST_ROW_NAME = 24
@@ -33,6 +31,11 @@ FRAME = 7
 """Characters a table adds to the names and the numbers of a line."""
 BETWEEN = "  "
 """What parts two numbers."""
+ROOM_FOR_WORK = 4
+"""Empty lines that a worksheet leaves under each matrix."""
+
+BLANK = "_____"
+"""Where a worksheet wants a number."""
 
 Cell = tuple[str, str]
 """A text and its style."""
@@ -62,159 +65,164 @@ class Screen:
         return within(self.encoding, "…")
 
     @property
-    def ranks(self) -> tuple[str, str]:
-        """The marks of the largest and of the second weight in a row."""
-        return within(self.encoding, "●"), within(self.encoding, "○")
+    def frame(self) -> tuple[str, str, str, str]:
+        """The corners and lines of the top, of the rule and of the bottom, and the bar."""
+        if self.encoding.lower().startswith("utf"):
+            return "╭─┬╮", "├─┼┤", "╰─┴╯", "│"
+        return "+-++", "+-++", "+-++", "|"
+
+    @property
+    def ranks(self) -> dict[str, Cell]:
+        """The marks of the largest and of the second weight in a row, and their styles."""
+        return {
+            "most": (within(self.encoding, " ●"), "bold reverse"),
+            "second": (within(self.encoding, " ○"), "underline"),
+            "": ("  ", ""),
+        }
 
 
-def write_tables(
-    solution: Solution, steps: tuple[Step, ...], screen: Screen
-) -> Iterator[RenderableType]:
-    """Yield the heading, a table for each step that is wanted, and what the weights say."""
-    yield _line(heading(solution.problem), style="bold")
-    yield _line(" · ".join(conventions(solution.problem)))
-    remarks = notes(solution)
-    for step in steps:
-        yield from _step(solution, step, remarks, screen)
-    if any(step.name == "A" for step in steps):
+def write_tables(page: Page, screen: Screen) -> Iterator[Text]:
+    """Yield the heading, the problem, each step with its work, and what the weights say."""
+    yield _line(page.heading, style="bold")
+    yield _line(" · ".join(page.conventions))
+    for grid in page.given:
         yield Text()
-        yield from _influences(solution, screen)
+        yield _line(grid.name if not grid.head else f"{grid.name}, head {grid.head}", style="bold")
+        yield from _matrix(grid, screen)
+    for section in page.sections:
+        yield from _section(page, section, screen)
+    if page.influences:
+        yield Text()
+        yield from _influences(page, screen)
+    if page.is_blank:
+        yield from _empty_map(page, screen)
 
 
-def write_notes(solution: Solution, steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
+def write_notes(page: Page, screen: Screen) -> Iterator[str]:
     """Yield what should be said beside the tables."""
-    yield from (note.text for note in notes(solution) if not note.step)
-    cut = [
-        step.name
-        for step in steps
-        if not screen.full and max(solution[step.name].shape[-2:]) > MOST_SHOWN
-    ]
+    yield from page.notes
+    cut = left_out(page, full=screen.full)
     if cut:
-        yield f"the middle of {', '.join(cut)} is left out: --full shows all of it"
+        yield f"the middle of {cut} is left out: --full shows all of it"
 
 
-def on_screen(console: Console, renderables: Iterator[RenderableType], screen: Screen) -> str:
+def on_screen(console: Console, texts: Iterator[Text], screen: Screen) -> str:
     """Return what they look like: tables as wide as they are, text in the screen's width."""
     console.width = 1_000_000  # wider than any table: rich cuts what is wider than its console
-    page = [
-        Constrain(each, screen.width) if isinstance(each, Text) else each for each in renderables
-    ]
     with console.capture() as captured:
-        console.print(Group(*page))
+        console.print(Group(*(_within_screen(text, screen) for text in texts)))
     return captured.get()
 
 
-def _step(
-    solution: Solution, step: Step, remarks: tuple[Note, ...], screen: Screen
-) -> Iterator[RenderableType]:
+def _section(page: Page, section: Section, screen: Screen) -> Iterator[Text]:
     yield Text()
-    equation = Text(f"{step.name} = {in_text(formula(step, solution.problem))}", style="bold")
-    yield equation.append(f"   {step.title}, {shape(solution, step)}", style="not bold")
-    matrix = solution.rounded(step.name)
-    if matrix.ndim == 2:
-        yield from _matrix(solution, step, matrix, screen)
-    else:
-        for number, part in enumerate(matrix, start=1):
-            yield _line(f"head {number} of {len(matrix)}")
-            yield from _matrix(solution, step, part, screen, head=number)
-    if step.name == "A":
-        most, second = screen.ranks
-        line = "row" if solution.problem.layout == "rows" else "column"
-        yield _line(f"{most} largest of its {line}   {second} second")
-    for note in remarks:
-        if note.step == step.name:
-            yield _line(note.text)
+    equation = Text(f"{section.step.name} = {in_text(section.formula)}", style="bold")
+    yield equation.append(f"   {section.step.title}, {section.shape}", style="not bold")
+    for grid in section.grids:
+        if grid.head:
+            yield _line(f"head {grid.head} of {len(section.grids)}")
+        yield from _matrix(grid, screen)
+    for line in section.lines:
+        yield _line(line_in_text(page, line))
+    if section.grids and section.step.name == "A" and not page.is_blank:
+        most, second = (screen.ranks[rank][0].strip() for rank in ("most", "second"))
+        yield _line(legend(page.problem, most, second))
+    for text in (*footnote(page, section, full=screen.full), *section.remarks):
+        yield _line(text)
+    if page.is_blank:
+        yield Text("\n" * (ROOM_FOR_WORK - 1))
 
 
 def _line(text: str, style: str = "") -> Text:
     return Text(text, style=style)
 
 
-def _influences(solution: Solution, screen: Screen) -> Iterator[Text]:
-    for head in solution.heads:
-        if head.number:
-            yield _line(f"Head {head.number}", style="bold")
-        for index in _kept(solution.problem.n, screen, MOST_LINES):
-            if index is None:
-                yield Text(screen.ellipsis)
-            else:
-                yield _line(influence(solution.problem, head, head.connections[index]))
+def _within_screen(text: Text, screen: Screen) -> RenderableType:
+    """Break a text between words alone, for a number is never cut."""
+    if screen.width is None or text.no_wrap:
+        return text
+    longest = max((cell_len(word) for word in text.plain.split()), default=0)
+    return Constrain(text, max(screen.width, longest))
 
 
-def _matrix(
-    solution: Solution, step: Step, matrix: Matrix, screen: Screen, head: int = 1
-) -> Iterator[RenderableType]:
+def _influences(page: Page, screen: Screen) -> Iterator[Text]:
+    for head, sentences in page.influences:
+        if head:
+            yield _line(f"Head {head}", style="bold")
+        for index in kept(len(sentences), full=screen.full, most=MOST_LINES):
+            yield _line(screen.ellipsis if index is None else sentences[index])
+
+
+def _empty_map(page: Page, screen: Screen) -> Iterator[Text]:
+    """Yield the two columns of dots to draw lines between."""
+    problem = page.problem
+    sides = ([on_a_line(name) for name in names] for names in (problem.keys, problem.queries))
+    inputs, outputs = ([within(screen.encoding, name) for name in side] for side in sides)
+    width = max(cell_len(name) for name in (*inputs, "Inputs"))
+    dot, gap = within(screen.encoding, "●"), " " * 24
+    yield Text()
+    yield _line(f"{_padded('Inputs', width, left=False)}  {gap}  Outputs", style="bold")
+    for left, right in zip_longest(inputs, outputs):
+        start = _padded(left, width, left=False) + f" {dot}" if left else " " * (width + 2)
+        yield _line(f"{start}{gap}{dot} {right}\n" if right else f"{start}\n")
+
+
+def _matrix(grid: Grid, screen: Screen) -> Iterator[Text]:
     """Yield a matrix as one table, or as one for each block of columns that fits the screen."""
-    grid = _aligned(_grid(solution, step, matrix, screen, head))
-    widths = [cell_len(text) for text, _ in grid[0]]
+    lines = _aligned(_cells(grid, screen))
+    widths = [cell_len(text) for text, _ in lines[0]]
     room = None if screen.width is None else screen.width - widths[0] - FRAME
-    blocks = list(_blocks(widths[1:], room))
-    places = _kept(matrix.shape[1], screen)
+    blocks = list(blocks_of(widths[1:], room, len(BETWEEN)))
+    places = kept(len(grid.columns), full=screen.full)
     for start, stop in blocks:
         if len(blocks) > 1:
-            yield _line(_block_caption(places[start:stop], matrix.shape[1]))
-        yield _table(grid, start + 1, stop + 1)
+            yield _line(caption("column", places[start:stop], len(grid.columns)))
+        yield _framed(lines, start + 1, stop + 1, screen)
 
 
-def _grid(
-    solution: Solution, step: Step, matrix: Matrix, screen: Screen, head: int
-) -> list[list[Cell]]:
+def _cells(grid: Grid, screen: Screen) -> list[list[Cell]]:
     """Return the shown part of a matrix, its columns named above and its rows named before."""
-    decimals = solution.problem.decimals
-    rows, columns = (_kept(length, screen) for length in matrix.shape)
-    names = _fitting(solution.row_labels(step), rows, LONGEST_ROW_NAME, screen)
-    headings = _fitting(solution.column_labels(step), columns, LONGEST_COLUMN_NAME, screen)
-    ranks = _ranks(solution, head, screen) if step.name == "A" else {}
-    unranked = ("  ", "") if ranks else ("", "")
+    rows, columns = (kept(len(names), full=screen.full) for names in (grid.rows, grid.columns))
+    names = _fitting(grid.rows, rows, LONGEST_ROW_NAME, screen)
+    headings = _fitting(grid.columns, columns, LONGEST_COLUMN_NAME, screen)
+    cells = [[None if i is None or j is None else grid.cell(i, j) for j in columns] for i in rows]
+    known = [cell for row in cells for cell in row if cell]
+    mark = within(screen.encoding, MARK) if any(cell.hidden for cell in known) else ""
+    ranks = screen.ranks if any(cell.rank for cell in known) else {}
+    no_rank = ranks.get("", ("", ""))
+    beside = " " * len(mark) + no_rank[0]
 
-    def cell(i: int | None, j: int | None) -> Cell:
-        if i is None or j is None:
-            return screen.ellipsis + unranked[0], ""
-        mark, style = ranks.get((i, j), unranked)
-        return fixed(matrix[i, j], decimals) + mark, style
+    def text(cell: pages.Cell | None) -> Cell:
+        if cell is None:
+            return screen.ellipsis + beside, ""
+        rank, style = ranks.get(cell.rank, no_rank)
+        return _number(cell.content) + (mark if cell.hidden else " " * len(mark)) + rank, style
 
     return [
-        [("", ""), *((heading + unranked[0], "bold") for heading in headings)],
+        [("", ""), *((heading + beside, "bold") for heading in headings)],
         *(
-            [(name, "bold"), *(cell(i, j) for j in columns)]
-            for name, i in zip(names, rows, strict=True)
+            [(name, "bold"), *(text(cell) for cell in row)]
+            for name, row in zip(names, cells, strict=True)
         ),
     ]
 
 
-def _kept(length: int, screen: Screen, most: int = MOST_SHOWN) -> list[int | None]:
-    """Return the indices that are shown, with None where the middle is left out."""
-    if screen.full or length <= most:
-        return list(range(length))
-    half = most // 2
-    return [*range(half), None, *range(length - half, length)]
+def _number(content: Number | Ratio | None) -> str:
+    if content is None:
+        return BLANK
+    return "-inf" if content == MINUS_INFINITY else in_text(content)
 
 
 def _fitting(
-    names: Sequence[str], kept: list[int | None], longest: int, screen: Screen
+    names: Sequence[str], shown: list[int | None], longest: int, screen: Screen
 ) -> list[str]:
     """Return the names that are shown, cut where they are long, and still told apart."""
-    whole = [harmless(names[i]) for i in kept if i is not None]
+    whole = [harmless(names[i]) for i in shown if i is not None]
     short = shortened(whole, longest, screen.ellipsis)
-    shown = [within(screen.encoding, on_a_line(name)) for name in short]
-    if None in kept:
-        shown.insert(kept.index(None), screen.ellipsis)
-    return shown
-
-
-def _ranks(solution: Solution, head: int, screen: Screen) -> dict[tuple[int, int], Cell]:
-    """Return the mark and the style of the largest and second weights, by their place."""
-    most, second = screen.ranks
-    ranks: dict[tuple[int, int], Cell] = {}
-    for connection in solution.heads[head - 1].connections:
-        for inputs, cell in (
-            (connection.most, (f" {most}", "bold reverse")),
-            (connection.second, (f" {second}", "underline")),
-        ):
-            ranks.update({(connection.output, index): cell for index in inputs})
-    if solution.problem.layout == "columns":
-        return {(index, output): cell for (output, index), cell in ranks.items()}
-    return ranks
+    fitting = [within(screen.encoding, on_a_line(name)) for name in short]
+    if None in shown:
+        fitting.insert(shown.index(None), screen.ellipsis)
+    return fitting
 
 
 def _aligned(grid: list[list[Cell]]) -> list[list[Cell]]:
@@ -234,30 +242,22 @@ def _padded(text: str, width: int, *, left: bool) -> str:
     return text + blanks if left else blanks + text
 
 
-def _blocks(widths: list[int], room: int | None) -> Iterator[tuple[int, int]]:
-    """Yield the columns of each block, from start to before stop; at least one column each."""
-    start, used = 0, 0
-    for place, width in enumerate(widths):
-        if room is not None and place > start and used + width > room:
-            yield start, place
-            start, used = place, 0
-        used += width + len(BETWEEN)
-    yield start, len(widths)
+def _framed(grid: list[list[Cell]], start: int, stop: int, screen: Screen) -> Text:
+    """Return the names of the rows, and these columns, in a frame with a rule under the headings.
 
-
-def _block_caption(places: list[int | None], of: int) -> str:
-    """Say which columns of how many a block holds, as in "columns 1 to 8 of 40"."""
-    shown = [place + 1 for place in places if place is not None]
-    if len(shown) < 2:
-        return f"column {shown[0]} of {of}" if shown else ""
-    return f"columns {shown[0]} to {shown[-1]} of {of}"
-
-
-def _table(grid: list[list[Cell]], start: int, stop: int) -> Table:
-    table = Table(box=box.ROUNDED)
-    lines = [Text(BETWEEN).join(Text(*cell) for cell in row[start:stop]) for row in grid]
-    table.add_column(Text(grid[0][0][0]), no_wrap=True)
-    table.add_column(lines[0], no_wrap=True)
-    for row, line in zip(grid[1:], lines[1:], strict=True):
-        table.add_row(Text(*row[0]), line)
-    return table
+    Each line of numbers is one text: rich, which draws 9,000 cells a second, is asked for none.
+    """
+    rows = [
+        (Text(*row[0]), Text(BETWEEN).join(Text(*cell) for cell in row[start:stop])) for row in grid
+    ]
+    widths = [cell_len(part.plain) + 2 for part in rows[0]]
+    *corners, bar = screen.frame
+    rules = [
+        left + cross.join(line * width for width in widths) + right
+        for left, line, cross, right in map(tuple, corners)
+    ]
+    body = [
+        Text.assemble(f"{bar} ", name, f" {bar} ", numbers, f" {bar}") for name, numbers in rows
+    ]
+    lines = [Text(rules[0]), body[0], Text(rules[1]), *body[1:], Text(rules[2])]
+    return Text("\n", no_wrap=True).join(lines)

@@ -1,0 +1,45 @@
+"""Wide matrices in blocks of columns that fit a line."""
+
+from collections.abc import Iterator, Sequence
+
+
+def blocks_of(
+    widths: Sequence[float], room: float | None, between: float
+) -> Iterator[tuple[int, int]]:
+    """Yield the columns of each block, from start to before stop; at least one column each.
+
+    Parameters
+    ----------
+    widths
+        The width of each column.
+    room
+        That of a line, or None where it may be as long as it must be.
+    between
+        What parts two columns.
+
+    Examples
+    --------
+    >>> list(blocks_of([4, 4, 4], room=10, between=2))
+    [(0, 2), (2, 3)]
+    """
+    start, used = 0, 0.0
+    for place, width in enumerate(widths):
+        if room is not None and place > start and used + width > room:
+            yield start, place
+            start, used = place, 0.0
+        used += width + between
+    yield start, len(widths)
+
+
+def caption(kind: str, places: Sequence[int | None], of: int) -> str:
+    """Say which rows or columns of how many a block holds.
+
+    Examples
+    --------
+    >>> caption("column", [0, 1, None, 7], 40)
+    'columns 1 to 8 of 40'
+    """
+    shown = [place + 1 for place in places if place is not None]
+    if len(shown) < 2:
+        return f"{kind} {shown[0]} of {of}" if shown else ""
+    return f"{kind}s {shown[0]} to {shown[-1]} of {of}"

@@ -1,0 +1,173 @@
+"""A page as CSV: one file of blocks that can be read back as the problem, or a file for each step.
+
+The problem stands first. What follows the line "results" is for people and spreadsheets: reading
+it back, attncalc works all of it out anew.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.fields import BIASES, LABELLED, WEIGHTS
+from attncalc.layout import in_plan_form
+from attncalc.page import Grid, Page, Section
+from attncalc.problem import Problem
+from attncalc.rounding import Matrix
+from attncalc.safe_text import on_a_line
+from attncalc.writing.fields import as_typed, settings
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.prose import line_in_text
+
+RESULTS = "results"
+"""Heads the part of a file that is not read back: `attncalc.reading.csv_text` stops there."""
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""How a text begins that a spreadsheet would take for a formula."""
+
+TOKEN = "token"
+"""Heads the names of tokens, so that none of them is taken for a number."""
+
+Row = Sequence[str]
+
+
+def write_csv(page: Page) -> str:
+    """Return the page as one file of blocks.
+
+    Raises
+    ------
+    InputError
+        When the problem has masks for each head, which blocks cannot hold.
+    """
+    rows = [*_problem(page.problem), [], [RESULTS]]
+    for section in page.sections:
+        for grid in section.grids:
+            rows += [[], [_name(grid)], *_labelled(grid)]
+    for name, block in _words(page):
+        rows += [[], [name], *block]
+    return _text(rows)
+
+
+def write_csv_files(page: Page) -> dict[str, str]:
+    """Return the page as files by name: the problem, one for each step, and what is said."""
+    files = {"problem.csv": _text(_problem(page.problem))}
+    for section in page.sections:
+        files[f"{section.step.name}.csv"] = _text(_section(section))
+    for name, block in _words(page):
+        files[f"{name}.csv"] = _text(block)
+    return files
+
+
+def _problem(problem: Problem) -> Iterator[Row]:
+    """Yield what a file of blocks says of a problem."""
+    joined = {name: _joined(problem, name) for name in problem.names}
+    said = settings(problem)
+    if problem.n_heads > 1:
+        said["heads"] = problem.n_heads
+    for name, value in said.items():
+        yield [name, _harmless(str(value).lower() if isinstance(value, bool) else str(value))]
+    for name, matrix in joined.items():
+        yield []
+        yield [name]
+        yield from _given(problem, name, matrix)
+
+
+def _joined(problem: Problem, name: str) -> Matrix:
+    """Return a given matrix in two dimensions, its heads side by side."""
+    matrix: Matrix = problem.typed.get(name, getattr(problem, name))
+    if matrix.ndim == 2:
+        return matrix
+    if name not in (*WEIGHTS, *BIASES, *LABELLED, "V"):
+        raise InputError(
+            f"csv cannot hold {name}, a mask for each head: json and npz can (--format json)"
+        )
+    heads = in_plan_form(problem, name, matrix)
+    upright = heads if heads.ndim == 2 else np.concatenate(list(heads), axis=-1)
+    columns = problem.layout == "columns"
+    turned = columns or problem.weights_layout == "torch" if name in WEIGHTS else columns
+    return upright.T if turned else upright
+
+
+def _given(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:
+    """Yield the rows of a given matrix, and the names of its tokens where it has any."""
+    texts = [[as_typed(value) for value in row] for row in matrix]
+    labels = _labels(problem, name)
+    if labels is None:
+        yield from texts
+    elif problem.layout == "columns":
+        yield [TOKEN, *labels]
+        for number, row in enumerate(texts, start=1):
+            yield [f"feature {number}", *row]
+    else:
+        yield [TOKEN, *(f"feature {number}" for number in range(1, matrix.shape[1] + 1))]
+        for label, row in zip(labels, texts, strict=True):
+            yield [label, *row]
+
+
+def _labels(problem: Problem, name: str) -> list[str] | None:
+    """Return the names of a matrix's tokens as they were given, if they were."""
+    if name not in LABELLED or problem.labels is None:
+        return None
+    if isinstance(problem.labels, Mapping):
+        names = problem.labels.get(name)
+    else:
+        names = problem.labels if name == "X" else None
+    return None if names is None else [_harmless(str(each)) for each in names]
+
+
+def _section(section: Section) -> Iterator[Row]:
+    for place, grid in enumerate(section.grids):
+        if grid.head:
+            yield from [[], [_name(grid)]] if place else [[_name(grid)]]
+        yield from _labelled(grid)
+
+
+def _name(grid: Grid) -> str:
+    return f"{grid.name} head {grid.head}" if grid.head else grid.name
+
+
+def _labelled(grid: Grid) -> Iterator[Row]:
+    """Yield the rows of a matrix as it is shown, between the names of its rows and columns."""
+    yield ["", *(_harmless(name) for name in grid.columns)]
+    for i, name in enumerate(grid.rows):
+        contents = (grid.cell(i, j).content for j in range(len(grid.columns)))
+        yield [
+            _harmless(name),
+            *("" if each is None else in_text(each).replace("∞", "inf") for each in contents),
+        ]
+
+
+def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Yield the blocks of the work, of what each output attends to, and of the notes."""
+    lines = [line_in_text(page, line) for section in page.sections for line in section.lines]
+    if lines:
+        yield "work", [[line] for line in lines]
+    connections = [
+        [f"head {head}" if head else "", _harmless(text)]
+        for head, sentences in page.influences
+        for text in sentences
+    ]
+    if connections:
+        yield "connections", connections
+    hidden = [
+        [f"not zero: {in_text(entry)}", in_text(value)]
+        for section in page.sections
+        for entry, value in page.hidden_of(section, full=True)
+    ]
+    remarks = [text for section in page.sections for text in section.remarks]
+    notes = [["note", _harmless(text)] for text in (*page.conventions, *remarks, *page.notes)]
+    yield "notes", [*hidden, *notes]
+
+
+def _harmless(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula; reading it back mends it."""
+    plain = on_a_line(text)
+    return f"'{plain}" if _FORMULA.match(plain) else plain
+
+
+def _text(rows: Iterable[Row]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()

@@ -1,0 +1,38 @@
+"""A problem as what its file would say, for outputs that can be read back."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attncalc.fields import SETTINGS, as_written
+from attncalc.numbers import exact
+from attncalc.problem import Problem
+
+ALWAYS_SAID = ("scale", "rounding", "decimals")
+
+
+def settings(problem: Problem) -> dict[str, Any]:
+    """Return the title, and every convention that is no default, as a file states them."""
+    said: dict[str, Any] = {"title": problem.title} if problem.title else {}
+    for name, setting in SETTINGS.items():
+        value = getattr(problem, name)
+        if name in ALWAYS_SAID or value != setting.default:
+            said[name] = as_written(value) if isinstance(value, Fraction) else value
+    return said
+
+
+def as_typed(value: Any) -> str:
+    """Return an entry of a given matrix as a person would type it.
+
+    Examples
+    --------
+    >>> as_typed(np.float64(0.5)), as_typed(Fraction(1, 3)), as_typed(np.bool_(True))
+    ('0.5', '1/3', '1')
+    """
+    if isinstance(value, np.bool_):
+        return str(int(value))
+    if not np.isfinite(float(value)):
+        return "-inf"
+    return as_written(value if isinstance(value, Decimal | Fraction) else exact(value))

@@ -1,0 +1,25 @@
+"""The forms a page can be written in, and what each of them can hold."""
+
+FORMS = {
+    "table": (".txt",),
+    "markdown": (".md", ".markdown"),
+    "latex": (".tex",),
+    "csv": (".csv",),
+    "json": (".json",),
+    "npz": (".npz",),
+}
+"""The forms, and how the names of their files end."""
+
+
+def form_of(ending: str) -> str | None:
+    """Return the form that the ending of a file asks for, if there is one.
+
+    Examples
+    --------
+    >>> form_of(".MD")
+    'markdown'
+    """
+    for form, endings in FORMS.items():
+        if ending.lower() in endings:
+            return form
+    return None

@@ -1,0 +1,107 @@
+"""Text from a person as LaTeX that sets it, letter by letter, and can do nothing else.
+
+pdfTeX knows the letters of western Europe. Any other one is given to XeTeX and LuaTeX as it is,
+and to pdfTeX as its number, as in U+732B: see `LETTERS`.
+"""
+
+import unicodedata
+
+from attncalc.safe_text import harmless
+
+LETTERS = r"""\ifdefined\Umathchar
+  \providecommand{\attncalcletter}[2]{#1}%
+\else
+  \providecommand{\attncalcletter}[2]{\texttt{U+#2}}%
+\fi"""
+r"""What a document needs before `\attncalcletter` is used: it takes a letter and its number."""
+
+_ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"{\ttfamily\char34}",
+    "'": r"{\ttfamily\char39}",
+    "`": r"{\ttfamily\char96}",
+    "-": r"{-}",  # two of them would join to a dash
+    ",": r"{,}",  # and these would join to quotation marks
+    "?": r"{?}",
+    "!": r"{!}",
+}
+_LETTERS = {
+    "ß": r"\ss{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "œ": r"\oe{}",
+    "Œ": r"\OE{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
+    "ı": r"\i{}",
+    "§": r"\S{}",
+    "…": r"\dots{}",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "‘": r"\textquoteleft{}",
+    "’": r"\textquoteright{}",
+    "“": r"\textquotedblleft{}",
+    "”": r"\textquotedblright{}",
+    "·": r"\textperiodcentered{}",
+    "×": r"\(\times\)",
+    "≈": r"\(\approx\)",
+    "√": r"\(\surd\)",
+    "∞": r"\(\infty\)",
+    "−": r"\(-\)",
+    "†": r"\textdagger{}",
+    "⏎": r"\(\hookleftarrow\)",
+}
+_ACCENTS = {
+    "\u0300": r"\`",
+    "\u0301": r"\'",
+    "\u0302": r"\^",
+    "\u0303": r"\~",
+    "\u0304": r"\=",
+    "\u0306": r"\u",
+    "\u0307": r"\.",
+    "\u0308": r"\"",
+    "\u030a": r"\r",
+    "\u030b": r"\H",
+    "\u030c": r"\v",
+    "\u0327": r"\c",
+}
+_DOTLESS = {"i": r"\i", "j": r"\j"}
+
+
+def in_latex(text: str) -> str:
+    r"""Return text that LaTeX sets as it reads.
+
+    Examples
+    --------
+    >>> in_latex("50 % of $x_1$, né")
+    "50 \\% of \\$x\\_1\\${,} n\\'{e}"
+    """
+    return "".join(_letter(c) for c in unicodedata.normalize("NFC", harmless(text)))
+
+
+def _letter(character: str) -> str:
+    if character in _ESCAPED:
+        return _ESCAPED[character]
+    if character.isascii():
+        return character
+    if character in _LETTERS:
+        return _LETTERS[character]
+    parted = unicodedata.normalize("NFD", character)
+    base, accent = parted[0], parted[1:]
+    if accent in _ACCENTS and base.isascii() and base.isalpha():
+        return f"{_ACCENTS[accent]}{{{_DOTLESS.get(base, base)}}}"
+    return rf"\attncalcletter{{{character}}}{{{ord(character):04X}}}"

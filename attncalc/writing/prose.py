@@ -1,0 +1,32 @@
+"""Sentences of a page that plain text, markdown and notes share."""
+
+from collections.abc import Iterator
+
+from attncalc.page import MARK, MOST_NAMED, Page, Section, is_cut
+from attncalc.work import Line
+from attncalc.writing.mathematics import in_text
+
+
+def line_in_text(page: Page, line: Line) -> str:
+    """Return the work of one entry: Q[1,1] = (1·0) + (-1·1) = -1.00.
+
+    Where the result is not 0 and is shown as 0.00, a mark stands beside it.
+    """
+    hidden = page.hidden(line.step, line.place)
+    parts = [in_text(line.entry), *(f"= {in_text(form)}" for form in line.forms)]
+    parts.append(f"{'=' if line.is_exact else '≈'} {in_text(line.result)}{MARK if hidden else ''}")
+    return " ".join([*parts, f"  ({line.remark})"] if line.remark else parts)
+
+
+def footnote(page: Page, section: Section, *, full: bool) -> Iterator[str]:
+    """Yield what the values are that are not 0 and are shown as 0.00."""
+    if found := page.hidden_of(section, full=full):
+        values = [f"{in_text(entry)} {in_text(value)}" for entry, value in found[:MOST_NAMED]]
+        more = [f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
+        yield f"{MARK} not zero: {' · '.join([*values, *more])}"
+
+
+def left_out(page: Page, *, full: bool) -> str:
+    """Return the names of the matrices whose middle is left out."""
+    grids = (*page.given, *(grid for section in page.sections for grid in section.grids))
+    return ", ".join(dict.fromkeys(grid.name for grid in grids if is_cut(grid, full=full)))
