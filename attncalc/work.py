@@ -118,7 +118,7 @@ class Work:
         is_exact = result == MINUS_INFINITY or (true is not None and result.exact == true)
         if self.fractions and true is not None and not is_exact and self._is_rational(name):
             forms = (*forms, self._fraction(true))
-        if _reads_alike(forms[-1], result):  # a score that a mask lets pass, say
+        if _is_said_by(result, forms[-1], is_exact=is_exact):  # a score that a mask lets pass, say
             forms = forms[:-1]
         return Line(name, place, self._entry(name, place), forms, result, is_exact, remark)
 
@@ -222,7 +222,8 @@ def _decimal(value: Any) -> Decimal:
     return value if isinstance(value, Decimal) else exact(float(value))
 
 
-def _reads_alike(form: Expression, result: Number | Ratio) -> bool:
-    if isinstance(form, Number) and isinstance(result, Number):
-        return (form.text, form.tens) == (result.text, result.tens)
-    return form == result
+def _is_said_by(result: Number | Ratio, form: Expression, *, is_exact: bool) -> bool:
+    """Say whether a form is the result over again: the same digits, or 0 beside 0.00."""
+    if not isinstance(form, Number | Ratio):
+        return False
+    return form[:1] == result[:1] or (is_exact and form.exact == result.exact)

@@ -102,7 +102,7 @@ class Softmax(Operation):
                 Quotient(written[j], added(*written)),
                 Quotient(write(powers[j], None), write(powers.sum(), None)),
             ),
-            "" if shift is None else "the largest score is taken off first: e would grow too large",
+            "" if shift is None else "the largest score is taken off first",
             row.share(j),
         )
 

@@ -17,7 +17,7 @@ from attncalc.layout import in_plan_form
 from attncalc.page import Grid, Page, Section
 from attncalc.problem import Problem
 from attncalc.rounding import Matrix
-from attncalc.safe_text import on_a_line
+from attncalc.safe_text import harmless
 from attncalc.writing.fields import as_typed, settings
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
@@ -163,7 +163,7 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
 
 def _harmless(text: str) -> str:
     """Return a text that no spreadsheet takes for a formula; reading it back mends it."""
-    plain = on_a_line(text)
+    plain = harmless(text)
     return f"'{plain}" if _FORMULA.match(plain) else plain
 
 

@@ -48,12 +48,12 @@ def write_latex(
         For a document, the name of the file with the map.
     """
     body = "\n".join(_body(page, full=full, picture=picture)) + "\n"
-    return f"{_DOCUMENT}{body}\\end{{document}}\n" if standalone else body
+    if standalone:
+        return f"{_DOCUMENT}{body}\\end{{document}}\n"
+    return f"% \\input this into a document with \\usepackage{{amsmath}}\n{body}"
 
 
 def _body(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
-    if not picture:
-        yield r"% \input this into a document with \usepackage{amsmath}"
     yield LETTERS
     # sloppy, for names and sentences of any length; the rest is measured
     yield "\\begingroup\\allowdisplaybreaks\\sloppy\\setcounter{MaxMatrixCols}{64}"
@@ -118,7 +118,7 @@ def _empty_map(page: Page) -> str:
     problem = page.problem
     sides = [(problem.keys, 90, -6, "r"), (problem.queries, 250, 6, "l")]
     longest = max(len(names) for names, *_ in sides)
-    pitch = min(30.0, 560.0 / longest)
+    pitch = min(30.0, 450.0 / longest)
     height = pitch * longest
     lines = [r"\begin{center}\setlength{\unitlength}{1pt}"]
     lines.append(rf"\begin{{picture}}(340,{height + 30:.0f})")

@@ -16,8 +16,10 @@ LINE = 330.0
 _WIDTHS = {" ": 2.5, ".": 2.8, ",": 2.8, "(": 3.9, ")": 3.9, "[": 2.8, "]": 2.8, "^": 0.0}
 _WIDTHS |= {"·": 7.4, "+": 8.0, "-": 8.0, "=": 8.0, "≈": 8.0, "×": 8.0, "√": 8.5, "∞": 10.0}
 _WIDTHS |= dict.fromkeys(r"{}\_", 0.0)
+_WIDTHS |= {"†": 5.0, "…": 14.0}
 _DIGIT, _LETTER = 5.1, 7.5
 _SIGNS = {r"\cdot": "·", r"\times": "×", r"\infty": "∞", r"\sqrt": "√", r"\approx": "≈"}
+_SIGNS |= {r"\dagger": "†", r"\cdots": "…", r"\vdots": " ", r"\mathbf": " ", r"\quad": "…"}
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
@@ -33,10 +35,11 @@ def in_rows(page: Page, line: Line, room: float) -> str:
     result = in_tex(line.result)
     if page.hidden(line.step, line.place):
         result = rf"{{{result}}}^{{\dagger}}"
-    if line.remark:
-        result += rf"\quad\text{{({in_latex(line.remark)})}}"
     parts = [*(("=", TexMath().pieces(form), in_tex(form)) for form in line.forms)]
     parts.append(("=" if line.is_exact else r"\approx", [result], result))
+    if line.remark:
+        remark = rf"\quad\text{{({in_latex(line.remark)})}}"
+        parts.append(("", [remark], remark))
     rows = _rows_of(parts, room - width(entry) - width("="))
     return " \\\\\n".join([f"{entry} &{rows[0]}", *(f"&{row}" for row in rows[1:])])
 

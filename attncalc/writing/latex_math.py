@@ -87,11 +87,13 @@ class TexMath(MathWriter):
 
     def power(self, power: Power) -> str:
         """Return e^{8.50}."""
-        exponent = (
-            "/".join(self.write(part) for part in power.exponent)
-            if isinstance(power.exponent, Quotient)
-            else self.write(power.exponent)
-        )
+        match power.exponent:
+            case Quotient(top, bottom):
+                exponent = f"{self.write(top)}/{self.write(bottom)}"
+            case Ratio(exact):  # a fraction with a line of its own would stand too high
+                exponent = str(exact)
+            case other:
+                exponent = self.write(other)
         return f"{self.write(power.base)}^{{{exponent}}}"
 
     def root(self, root: Root) -> str:
@@ -121,7 +123,7 @@ class TexMath(MathWriter):
         if isinstance(expression, Quotient) and isinstance(expression.bottom, Sum):
             first, *rest = self.pieces(expression.bottom)
             rest[-1] += ")"
-            return [f"{self._bracketed(expression.top)} / ({first}", *rest]
+            return [self._bracketed(expression.top), f"/ ({first}", *rest]
         return [self.write(expression)]
 
     def _term(self, term: Expression, *, first: bool) -> str:

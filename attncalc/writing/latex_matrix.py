@@ -17,7 +17,7 @@ MOST_ROWS = 25
 LONGEST_NAME = 24
 BETWEEN = 30.0
 """Points between two matrices on one line."""
-_EMPTY, _EMPTY_WIDTH = r"\underline{\hspace{3em}}", 30.0
+_EMPTY, _EMPTY_WIDTH = r"\rule{0pt}{1.8em}\underline{\hspace{3em}}", 30.0
 _DOTS = r"\cdots", r"\vdots"
 _STRUT = r"\vphantom{\tfrac{1}{2}}"
 """Keeps the names of rows as far apart as rows with fractions are."""
@@ -132,8 +132,6 @@ def _entry(cell: Cell) -> str:
 
 
 def _entry_width(text: str) -> float:
-    if text in _DOTS:
-        return width("...")
     return _EMPTY_WIDTH if text == _EMPTY else width(text)
 
 

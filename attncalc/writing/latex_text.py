@@ -4,6 +4,7 @@ pdfTeX knows the letters of western Europe. Any other one is given to XeTeX and 
 and to pdfTeX as its number, as in U+732B: see `LETTERS`.
 """
 
+import re
 import unicodedata
 
 from attncalc.safe_text import harmless
@@ -32,11 +33,9 @@ _ESCAPED = {
     '"': r"{\ttfamily\char34}",
     "'": r"{\ttfamily\char39}",
     "`": r"{\ttfamily\char96}",
-    "-": r"{-}",  # two of them would join to a dash
-    ",": r"{,}",  # and these would join to quotation marks
-    "?": r"{?}",
-    "!": r"{!}",
 }
+_JOINING = re.compile(r"-{2,}|,{2,}")
+"""What fonts join: two hyphens to a dash, two commas to a quotation mark."""
 _LETTERS = {
     "ß": r"\ss{}",
     "æ": r"\ae{}",
@@ -79,6 +78,44 @@ _ACCENTS = {
     "\u030c": r"\v",
     "\u0327": r"\c",
 }
+_GREEK = frozenset(
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "pi",
+        "rho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Pi",
+        "Sigma",
+        "Upsilon",
+        "Phi",
+        "Psi",
+        "Omega",
+    ]
+)
 _DOTLESS = {"i": r"\i", "j": r"\j"}
 
 
@@ -88,9 +125,10 @@ def in_latex(text: str) -> str:
     Examples
     --------
     >>> in_latex("50 % of $x_1$, né")
-    "50 \\% of \\$x\\_1\\${,} n\\'{e}"
+    "50 \\% of \\$x\\_1\\$, n\\'{e}"
     """
-    return "".join(_letter(c) for c in unicodedata.normalize("NFC", harmless(text)))
+    letters = "".join(_letter(c) for c in unicodedata.normalize("NFC", harmless(text)))
+    return _JOINING.sub(lambda match: "{}".join(match[0]), letters)
 
 
 def _letter(character: str) -> str:
@@ -100,8 +138,18 @@ def _letter(character: str) -> str:
         return character
     if character in _LETTERS:
         return _LETTERS[character]
+    if greek := _greek(character):
+        return rf"\(\{greek}\)"
     parted = unicodedata.normalize("NFD", character)
     base, accent = parted[0], parted[1:]
     if accent in _ACCENTS and base.isascii() and base.isalpha():
         return f"{_ACCENTS[accent]}{{{_DOTLESS.get(base, base)}}}"
     return rf"\attncalcletter{{{character}}}{{{ord(character):04X}}}"
+
+
+def _greek(character: str) -> str:
+    """Return TeX's name of a Greek letter, or "" where it has none."""
+    kind, _, name = unicodedata.name(character, "").partition(" LETTER ")
+    name = name.replace("LAMDA", "LAMBDA").lower()
+    name = name.capitalize() if kind == "GREEK CAPITAL" else name
+    return name if kind.startswith("GREEK") and name in _GREEK else ""

@@ -58,7 +58,7 @@ def _parts(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
         yield "## Given"
     for grid in page.given:
         head = f", head {grid.head}" if grid.head else ""
-        yield f"**{escaped(grid.name)}**{head}"
+        yield f"**`{grid.name}`**{head}"
         yield _table(grid, full=full)
     for section in page.sections:
         yield from _section(page, section, full=full)
@@ -73,7 +73,7 @@ def _parts(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
 
 def _section(page: Page, section: Section, *, full: bool) -> Iterator[str]:
     step = section.step
-    yield f"## {escaped(step.name)}: {step.title}, {section.shape}"
+    yield f"## `{step.name}`: {step.title}, {section.shape}"
     yield _displayed([f"{name_in_tex(step.name)} = {in_tex(section.formula)}"])
     for grid in section.grids:
         if grid.head:
