@@ -78,43 +78,9 @@ _ACCENTS = {
     "\u030c": r"\v",
     "\u0327": r"\c",
 }
-_GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "pi",
-        "rho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Pi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-    ]
+_GREEK = (
+    " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
 )
 _DOTLESS = {"i": r"\i", "j": r"\j"}
 
@@ -152,4 +118,4 @@ def _greek(character: str) -> str:
     kind, _, name = unicodedata.name(character, "").partition(" LETTER ")
     name = name.replace("LAMDA", "LAMBDA").lower()
     name = name.capitalize() if kind == "GREEK CAPITAL" else name
-    return name if kind.startswith("GREEK") and name in _GREEK else ""
+    return name if kind.startswith("GREEK") and f" {name} " in _GREEK else ""
