@@ -77,8 +77,8 @@ def _problem(problem: Problem) -> Iterator[Row]:
 def _joined(problem: Problem, name: str) -> Matrix:
     """Return a given matrix in two dimensions, its heads side by side."""
     matrix: Matrix = problem.typed.get(name, getattr(problem, name))
-    if matrix.ndim == 2:
-        return matrix
+    if matrix.ndim == 2 or len(matrix) == 1:
+        return matrix if matrix.ndim == 2 else matrix[0]
     if name not in (*WEIGHTS, *BIASES, *LABELLED, "V"):
         raise InputError(
             f"csv cannot hold {name}, a mask for each head: json and npz can (--format json)"

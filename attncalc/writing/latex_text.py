@@ -12,7 +12,7 @@ from attncalc.safe_text import harmless
 LETTERS = r"""\ifdefined\Umathchar
   \providecommand{\attncalcletter}[2]{#1}%
 \else
-  \providecommand{\attncalcletter}[2]{\texttt{U+#2}}%
+  \providecommand{\attncalcletter}[2]{\texttt{U+#2}\allowbreak}%
 \fi"""
 r"""What a document needs before `\attncalcletter` is used: it takes a letter and its number."""
 
@@ -34,6 +34,8 @@ _ESCAPED = {
     "'": r"{\ttfamily\char39}",
     "`": r"{\ttfamily\char96}",
 }
+LONGEST_UNBROKEN = 28
+_WORD = re.compile(r"\S+")
 _JOINING = re.compile(r"-{2,}|,{2,}")
 """What fonts join: two hyphens to a dash, two commas to a quotation mark."""
 _LETTERS = {
@@ -93,7 +95,14 @@ def in_latex(text: str) -> str:
     >>> in_latex("50 % of $x_1$, né")
     "50 \\% of \\$x\\_1\\$, n\\'{e}"
     """
-    letters = "".join(_letter(c) for c in unicodedata.normalize("NFC", harmless(text)))
+    plain = unicodedata.normalize("NFC", harmless(text))
+    return _WORD.sub(lambda word: _word(word[0]), plain)
+
+
+def _word(word: str) -> str:
+    """Return a word in LaTeX; one of many letters may be broken between any of them."""
+    between = r"\allowbreak{}" if len(word) > LONGEST_UNBROKEN else ""
+    letters = between.join(_letter(character) for character in word)
     return _JOINING.sub(lambda match: "{}".join(match[0]), letters)
 
 

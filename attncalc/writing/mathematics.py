@@ -75,7 +75,9 @@ class PlainText(MathWriter):
 
     def quotient(self, quotient: Quotient) -> str:
         """Return x / y."""
-        return f"{self._bracketed(quotient.top)} / {self._bracketed(quotient.bottom)}"
+        top = quotient.top
+        above = self.write(top) if isinstance(top, Number) else self._bracketed(top)
+        return f"{above} / {self._bracketed(quotient.bottom)}"
 
     def power(self, power: Power) -> str:
         """Return e^8.50, or e^(3/2)."""

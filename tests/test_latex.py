@@ -1,0 +1,173 @@
+"""LaTeX pages: they compile without an error or an overfull box, whatever names tokens have."""
+
+import re
+import shutil
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command
+
+from attncalc import Problem, read_problem, solve
+from attncalc.page import Contents, make_page
+from attncalc.samples import SAMPLES
+from attncalc.writing.latex import write_latex
+from attncalc.writing.latex_text import in_latex
+
+needs_latex = pytest.mark.skipif(
+    shutil.which("pdflatex") is None, reason="no pdflatex here (Debian's texlive-latex-base has it)"
+)
+HOST = r"\documentclass{article}\usepackage{amsmath}\begin{document}\input{body}\end{document}"
+HOSTILE = [
+    '$ & % # _ { } \\ ^ ~ < > " |',
+    "\\input{/etc/passwd}",
+    "\\end{document}",
+    "%comment",
+    "^^M^^41",
+    "''``--,,?`!`",
+    "שלום עולם",
+    "👩‍👩‍👧",
+    "猫と犬",
+    "é à ü ñ ø ß œ ą đ ﬁ «»",
+    "Ω α ς",
+    "long" * 20,
+    "new\nline",
+    "",
+]
+
+
+def body(problem: Problem, **contents: Any) -> str:
+    solution = solve(problem)
+    page = make_page(solution, Contents(solution.steps, full=True, **contents))
+    return write_latex(page)
+
+
+def random_problem(n: int, d: int, **fields: Any) -> Problem:
+    random = np.random.default_rng(n * d)
+    weights = {name: random.normal(size=(d, d)).round(2) for name in ("W_Q", "W_K", "W_V")}
+    tokens = {"X": random.normal(size=(n, d)).round(2)}
+    return Problem(**{**tokens, **weights, **fields})
+
+
+def complaints(folder: Path, document: str) -> list[str]:
+    """Compile a document and return its errors and its overfull boxes."""
+    (folder / "doc.tex").write_text(document, encoding="utf-8")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "doc.tex"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    log = done.stdout.decode("utf-8", "replace").split("\n")
+    assert (folder / "doc.pdf").exists(), "\n".join(log[-40:])
+    return [line for line in log if re.match(r"!|Overfull|Missing character|LaTeX Warning", line)]
+
+
+PAGES: dict[str, tuple[Problem, dict[str, Any]]] = {
+    "hostile names": (
+        random_problem(len(HOSTILE), 2, labels=HOSTILE, title=HOSTILE[0] + HOSTILE[6]),
+        {"work": True},
+    ),
+    "a hostile worksheet": (random_problem(len(HOSTILE), 2, labels=HOSTILE), {"blank": True}),
+    "40 tokens": (random_problem(40, 8), {}),
+    "a worksheet of 40 tokens": (random_problem(40, 8), {"blank": True}),
+    "long sums": (random_problem(10, 9, decimals=12), {"work": True}),
+    "large numbers": (
+        random_problem(4, 3, X=np.arange(12).reshape(4, 3) * 1e6, decimals=6),
+        {"work": True},
+    ),
+    "every kind": (
+        random_problem(
+            5, 4, heads=2, causal=True, softcap=5, positions="rope", bias=np.ones((5, 5)) / 4
+        ),
+        {"work": True, "fractions": "mixed"},
+    ),
+    "long fractions": (
+        Problem(
+            X=[[Fraction(1, 3), Fraction(2, 7)], [Fraction(12345, 677), Fraction(5, 11)]],
+            W_Q=[[Fraction(1, 3), 1], [2, Fraction(9, 13)]],
+            W_K=[[1, Fraction(1, 17)], [Fraction(1, 19), 2]],
+            W_V=[[1], [2]],
+        ),
+        {"work": True, "fractions": "plain"},
+    ),
+}
+
+
+@needs_latex
+@pytest.mark.parametrize("name", PAGES)
+def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) -> None:
+    problem, contents = PAGES[name]
+    (tmp_path / "body.tex").write_text(body(problem, **contents), encoding="utf-8")
+    assert complaints(tmp_path, HOST) == []
+
+
+@needs_latex
+@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+def test_every_sample_compiles_as_a_key_and_as_a_worksheet(name: str, tmp_path: Path) -> None:
+    problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
+    for contents in ({"work": True}, {"work": True, "fractions": "plain"}, {"blank": True}):
+        (tmp_path / "body.tex").write_text(body(problem, **contents), encoding="utf-8")
+        assert complaints(tmp_path, HOST) == []
+
+
+@needs_latex
+def test_a_document_compiles_with_its_map_beside_it(attncalc: Command, tmp_path: Path) -> None:
+    run = attncalc("self", "--work", "--standalone", "-o", "key 100%.tex")
+    assert run.err.endswith("note: written to key 100%.tex and page-map.pdf\n")
+    document = (tmp_path / "key 100%.tex").read_text(encoding="utf-8")
+    assert "{page-map.pdf}" in document
+    assert complaints(tmp_path, document) == []
+    assert b"/Type /Page" in (tmp_path / "page-map.pdf").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("a_b", r"a\_b"),
+        ("{x}^2~", r"\{x\}\textasciicircum{}2\textasciitilde{}"),
+        ("\\input{x}", r"\textbackslash{}input\{x\}"),
+        ("50% & #1 $", r"50\% \& \#1 \$"),
+        ("é", r"\'{e}"),
+        ("í", r"\'{\i}"),
+        ("α Σ", r"\(\alpha\) \(\Sigma\)"),
+        ("a--b", "a-{}-b"),
+        ("猫", r"\attncalcletter{猫}{732B}"),
+        ("\x1b[31m", "[31m"),
+    ],
+)
+def test_text_is_set_as_it_reads(text: str, latex: str) -> None:
+    assert in_latex(text) == latex
+
+
+def test_the_homework_is_typeset_as_by_hand() -> None:
+    page = body(read_problem(SAMPLES[0].path), work=True, fractions="plain")
+    for line in (
+        r"Q_{3,1} &= (-2 \cdot 0) + (2 \cdot 1) + (-1 \cdot {-\tfrac{1}{2}}) + (0 \cdot 1) = "
+        r"\tfrac{5}{2}",
+        r"A_{1,1} &= \frac{e^{3/2}}{e^{3/2} + e^{-5/2} + e^{8}} = \frac{4.48}{2985.52} \approx "
+        r"{0.00}^{\dagger}",
+        r"\mathbf{0.62} & \underline{0.38} & {0.00}^{\dagger}",
+        r"\textdagger{} not zero: \(A_{1,1} = 0.0015\)",
+        r"\[S = Q {K}^{\top} = \begin{bmatrix}",
+    ):
+        assert line in page
+
+
+def test_a_body_needs_nothing_but_amsmath() -> None:
+    page = body(read_problem(SAMPLES[0].path), work=True)
+    assert r"\usepackage{amsmath}" in page.split("\n")[0]
+    assert r"\documentclass" not in page
+    assert r"\includegraphics" not in page
+
+
+def test_a_worksheet_holds_the_problem_and_no_answer() -> None:
+    page = body(read_problem(SAMPLES[0].path), blank=True)
+    assert "-2 & 2 & -1 & 0" in page
+    assert page.count(r"\underline{\hspace{3em}}") == 42
+    assert page.count(r"\circle*") == 6
+    assert not re.search(r"13\.25|0\.62|1\.17|dagger|most input|\\approx", page)

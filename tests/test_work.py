@@ -1,0 +1,342 @@
+"""The written-out work: what a student writes, in the digits that are really used."""
+
+import json
+from fractions import Fraction
+
+import pytest
+from conftest import GOOD, Command
+
+from attncalc import Problem, read_problem, self_attention, solve
+from attncalc.page import Contents, Page, make_page
+from attncalc.samples import sample
+from attncalc.work import Fractions
+from attncalc.writing.prose import footnote, line_in_text
+
+
+def page_of(problem: Problem, fractions: Fractions | None = None, *only: str) -> Page:
+    solution = solve(problem)
+    steps = tuple(step for step in solution.steps if not only or step.name in only)
+    return make_page(solution, Contents(steps, work=True, fractions=fractions, full=True))
+
+
+def work(problem: Problem, *only: str, fractions: Fractions | None = None) -> list[str]:
+    """Return the lines of these steps, or of all of them."""
+    page = page_of(problem, fractions, *only)
+    return [line_in_text(page, line) for section in page.sections for line in section.lines]
+
+
+def homework(name: str = "self", **changes: object) -> Problem:
+    return read_problem(sample(name).path, **changes)
+
+
+HOMEWORK = {
+    "Q[1,1]": "(1·0) + (-1·1) + (0·-0.5) + (2·1) = 1.00",
+    "K[1,2]": "(1·-0.5) + (-1·1) + (0·-0.5) + (2·0.5) = -0.50",
+    "S[3,3]": "(2.50·-2.50) + (-2.00·3.50) = -13.25",
+    "A[3,1]": "e^8.50 / (e^8.50 + e^8.00 + e^-13.25) = 4914.77 / 7895.73 ≈ 0.62",
+    "A[3,3]": "e^-13.25 / (e^8.50 + e^8.00 + e^-13.25) = 1.76×10^-6 / 7895.73 ≈ 0.00†",
+    "O[3,1]": "(0.62·2.50) + (0.38·-1.00) + (0.00·-2.00) = 1.17",
+    "O[3,2]": "(0.62·-1.50) + (0.38·3.00) + (0.00·-3.00) = 0.21",
+}
+
+
+@pytest.mark.parametrize("entry", HOMEWORK)
+def test_the_homework_is_written_out_as_by_hand(entry: str) -> None:
+    assert f"{entry} = {HOMEWORK[entry]}" in work(homework())
+
+
+def test_every_entry_of_every_step_is_written_out_once() -> None:
+    problem = homework("heads")
+    solution = solve(problem)
+    lines = work(problem)
+    assert len(lines) == sum(solution[step.name].size for step in solution.steps)
+    assert len({line.split(" ")[0] for line in lines}) == len(lines)
+
+
+def test_full_precision_shows_the_rounded_numbers_and_the_result_of_the_full_ones() -> None:
+    """0.62·2.50 - 0.38 is 1.17, but 0.6225·2.5 - 0.3775 is 1.18: so the line says ≈."""
+    (line,) = work(homework(rounding="display"), "O")[4:5]
+    assert line == "O[3,1] = (0.62·2.50) + (0.38·-1.00) + (0.00·-2.00) ≈ 1.18"
+    page = page_of(homework(rounding="display"))
+    assert any(
+        "the work shows 2 decimals of numbers that are carried in full" in n for n in page.notes
+    )
+    assert not any("carried in full" in note for note in page_of(homework()).notes)
+
+
+def test_equals_only_where_the_shown_value_is_exact() -> None:
+    problem = Problem(
+        X=[[1, 0], [0, 1]],
+        W_Q=[[Fraction(1, 3), 0.25], [1, 2]],
+        W_K=[[1, 0], [0, 1]],
+        W_V=[[1], [2]],
+        decimals=2,
+    )
+    assert work(problem, "Q") == [
+        "Q[1,1] = (1·1/3) + (0·1) ≈ 0.33",
+        "Q[1,2] = (1·0.25) + (0·2) = 0.25",
+        "Q[2,1] = (0·1/3) + (1·1) = 1.00",
+        "Q[2,2] = (0·0.25) + (1·2) = 2.00",
+    ]
+    # √2 is irrational, √4 is not; 1/3 stays rational all the way
+    assert work(problem, "S_scaled")[0] == "S_scaled[1,1] = 0.33 / √2 ≈ 0.24"
+    wider = Problem(X=[[2]], W_Q=[[1, 1, 1, 1]], W_K=[[1, 1, 1, 1]], W_V=[[1]])
+    assert work(wider, "S_scaled") == ["S_scaled[1,1] = 16.00 / √4 = 8.00"]
+
+
+def test_each_kind_says_what_it_does() -> None:
+    masked = work(homework("masks"))
+    assert "S_masked[1,2] = 1.41 + (-1) ≈ 0.41" in masked
+    assert "S_masked[1,4] = -∞   (forbidden by ignore)" in masked
+    causal = work(homework("causal"))
+    assert "S_masked[1,2] = -∞   (forbidden by causal)" in causal
+    assert "S_masked[1,1] ≈ 2.83" in causal
+    assert "A[1,1] = e^2.83 / (e^2.83 + e^-∞ + e^-∞ + e^-∞) = 16.92 / 16.92 = 1.00" in causal
+    rope = work(homework("rope"))
+    assert "S_capped[1,1] = 5·tanh(2.50 / 5) = 5·0.46 ≈ 2.31" in rope
+    assert (
+        "Q_rot[2,3] = (1.00·cos(1 / 100^(2/4))) - (0.00·sin(1 / 100^(2/4))) "
+        "= (1.00·1.00) - (0.00·0.10) ≈ 1.00"
+    ) in rope
+    positions = work(homework("positions"))
+    assert "P[1,2] = cos(0) = 1.000" in positions
+    assert any(line.startswith("P[2,1] = sin(1) ≈ 0.841") for line in positions)
+    assert "X_P[1,2] = 1 + 1.000 = 2.000" in positions
+    heads = work(homework("heads"))
+    assert "V[1,1,1] = (1·1) + (0·0) + (1·1) + (0·0) + 0.5 = 2.50" in heads
+    assert "C[1,3] = H[2,1,1] ≈ 1.99" in heads
+    grouped = work(homework("grouped"))
+    assert any(line.startswith("C[1,1] = (") and " / 4 " in line for line in grouped)
+    assert "A[1,1] = 12.00 / (12.00 + 16.00) = 12.00 / 28.00 ≈ 0.43" in work(homework("torch"))
+
+
+def test_hardmax_says_which_scores_win() -> None:
+    problem = Problem(Q=[[1]], K=[[1], [2], [2]], V=[[1], [1], [1]], normalizer="hardmax")
+    assert work(problem, "A") == [
+        "A[1,1] = 0.00   (a larger score stands beside it)",
+        "A[1,2] = 1 / 2 = 0.50   (2 scores share the first place)",
+        "A[1,3] = 1 / 2 = 0.50   (2 scores share the first place)",
+    ]
+
+
+def test_a_row_with_no_key_left_says_so() -> None:
+    problem = Problem(Q=[[1]], K=[[1], [2]], V=[[1], [1]], keep=[[0, 0]])
+    assert work(problem, "A")[0] == "A[1,1] = 0.00   (no key is left to attend to)"
+
+
+def test_tokens_as_columns_turn_every_product_and_every_index() -> None:
+    problem = Problem(
+        X=[[1, 2], [3, 4]], W_Q=[[5, 6]], W_K=[[1, 1]], W_V=[[1, 2]], layout="columns", scale="none"
+    )
+    assert work(problem, "Q", "S") == [
+        "Q[1,1] = (5·1) + (6·3) = 23.00",
+        "Q[1,2] = (5·2) + (6·4) = 34.00",
+        "S[1,1] = 4.00·23.00 = 92.00",
+        "S[1,2] = 4.00·34.00 = 136.00",
+        "S[2,1] = 6.00·23.00 = 138.00",
+        "S[2,2] = 6.00·34.00 = 204.00",
+    ]
+
+
+def test_powers_too_large_for_a_calculator_take_the_largest_score_off() -> None:
+    problem = Problem(Q=[[1]], K=[[300], [299]], V=[[1], [2]], scale="none")
+    assert work(problem, "A")[0] == (
+        "A[1,1] = e^(300.00 - 300.00) / (e^(300.00 - 300.00) + e^(299.00 - 300.00)) "
+        "= 1.00 / 1.37 ≈ 0.73   (the largest score is taken off first)"
+    )
+    nearly = Problem(Q=[[1]], K=[[100], [-100]], V=[[1], [2]], scale="none")
+    assert "= 2.69×10^43 / (2.69×10^43) ≈ 1.00" in work(nearly, "A")[0]
+
+
+FRACTIONS = {
+    "Q[3,1]": "(-2·0) + (2·1) + (-1·-1/2) + (0·1) = 5/2",
+    "S[1,2]": "(1·2) + (3·-3/2) = -5/2",
+    "A[1,1]": "e^(3/2) / (e^(3/2) + e^(-5/2) + e^8) = 4.48 / 2985.52 ≈ 0.00†",
+    "O[3,1]": "(0.62·5/2) + (0.38·-1) + (0.00·-2) = 1.17",
+}
+
+
+@pytest.mark.parametrize("entry", FRACTIONS)
+def test_rational_steps_are_fractions_up_to_the_softmax(entry: str) -> None:
+    assert f"{entry} = {FRACTIONS[entry]}" in work(homework(), fractions="plain")
+
+
+def test_fractions_are_those_of_the_numbers_as_typed() -> None:
+    """1/3 as a float is 6004799503160661/18014398509481984, and 0.1 is no tenth."""
+    problem = Problem(
+        Q=[[Fraction(1, 3), 0.1]], K=[[1, Fraction(7, 2)]], V=[[1]], scale="none", decimals=4
+    )
+    assert work(problem, "S", fractions="plain") == ["S[1,1] = (1/3·1) + (1/10·7/2) = 41/60"]
+    mixed = Problem(Q=[[Fraction(-5, 2)]], K=[[1]], V=[[1]], scale="none")
+    assert work(mixed, "S", fractions="mixed") == ["S[1,1] = -2 1/2·1 = -2 1/2"]
+
+
+def test_rounding_each_step_ends_a_fraction_that_it_rounds() -> None:
+    problem = Problem(
+        X=[[Fraction(1, 3)]], W_Q=[[1]], W_K=[[1]], W_V=[[1]], scale="none", rounding="each-step"
+    )
+    lines = work(problem, "Q", "S", fractions="plain")
+    assert lines == ["Q[1,1] = 1/3·1 = 1/3 ≈ 0.33", "S[1,1] = 0.33·0.33 ≈ 0.11"]
+
+
+def test_sums_of_scores_stay_fractions_to_the_end() -> None:
+    lines = work(homework("torch"), fractions="plain")
+    assert "A[1,1] = 12 / (12 + 16) = 12 / 28 = 3/7" in lines
+    assert "O[1,1] = (3/7·1) + (4/7·3) = 15/7" in lines
+
+
+def test_what_is_not_zero_and_shows_as_zero_has_a_footnote() -> None:
+    page = page_of(homework())
+    (weights,) = (section for section in page.sections if section.step.name == "A")
+    assert list(footnote(page, weights, full=False)) == [
+        "† not zero: A[1,1] 0.0015 · A[1,2] 0.000027 · A[2,1] 0.000075 · A[2,2] 0.000075 · "
+        "A[3,3] 2.2×10^-10"
+    ]
+
+
+def test_zero_has_no_footnote_however_it_came_about() -> None:
+    """A masked weight is 0, and so is 1/3 + 1/3 - 2/3, which decimals cannot hold."""
+    third = Fraction(1, 3)
+    problem = Problem(Q=[[third, third, -2 * third]], K=[[1, 1, 1], [5, 5, 5]], V=[[1], [-1]])
+    page = page_of(problem)
+    assert all(not list(footnote(page, section, full=True)) for section in page.sections)
+    page = page_of(homework("causal"))
+    (weights,) = (section for section in page.sections if section.step.name == "A")
+    (text,) = footnote(page, weights, full=True)
+    assert text == "† not zero: A[4,1] 0.0015 · A[4,4] 0.00018"
+
+
+def test_a_footnote_counts_what_it_does_not_name() -> None:
+    problem = Problem(Q=[[1]] * 3, K=[[0], [0], [0], [0], [0], [20]], V=[[1]] * 6)
+    page = page_of(problem)
+    (weights,) = (section for section in page.sections if section.step.name == "A")
+    (text,) = footnote(page, weights, full=False)
+    assert text.endswith("A[3,2] 2.1×10^-9 · 3 more")
+
+
+# -- on the command line -------------------------------------------------------------------------
+
+
+def test_entries_alone_are_written_out(attncalc: Command) -> None:
+    run = attncalc("self", "--entry", "A[3,1]", "--entry", "o[3,:]")
+    assert run.code == 0
+    assert run.out.split("\n")[3:] == [
+        "A = softmax(S)   attention weights, 3 × 3",
+        f"A[3,1] = {HOMEWORK['A[3,1]']}",
+        "",
+        "O = A V   outputs, 3 × 2",
+        f"O[3,1] = {HOMEWORK['O[3,1]']}",
+        f"O[3,2] = {HOMEWORK['O[3,2]']}",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "first", "count"),
+    [
+        ('A["cat","dog"]', "A[2,5] = ", 1),
+        ("A['the (1)',:]", "A[1,1] = ", 5),
+        ("A[cat, 2]", "A[2,2] = ", 1),
+        ("A[:,dog]", "A[1,5] = ", 5),
+        ("S_scaled", "S_scaled[1,1] = ", 25),
+        ("attention weights[1,1]", "A[1,1] = ", 1),
+    ],
+)
+def test_labels_rows_and_whole_steps_may_be_asked_for(
+    attncalc: Command, entry: str, first: str, count: int
+) -> None:
+    attncalc("samples", "sentence", "-o", "in.json")
+    lines = attncalc("self", "in.json", "--entry", entry).out.split("\n")[4:-1]
+    assert lines[0].startswith(first)
+    assert len(lines) == count
+
+
+def test_a_label_in_quotes_may_hold_anything(attncalc: Command) -> None:
+    problem = GOOD | {"labels": ['a "b", c]', "2"]}
+    run = attncalc("self", "-", "--entry", r'A["a \"b\", c]","2"]', stdin=json.dumps(problem))
+    assert run.out.split("\n")[4].startswith("A[1,2] = ")
+    run = attncalc("self", "-", "--entry", "A[2,1]", stdin=json.dumps(problem))
+    assert run.out.split("\n")[4].startswith("A[2,1] = ")
+
+
+@pytest.mark.parametrize(
+    ("entry", "error"),
+    [
+        ("A[4,1]", '"A[4,1]": A is 3 × 3, so there is no row 4: give 1 to 3'),
+        ("O[1,3]", '"O[1,3]": O is 3 × 2, so there is no column 3: give 1 to 2'),
+        ("A[0,1]", '"A[0,1]": A is 3 × 3, so there is no row 0: give 1 to 3'),
+        ("A[1]", '"A[1]": A is 3 × 3: write A[row,column], with : for all of a kind'),
+        ("A[1,2,3]", '"A[1,2,3]": A is 3 × 3: write A[row,column], with : for all of a kind'),
+        ('A["x",1]', '"A["x",1]": A is 3 × 3, and no row is called "x": there are 1, 2 and 3'),
+        (
+            "B[1,1]",
+            '"B[1,1]" names no entry: write A[3,1], a row A[3,:], or all of it, A '
+            "(steps: Q, K, V, S, A, O)",
+        ),
+        (
+            "A[1,1",
+            '"A[1,1" names no entry: write A[3,1], a row A[3,:], or all of it, A '
+            "(steps: Q, K, V, S, A, O)",
+        ),
+    ],
+)
+def test_an_entry_outside_is_told_what_would_fit(attncalc: Command, entry: str, error: str) -> None:
+    run = attncalc("self", "--entry", entry)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.split("\n")[1] == f"error: --entry {error}"
+
+
+def test_an_entry_of_heads_names_its_head(attncalc: Command) -> None:
+    run = attncalc("self", "--heads", "2", "--entry", "A[2,3,1]")
+    assert "\nA[2,3,1] = e^" in run.out
+    run = attncalc("self", "--heads", "2", "--entry", "A[3,1,1]")
+    assert "A is 2 heads of 3 × 3, so there is no head 3: give 1 to 2" in run.err
+    run = attncalc("self", "--heads", "2", "--entry", "A[1,1]")
+    assert "write A[head,row,column], with : for all of a kind" in run.err
+
+
+def test_work_above_2000_entries_is_asked_for_twice(attncalc: Command) -> None:
+    problem = json.dumps({"X": [[1]] * 50, "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]})
+    run = attncalc("self", "-", "--work", stdin=problem)
+    assert (run.code, run.out) == (2, "")
+    assert run.err == (
+        "error: 7,700 entries are to be written out, more than 2,000: --full writes them all, "
+        "--entry or --only some of them\n"
+    )
+    assert attncalc("self", "-", "--entry", "S", stdin=problem).code == 2
+    full = attncalc("self", "-", "--work", "--full", "--only", "S", stdin=problem)
+    assert full.out.count("\nS[") == 2500
+    assert attncalc("self", "-", "--work", "--only", "Q", stdin=problem).out.count("\nQ[") == 50
+
+
+def test_flags_that_contradict_one_another_are_refused(attncalc: Command) -> None:
+    for flags, error in (
+        (("--blank", "--work"), "--blank and --work together: a worksheet holds no work"),
+        (("--blank", "--entry", "A"), "--blank and --entry together: a worksheet holds no work"),
+        (("--work", "--entry", "A"), "--entry and --work together: --entry says what is shown"),
+        (
+            ("--only", "Q", "--entry", "A"),
+            "--entry and --only together: --entry says what is shown",
+        ),
+    ):
+        run = attncalc("self", *flags)
+        assert (run.code, run.out) == (2, "")
+        assert run.err.endswith(f"error: {error}\n")
+
+
+def test_an_ascii_terminal_reads_the_work_too(attncalc: Command) -> None:
+    run = attncalc("self", "--entry", "A[3,:]", PYTHONIOENCODING="ascii")
+    assert "A[3,1] = e^8.50 / (e^8.50 + e^8.00 + e^-13.25) = 4914.77 / 7895.73 ~ 0.62" in run.out
+    assert "0.00'" in run.out
+    run = attncalc("self", "--entry", "Q[1,1]", PYTHONIOENCODING="ascii")
+    assert "Q[1,1] = (1*0) + (-1*1) + (0*-0.5) + (2*1) = 1.00" in run.out
+
+
+def test_work_costs_no_more_than_it_must_for_a_large_problem() -> None:
+    """One entry of 400 tokens is not the work of 160,000."""
+    tokens = [[i % 7, i % 3] for i in range(400)]
+    eye = [[1, 0], [0, 1]]
+    solution = self_attention(tokens, eye, eye, eye)
+    page = make_page(solution, Contents(solution.steps, entries={"Q": [(399, 1)]}))
+    (line,) = page.sections[1 if page.sections[0].step.name != "Q" else 0].lines
+    assert line_in_text(page, line) == "Q[400,2] = (0·0) + (0·1) = 0.00"
