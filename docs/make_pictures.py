@@ -1,9 +1,13 @@
-"""Make the README's pictures from the real commands: `python docs/make_pictures.py`."""
+"""Make the README's pictures from the real commands: `python docs/make_pictures.py`.
+
+The pages need `pdflatex` (Debian's texlive-latex-base) and `pdftoppm` (poppler-utils).
+"""
 
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
@@ -15,9 +19,22 @@ COLUMNS = 84
 
 
 def main() -> None:
-    """Write the picture of the tables and the picture of the map."""
+    """Write the pictures of the tables, of the map and of the pages, and the page in markdown."""
     draw_terminal(["cross", "--only", "S,A,O"], HERE / "cross.svg")
     subprocess.run([COMMAND, "plot", "--out", HERE / "self-map.png"], check=True)
+    subprocess.run([COMMAND, "self", "--work", "-o", HERE / "key.md"], check=True)
+    for name, flag in (("key", "--work"), ("worksheet", "--blank")):
+        draw_page(["self", flag, "--standalone"], name)
+
+
+def draw_page(arguments: list[str], name: str) -> None:
+    """Typeset a page of LaTeX and draw the first of its pages."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([COMMAND, *arguments, "-o", f"{name}.tex"], check=True, cwd=folder)
+        latex = ["pdflatex", "-interaction=batchmode", f"{name}.tex"]
+        subprocess.run(latex, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+        first = ["pdftoppm", "-singlefile", "-gray", "-r", "80", "-png", f"{name}.pdf"]
+        subprocess.run([*first, HERE / name], check=True, cwd=folder)
 
 
 def draw_terminal(arguments: list[str], place: Path) -> None:

@@ -57,6 +57,21 @@ def test_the_json_of_the_tour_is_a_problem(attncalc: Command, tmp_path: Path) ->
     assert "Self-attention: The cat" in run.out
 
 
+def test_the_work_of_the_tour_is_what_is_printed(attncalc: Command) -> None:
+    attncalc("samples", "sentence", "-o", "cat.json")
+    printed = attncalc("self", "--work").out
+    printed += attncalc("self", "cat.json", "--entry", 'A["cat","dog"]', "--fractions").out
+    lines = blocks("text")[0].splitlines()
+    assert len(lines) == 3
+    assert set(lines) <= set(printed.splitlines())
+
+
+def test_the_page_of_the_tour_is_what_is_written(attncalc: Command, tmp_path: Path) -> None:
+    attncalc("self", "--work", "-o", "key.md")
+    page = (tmp_path / "key.md").read_text(encoding="utf-8")
+    assert page == (ROOT / "docs" / "key.md").read_text(encoding="utf-8")
+
+
 def test_set_up_is_one_command_each() -> None:
     set_up = [block for block in blocks("sh") if ".venv" in block]
     assert [block.count("\n") for block in set_up] == [1, 1]
