@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from attncalc.page import MOST_NAMED, Page, Section, kept
 from attncalc.words import legend
-from attncalc.writing.latex_lines import LINE, in_rows
+from attncalc.writing.latex_lines import LINE, by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_matrix import (
     fits_beside,
@@ -20,6 +20,8 @@ from attncalc.writing.latex_text import LETTERS, in_latex
 from attncalc.writing.prose import left_out
 
 MOST_SENTENCES = 100
+LINES_TOGETHER = 9
+"""Entries that are aligned with one another: TeX keeps such a block in its memory."""
 
 _DOCUMENT = r"""\documentclass[10pt]{article}
 \usepackage{amsmath}
@@ -89,9 +91,9 @@ def _section(page: Page, section: Section, *, full: bool) -> Iterator[str]:
     yield from _footnote(page, section, full=full)
     for remark in section.remarks:
         yield rf"\noindent {in_latex(_sentence(remark))}\par"
-    if section.lines:
+    for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
         yield r"\begin{align*}"
-        yield " \\\\\n".join(in_rows(page, line, LINE) for line in section.lines)
+        yield " \\\\\n".join(in_rows(page, line, LINE) for line in lines)
         yield r"\end{align*}"
     if page.is_blank:
         yield r"\par\vspace{3cm}"

@@ -4,7 +4,8 @@ The widths are those of Computer Modern at 10 points, rounded up.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from attncalc.page import Page
 from attncalc.work import Line
@@ -27,6 +28,18 @@ def width(tex: str) -> float:
     """Return how wide mathematics is at most, in points; what stands raised counts in full."""
     plain = _COMMAND.sub(lambda command: _SIGNS.get(command[0], ""), tex)
     return sum(_WIDTHS.get(c, _DIGIT if c.isdigit() else _LETTER) for c in plain)
+
+
+def by_rows(lines: Sequence[Line], at_least: int = 1) -> Iterator[list[Line]]:
+    """Yield the work in groups of whole rows of a matrix, each of so many entries at least."""
+    group: list[Line] = []
+    for _, row in groupby(lines, key=lambda line: line.entry.place[:-1]):
+        group += row
+        if len(group) >= at_least:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
 def in_rows(page: Page, line: Line, room: float) -> str:

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
 
 from attncalc.labels import shortened
 from attncalc.page import MARK, Cell, Grid, Page, Section, kept
 from attncalc.safe_text import harmless, on_a_line
 from attncalc.words import legend
-from attncalc.work import Line
-from attncalc.writing.latex_lines import in_rows
+from attncalc.writing.latex_lines import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, left_out
@@ -83,16 +81,12 @@ def _section(page: Page, section: Section, *, full: bool) -> Iterator[str]:
         yield legend(page.problem, "**bold**:", "*slanted*:").replace("   ", ", ")
     yield from footnote(page, section, full=full)
     yield from (escaped(remark) for remark in section.remarks)
-    for _, lines in groupby(section.lines, key=_row_of):
+    for lines in by_rows(section.lines):
         rows = " \\\\\n".join(in_rows(page, line, LINE) for line in lines)
         yield _displayed([r"\begin{aligned}", rows, r"\end{aligned}"])
     if page.is_blank:
         yield "Work:"
         yield "<br>" * 6
-
-
-def _row_of(line: Line) -> tuple[int, ...]:
-    return line.entry.place[:-1]
 
 
 def _displayed(lines: list[str]) -> str:
