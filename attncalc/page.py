@@ -148,7 +148,8 @@ class Page(NamedTuple):
     @property
     def has_map(self) -> bool:
         """Whether the page speaks of what the outputs attend to."""
-        return bool(self.influences) or self.is_blank
+        steps = [section.step.name for section in self.sections]
+        return bool(self.influences) or (self.is_blank and "A" in steps)
 
 
 class Contents(NamedTuple):

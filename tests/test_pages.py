@@ -294,6 +294,17 @@ def test_a_page_and_its_picture_are_written_both_or_neither(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page-map.png", "page.md"]
 
 
+def test_the_folder_of_the_problem_is_never_written_to(attncalc: Command, tmp_path: Path) -> None:
+    attncalc("samples", "folder", "-o", "animals")
+    before = sorted(path.name for path in (tmp_path / "animals").iterdir())
+    run = attncalc("self", "animals", "-o", "animals/")
+    assert run.err == "error: cannot write animals: it is the problem\n"
+    attncalc("samples", "self", "-o", "animals/in.json")
+    run = attncalc("self", "animals/in.json", "-o", "animals")
+    assert run.err == "error: cannot write animals: it holds the problem\n"
+    assert sorted(path.name for path in (tmp_path / "animals").iterdir()) == [*before, "in.json"]
+
+
 def test_the_ending_chooses_the_form(attncalc: Command, tmp_path: Path) -> None:
     for ending, start in (
         (".tex", "% \\input"),

@@ -1,6 +1,6 @@
 """`attncalc self` and `attncalc cross`: every step, in the form in which it is handed in."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -9,7 +9,7 @@ from attncalc.errors import InputError
 
 if TYPE_CHECKING:
     from attncalc.operations import Place
-    from attncalc.page import Contents, Page
+    from attncalc.page import Contents
     from attncalc.plan import Step
     from attncalc.problem import Problem
     from attncalc.solution import Solution
@@ -42,44 +42,33 @@ CROSS_HELP = """Compute cross-attention, every step shown: the tokens of X1 atte
 """
 
 
-@options.for_problems("self")
-def self_attention(
-    context: typer.Context,
-    file: options.File = None,
-    only: options.Only = None,
-    work: options.Work = False,
-    entry: options.Entry = None,
-    fractions: options.FractionsFlag = False,
-    mixed: options.Mixed = False,
-    blank: options.Blank = False,
-    full: options.Full = False,
-    format: options.Format = None,  # noqa: A002 - the flag is --format
-    standalone: options.Standalone = False,
-    out: options.Out = None,
-    **flags: Any,
-) -> None:
-    """Compute self-attention."""
-    _show(options.problem_from(context.params, fallback="self", kind="self"), context.params)
+def _calculation(kind: Literal["self", "cross"]) -> options.Command:
+    """Return the command for one kind of attention; without a file, it solves the sample of it."""
+
+    @options.for_problems(kind)
+    def calculate(
+        context: typer.Context,
+        file: options.File = None,
+        only: options.Only = None,
+        work: options.Work = False,
+        entry: options.Entry = None,
+        fractions: options.FractionsFlag = False,
+        mixed: options.Mixed = False,
+        blank: options.Blank = False,
+        full: options.Full = False,
+        format: options.Format = None,  # noqa: A002 - the flag is --format
+        standalone: options.Standalone = False,
+        out: options.Out = None,
+        **flags: Any,
+    ) -> None:
+        given = context.params
+        _show(options.problem_from(given, fallback=kind, kind=kind), given)
+
+    return calculate
 
 
-@options.for_problems("cross")
-def cross_attention(
-    context: typer.Context,
-    file: options.File = None,
-    only: options.Only = None,
-    work: options.Work = False,
-    entry: options.Entry = None,
-    fractions: options.FractionsFlag = False,
-    mixed: options.Mixed = False,
-    blank: options.Blank = False,
-    full: options.Full = False,
-    format: options.Format = None,  # noqa: A002 - the flag is --format
-    standalone: options.Standalone = False,
-    out: options.Out = None,
-    **flags: Any,
-) -> None:
-    """Compute cross-attention."""
-    _show(options.problem_from(context.params, fallback="cross", kind="cross"), context.params)
+self_attention = _calculation("self")
+cross_attention = _calculation("cross")
 
 
 def _show(problem: "Problem", flags: dict[str, Any]) -> None:
@@ -95,7 +84,7 @@ def _show(problem: "Problem", flags: dict[str, Any]) -> None:
     steps = _chosen(plan(problem), flags["only"])
     with reporting() as report:
         solution = solve(problem, keep=_kept(problem, steps, flags), report=report)
-    page: Page = make_page(solution, _contents(solution, steps, flags))
+    page = make_page(solution, _contents(solution, steps, flags))
     write_page(page, target, full=flags["full"])
 
 

@@ -66,19 +66,22 @@ def target_of(flags: dict[str, Any]) -> Target:
     InputError
         When the form cannot hold what is asked for; the message says which can.
     """
+    from attncalc.reading.files import is_folder
     from attncalc.writing.files import check_place
 
     out = None if flags["out"] in (None, "-", "/dev/stdout") else str(flags["out"])
     place = None if out is None else Path(out)
-    is_folder = out is not None and (out.endswith(("/", os.sep)) or os.path.isdir(out))  # noqa: PTH112 - a closed folder is none
-    form = flags["format"] or _implied_form(place, flags, is_folder=is_folder)
-    target = Target(form, place, is_folder, flags["standalone"])
+    to_folder = place is not None and (str(out).endswith(("/", os.sep)) or is_folder(place))
+    form = flags["format"] or _implied_form(place, flags, to_folder=to_folder)
+    target = Target(form, place, to_folder, flags["standalone"])
     _check_form(target, flags)
-    if place is not None and not is_folder:
+    if place is not None and not to_folder:
         check_place(place)
-        source = flags["file"]
-        if source not in (None, "-") and place.exists() and place.samefile(source):
-            raise OutputError(f"cannot write {place}: it is the problem itself")
+    source = flags["file"]
+    if place is not None and source not in (None, "-") and place.exists():
+        inside = to_folder and Path(source).resolve().parent == place.resolve()
+        if inside or place.samefile(source):
+            raise OutputError(f"cannot write {place}: it {'holds' if inside else 'is'} the problem")
     return target
 
 
@@ -101,11 +104,11 @@ def write_page(page: "Page", target: Target, *, full: bool) -> None:
         note(f"written to {' and '.join(str(path) for path in written.files)}")
 
 
-def _implied_form(place: Path | None, flags: dict[str, Any], *, is_folder: bool) -> str:
+def _implied_form(place: Path | None, flags: dict[str, Any], *, to_folder: bool) -> str:
     """Return the form that the ending of the file asks for, or --standalone does."""
     from attncalc.writing.forms import FORMS, form_of
 
-    if is_folder:
+    if to_folder:
         return "csv"
     if place is None or not place.suffix:
         return "latex" if flags["standalone"] else "table"

@@ -108,7 +108,7 @@ def _connections(page: Page, *, full: bool, picture: str | None) -> Iterator[str
         for index in kept(len(sentences), full=full, most=MOST_SENTENCES):
             text = r"\dots{}" if index is None else in_latex(_sentence(sentences[index]))
             yield rf"\noindent {text}\par"
-    if page.is_blank:
+    if page.is_blank and page.has_map:
         yield _empty_map(page)
     elif picture and page.has_map:
         size = r"width=0.8\linewidth,height=0.7\textheight,keepaspectratio"

@@ -94,7 +94,7 @@ def write_tables(page: Page, screen: Screen) -> Iterator[Text]:
     if page.influences:
         yield Text()
         yield from _influences(page, screen)
-    if page.is_blank:
+    if page.is_blank and page.has_map:
         yield from _empty_map(page, screen)
 
 
