@@ -268,7 +268,8 @@ class Solution:
 
     def _labels(self, axis: Axis, size: int) -> tuple[str, ...]:
         tokens = {"queries": self.problem.queries, "keys": self.problem.keys}
-        return tokens.get(axis) or numbered(size)
+        names = tokens.get(axis, ())
+        return names if len(names) == size else numbered(size)  # with Q given, X1 may differ
 
 
 def solve(

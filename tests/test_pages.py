@@ -17,9 +17,13 @@ from test_kinds import FORMS, Form, kinds
 from attncalc import InputError, Problem, Solution, read_problem, solve
 from attncalc.page import Contents, Page, make_page
 from attncalc.samples import SAMPLES
+from attncalc.work import Fractions
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.json_text import write_json
+from attncalc.writing.latex import write_latex
+from attncalc.writing.markdown import write_markdown
 from attncalc.writing.npz_file import write_npz
+from attncalc.writing.prose import line_in_text
 
 HOSTILE = [
     "=cmd()",
@@ -115,6 +119,30 @@ def test_every_kind_in_every_form_is_read_back(tmp_path: Path, kind: Kind, form:
         return
     for again in read_back(page, tmp_path):
         check_same(problem, again)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(kinds(), st.sampled_from(FORMS), st.sampled_from([None, "plain"]))
+def test_every_kind_in_every_form_is_written_out(
+    kind: Kind, form: Form, fractions: Fractions | None
+) -> None:
+    """Each entry has a line, which ends in the digits that its table shows."""
+    try:
+        exact_by_hand(kind)
+    except SumIsZeroError:
+        return
+    page = page_of(form.problem(kind), work=True, fractions=fractions)
+    assert write_latex(page, full=True)
+    assert write_markdown(page, full=True)
+    for section in page.sections:
+        count = sum(len(grid.rows) * len(grid.columns) for grid in section.grids)
+        assert len(section.lines) == count
+        for line in section.lines:
+            *head, row, column = line.entry.place
+            grid = section.grids[head[0] - 1 if head else 0]
+            assert grid.cell(row - 1, column - 1).content == line.result
+            equals = line_in_text(page, line).split("   (")[0].rpartition(" ")[0]
+            assert equals.endswith(" =" if line.is_exact else " ≈")
 
 
 def rows(text: str) -> list[list[str]]:
