@@ -38,6 +38,9 @@ TRIES = 8
 NEAR = 0.005
 """The share by which the space may miss what was asked for; the page is set in its middle."""
 
+TOO_FAR = 0.1
+"""Inches that may be taken from the margins at most."""
+
 Stretch = tuple[float, float]
 
 
@@ -147,7 +150,8 @@ def _heatmap(
         layout = Layout(problem, 0.0, natural_pitch(problem) * stretch[1])
         margin, other = name_margin(layout), beside.frame
         if len(heads) > 1:
-            left, top = other.left - margin, other.bottom - beside.footroom - APART
+            left = other.middle - whole.frame.width / 2
+            top = other.bottom - beside.footroom - APART
         else:
             left = other.right + margin + APART
             top = (other.bottom + other.top + whole.frame.height) / 2
@@ -178,7 +182,9 @@ def _fitted(
                 break
             stretch = stretch[0] * ratios[0], stretch[1] * ratios[1]
             page = _page(problem, look, parts(stretch), stacked=stacked)
-        page.figure.fix_size(look.size[0], look.size[1] or page.figure.tight_size()[1])
+        drawn = page.figure.tight_size()
+        _check_room(look.size, drawn)
+        page.figure.fix_size(look.size[0], look.size[1] or drawn[1])
         return page.figure
 
 
@@ -190,17 +196,20 @@ def _ratios(page: Page, size: Size, least: Sequence[float]) -> Stretch:
     """
     drawn = page.figure.tight_size()
     wanted = (size[0], size[1] or drawn[1])
-    triples = zip(page.space, wanted, drawn, strict=True)
-    spaces = [space + want - have for space, want, have in triples]
-    if any(space < small - NEAR for space, small in zip(spaces, least, strict=True)):
-        triples = zip(drawn, page.space, least, strict=True)
-        needed = [have - space + small for have, space, small in triples]
-        raise InputError(
-            f"size {_in_words(size)} is too small: this picture needs at least "
-            f"{' x '.join(f'{math.ceil(10 * side) / 10:g}' for side in needed)} inches"
-        )
-    across, down = (new / old if old else 1.0 for new, old in zip(spaces, page.space, strict=True))
+    across, down = (
+        max(space + want - have, small) / space if space else 1.0
+        for space, want, have, small in zip(page.space, wanted, drawn, least, strict=True)
+    )
     return across, across if size[1] is None else down
+
+
+def _check_room(size: Size, drawn: tuple[float, float]) -> None:
+    """Refuse a size that does not hold what is drawn, however near its parts stand."""
+    wanted = (size[0], size[1] or drawn[1])
+    if any(have > want + TOO_FAR for want, have in zip(wanted, drawn, strict=True)):
+        sides = (max(have, want) for want, have in zip(wanted, drawn, strict=True))
+        needed = " x ".join(f"{math.ceil(10 * side) / 10:g}" for side in sides)
+        raise InputError(f"size {_in_words(size)} is too small: this picture needs {needed} inches")
 
 
 def _in_words(size: Size) -> str:

@@ -27,10 +27,11 @@ from attncalc.plotting.page import (
     label_step,
     row_text_size,
     shown_names,
+    text_width,
     widest,
 )
 from attncalc.plotting.scale import Scale, scale_of
-from attncalc.plotting.style import Palette
+from attncalc.plotting.style import WEIGHTS, Palette
 from attncalc.problem import Problem
 from attncalc.rounding import Matrix, fixed
 from attncalc.solution import Head
@@ -145,7 +146,7 @@ class Heatmap:
         return Frame(
             grids.left - left - LINE - 0.1,
             grids.right + BAR_GAP + BAR_WIDTH + 0.75,
-            min(grids.bottom, grids.top - LEAST_BAR),
+            min(grids.bottom, self.bar.bottom, self.row_title_bottom),
             grids.top + above + LINE * (2.5 if self.grids[0].head.number else 1.2),
         )
 
@@ -155,6 +156,13 @@ class Heatmap:
         width, height = self.grids[0].frame.width, self.grids[0].frame.height
         rows = -(-len(self.grids) // MOST_PANELS_IN_A_ROW)
         return width * min(len(self.grids), MOST_PANELS_IN_A_ROW), height * rows
+
+    @property
+    def row_title_bottom(self) -> float:
+        """Where the upright title of the rows ends, which may be longer than a short grid."""
+        grid = self.grids[0].frame
+        length = text_width(self.sides.row_title, TEXT_SIZE)
+        return min(grid.bottom, (grid.top + grid.bottom - length) / 2)
 
     @property
     def bar(self) -> Frame:
@@ -282,7 +290,7 @@ def _sides(problem: Problem) -> Sides:
     queries, keys = shown_names(problem.queries), shown_names(problem.keys)
     if problem.layout == "columns":
         return Sides(keys, queries, answering, f"{asking}, one in each column")
-    return Sides(queries, keys, f"{asking}, one in each row", answering)
+    return Sides(queries, keys, asking, answering)
 
 
 def _moved(first: Frame, margin: tuple[float, float], index: int) -> Frame:
@@ -298,7 +306,7 @@ def _draw_cells(
 ) -> None:
     """Draw shapes, which stay sharp at any size, or an image, which stays small and fast."""
     frame = grid.frame
-    look: dict[str, Any] = {"cmap": palette.weights, "norm": norm, "zorder": 1}
+    look: dict[str, Any] = {"cmap": WEIGHTS, "norm": norm, "zorder": 1}
     if as_image:
         sides = (frame.left, frame.right, frame.bottom, frame.top)
         axes.imshow(grid.weights, extent=sides, aspect="auto", **look)
@@ -313,7 +321,7 @@ def _write_values(axes: Axes, grid: Grid, cells: Cells, norm: Normalize, palette
     """Write each weight in black or white, whichever reads better on its cell."""
     if not grid.texts:
         return
-    white = dark_enough_for_white(colormaps[palette.weights](norm(grid.weights)))
+    white = dark_enough_for_white(colormaps[WEIGHTS](norm(grid.weights)))
     for row, texts in enumerate(grid.texts):
         for column, text in enumerate(texts):
             axes.text(
@@ -371,7 +379,7 @@ def _draw_bar(axes: Axes, whole: Heatmap, norm: Normalize, palette: Palette) -> 
         np.linspace(scale.high, scale.low, 256)[:, np.newaxis],
         extent=(frame.left, frame.right, frame.bottom, frame.top),
         aspect="auto",
-        cmap=palette.weights,
+        cmap=WEIGHTS,
         norm=norm,
         zorder=1,
         gid="bar",

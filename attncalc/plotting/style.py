@@ -12,6 +12,9 @@ from matplotlib.font_manager import findfont, fontManager, get_font
 FONT = "DejaVu Sans"
 """It comes with matplotlib, so a picture looks the same everywhere."""
 
+WEIGHTS = "viridis"
+"""The colours of a heatmap: perceptually uniform, and rising in grey print, too."""
+
 SOLID: Any = "solid"
 DASHED: Any = (0, (5, 3))
 DOTTED: Any = (0, (1, 1.6))
@@ -37,8 +40,6 @@ class Palette:
         The background, headings, names, the columns' lines, and the conventions.
     ranks
         Lines to the largest weight, to the second, and to all others.
-    weights
-        The colours of a heatmap, perceptually uniform: the more weight, the further from the paper.
     """
 
     paper: str
@@ -47,7 +48,6 @@ class Palette:
     rule: str
     small_print: str
     ranks: tuple[Rank, Rank, Rank]
-    weights: str
 
 
 LIGHT = Palette(
@@ -61,7 +61,6 @@ LIGHT = Palette(
         Rank("second", "second", "#b34700", DASHED),
         Rank("others", "others", "#4d4d4d", DOTTED),
     ),
-    weights="cividis_r",
 )
 DARK = Palette(
     paper="#14181d",
@@ -74,7 +73,6 @@ DARK = Palette(
         Rank("second", "second", "#ffab5e", DASHED),
         Rank("others", "others", "#bdbdbd", DOTTED),
     ),
-    weights="cividis",
 )
 
 _FONTS_FOR_THE_REST = (
