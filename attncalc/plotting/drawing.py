@@ -20,8 +20,8 @@ from attncalc.plotting.columns import (
     write_panel_name,
 )
 from attncalc.plotting.connection_map import draw_map, lay_out_map
-from attncalc.plotting.figure import AttentionFigure
-from attncalc.plotting.heatmap import draw_heatmap, lay_out_heatmap, moved_to
+from attncalc.plotting.figure import MARGIN, AttentionFigure
+from attncalc.plotting.heatmap import Heatmap, draw_heatmap, lay_out_heatmap, moved_to
 from attncalc.plotting.look import Look, Size
 from attncalc.plotting.page import Frame, around, write_conventions, write_title
 from attncalc.plotting.style import DARK, LIGHT, Palette, house_style
@@ -145,11 +145,12 @@ def _heatmap(
     problem: Problem, heads: Sequence[Head], look: Look, stretch: Stretch, beside: Part | None
 ) -> Part:
     """Lay out the heatmap: alone, to the right of one map, or below the maps of several heads."""
-    whole = lay_out_heatmap(problem, heads, look, stretch)
+    below = beside is not None and len(heads) > 1
+    whole = (_below if below else lay_out_heatmap)(problem, heads, look, stretch)
     if beside is not None:
         layout = Layout(problem, 0.0, natural_pitch(problem) * stretch[1])
         margin, other = name_margin(layout), beside.frame
-        if len(heads) > 1:
+        if below:
             left = other.middle - whole.frame.width / 2
             top = other.bottom - beside.footroom - APART
         else:
@@ -164,6 +165,18 @@ def _heatmap(
         whole.notes,
         lambda axes, palette: draw_heatmap(axes, whole, palette),
     )
+
+
+def _below(problem: Problem, heads: Sequence[Head], look: Look, stretch: Stretch) -> Heatmap:
+    """Lay out a heatmap below maps: its cells become narrower only as far as the page asks."""
+    across, down = stretch
+    if look.size is not None and across < 1:
+        usual = lay_out_heatmap(problem, heads, look, (1.0, 1.0))
+        width, _ = usual.space
+        room = look.size[0] - 4 * MARGIN - (usual.frame.width - width)
+        across = min(1.0, max(across, room / width))
+        down = across if look.size[1] is None else down
+    return lay_out_heatmap(problem, heads, look, (across, down))
 
 
 def _fitted(

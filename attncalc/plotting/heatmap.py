@@ -39,6 +39,8 @@ from attncalc.solution import Head
 NAME_SIZE, VALUE_SIZE, TICK_SIZE = 10.0, 9.0, 8.5
 CELL = 0.5
 """Inches of a cell's side, at least, where there is room."""
+FEW_NAMES, WIDEST_NAME = 12, 0.9
+"""Columns, and inches, up to which cells become wider for names to stand level above them."""
 LARGEST_GRID, LARGEST_OF_SEVERAL = 12.0, 6.0
 """Inches that a grid grows to for its numbers to be read: alone, and as one of several heads."""
 GRID_WITHOUT_VALUES = 8.0
@@ -139,13 +141,19 @@ class Heatmap:
     unwritten: int
 
     @property
+    def grids_frame(self) -> Frame:
+        """What the cells of all heads span."""
+        return around(grid.frame for grid in self.grids)
+
+    @property
     def frame(self) -> Frame:
         """All that is drawn: grids, names, titles and the colour bar."""
-        grids = around(grid.frame for grid in self.grids)
+        grids = self.grids_frame
         left, above = self.margin
+        title = text_width(self.sides.column_title, TEXT_SIZE) / 2
         return Frame(
-            grids.left - left - LINE - 0.1,
-            grids.right + BAR_GAP + BAR_WIDTH + 0.75,
+            min(grids.left - left - LINE - 0.1, grids.middle - title),
+            max(grids.right + BAR_GAP + BAR_WIDTH + 0.75, grids.middle + title),
             min(grids.bottom, self.bar.bottom, self.row_title_bottom),
             grids.top + above + LINE * (2.5 if self.grids[0].head.number else 1.2),
         )
@@ -160,14 +168,14 @@ class Heatmap:
     @property
     def row_title_bottom(self) -> float:
         """Where the upright title of the rows ends, which may be longer than a short grid."""
-        grid = self.grids[0].frame
+        grids = self.grids_frame
         length = text_width(self.sides.row_title, TEXT_SIZE)
-        return min(grid.bottom, (grid.top + grid.bottom - length) / 2)
+        return min(grids.bottom, (grids.top + grids.bottom - length) / 2)
 
     @property
     def bar(self) -> Frame:
         """Where the colour bar stands."""
-        grids = around(grid.frame for grid in self.grids)
+        grids = self.grids_frame
         left = grids.right + BAR_GAP
         return Frame(left, left + BAR_WIDTH, min(grids.bottom, grids.top - LEAST_BAR), grids.top)
 
@@ -201,8 +209,8 @@ def lay_out_heatmap(
     """
     shown = [back_to_layout(problem, head.weights) for head in heads]
     texts, unwritten = _texts(problem, heads, look)
-    cells = _cells(shown[0].shape, texts, len(heads) > 1, stretch)
     sides = _sides(problem)
+    cells = _cells(sides, texts, len(heads) > 1, stretch)
     left = widest(sides.rows[:: cells.row_step], cells.row_name_size) + LABEL_GAP
     name_width = widest(sides.columns[:: cells.column_step], cells.column_name_size)
     upright = name_width > cells.width * cells.column_step
@@ -233,12 +241,11 @@ def draw_heatmap(axes: Axes, whole: Heatmap, palette: Palette) -> None:
     """Draw the cells, their numbers, the names beside them and the colour bar."""
     norm = Normalize(whole.scale.low, whole.scale.high)
     many = sum(grid.weights.size for grid in whole.grids) > MOST_CELLS
-    for index, grid in enumerate(whole.grids):
+    for grid in whole.grids:
         _draw_cells(axes, grid, norm, palette, as_image=many)
         _write_values(axes, grid, whole.cells, norm, palette)
         _write_names(axes, grid.frame, whole, palette)
-        row, column = divmod(index, MOST_PANELS_IN_A_ROW)
-        _write_titles(axes, grid, whole, palette, is_first=(column == 0, row == 0))
+    _write_titles(axes, whole, palette)
     _draw_bar(axes, whole, norm, palette)
 
 
@@ -259,22 +266,30 @@ def _texts(
 
 
 def _cells(
-    shape: tuple[int, ...],
+    beside: Sides,
     texts: Sequence[Sequence[Sequence[str]]],
     several: bool,
     stretch: tuple[float, float],
 ) -> Cells:
     """Return how large cells are: for their numbers to be read, as far as the page allows."""
-    rows, columns = shape
+    rows, columns = len(beside.rows), len(beside.columns)
     across, down = stretch
     width = widest((t for head in texts for row in head for t in row), VALUE_SIZE) if texts else 0.0
     grid = LARGEST_OF_SEVERAL if several else LARGEST_GRID
-    wanted = max(CELL, width + 0.1)
+    wanted = max(CELL, width + 0.1, _name_width(beside.columns))
     sides = min(wanted, grid / columns), min(CELL, grid / rows)
     if not texts or not _value_size(*sides, width):
-        sides = min(CELL, GRID_WITHOUT_VALUES / columns), min(CELL, GRID_WITHOUT_VALUES / rows)
+        sides = min(wanted, GRID_WITHOUT_VALUES / columns), min(CELL, GRID_WITHOUT_VALUES / rows)
     cell = sides[0] * across, sides[1] * down
     return Cells(*cell, _value_size(*cell, width) if texts else 0.0)
+
+
+def _name_width(names: Sequence[str]) -> float:
+    """Return the width of a cell for the names of few columns to stand above it, where short."""
+    if len(names) > FEW_NAMES:
+        return 0.0
+    width = widest(names, NAME_SIZE) + 0.06
+    return width if width <= WIDEST_NAME else 0.0
 
 
 def _value_size(width: float, height: float, widest_text: float) -> float:
@@ -353,23 +368,22 @@ def _write_names(axes: Axes, frame: Frame, whole: Heatmap, palette: Palette) -> 
         axes.text(x, y, sides.columns[column], va="bottom", size=size, **turned, **look)
 
 
-def _write_titles(
-    axes: Axes, grid: Grid, whole: Heatmap, palette: Palette, is_first: tuple[bool, bool]
-) -> None:
-    """Write what rows and columns are, at the outer sides, and which head this is."""
+def _write_titles(axes: Axes, whole: Heatmap, palette: Palette) -> None:
+    """Write once what rows and columns are, and above each grid which head it is."""
     left, above = whole.margin
-    frame, sides = grid.frame, whole.sides
+    grids, sides = whole.grids_frame, whole.sides
     look: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong}
-    if is_first[0]:
-        x, y = frame.left - left - 0.08, (frame.bottom + frame.top) / 2
-        axes.text(x, y, sides.row_title, rotation=90, ha="right", va="center", **look)
-    top = frame.top + above + 0.08
-    if is_first[1]:
-        axes.text(frame.middle, top, sides.column_title, ha="center", va="bottom", **look)
-    if grid.head.number:
-        top += LINE * 1.3 if is_first[1] else 0.0
-        name = f"head {grid.head.number}"
-        axes.text(frame.middle, top, name, ha="center", va="bottom", weight="bold", **look)
+    x, y = grids.left - left - 0.08, (grids.bottom + grids.top) / 2
+    axes.text(x, y, sides.row_title, rotation=90, ha="right", va="center", **look)
+    up = above + 0.08
+    if whole.grids[0].head.number:
+        for grid in whole.grids:
+            x, y = grid.frame.middle, grid.frame.top + up
+            name = f"head {grid.head.number}"
+            axes.text(x, y, name, ha="center", va="bottom", weight="bold", **look)
+        up += LINE * 1.3
+    x, y = grids.middle, grids.top + up
+    axes.text(x, y, sides.column_title, ha="center", va="bottom", **look)
 
 
 def _draw_bar(axes: Axes, whole: Heatmap, norm: Normalize, palette: Palette) -> None:
