@@ -78,6 +78,9 @@ class Page:
     space: tuple[float, float]
 
 
+DrawPage = Callable[[Stretch, Size | None], Page]
+
+
 def draw(problem: Problem, heads: Sequence[Head], look: Look) -> AttentionFigure:
     """Draw a picture of these heads.
 
@@ -182,23 +185,34 @@ def _below(problem: Problem, heads: Sequence[Head], look: Look, stretch: Stretch
 def _fitted(
     problem: Problem, look: Look, parts: Callable[[Stretch], list[Part]], *, stacked: bool
 ) -> AttentionFigure:
-    """Draw a page, and again, stretched, until it has the size that is asked for."""
+    """Draw a page; and again, stretched, until it has the size that is asked for."""
+
+    def page(stretch: Stretch, size: Size | None) -> Page:
+        return _page(problem, look, size, parts(stretch), stacked=stacked)
+
     with house_style(texts_of(problem)):
-        stretch: Stretch = (1.0, 1.0)
-        page = _page(problem, look, parts(stretch), stacked=stacked)
         if look.size is None:
-            return page.figure
-        least = tuple(min(LEAST_SPACE, space) for space in page.space)
-        for _ in range(TRIES):
-            ratios = _ratios(page, look.size, least)
-            if max(abs(ratio - 1) for ratio in ratios) < NEAR:
-                break
-            stretch = stretch[0] * ratios[0], stretch[1] * ratios[1]
-            page = _page(problem, look, parts(stretch), stacked=stacked)
-        drawn = page.figure.tight_size()
-        _check_room(look.size, drawn)
-        page.figure.fix_size(look.size[0], look.size[1] or drawn[1])
-        return page.figure
+            return page((1.0, 1.0), None).figure
+        figure = _stretched(page, look.size)
+        drawn = figure.tight_size()
+        if not _fits(look.size, drawn):
+            raise InputError(_too_small(page, look.size, drawn))
+        figure.fix_size(look.size[0], look.size[1] or drawn[1])
+        return figure
+
+
+def _stretched(draw_page: DrawPage, size: Size) -> AttentionFigure:
+    """Draw a page as near to a size as it can be."""
+    stretch: Stretch = (1.0, 1.0)
+    page = draw_page(stretch, size)
+    least = tuple(min(LEAST_SPACE, space) for space in page.space)
+    for _ in range(TRIES):
+        ratios = _ratios(page, size, least)
+        if max(abs(ratio - 1) for ratio in ratios) < NEAR:
+            break
+        stretch = stretch[0] * ratios[0], stretch[1] * ratios[1]
+        page = draw_page(stretch, size)
+    return page.figure
 
 
 def _ratios(page: Page, size: Size, least: Sequence[float]) -> Stretch:
@@ -213,23 +227,38 @@ def _ratios(page: Page, size: Size, least: Sequence[float]) -> Stretch:
         max(space + want - have, small) / space if space else 1.0
         for space, want, have, small in zip(page.space, wanted, drawn, least, strict=True)
     )
-    return across, across if size[1] is None else down
+    if size[1] is None:
+        down = max(across, least[1] / page.space[1]) if page.space[1] else across
+    return across, down
 
 
-def _check_room(size: Size, drawn: tuple[float, float]) -> None:
-    """Refuse a size that does not hold what is drawn, however near its parts stand."""
-    wanted = (size[0], size[1] or drawn[1])
-    if any(have > want + TOO_FAR for want, have in zip(wanted, drawn, strict=True)):
-        sides = (max(have, want) for want, have in zip(wanted, drawn, strict=True))
-        needed = " x ".join(f"{math.ceil(10 * side) / 10:g}" for side in sides)
-        raise InputError(f"size {_in_words(size)} is too small: this picture needs {needed} inches")
+def _fits(size: Size, drawn: tuple[float, float]) -> bool:
+    """Say whether what is drawn, however near its parts stand, has room on a page."""
+    return drawn[0] <= size[0] + TOO_FAR and (size[1] is None or drawn[1] <= size[1] + TOO_FAR)
+
+
+def _too_small(draw_page: DrawPage, size: Size, drawn: tuple[float, float]) -> str:
+    """Say that a size is too small, and which one is not."""
+    enough: Size = size
+    for _ in range(TRIES):  # a wider page may be a higher one: names have more room
+        enough = _rounded_up(max(enough[0], drawn[0])), _rounded_up(max(enough[1] or 0, drawn[1]))
+        drawn = _stretched(draw_page, enough).tight_size()
+        if _fits(enough, drawn):
+            break
+    return f"size {_in_words(size)} is too small: this picture needs {_in_words(enough)} inches"
+
+
+def _rounded_up(inches: float) -> float:
+    return math.ceil(10 * inches) / 10
 
 
 def _in_words(size: Size) -> str:
     return " x ".join(f"{side:g}" for side in size if side is not None)
 
 
-def _page(problem: Problem, look: Look, parts: list[Part], *, stacked: bool) -> Page:
+def _page(
+    problem: Problem, look: Look, size: Size | None, parts: list[Part], *, stacked: bool
+) -> Page:
     """Draw the parts, the title above them and the conventions below."""
     palette = DARK if look.dark else LIGHT
     frame = around(part.frame for part in parts)
@@ -241,7 +270,7 @@ def _page(problem: Problem, look: Look, parts: list[Part], *, stacked: bool) -> 
     axes.set_ylim(frame.bottom - 0.3, frame.top + 0.3)
     for part in parts:
         part.draw(axes, palette)
-    width = None if look.size is None else look.size[0]
+    width = None if size is None else size[0]
     title_bottom = max(part.frame.top + part.headroom for part in parts)
     write_title(axes, heading(problem), frame, title_bottom, palette, width)
     foot = min(part.frame.bottom - part.footroom for part in parts)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +97,7 @@ def _sides(given: object) -> list[float] | None:
     parts: list[Any] = [given]
     if isinstance(given, str):
         parts = list(re.split(r"\s*[x×]\s*", given.strip().lower()))
-    elif isinstance(given, tuple | list):
+    elif isinstance(given, Iterable):
         parts = list(given)
     if not 1 <= len(parts) <= 2 or any(isinstance(part, bool) for part in parts):
         return None

@@ -101,7 +101,7 @@ def write_title(
     axes: Axes, title: str, frame: Frame, bottom: float, palette: Palette, width: float | None
 ) -> None:
     """Write the heading above the middle of a frame, in lines for a page of this width, if any."""
-    most = max(24, int((frame.width + 2) * 9)) if width is None else max(10, int(width * 7))
+    most = max(24, int((frame.width + 2) * 9)) if width is None else max(10, int((width - 0.5) * 7))
     lines = textwrap.wrap(harmless(title), most)
     axes.text(
         frame.middle,
@@ -126,7 +126,9 @@ def write_conventions(
     width: float | None,
 ) -> None:
     """State the conventions in small print, for a picture that is shown without its tables."""
-    most = max(50, int((frame.width + 2) * 14)) if width is None else max(16, int(width * 14))
+    most = (
+        max(50, int((frame.width + 2) * 14)) if width is None else max(16, int((width - 0.5) * 13))
+    )
     lines = textwrap.wrap(" · ".join(conventions(problem)), most)
     axes.text(
         frame.middle,
