@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.axes import Axes
 
@@ -78,6 +78,7 @@ class Page:
     space: tuple[float, float]
 
 
+Parts = Callable[[Stretch, Look], list[Part]]
 DrawPage = Callable[[Stretch, Size | None], Page]
 
 
@@ -95,7 +96,7 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> AttentionFigure
         When the size that is asked for is too small.
     """
 
-    def parts(stretch: Stretch) -> list[Part]:
+    def parts(stretch: Stretch, look: Look) -> list[Part]:
         if not look.has_heatmap:
             return [_map(problem, heads, look, stretch)]
         if not look.has_map:
@@ -109,7 +110,7 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> AttentionFigure
 def draw_blank(problem: Problem, look: Look) -> AttentionFigure:
     """Draw the dots and the names of the map, and no line: a worksheet to draw the map on."""
 
-    def parts(stretch: Stretch) -> list[Part]:
+    def parts(stretch: Stretch, _: Look) -> list[Part]:
         pitch = natural_pitch(problem) * stretch[1]
         one = Layout(problem, natural_gap(problem) * stretch[0], pitch)
         layouts = side_by_side(one, problem.n_heads)
@@ -182,13 +183,12 @@ def _below(problem: Problem, heads: Sequence[Head], look: Look, stretch: Stretch
     return lay_out_heatmap(problem, heads, look, (across, down))
 
 
-def _fitted(
-    problem: Problem, look: Look, parts: Callable[[Stretch], list[Part]], *, stacked: bool
-) -> AttentionFigure:
+def _fitted(problem: Problem, look: Look, parts: Parts, *, stacked: bool) -> AttentionFigure:
     """Draw a page; and again, stretched, until it has the size that is asked for."""
 
     def page(stretch: Stretch, size: Size | None) -> Page:
-        return _page(problem, look, size, parts(stretch), stacked=stacked)
+        wanted = replace(look, size=size)
+        return _page(problem, wanted, parts(stretch, wanted), stacked=stacked)
 
     with house_style(texts_of(problem)):
         if look.size is None:
@@ -256,9 +256,7 @@ def _in_words(size: Size) -> str:
     return " x ".join(f"{side:g}" for side in size if side is not None)
 
 
-def _page(
-    problem: Problem, look: Look, size: Size | None, parts: list[Part], *, stacked: bool
-) -> Page:
+def _page(problem: Problem, look: Look, parts: list[Part], *, stacked: bool) -> Page:
     """Draw the parts, the title above them and the conventions below."""
     palette = DARK if look.dark else LIGHT
     frame = around(part.frame for part in parts)
@@ -270,7 +268,7 @@ def _page(
     axes.set_ylim(frame.bottom - 0.3, frame.top + 0.3)
     for part in parts:
         part.draw(axes, palette)
-    width = None if size is None else size[0]
+    width = None if look.size is None else look.size[0]
     title_bottom = max(part.frame.top + part.headroom for part in parts)
     write_title(axes, heading(problem), frame, title_bottom, palette, width)
     foot = min(part.frame.bottom - part.footroom for part in parts)

@@ -4,7 +4,8 @@ The matrix is shown as the solution prints it: outputs along rows or, where toke
 along columns. Laid out in inches, as the map is.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -274,7 +275,7 @@ def _cells(
     """Return how large cells are: for their numbers to be read, as far as the page allows."""
     rows, columns = len(beside.rows), len(beside.columns)
     across, down = stretch
-    width = widest((t for head in texts for row in head for t in row), VALUE_SIZE) if texts else 0.0
+    width = _widest_digits(text for head in texts for row in head for text in row)
     grid = LARGEST_OF_SEVERAL if several else LARGEST_GRID
     wanted = max(CELL, width + 0.1, _name_width(beside.columns))
     sides = min(wanted, grid / columns), min(CELL, grid / rows)
@@ -282,6 +283,12 @@ def _cells(
         sides = min(wanted, GRID_WITHOUT_VALUES / columns), min(CELL, GRID_WITHOUT_VALUES / rows)
     cell = sides[0] * across, sides[1] * down
     return Cells(*cell, _value_size(*cell, width) if texts else 0.0)
+
+
+def _widest_digits(texts: Iterable[str]) -> float:
+    """Return the width of the widest number; all digits are as wide as 0, so few are measured."""
+    patterns = {re.sub("[1-9]", "0", text) for text in texts}
+    return widest(patterns, VALUE_SIZE) if patterns else 0.0
 
 
 def _name_width(names: Sequence[str]) -> float:
