@@ -340,6 +340,8 @@ def test_a_figure_is_saved_later_just_as_the_command_saves_it(
         ("savefig.dpi", 33),
         ("savefig.facecolor", "red"),
         ("text.hinting", "none"),
+        ("pdf.compression", 0),
+        ("pdf.fonttype", 3),
     ):
         monkeypatch.setitem(mpl.rcParams, name, value)
     buffer = io.BytesIO()
@@ -353,6 +355,15 @@ def test_a_figure_is_saved_later_just_as_the_command_saves_it(
         assert ElementTree.tostring(root[-1]) == ElementTree.tostring(saved[-1])
     else:
         assert buffer.getvalue() == wanted
+
+
+def test_a_figure_is_in_our_style_when_others_draw_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook's own backend prints a figure's canvas, and never calls `savefig`."""
+    figure = solved("self").plot()
+    monkeypatch.setitem(mpl.rcParams, "svg.fonttype", "none")
+    buffer = io.BytesIO()
+    figure.canvas.print_figure(buffer, format="svg")
+    assert b"<text" not in buffer.getvalue()
 
 
 def test_a_figure_is_saved_to_a_path_and_in_other_forms(tmp_path: Any) -> None:

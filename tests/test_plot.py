@@ -243,6 +243,11 @@ def test_negative_weights_have_lines_by_their_size() -> None:
     assert max(widths.values()) <= connection_map.THICKEST
 
 
+def test_a_weight_beyond_one_is_no_wider_than_one() -> None:
+    figure, _ = drawn(identity([[9, -8, 1]], normalizer="sum"))
+    assert lines_by_rank(figure)["most"].get_linewidths() == [connection_map.THICKEST]
+
+
 def test_of_too_many_lines_the_largest_weights_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_map, "MOST_LINES", 12)
     solution = random_problem(6, decimals=9)
