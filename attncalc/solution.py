@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Context, localcontext
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from attncalc.overflow import refuse_overflow
 from attncalc.plan import Axis, Plan, Report, Step, plan, run
 from attncalc.problem import Problem
 from attncalc.rounding import Matrix, fixed, round_decimals, round_floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
@@ -270,6 +273,61 @@ class Solution:
         tokens = {"queries": self.problem.queries, "keys": self.problem.keys}
         names = tokens.get(axis, ())
         return names if len(names) == size else numbered(size)  # with Q given, X1 may differ
+
+    def plot(
+        self,
+        kind: str = "map",
+        *,
+        all: bool = False,  # noqa: A002 - it is what the flag is called, too
+        values: bool = True,
+        head: int | str | None = None,
+        dark: bool = False,
+        size: Any = None,
+    ) -> "Figure":
+        """Draw the solution; a notebook shows the figure, `figure.savefig("map.pdf")` writes it.
+
+        Parameters
+        ----------
+        kind
+            `"map"` of which input each output attends to, `"heatmap"` of the weights, or `"both"`.
+        all
+            Draw a line of the map for every weight that does not show as zero, and not only to the
+            largest and the second.
+        values
+            Write the weights in the picture.
+        head
+            The head that is drawn, from 1, or `"mean"`; None for all of them, beside one another.
+        dark
+            Draw on a dark background.
+        size
+            Width and height in inches, as `(12, 8)` or `"12x8"`, or a width alone; None for what
+            the picture needs.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
+            saved. `figure.notes` says what was left out.
+
+        Raises
+        ------
+        InputError
+            When an argument is none of these, the size is too small for what is drawn, or the
+            weights `A` were not kept.
+
+        Examples
+        --------
+        >>> problem = Problem(X=[[0, 0], [0, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]])
+        >>> figure = solve(problem).plot("heatmap", size=(6, 4))
+        >>> figure.get_size_inches().tolist()
+        [6.0, 4.0]
+        """
+        # here, for matplotlib takes as long to load as everything else together
+        from attncalc.plotting.look import Look, read_size
+        from attncalc.plotting.picture import figure_of
+
+        look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
+        return figure_of(self, head, look)
 
 
 def solve(

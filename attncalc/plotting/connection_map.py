@@ -4,102 +4,56 @@ A solid line leads to the input with the largest weight, a dashed one to the sec
 laid out in inches: one unit of the axes is one inch on paper.
 """
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.textpath import TextPath
 
-from attncalc.connections import Connection
-from attncalc.labels import shortened
+from attncalc.plotting.columns import (
+    FOOTROOM,
+    Layout,
+    draw_columns,
+    headroom,
+    natural_gap,
+    natural_pitch,
+    side_by_side,
+    write_panel_name,
+)
+from attncalc.plotting.contrast import shades
+from attncalc.plotting.lines import OTHER, Drawn, Lines, lines_of
+from attncalc.plotting.look import Look
+from attncalc.plotting.page import (
+    SMALLEST_TEXT,
+    TEXT_SIZE,
+    WEIGHT_SIZE,
+    Frame,
+    around,
+    row_text_size,
+    text_width,
+)
 from attncalc.plotting.placing import Line, Point, place
-from attncalc.plotting.style import INK, MOST, RULE, SECOND, SMALL_PRINT
+from attncalc.plotting.scale import Scale, scale_of
+from attncalc.plotting.style import Palette
 from attncalc.problem import Problem
 from attncalc.rounding import fixed
-from attncalc.safe_text import harmless
 from attncalc.solution import Head
-from attncalc.words import conventions, heading
 
 THINNEST, THICKEST = 0.9, 3.4
 """Line widths in points, for weights of 0 and of 1."""
-MOST_TEXTS = 3
-"""Tied lines that each carry their weight; more of them share one text beside the output."""
-LONGEST_NAME = 28
-MOST_PANELS_IN_A_ROW = 4
-TEXT_SIZE, WEIGHT_SIZE, TITLE_SIZE, SMALL_SIZE = 11.0, 8.5, 13.0, 7.5
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where everything of one panel stands, in inches; several heads have a panel each."""
-
-    problem: Problem
-    gap: float
-    origin: Point = (0.0, 0.0)
-
-    @property
-    def pitch(self) -> float:
-        """The distance between two dots of a column."""
-        rows = max(self.problem.n, self.problem.m)
-        return min(0.75, max(0.36, 6.0 / rows), 45.0 / rows)
-
-    @property
-    def height(self) -> float:
-        """The height of the longer column, from its first dot to its last."""
-        return self.pitch * (max(self.problem.n, self.problem.m) - 1)
-
-    @property
-    def left(self) -> float:
-        """Where the inputs stand."""
-        return self.origin[0]
-
-    @property
-    def right(self) -> float:
-        """Where the outputs stand."""
-        return self.origin[0] + self.gap
-
-    @property
-    def bottom(self) -> float:
-        """The height of the lowest dot of the longer column."""
-        return self.origin[1]
-
-    @property
-    def top(self) -> float:
-        """The height of the highest dot of the longer column."""
-        return self.origin[1] + self.height
-
-    def input(self, index: int) -> Point:
-        """Return where an input's dot stands."""
-        return self.left, self._row(index, self.problem.m)
-
-    def output(self, index: int) -> Point:
-        """Return where an output's dot stands."""
-        return self.right, self._row(index, self.problem.n)
-
-    def text_size(self, wanted: float) -> float:
-        """Return a size of text, in points, that leaves two rows apart."""
-        return min(wanted, self.pitch * 72 * 0.8)
-
-    def _row(self, index: int, count: int) -> float:
-        """Return the height of a dot; the shorter column is centred beside the longer."""
-        return self.bottom + self.height / 2 + self.pitch * ((count - 1) / 2 - index)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """One line of the map: from an output to an input, its look, and what is written on it."""
-
-    output: int
-    input: int
-    weight: float
-    look: dict[str, Any]
-    text: str
+MOST_LINES = 10_000
+"""Lines of a picture; more of them make one dark field."""
+USUAL_PITCH = 0.2
+"""Inches between rows below which lines become thinner."""
+THINNEST_SHARE = 0.25
+"""How much of their usual width lines keep however near the rows are."""
+NARROW = 3.0
+"""Inches between the columns below which the legend is written in rows."""
+LEGEND_ROW = 0.21
+WIDENINGS = 5
+"""How often the columns are moved apart to find room for all weights."""
 
 
 @dataclass(frozen=True)
@@ -108,91 +62,135 @@ class Panel:
 
     layout: Layout
     head: Head
-    lines: tuple[Drawn, ...]
+    lines: Lines
     spots: tuple[Point | None, ...]
 
     @property
-    def unplaced(self) -> int:
-        """How many weights found no free spot to be written at."""
-        pairs = zip(self.lines, self.spots, strict=True)
-        return sum(spot is None for line, spot in pairs if line.text)
+    def unwritten(self) -> int:
+        """How many weights are not written, for there is no room."""
+        pairs = zip(self.lines.drawn, self.spots, strict=True)
+        return self.lines.unwritten + sum(spot is None for line, spot in pairs if line.text)
 
 
-def draw_map(problem: Problem, heads: Sequence[Head]) -> tuple[Figure, int]:
-    """Draw the map, with a panel for each head.
+@dataclass(frozen=True)
+class Map:
+    """The maps of all heads, laid out side by side.
 
-    Returns
-    -------
-    Figure
-        The picture.
-    int
-        How many weights found no free spot to be written at.
+    Parameters
+    ----------
+    problem
+        Whose tokens are shown.
+    panels
+        One for each head, all of the same size.
+    scale
+        What the widths and shades of lines mean, where every weight has one.
     """
-    panels = _panels(problem, heads)
-    width = max(panel.layout.right for panel in panels)
-    top = max(panel.layout.top for panel in panels)
-    bottom = min(panel.layout.bottom for panel in panels)
-    figure = Figure(figsize=(width + 0.4, top - bottom + 0.6))
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_axis_off()
-    axes.set_xlim(-0.2, width + 0.2)  # what stands outside widens the saved picture
-    axes.set_ylim(bottom - 0.3, top + 0.3)
-    for panel in panels:
-        _draw_panel(axes, panel)
-    several = any(panel.head.number for panel in panels)
-    _write_title(axes, heading(problem), width, top + (1.1 if several else 0.75))
-    _write_conventions(axes, problem, width, bottom)
-    _draw_legend(axes, [line for panel in panels for line in panel.lines], width / 2, bottom)
-    return figure, sum(panel.unplaced for panel in panels)
+
+    problem: Problem
+    panels: tuple[Panel, ...]
+    scale: Scale | None
+
+    @property
+    def frame(self) -> Frame:
+        """What the dots of all panels span."""
+        return around(panel.layout.frame for panel in self.panels)
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Which ranks any line has."""
+        return tuple(sorted({line.rank for panel in self.panels for line in panel.lines.drawn}))
+
+    @property
+    def headroom(self) -> float:
+        """Inches above the dots before the title has room."""
+        return headroom(named=any(panel.head.number for panel in self.panels))
+
+    @property
+    def legend_rows(self) -> int:
+        """How many rows the legend takes; on a narrow page each rank has its own."""
+        return len(self.ranks) if self.frame.width < NARROW else 1
+
+    @property
+    def footroom(self) -> float:
+        """Inches below the dots before the conventions have room."""
+        return FOOTROOM + LEGEND_ROW * max(0, self.legend_rows - 1)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be said about lines and weights that are left out."""
+        lines = [panel.lines for panel in self.panels]
+        left_out, too_small = (
+            sum(one.left_out for one in lines),
+            sum(one.too_small for one in lines),
+        )
+        unwritten = sum(panel.unwritten for panel in self.panels)
+        drawn = sum(len(one.drawn) for one in lines)
+        zero = fixed(0.0, self.problem.decimals)
+        found = {
+            f"{left_out:,} smaller weights have no line in the picture: it shows the {drawn:,} "
+            "largest": left_out,
+            f"{too_small:,} weights have no line in the picture: they show as {zero} "
+            "(more --decimals draw them)": too_small,
+            f"{unwritten:,} weights are not written in the picture: there is no room for them": (
+                unwritten
+            ),
+        }
+        return tuple(text for text, count in found.items() if count)
 
 
-def _panels(problem: Problem, heads: Sequence[Head]) -> list[Panel]:
-    """Lay the heads out side by side, four in a row, all of the same size."""
-    drawn = [
-        tuple(line for each in head.connections for line in _lines(problem, head, each))
+def lay_out_map(
+    problem: Problem, heads: Sequence[Head], look: Look, stretch: tuple[float, float]
+) -> Map:
+    """Choose the lines of each head, and where everything stands.
+
+    Parameters
+    ----------
+    problem, heads
+        What is drawn.
+    look
+        How it is wanted.
+    stretch
+        How much wider and higher than usual the space between the dots is.
+    """
+    across, down = stretch
+    pitch = natural_pitch(problem) * down
+    has_room = row_text_size(WEIGHT_SIZE, pitch) >= SMALLEST_TEXT
+    chosen = [
+        lines_of(
+            problem,
+            head,
+            every_line=look.every_line,
+            values=look.values,
+            has_room=has_room,
+            most_lines=MOST_LINES // len(heads),
+        )
         for head in heads
     ]
-    gap = max(_gap(problem, lines) for lines in drawn)
-    names = (*problem.keys, *problem.queries)
-    size = Layout(problem, gap).text_size(TEXT_SIZE)
-    margin = max(_text_width(name, size) for name in shortened(names, LONGEST_NAME)) + 0.35
-    panels = []
-    for i, (head, lines) in enumerate(zip(heads, drawn, strict=True)):
-        row, column = divmod(i, MOST_PANELS_IN_A_ROW)
-        layout = Layout(problem, gap)
-        origin = (column * (gap + 2 * margin), -row * (layout.height + 1.4))
-        layout = replace(layout, origin=origin)
-        panels.append(Panel(layout, head, lines, tuple(_spots(layout, lines))))
-    return panels
+    gap = max(_gap(Layout(problem, natural_gap(problem), pitch), each.drawn) for each in chosen)
+    layouts = side_by_side(Layout(problem, gap * across, pitch), len(heads))
+    panels = (
+        Panel(layout, head, lines, tuple(_spots(layout, lines.drawn)))
+        for layout, head, lines in zip(layouts, heads, chosen, strict=True)
+    )
+    return Map(problem, tuple(panels), scale_of(heads) if look.every_line else None)
 
 
-def _draw_panel(axes: Axes, panel: Panel) -> None:
-    _draw_columns(axes, panel.layout)
-    _draw_lines(axes, panel.layout, panel.lines)
-    _write_weights(axes, panel.layout, panel.lines, panel.spots)
-    if panel.head.number:
-        middle = panel.layout.left + panel.layout.gap / 2
-        name = f"head {panel.head.number}"
-        axes.text(middle, panel.layout.top + 0.6, name, ha="center", va="bottom", size=TEXT_SIZE)
+def draw_map(axes: Axes, whole: Map, palette: Palette) -> None:
+    """Draw the columns, the lines, the weights on them and the legend."""
+    for panel in whole.panels:
+        draw_columns(axes, panel.layout, palette)
+        _draw_lines(axes, panel, whole.scale, palette)
+        _write_weights(axes, panel, palette)
+        if panel.head.number:
+            write_panel_name(axes, panel.layout, panel.head.number, palette)
+    _draw_legend(axes, whole, palette)
 
 
-def _lines(problem: Problem, head: Head, connection: Connection) -> Iterator[Drawn]:
-    for inputs, look in ((connection.most, MOST), (connection.second, SECOND)):
-        for place_in_group, index in enumerate(inputs):
-            text = fixed(head.rounded[connection.output, index], problem.decimals)
-            if len(inputs) > MOST_TEXTS:
-                text = f"{len(inputs)} × {text}" if place_in_group == len(inputs) // 2 else ""
-            weight = float(head.weights[connection.output, index])
-            yield Drawn(connection.output, index, weight, look, text)
-
-
-def _gap(problem: Problem, lines: Sequence[Drawn]) -> float:
+def _gap(layout: Layout, lines: Sequence[Drawn]) -> float:
     """Return how far apart the columns stand for no weight to be written on another."""
-    rows = max(problem.n, problem.m)
-    gap = min(4.2 + 0.06 * max(0, rows - 8), 7.0)
-    for _ in range(6):
-        spots = _spots(Layout(problem, gap), lines)
+    gap = layout.gap
+    for _ in range(WIDENINGS + 1):
+        spots = _spots(replace(layout, gap=gap), lines)
         if all(spot for line, spot in zip(lines, spots, strict=True) if line.text):
             break
         gap *= 1.25
@@ -200,143 +198,79 @@ def _gap(problem: Problem, lines: Sequence[Drawn]) -> float:
 
 
 def _spots(layout: Layout, drawn: Sequence[Drawn]) -> list[Point | None]:
-    size = layout.text_size(WEIGHT_SIZE)
-
-    def line(each: Drawn) -> Line:
-        width = _text_width(each.text, size) if each.text else 0.0
-        return Line(layout.output(each.output), layout.input(each.input), width, size * 1.25 / 72)
-
-    lines = [line(each) for each in drawn]
-    with_text = [index for index, each in enumerate(drawn) if each.text]
+    """Return where each weight is written, or None where none is or there is no room."""
     spots: list[Point | None] = [None] * len(drawn)
+    with_text = [index for index, each in enumerate(drawn) if each.text]
+    if not with_text:
+        return spots
+    size = layout.text_size(WEIGHT_SIZE)
+    widths = {text: text_width(text, size) for text in {each.text for each in drawn} if text}
+    lines = [
+        Line(
+            layout.output(each.output),
+            layout.input(each.input),
+            widths.get(each.text, 0.0),
+            size * 1.25 / 72,
+        )
+        for each in drawn
+    ]
     for index, spot in zip(with_text, place([lines[i] for i in with_text], lines), strict=True):
         spots[index] = spot
     return spots
 
 
-def _text_width(text: str, size: float) -> float:
-    """Return the width of a text in inches, with a little room at both sides."""
-    return float(TextPath((0, 0), text, size=size).get_extents().width) / 72 + 0.06
-
-
-def _draw_columns(axes: Axes, layout: Layout) -> None:
-    problem = layout.problem
-    size = layout.text_size(TEXT_SIZE)
-    inputs = "Inputs" if problem.kind == "self" else f"Inputs ({problem.key_source})"
-    sides = (
-        (inputs, problem.keys, layout.input, -0.16, "right"),
-        ("Outputs", problem.queries, layout.output, 0.16, "left"),
-    )
-    for title, names, spot, offset, side in sides:
-        dots = [spot(index) for index in range(len(names))]
-        x = dots[0][0]
-        axes.plot(
-            [x, x], [layout.bottom - 0.25, layout.top + 0.25], color=RULE, linewidth=1.0, zorder=1
-        )
-        axes.plot(
-            [x] * len(dots),
-            [y for _, y in dots],
-            "o",
-            color=INK,
-            markersize=min(7.0, layout.pitch * 20),
-            zorder=5,
-            gid=title.split()[0].lower(),
-        )
-        heading_y = layout.top + 0.35
-        axes.text(x, heading_y, title, ha="center", va="bottom", size=TEXT_SIZE, weight="bold")
-        shown = shortened([harmless(name) for name in names], LONGEST_NAME)
-        for name, (_, y) in zip(shown, dots, strict=True):
-            axes.text(
-                x + offset,
-                y,
-                name,
-                ha=side,
-                va="center",
-                size=size,
-                color=INK,
-                parse_math=False,
-            )
-
-
-def _draw_lines(axes: Axes, layout: Layout, drawn: Sequence[Drawn]) -> None:
+def _draw_lines(axes: Axes, panel: Panel, scale: Scale | None, palette: Palette) -> None:
     """Draw all lines of a rank at once: thousands of single ones would take seconds."""
-    for rank, look in (("most", MOST), ("second", SECOND)):
-        lines = [line for line in drawn if line.look is look]
-        if lines:
-            collection = LineCollection(
-                [(layout.output(line.output), layout.input(line.input)) for line in lines],
-                linewidths=[THINNEST + (THICKEST - THINNEST) * line.weight for line in lines],
-                colors=look["color"],
-                linestyles=[look["linestyle"]],
-                zorder=2,
-                gid=rank,
-            )
-            axes.add_collection(collection)
+    layout = panel.layout
+    thinner = min(1.0, max(THINNEST_SHARE, layout.pitch / USUAL_PITCH))
+    for number, rank in enumerate(palette.ranks):
+        lines = [line for line in panel.lines.drawn if line.rank == number]
+        if not lines:
+            continue
+        weights = np.array([line.weight for line in lines])
+        strengths = np.clip(weights, 0.0, 1.0) if scale is None else scale.strengths(weights)
+        collection = LineCollection(
+            [(layout.output(line.output), layout.input(line.input)) for line in lines],
+            linewidths=thinner * (THINNEST + (THICKEST - THINNEST) * strengths),
+            colors=rank.color if scale is None else shades(rank.color, palette.paper, strengths),
+            linestyles=[rank.linestyle],
+            zorder=1.5 if number == OTHER else 2,
+            gid=rank.name,
+        )
+        axes.add_collection(collection)
 
 
-def _write_weights(
-    axes: Axes, layout: Layout, drawn: Sequence[Drawn], spots: Sequence[Point | None]
-) -> None:
-    for line, spot in zip(drawn, spots, strict=True):
+def _write_weights(axes: Axes, panel: Panel, palette: Palette) -> None:
+    for line, spot in zip(panel.lines.drawn, panel.spots, strict=True):
         if spot:
             axes.text(
                 *spot,
                 line.text,
                 ha="center",
                 va="center",
-                size=layout.text_size(WEIGHT_SIZE),
-                color=line.look["color"],
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+                size=panel.layout.text_size(WEIGHT_SIZE),
+                color=palette.ranks[line.rank].color,
+                bbox={"facecolor": palette.paper, "edgecolor": "none", "pad": 0.8},
                 zorder=4,
                 gid="weight",
             )
 
 
-def _write_title(axes: Axes, title: str, width: float, bottom: float) -> None:
-    lines = textwrap.wrap(harmless(title), max(24, int((width + 2) * 9)))
-    axes.text(
-        width / 2,
-        bottom,
-        "\n".join(lines[:4]),
-        ha="center",
-        va="bottom",
-        size=TITLE_SIZE,
-        weight="bold",
-        parse_math=False,
-        gid="title",
-    )
-
-
-def _write_conventions(axes: Axes, problem: Problem, width: float, bottom: float) -> None:
-    """State the conventions in small print, for a picture that is shown without its tables."""
-    lines = textwrap.wrap(" · ".join(conventions(problem)), max(50, int((width + 2) * 14)))
-    axes.text(
-        width / 2,
-        bottom - 0.8,
-        "\n".join(lines),
-        ha="center",
-        va="top",
-        size=SMALL_SIZE,
-        color=SMALL_PRINT,
-        parse_math=False,
-        gid="conventions",
-    )
-
-
-def _draw_legend(axes: Axes, drawn: Sequence[Drawn], middle: float, bottom: float) -> None:
+def _draw_legend(axes: Axes, whole: Map, palette: Palette) -> None:
+    frame, ranks = whole.frame, [palette.ranks[number] for number in whole.ranks]
     handles = [
-        Line2D([], [], linewidth=2.0, label=label, **look)
-        for look, label in ((MOST, "largest weight"), (SECOND, "second"))
-        if any(line.look is look for line in drawn)
+        Line2D([], [], linewidth=2.0, label=rank.label, color=rank.color, linestyle=rank.linestyle)
+        for rank in ranks
     ]
     if handles:
         axes.legend(
             handles=handles,
             loc="upper center",
-            bbox_to_anchor=(middle, bottom - 0.35),
+            bbox_to_anchor=(frame.middle, frame.bottom - 0.35),
             bbox_transform=axes.transData,
-            ncols=2,
+            ncols=len(handles) if whole.legend_rows == 1 else 1,
             frameon=False,
             fontsize=TEXT_SIZE - 1,
             handlelength=4,
+            labelcolor=palette.strong,
         )

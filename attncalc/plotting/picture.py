@@ -1,33 +1,33 @@
 """From a Solution to the bytes of a picture: PNG, SVG or PDF."""
 
-import io
 import logging
 import re
-import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from xml.sax.saxutils import escape
-
-from matplotlib.figure import Figure
 
 from attncalc.errors import InputError, OutputError
 from attncalc.numbers import quoted
-from attncalc.plotting.connection_map import draw_map
-from attncalc.plotting.style import house_style, undrawable
+from attncalc.plotting.drawing import draw, draw_blank, texts_of
+from attncalc.plotting.figure import FORMS, AttentionFigure
+from attncalc.plotting.look import Look, read_size
+from attncalc.plotting.style import undrawable
 from attncalc.problem import Problem
-from attncalc.safe_text import harmless
+from attncalc.rounding import fixed
+from attncalc.safe_text import harmless, on_a_line
 from attncalc.solution import Head, Solution
-from attncalc.words import conventions, heading, influence
+from attncalc.words import conventions, heading, influence, of_each
 
-DOTS_PER_INCH = 200
+MOST_SPOKEN = 100
+"""Outputs whose connections, and weights, a description tells; nobody listens to more."""
 
-_METADATA: dict[str, dict[str, Any]] = {
-    "png": {},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
+_KINDS = {
+    "map": "Connection map",
+    "heatmap": "Heatmap of the attention weights",
+    "both": "Connection map, and heatmap of the attention weights",
 }
-FORMS = tuple(_METADATA)
+_BLANK = "Connection map without its lines, to be drawn by hand"
 
 
 @dataclass(frozen=True)
@@ -53,61 +53,112 @@ def check_ending(path: Path) -> str:
     return form
 
 
-def chosen_heads(solution: Solution, wanted: str | None) -> tuple[Head, ...]:
+def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ...]:
     """Return the heads that are asked for: by number, the "mean" of all, or all of them.
 
     Raises
     ------
     InputError
-        When there is no such head.
+        When there is no such head, or its weights were not kept.
     """
+    if "A" not in solution.values:
+        raise InputError('a picture needs the weights: solve(problem, keep=("A", …)) keeps them')
     if wanted is None:
         return solution.heads
-    if wanted.strip().lower() == "mean":
+    asked = str(wanted).strip()
+    if asked.lower() == "mean":
         return (solution.mean_head,)
     numbers = [str(number) for number in range(1, len(solution.heads) + 1)]
-    if wanted.strip() not in numbers:
-        raise InputError(f"--head takes 1 to {numbers[-1]}, or mean, not {quoted(wanted)}")
-    return (solution.heads[int(wanted) - 1],)
+    if asked not in numbers:
+        raise InputError(f"head takes 1 to {numbers[-1]}, or mean, not {quoted(str(wanted))}")
+    return (solution.heads[int(asked) - 1],)
 
 
-def render(solution: Solution, form: str, heads: tuple[Head, ...] | None = None) -> Picture:
-    """Draw the connection map as a file of the given form; the same input gives the same bytes."""
+def render(
+    solution: Solution,
+    form: str,
+    heads: Sequence[Head] | None = None,
+    look: Look | None = None,
+) -> Picture:
+    """Draw a solution as a file of the given form; the same input gives the same bytes.
+
+    Parameters
+    ----------
+    solution
+        What is drawn.
+    form
+        "png", "svg" or "pdf".
+    heads
+        The heads that are shown, or None for all.
+    look
+        How the picture is wanted, or None for the map that homework asks for.
+
+    Raises
+    ------
+    InputError
+        When the size that is asked for is too small.
+    """
+    problem, heads, look = solution.problem, heads or solution.heads, look or Look()
+    figure = draw(problem, heads, look)
+    return _picture(problem, figure, form, _KINDS[look.kind], _told(problem, heads, look))
+
+
+def render_blank(
+    problem: Problem, form: str, *, dark: bool = False, size: object = None
+) -> Picture:
+    """Draw the two columns of a problem without any line: a worksheet to draw the map on.
+
+    Nothing in the file tells the answers; the problem need not be solved.
+
+    Parameters
+    ----------
+    problem
+        Whose tokens stand in the columns; several heads have a panel each.
+    form
+        "png", "svg" or "pdf".
+    dark
+        Whether the paper is dark.
+    size
+        In inches: "12x8", (12, 8), or a width alone; None for what the picture needs.
+
+    Raises
+    ------
+    InputError
+        For a size that is none, or too small.
+    """
+    look = Look(dark=dark, size=read_size(size))
+    names = f"Inputs: {_named(problem.keys)}. Outputs: {_named(problem.queries)}"
+    return _picture(problem, draw_blank(problem, look), form, _BLANK, [names])
+
+
+def figure_of(solution: Solution, head: str | int | None, look: Look) -> AttentionFigure:
+    """Draw a solution as a Figure, for a person to show, change or save.
+
+    Raises
+    ------
+    InputError
+        When there is no such head, or the size that is asked for is too small.
+    """
+    return draw(solution.problem, chosen_heads(solution, head), look)
+
+
+def _picture(
+    problem: Problem, figure: AttentionFigure, form: str, kind: str, told: Iterable[str]
+) -> Picture:
+    """Return a figure's bytes, and its notes."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its words on font caches help nobody
-    problem, heads = solution.problem, heads or solution.heads
-    texts = [harmless(text) for text in (heading(problem), *problem.keys, *problem.queries)]
-    with house_style(texts), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # said in our own note
-        figure, unplaced = draw_map(problem, heads)
-        content = _save(figure, form, harmless(heading(problem)))
+    content = figure.content(form)
     if form == "svg":
-        content = _described(content.decode(), problem, heads).encode()
-    return Picture(content, tuple(_notes(undrawable(texts), unplaced)))
+        content = _described(content.decode(), problem, (kind, *conventions(problem), *told))
+    missing = undrawable(texts_of(problem))
+    boxes = [f"no font here can draw {missing}: boxes stand for them in the picture"]
+    return Picture(content, (*(boxes if missing else ()), *figure.notes))
 
 
-def _save(figure: Figure, form: str, title: str) -> bytes:
-    buffer = io.BytesIO()
-    metadata = {"Title": title, **_METADATA[form]}
-    figure.savefig(
-        buffer,
-        format=form,
-        dpi=DOTS_PER_INCH,
-        bbox_inches="tight",
-        pad_inches=0.2,
-        facecolor="white",
-        metadata=metadata,
-    )
-    return buffer.getvalue()
-
-
-def _described(svg: str, problem: Problem, heads: tuple[Head, ...]) -> str:
+def _described(svg: str, problem: Problem, sentences: Sequence[str]) -> bytes:
     """Give the SVG a title and a description that screen readers speak."""
     title = escape(harmless(heading(problem)))
-    lines = ["Connection map", *conventions(problem)]
-    for head in heads:
-        lines += [f"Head {head.number}"] if head.number else []
-        lines += [influence(problem, head, connection) for connection in head.connections]
-    description = escape(harmless(". ".join(lines) + "."))
+    description = escape(harmless(". ".join(sentences) + "."))
     return re.sub(
         r"<svg ([^>]*)>",
         lambda tag: (
@@ -117,15 +168,23 @@ def _described(svg: str, problem: Problem, heads: tuple[Head, ...]) -> str:
         ),
         svg,
         count=1,
-    )
+    ).encode()
 
 
-def _notes(missing: str, unplaced: int) -> list[str]:
-    found = []
-    if missing:
-        found.append(f"no font here can draw {missing}: boxes stand for them in the picture")
-    if unplaced:
-        found.append(
-            f"{unplaced} weights are not written in the picture: there is no room for them"
-        )
-    return found
+def _told(problem: Problem, heads: Sequence[Head], look: Look) -> Iterator[str]:
+    """Yield what a picture shows, in sentences: who attends to whom, and a heatmap's digits."""
+    few = look.has_heatmap and problem.n * problem.m * len(heads) <= MOST_SPOKEN
+    for head in heads:
+        if head.number:
+            yield f"Head {head.number}"
+        for connection in head.connections[:MOST_SPOKEN]:
+            yield influence(problem, head, connection)
+        if problem.n > MOST_SPOKEN:
+            yield f"{problem.n - MOST_SPOKEN} more outputs"
+        for output, row in enumerate(head.rounded if few else ()):
+            digits = ", ".join(fixed(weight, problem.decimals) for weight in row)
+            yield f"Weights of output {on_a_line(problem.queries[output])}: {digits}"
+
+
+def _named(names: Sequence[str]) -> str:
+    return of_each([on_a_line(name) for name in names])

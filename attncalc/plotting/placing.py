@@ -43,19 +43,21 @@ def place(lines: Sequence[Line], others: Sequence[Line]) -> list[Point | None]:
     counted = others[:: 1 + len(others) // MOST_COUNTED]
     starts = np.array([line.output for line in counted])
     ends = np.array([line.input for line in counted])
-    taken: list[tuple[Point, Line]] = []
+    taken = np.empty((len(lines), 4))
+    count = 0
     spots: list[Point | None] = []
     for line in lines:
-        spot = _best_spot(line, taken, starts, ends)
+        spot = _best_spot(line, taken[:count], starts, ends)
         spots.append(spot)
         if spot:
-            taken.append((spot, line))
+            taken[count] = (*spot, line.width, line.height)
+            count += 1
     return spots
 
 
 def _best_spot(
     line: Line,
-    taken: list[tuple[Point, Line]],
+    taken: NDArray[np.float64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> Point | None:
@@ -78,14 +80,13 @@ def _within(line: Line, x: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _free(
-    line: Line, x: NDArray[np.float64], y: NDArray[np.float64], taken: list[tuple[Point, Line]]
+    line: Line, x: NDArray[np.float64], y: NDArray[np.float64], taken: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    free = np.ones(len(x), dtype=bool)
-    for (other_x, other_y), other in taken:
-        apart = np.abs(x - other_x) > (line.width + other.width) / 2 + CLEARANCE
-        above = np.abs(y - other_y) > (line.height + other.height) / 2 + CLEARANCE
-        free &= apart | above
-    return free
+    """Say where the text keeps clear of all that are placed: x, y, width and height, (k, 4)."""
+    other_x, other_y, widths, heights = taken.T[:, :, np.newaxis]
+    apart = np.abs(x - other_x) > (line.width + widths) / 2 + CLEARANCE
+    above = np.abs(y - other_y) > (line.height + heights) / 2 + CLEARANCE
+    return np.asarray((apart | above).all(axis=0))
 
 
 def _crossings(

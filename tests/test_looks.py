@@ -1,0 +1,430 @@
+"""Size, dark paper, worksheets without answers, and figures for notebooks."""
+
+import io
+import subprocess
+import sys
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from conftest import Command
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+from test_plot import HOSTILE, random_problem, solved
+
+from attncalc import InputError, Problem, solve
+from attncalc.plotting.contrast import contrast
+from attncalc.plotting.drawing import draw, draw_blank
+from attncalc.plotting.look import KINDS, Look, read_size
+from attncalc.plotting.picture import render, render_blank
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def inches_of_png(content: bytes) -> tuple[float, float]:
+    """Return the width and height of a picture of 200 dots an inch, from its header."""
+    return int.from_bytes(content[16:20]) / 200, int.from_bytes(content[20:24]) / 200
+
+
+# Size
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["self", "cross", "heads", "columns"])
+def test_a_picture_has_the_size_that_is_asked_for(kind: str, name: str) -> None:
+    picture = render(solved(name), "png", look=Look(kind, size=(12, 8)))
+    assert inches_of_png(picture.content) == (12, 8)
+
+
+@pytest.mark.parametrize("form", ["svg", "pdf"])
+def test_drawings_have_the_size_that_is_asked_for(form: str) -> None:
+    content = render(solved("self"), form, look=Look(size=(12, 8))).content
+    if form == "svg":
+        root = ElementTree.fromstring(content)
+        assert (root.get("width"), root.get("height")) == ("864pt", "576pt")
+    else:
+        assert b"/MediaBox [ 0 0 864 576 ]" in content
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [(12, 8), (6.5, None), (20, None), (9, 12)])
+@pytest.mark.parametrize("name", ["self", "sentence", "heads"])
+def test_all_that_is_drawn_stays_on_the_page(kind: str, size: Any, name: str) -> None:
+    solution = solved(name)
+    figure = draw(solution.problem, solution.heads, Look(kind, size=size))
+    FigureCanvasAgg(figure).draw()
+    axes = figure.axes[0]
+    drawn = [*axes.texts, *axes.lines, *axes.images]  # all lines of the map end at dots
+    drawn += [legend] if (legend := axes.get_legend()) else []
+    extents = [each.get_window_extent().transformed(axes.transData.inverted()) for each in drawn]
+    box = Bbox.union([Bbox(extent.get_points()) for extent in extents])
+    box = box.translated(-axes.get_xlim()[0], -axes.get_ylim()[0])
+    width, height = figure.get_size_inches()
+    assert box.x0 >= 0.05
+    assert box.y0 >= 0.05
+    assert box.x1 <= width - 0.05
+    assert box.y1 <= height - 0.05
+
+
+def test_a_large_page_is_filled() -> None:
+    """The space between the dots grows, not the margin."""
+    solution = solved("self")
+    figure = draw(solution.problem, solution.heads, Look(size=(14, 9)))
+    (inputs,) = (line for line in figure.axes[0].lines if line.get_gid() == "inputs")
+    (outputs,) = (line for line in figure.axes[0].lines if line.get_gid() == "outputs")
+    assert outputs.get_xdata()[0] - inputs.get_xdata()[0] > 12
+    assert np.ptp(inputs.get_ydata()) > 5
+
+
+def test_a_width_alone_keeps_the_proportions_of_cells() -> None:
+    solution = solved("self")
+    figure = draw(solution.problem, solution.heads, Look("heatmap", size=(9, None)))
+    assert figure.get_size_inches()[0] == 9
+    corners = figure.axes[0].collections[0].get_coordinates()
+    width, height = abs(corners[1, 1] - corners[0, 0])
+    assert width == pytest.approx(height)
+    assert width > 1.5
+
+
+def test_text_keeps_its_size_whatever_the_page() -> None:
+    solution = solved("self")
+    sizes = []
+    for size in (None, (4, None), (15, None)):
+        figure = draw(solution.problem, solution.heads, Look(size=size))
+        sizes.append([text.get_size() for text in figure.axes[0].texts])
+    assert sizes[0] == sizes[1] == sizes[2]
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (None, None),
+        ("12x8", (12, 8)),
+        (" 12 × 8.5 ", (12, 8.5)),
+        ("12X8", (12, 8)),
+        ("6.5", (6.5, None)),
+        ("13/2", (6.5, None)),
+        (7, (7, None)),
+        ((12, 8), (12, 8)),
+        ([12, "8"], (12, 8)),
+        (np.array([12.0, 8.0]), (12, 8)),
+    ],
+)
+def test_a_size_is_read(given: object, read: object) -> None:
+    assert read_size(given) == read
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "x", "12x", "x8", "big", "12x8x3", "12 8", "nan", "12xinf", "1e999", "١٢", True, {}, ()],
+)
+def test_nonsense_is_no_size(given: object) -> None:
+    with pytest.raises(InputError, match=r"^size takes inches, as 12x8 or a width as 12, not "):
+        read_size(given)
+
+
+@pytest.mark.parametrize("given", ["0", "-4x3", "900x900", "12x0.5", 41, "1e300"])
+def test_no_page_is_that_large_or_small(given: object) -> None:
+    with pytest.raises(InputError, match=r"^size takes 1 to 40 inches a side, not "):
+        read_size(given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [(1, 1), (2, None), (12, 1.5), (1, 9)])
+def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, size: Any) -> None:
+    solution = solved("heads")
+    with pytest.raises(InputError) as error:
+        draw(solution.problem, solution.heads, Look(kind, size=size))
+    words = str(error.value).split()
+    assert str(error.value).startswith("size ")
+    assert "is too small: this picture needs" in str(error.value)
+    needed = (float(words[-4]), float(words[-2]))
+    draw(solution.problem, solution.heads, Look(kind, size=needed))  # and that is enough
+
+
+# Dark paper
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dark", [False, True])
+def test_texts_and_lines_stand_out_from_the_paper(kind: str, dark: bool) -> None:
+    solution = solved("heads")
+    figure = draw(solution.problem, solution.heads, Look(kind, dark=dark))
+    paper = to_hex(figure.get_facecolor())
+    axes = figure.axes[0]
+    legends = axes.get_legend().get_texts() if kind != "heatmap" else []
+    for text in [*axes.texts, *legends]:
+        if text.get_gid() != "value":  # those stand on cells
+            assert contrast(to_hex(text.get_color()), paper) >= 4.5, text.get_text()
+    for line in axes.lines:
+        assert contrast(to_hex(line.get_color()), paper) >= 3
+    for rank in (each for each in axes.collections if isinstance(each, LineCollection)):
+        assert all(contrast(to_hex(ink), paper) >= 3 for ink in rank.get_colors())
+
+
+def test_dark_paper_is_dark_in_the_file() -> None:
+    from matplotlib.image import imread
+
+    light, dark = (
+        imread(io.BytesIO(render(solved("self"), "png", look=Look(dark=dark)).content))
+        for dark in (False, True)
+    )
+    assert light[0, 0, :3].min() == 1
+    assert dark[0, 0, :3].max() < 0.15
+
+
+def test_a_written_weight_hides_its_line_on_dark_paper_too() -> None:
+    solution = solved("self")
+    figure = draw(solution.problem, solution.heads, Look(dark=True))
+    for text in figure.axes[0].texts:
+        if text.get_gid() == "weight":
+            assert to_hex(text.get_bbox_patch().get_facecolor()) == to_hex(figure.get_facecolor())
+
+
+# What cannot be
+
+
+@pytest.mark.parametrize(
+    ("look", "message"),
+    [
+        ({"kind": "pie"}, 'kind takes map, heatmap or both, not "pie"'),
+        (
+            {"kind": "heatmap", "all": True},
+            "all draws every line of the map, and a heatmap has no lines: "
+            "leave it out, or ask for the kind map or both",
+        ),
+        ({"head": 3}, 'head takes 1 to 2, or mean, not "3"'),
+        ({"head": True}, 'head takes 1 to 2, or mean, not "True"'),
+        ({"size": "wide"}, 'size takes inches, as 12x8 or a width as 12, not "wide"'),
+    ],
+)
+def test_what_no_picture_can_be_is_refused_in_one_sentence(look: Any, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        solved("heads").plot(**look)
+    assert str(error.value) == message
+
+
+def test_the_command_says_the_same_of_its_flags(attncalc: Command) -> None:
+    for arguments, message in (
+        (["--size", "wide"], '--size takes inches, as 12x8 or a width as 12, not "wide"'),
+        (["--size", "99x3"], '--size takes 1 to 40 inches a side, not "99x3"'),
+        (["--head", "9"], '--head takes 1 to 1, or mean, not "9"'),
+        (
+            ["--all", "--kind", "heatmap"],
+            "--all draws every line of the map, and a heatmap has no lines: "
+            "leave it out, or ask for the kind map or both",
+        ),
+    ):
+        run = attncalc("plot", *arguments)
+        assert (run.code, run.out) == (2, "")
+        assert run.err.splitlines()[-1] == f"error: {message}"
+    assert attncalc("plot", "--kind", "pie").code == 2
+
+
+def test_the_command_takes_every_wish(attncalc: Command, tmp_path: Any) -> None:
+    flags = ["--kind", "both", "--all", "--no-values", "--dark", "--size", "9x5", "--title", "T"]
+    run = attncalc("plot", *flags, "-o", "p.svg")
+    assert (run.code, run.out) == (0, "p.svg\n")
+    look = Look("both", every_line=True, values=False, dark=True, size=(9, 5))
+    problem = Problem(
+        **{name: getattr(solved("self").problem, name) for name in ("X", "W_Q", "W_K", "W_V")},
+        scale="none",
+        rounding="each-step",
+        title="T",
+    )
+    assert (tmp_path / "p.svg").read_bytes() == render(solve(problem), "svg", look=look).content
+
+
+def test_notes_of_a_picture_are_told_on_stderr(attncalc: Command) -> None:
+    run = attncalc("plot", "--kind", "heatmap", "--size", "4", "-d", "9", "-o", "p.png")
+    assert "note: 9 weights are not written in the heatmap" in run.err
+
+
+def test_help_shows_each_new_thing(attncalc: Command) -> None:
+    text = attncalc("plot", "--help").out
+    for flag in ("--kind", "--all", "--values", "--no-values", "--dark", "--size", "--head"):
+        assert flag in text
+    assert "attncalc plot in.json --kind both" in text
+
+
+# Worksheets without answers
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_a_worksheet_tells_nothing_of_the_answers(form: str) -> None:
+    """Whatever the weights are, the worksheet is the same, byte by byte."""
+    given = {"X": [[1, 2], [3, 4]], "W_K": [[1, 0], [0, 1]], "W_V": [[1], [1]], "title": "Draw"}
+    one = render_blank(Problem(W_Q=[[1, 0], [0, 1]], **given), form)
+    other = render_blank(Problem(W_Q=[[0, -9], [5, 1]], **given), form)
+    assert one.content == other.content
+    assert one.notes == ()
+
+
+def test_a_worksheet_has_dots_and_names_but_no_line() -> None:
+    problem = solved("translation").problem
+    figure = draw_blank(problem, Look())
+    axes = figure.axes[0]
+    assert list(axes.collections) == []
+    assert axes.get_legend() is None
+    assert [text for text in axes.texts if text.get_gid() == "weight"] == []
+    counts = {line.get_gid(): len(line.get_xdata()) for line in axes.lines if line.get_gid()}
+    assert counts["inputs"] == problem.m
+    assert counts["outputs"] == problem.n
+    names = {text.get_text() for text in axes.texts}
+    assert {*problem.keys, *problem.queries, "Inputs (X2)", "Outputs"} <= names
+
+
+def test_a_worksheet_describes_what_is_to_be_drawn() -> None:
+    problem = solved("self").problem
+    root = ElementTree.fromstring(render_blank(problem, "svg").content)
+    assert root[0].text == "Self-attention: Three tokens"
+    assert root[1].text == (
+        "Connection map without its lines, to be drawn by hand. tokens are rows. "
+        "scores not scaled. shown to 2 decimals, halves away from zero. "
+        "each step rounded before the next reads it (rounding: each-step). "
+        "Inputs: 1, 2 and 3. Outputs: 1, 2 and 3."
+    )
+
+
+def test_a_worksheet_has_a_panel_for_each_head_a_size_and_a_dark_paper() -> None:
+    problem = solved("heads").problem
+    figure = draw_blank(problem, Look())
+    assert [line.get_gid() for line in figure.axes[0].lines].count("inputs") == 2
+    assert {"head 1", "head 2"} <= {text.get_text() for text in figure.axes[0].texts}
+    picture = render_blank(problem, "png", dark=True, size="10x6")
+    assert inches_of_png(picture.content) == (10, 6)
+    assert picture.content != render_blank(problem, "png", size="10x6").content
+    with pytest.raises(InputError, match="size takes inches"):
+        render_blank(problem, "png", size="wide")
+
+
+def test_a_worksheet_shows_hostile_names_as_text() -> None:
+    X = [[i] for i in range(len(HOSTILE))]
+    problem = Problem(X=X, W_Q=[[1]], W_K=[[1]], W_V=[[1]], labels=HOSTILE)
+    root = ElementTree.fromstring(render_blank(problem, "svg").content)
+    assert root.find(f"{SVG}desc") is not None
+
+
+# Figures for notebooks
+
+
+def test_plot_returns_a_figure_of_matplotlib_that_shows_itself() -> None:
+    """Without pyplot there is nothing else in a notebook that would show it."""
+    figure = solved("self").plot()
+    assert isinstance(figure, Figure)
+    png = figure._repr_png_()
+    assert png.startswith(b"\x89PNG")
+    width, height = inches_of_png(png)
+    natural = inches_of_png(render(solved("self"), "png").content)
+    assert (width * 2, height * 2) == pytest.approx(natural, abs=0.02)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_a_figure_is_saved_later_just_as_the_command_saves_it(
+    kind: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It brings its style along: fonts, hash salt, outlines, whatever the settings are then."""
+    look = Look(kind, dark=True, size=(9, 6))
+    wanted = render(solved("sentence"), form, look=look).content
+    figure = solved("sentence").plot(kind, dark=True, size=(9, 6))
+    for name, value in (
+        ("svg.hashsalt", "other"),
+        ("svg.fonttype", "none"),
+        ("font.family", ["serif"]),
+        ("savefig.dpi", 33),
+        ("savefig.facecolor", "red"),
+        ("text.hinting", "none"),
+        ("pdf.compression", 0),
+        ("pdf.fonttype", 3),
+    ):
+        monkeypatch.setitem(mpl.rcParams, name, value)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=form)
+    if form == "svg":  # but for the description that the command adds
+        root = ElementTree.fromstring(wanted)
+        root.remove(root[1])
+        root.remove(root[0])
+        saved = ElementTree.fromstring(buffer.getvalue())
+        assert [each.tag for each in root] == [each.tag for each in saved]
+        assert ElementTree.tostring(root[-1]) == ElementTree.tostring(saved[-1])
+    else:
+        assert buffer.getvalue() == wanted
+
+
+def test_a_figure_is_in_our_style_when_others_draw_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook's own backend prints a figure's canvas, and never calls `savefig`."""
+    figure = solved("self").plot()
+    monkeypatch.setitem(mpl.rcParams, "svg.fonttype", "none")
+    buffer = io.BytesIO()
+    figure.canvas.print_figure(buffer, format="svg")
+    assert b"<text" not in buffer.getvalue()
+
+
+def test_a_figure_is_saved_to_a_path_and_in_other_forms(tmp_path: Any) -> None:
+    figure = solved("self").plot()
+    figure.savefig(tmp_path / "map.svg")
+    figure.savefig(str(tmp_path / "map.jpg"), dpi=50)
+    assert ElementTree.parse(tmp_path / "map.svg").getroot().tag == f"{SVG}svg"
+    assert (tmp_path / "map.jpg").read_bytes().startswith(b"\xff\xd8")
+
+
+def test_settings_of_the_user_are_left_as_they_were() -> None:
+    before = dict(mpl.rcParams)
+    solved("self").plot()._repr_png_()
+    assert dict(mpl.rcParams) == before
+
+
+def test_plot_passes_every_wish_on() -> None:
+    solution = solved("grouped")
+    for wish, look in (
+        ({"all": True}, Look(every_line=True)),
+        ({"values": False}, Look(values=False)),
+        ({"dark": True}, Look(dark=True)),
+        ({"kind": "heatmap"}, Look("heatmap")),
+        ({"size": "10x5"}, Look(size=(10, 5))),
+    ):
+        wanted = render(solution, "png", look=look).content
+        figure: Any = solution.plot(**wish)
+        assert figure.content("png") == wanted, wish
+        assert wanted != render(solution, "png").content
+    for head, shown in (
+        (2, solution.heads[1]),
+        ("3", solution.heads[2]),
+        ("mean", solution.mean_head),
+    ):
+        figure = solution.plot(head=head)
+        assert figure.content("png") == render(solution, "png", [shown]).content
+
+
+def test_a_figure_says_what_it_left_out() -> None:
+    figure: Any = random_problem(200).plot("heatmap")
+    assert figure.notes[0].startswith("40,000 weights are not written")
+
+
+def test_weights_that_were_not_kept_cannot_be_drawn() -> None:
+    solution = solve(solved("self").problem, keep=("O",))
+    with pytest.raises(InputError) as error:
+        solution.plot()
+    assert str(error.value) == (
+        'a picture needs the weights: solve(problem, keep=("A", …)) keeps them'
+    )
+
+
+def test_plot_never_loads_pyplot_and_solving_never_loads_matplotlib() -> None:
+    program = (
+        "import sys; from attncalc import self_attention\n"
+        "s = self_attention([[1], [2]], [[1]], [[1]], [[1]])\n"
+        "print('matplotlib' in sys.modules)\n"
+        "s.plot('both')._repr_png_()\n"
+        "print('matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["False", "True", "False"]
