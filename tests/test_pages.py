@@ -16,6 +16,7 @@ from test_kinds import FORMS, Form, kinds
 
 from attncalc import InputError, Problem, Solution, read_problem, solve
 from attncalc.page import Contents, Page, make_page
+from attncalc.plotting.picture import render, render_blank
 from attncalc.samples import SAMPLES
 from attncalc.work import Fractions
 from attncalc.writing.csv_text import write_csv, write_csv_files
@@ -260,6 +261,14 @@ def test_a_worksheet_holds_no_answer_in_any_form(attncalc: Command, form: str) -
     assert run.code == 0
     for answer in ("13.25", "0.62", "1.17", "8.50", "most input", "sums to", "not zero"):
         assert answer not in run.out + run.err
+
+
+def test_the_picture_of_a_worksheet_shows_dots_alone(attncalc: Command, tmp_path: Path) -> None:
+    attncalc("self", "--blank", "-o", "sheet.md")
+    attncalc("self", "-o", "key.md")
+    problem = read_problem(SAMPLES[0].path)
+    assert (tmp_path / "sheet-map.png").read_bytes() == render_blank(problem, "png").content
+    assert (tmp_path / "key-map.png").read_bytes() == render(solve(problem), "png").content
 
 
 def test_key_and_worksheet_come_from_the_same_file(attncalc: Command) -> None:

@@ -214,6 +214,6 @@ def _typeset(page: "Page", target: Target, *, full: bool) -> "Written":
 
 
 def _map(page: "Page", form: str) -> "Picture":
-    from attncalc.plotting.picture import render
+    from attncalc.plotting.picture import render, render_blank
 
-    return render(page.solution, form)
+    return render_blank(page.problem, form) if page.is_blank else render(page.solution, form)
