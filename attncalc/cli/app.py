@@ -1,12 +1,11 @@
 """The commands, put together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
 
 from attncalc import __version__
-from attncalc.cli import calculate, plot, samples
 
 HELP = """Attention by hand, checked by machine: every step from your matrices to the outputs.
 
@@ -19,12 +18,35 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc samples cross > my.json  start from a sample
 """
 
-COMMANDS = {
-    "self": (calculate.self_attention, calculate.SELF_HELP),
-    "cross": (calculate.cross_attention, calculate.CROSS_HELP),
-    "plot": (plot.plot, plot.HELP),
-    "samples": (samples.samples, samples.HELP),
-}
+Built = tuple[Callable[..., None], str]
+"""A command and its help."""
+
+
+def _self() -> Built:
+    from attncalc.cli import calculate
+
+    return calculate.command("self"), calculate.SELF_HELP
+
+
+def _cross() -> Built:
+    from attncalc.cli import calculate
+
+    return calculate.command("cross"), calculate.CROSS_HELP
+
+
+def _plot() -> Built:
+    from attncalc.cli import plot
+
+    return plot.plot, plot.HELP
+
+
+def _samples() -> Built:
+    from attncalc.cli import samples
+
+    return samples.samples, samples.HELP
+
+
+COMMANDS = {"self": _self, "cross": _cross, "plot": _plot, "samples": _samples}
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
@@ -42,7 +64,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     app.callback()(main)
     named = [name for name in arguments[:1] if name in COMMANDS]
     for name in named or COMMANDS:
-        command, text = COMMANDS[name]
+        command, text = COMMANDS[name]()
         app.command(name, help=text)(command)
     return app
 

@@ -42,7 +42,7 @@ CROSS_HELP = """Compute cross-attention, every step shown: the tokens of X1 atte
 """
 
 
-def _calculation(kind: Literal["self", "cross"]) -> options.Command:
+def command(kind: Literal["self", "cross"]) -> options.Command:
     """Return the command for one kind of attention; without a file, it solves the sample of it."""
 
     @options.for_problems(kind)
@@ -65,10 +65,6 @@ def _calculation(kind: Literal["self", "cross"]) -> options.Command:
         _show(options.problem_from(given, fallback=kind, kind=kind), given)
 
     return calculate
-
-
-self_attention = _calculation("self")
-cross_attention = _calculation("cross")
 
 
 def _show(problem: "Problem", flags: dict[str, Any]) -> None:
