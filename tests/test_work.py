@@ -340,3 +340,40 @@ def test_work_costs_no_more_than_it_must_for_a_large_problem() -> None:
     page = make_page(solution, Contents(solution.steps, entries={"Q": [(399, 1)]}))
     (line,) = page.sections[1 if page.sections[0].step.name != "Q" else 0].lines
     assert line_in_text(page, line) == "Q[400,2] = (0·0) + (0·1) = 0.00"
+
+
+def test_the_smallest_of_weights_has_a_footnote() -> None:
+    """A power of e is never 0, however many zeros it has; a sum that is so small would be dust."""
+    problem = Problem(Q=[[1]], K=[[200], [0]], V=[[1], [2]], scale="none")
+    assert "A[1,2] = e^0.00 / (e^200.00 + e^0.00) = 1.00 / (7.23×10^86) ≈ 0.00†" in work(problem)
+    page = page_of(problem, None, "A")
+    assert list(footnote(page, page.sections[0], full=True)) == ["† not zero: A[1,2] 1.4×10^-87"]
+
+
+def test_a_head_reads_the_keys_and_values_that_serve_it() -> None:
+    """Of four query heads, the first two share the first head of keys and values."""
+    problem = Problem(
+        Q=[[[1]], [[2]], [[3]], [[4]]], K=[[[10]], [[20]]], V=[[[5]], [[7]]], scale="none"
+    )
+    lines = work(problem, "S", "H")
+    assert [line for line in lines if line.startswith("S")] == [
+        "S[1,1,1] = 1·10 = 10.00",
+        "S[2,1,1] = 2·10 = 20.00",
+        "S[3,1,1] = 3·20 = 60.00",
+        "S[4,1,1] = 4·20 = 80.00",
+    ]
+    assert [line for line in lines if line.startswith("H")] == [
+        "H[1,1,1] = 1.00·5 = 5.00",
+        "H[2,1,1] = 1.00·5 = 5.00",
+        "H[3,1,1] = 1.00·7 = 7.00",
+        "H[4,1,1] = 1.00·7 = 7.00",
+    ]
+
+
+def test_a_step_with_roots_shows_decimals_throughout() -> None:
+    """0 / √2 is rational, but a single 0 among decimals would look like a slip."""
+    problem = Problem(Q=[[1, 0]], K=[[0, 1], [1, 0]], V=[[1], [1]])
+    assert work(problem, "S_scaled", fractions="plain") == [
+        "S_scaled[1,1] = 0 / √2 = 0.00",
+        "S_scaled[1,2] = 1 / √2 ≈ 0.71",
+    ]

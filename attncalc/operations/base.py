@@ -4,6 +4,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from attncalc.expressions import Entry, Explanation, Expression
 from attncalc.rounding import Matrix
 
@@ -49,6 +51,31 @@ class Operand(NamedTuple):
         return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))
 
 
+class Range(NamedTuple):
+    """Between which values each entry of a matrix lies, in floats."""
+
+    low: Matrix
+    high: Matrix
+
+    @property
+    def middle(self) -> Matrix:
+        """The values half way."""
+        middle: Matrix = (self.low + self.high) / 2
+        return middle
+
+    @property
+    def spread(self) -> Matrix:
+        """How far from the middle the values may lie; 0 for a masked score."""
+        with np.errstate(invalid="ignore"):  # of -∞ and -∞
+            spread = (self.high - self.low) / 2
+        return np.where(self.low == self.high, 0.0, spread)
+
+    @classmethod
+    def around(cls, matrix: Matrix, spread: Matrix | float = 0.0) -> "Range":
+        """Return the range of values this near to those of a matrix."""
+        return cls(matrix - spread, matrix + spread)
+
+
 class Operation:
     """A pure function of matrices that can say its own equation, and explain each entry.
 
@@ -72,6 +99,17 @@ class Operation:
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Return how the entry at a place comes about from entries of the inputs."""
         raise NotImplementedError
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return between which values the results lie when each input lies within its range.
+
+        An operation that adds products of its inputs, as most do, reaches furthest where all
+        terms have one sign: |x| + δ in place of |x| tells how far.
+        """
+        sizes = [np.abs(each.middle) for each in ranges]
+        grown = (size + each.spread for size, each in zip(sizes, ranges, strict=True))
+        spread = np.abs(self.apply(*grown) - self.apply(*sizes))
+        return Range.around(self.apply(*(each.middle for each in ranges)), spread)
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
         """Return the operation for these rows of queries, and these keys, alone."""

@@ -21,7 +21,7 @@ from attncalc.expressions import (
     explained,
     whole,
 )
-from attncalc.operations.base import Operand, Operation, Place
+from attncalc.operations.base import Operand, Operation, Place, Range
 from attncalc.rounding import Matrix
 
 LARGEST_EXPONENT = 230
@@ -46,6 +46,13 @@ def _largest(scores: Matrix, masked: bool) -> Matrix:
 def _nonzero(total: Matrix, masked: bool) -> Matrix:
     """Return the sums to divide by, with 1 for a row that has nothing to sum."""
     return np.where(total == 0, in_system_of(total, Fraction(1)), total) if masked else total
+
+
+def _sum_of_others(matrix: Matrix) -> Matrix:
+    """Return for each entry what all others of its row sum to."""
+    m = matrix.shape[-1]
+    others: Matrix = matrix @ (1.0 - np.eye(m))
+    return others
 
 
 def _winners(scores: Matrix, largest: Matrix) -> Matrix:
@@ -88,6 +95,17 @@ class Softmax(Operation):
         """Return softmax(S)."""
         return Call("softmax", operands[0])
 
+    def reach(self, *ranges: Range) -> Range:
+        """Return the weights where a score is lowest and all others highest, and the reverse."""
+        (scores,) = ranges
+        largest = _largest(scores.high, masked=True)
+        low, high = (exponentials(each, largest) for each in scores)
+        others_low, others_high = (_sum_of_others(each) for each in (low, high))
+        return Range(
+            low / _nonzero(low + others_high, masked=True),
+            high / _nonzero(high + others_low, masked=True),
+        )
+
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the powers of e, and what they and their sum come to."""
         row, j = _Row(operands[0], place), place[-1]
@@ -124,6 +142,15 @@ class HardMax(Operation):
     def formula(self, *operands: Expression, columns: bool = False) -> Expression:
         """Return hardmax(S)."""
         return Call("hardmax", operands[0])
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return 0 to 1 for a score that may be the largest or not; else what it gets."""
+        (scores,) = ranges
+        best = np.where(np.isfinite(scores.low), scores.low, -np.inf).max(axis=-1, keepdims=True)
+        may_win = (scores.high >= best) & np.isfinite(scores.high)
+        weights = self.apply(np.where(may_win, scores.middle, -np.inf))
+        alone = may_win.sum(axis=-1, keepdims=True) <= 1
+        return Range(np.where(alone, weights, 0.0), np.where(alone, weights, may_win * 1.0))
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Say whether the score is the largest of its row, and with how many it shares that."""
@@ -174,6 +201,28 @@ class DivideBySum(Operation):
     def formula(self, *operands: Expression, columns: bool = False) -> Expression:
         """Return S / sum(S)."""
         return Quotient(operands[0], Call("sum", operands[0]))
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the least and the largest share at the corners of what score and sum may be.
+
+        A sum that may be 0 leaves nothing that a share could not be.
+        """
+        (scores,) = ranges
+        allowed = np.isfinite(scores.low)
+        low, high = (np.where(allowed, each, 0.0) for each in scores)
+        others = [_sum_of_others(each) for each in (low, high)]
+        sums = [[own + other for other in others] for own in (low, high)]
+        crosses = (np.minimum.reduce(sums[0]) <= 0) & (np.maximum.reduce(sums[1]) >= 0)
+        crosses &= scores.spread.max(axis=-1, keepdims=True) > 0
+        shares = [
+            own / np.where(total == 0, 1.0, total)
+            for own, row in zip((low, high), sums, strict=True)
+            for total in row
+        ]
+        return Range(
+            np.where(crosses & allowed, -np.inf, np.minimum.reduce(shares)),
+            np.where(crosses & allowed, np.inf, np.maximum.reduce(shares)),
+        )
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the sum of the row, and what it comes to."""

@@ -21,7 +21,7 @@ from attncalc.expressions import (
     given,
     whole,
 )
-from attncalc.operations.base import Operand, Operation, Place
+from attncalc.operations.base import Operand, Operation, Place, Range
 from attncalc.rounding import Matrix
 
 SINUSOIDS_BASE = Fraction(10_000)
@@ -54,6 +54,10 @@ class Sinusoids(Operation):
         angle = Quotient(Symbol("t"), Power(given(SINUSOIDS_BASE), exponent))
         return Call("sin, cos", angle)
 
+    def reach(self, *ranges: Range) -> Range:
+        """Return the positions: they depend on no token."""
+        return Range.around(self.apply(ranges[0].low))
+
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the angle, and which function of it is taken."""
         t, column = place
@@ -83,9 +87,7 @@ class Rotate(Operation):
         (X,) = matrices
         n, d = X.shape[-2:]
         cosines, sines = cos_sin(_angles(X, n, d, self.base, self.offset))
-        halves = self.pairing == "halves"
-        first = slice(0, d // 2) if halves else slice(0, None, 2)
-        second = slice(d // 2, None) if halves else slice(1, None, 2)
+        first, second = self._pairs(d)
         cosines, sines = cosines.astype(X.dtype), sines.astype(X.dtype)
         x, y = X[..., first], X[..., second]
         turned: Matrix = np.empty_like(X)
@@ -96,6 +98,24 @@ class Rotate(Operation):
     def formula(self, *operands: Expression, columns: bool = False) -> Expression:
         """Return rope(Q)."""
         return Call("rope", operands[0])
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the turned middle, and around it what a turn makes of the spread at most."""
+        (X,) = ranges
+        n, d = X.low.shape[-2:]
+        cosines, sines = cos_sin(_angles(X.low, n, d, self.base, self.offset))
+        first, second = self._pairs(d)
+        x, y = X.spread[..., first], X.spread[..., second]
+        spread = np.empty_like(X.low)
+        spread[..., first] = x * np.abs(cosines) + y * np.abs(sines)
+        spread[..., second] = x * np.abs(sines) + y * np.abs(cosines)
+        return Range.around(self.apply(X.middle), spread)
+
+    def _pairs(self, d: int) -> tuple[slice, slice]:
+        """Return the columns that are turned, and those they are paired with."""
+        if self.pairing == "halves":
+            return slice(0, d // 2), slice(d // 2, None)
+        return slice(0, None, 2), slice(1, None, 2)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the turn of a pair, and what its cosine and sine come to."""

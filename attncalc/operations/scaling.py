@@ -22,7 +22,7 @@ from attncalc.expressions import (
     given,
     whole,
 )
-from attncalc.operations.base import Operand, Operation, Place
+from attncalc.operations.base import Operand, Operation, Place, Range
 from attncalc.rounding import Matrix
 
 
@@ -115,6 +115,10 @@ class SoftCap(Operation):
         cap = given(self.cap)
         return Product((cap, Call("tanh", Quotient(operands[0], cap))), sign="")
 
+    def reach(self, *ranges: Range) -> Range:
+        """Return the capped ends: a larger score stays the larger one."""
+        return Range(*(self.apply(end) for end in ranges[0]))
+
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the function, and what the tanh comes to."""
         (scores,) = operands
@@ -182,6 +186,11 @@ class Mask(Operation):
         masks = dict(zip(self.masks, operands[1:], strict=True))
         plus = added(operands[0], masks["bias"]) if "bias" in masks else operands[0]
         return Where(plus, " and ".join(conditions), MINUS_INFINITY) if conditions else plus
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the masked ends: masks are as they are given."""
+        scores, *masks = ranges
+        return Range(*(self.apply(end, *(mask.low for mask in masks)) for end in scores))
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the sum with the bias, or name the masks that forbid it."""

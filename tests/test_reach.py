@@ -1,0 +1,96 @@
+"""How far a step's results can lie from one another when its inputs are known to some decimals."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from oracle_kinds import Kind, SumIsZeroError, exact_by_hand
+from test_kinds import FORMS, kinds
+
+from attncalc import InputError, Problem, solve
+from attncalc.operations import HardMax, Mask, Range, Rotate, Scores, SoftCap, Softmax
+from attncalc.plan import plan
+
+SLACK = 1e-9
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(kinds(rounding=("display",), decimals=3), st.sampled_from(FORMS), st.integers(0, 2**32))
+def test_every_result_of_values_within_reach_is_within_reach(
+    kind: Kind, form: object, seed: int
+) -> None:
+    try:
+        exact_by_hand(kind)
+    except SumIsZeroError:
+        return
+    problem: Problem = form.problem(kind)  # type: ignore[attr-defined]
+    random = np.random.default_rng(seed)
+    known = problem.matrices() | dict(solve(problem).values)
+    for step in plan(problem):
+        inputs = [known[name] for name in step.inputs]
+        steps = [name not in problem.names for name in step.inputs]
+        spreads = [0.05 if is_step else 0.0 for is_step in steps]
+        ranges = [
+            Range.around(matrix, spread) if spread else Range(matrix, matrix)
+            for matrix, spread in zip(inputs, spreads, strict=True)
+        ]
+        reached = step.operation.reach(*ranges)
+        moved = [
+            matrix + spread * random.choice([-1.0, 0.3, 1.0], matrix.shape) if spread else matrix
+            for matrix, spread in zip(inputs, spreads, strict=True)
+        ]
+        try:
+            result = step.operation.apply(*moved)
+        except InputError:  # a row of scores that then sums to 0
+            continue
+        slack = SLACK * (1 + np.abs(np.nan_to_num(result, neginf=0.0)))
+        assert (result >= reached.low - slack).all(), step.name
+        assert (result <= reached.high + slack).all(), step.name
+
+
+def test_what_is_known_exactly_reaches_nowhere_else() -> None:
+    scores = np.array([[1.0, -np.inf, 3.0]])
+    for operation in (Softmax(masked=True), HardMax(masked=True)):
+        low, high = operation.reach(Range(scores, scores))
+        assert low == pytest.approx(high)
+        assert low == pytest.approx(operation.apply(scores))
+
+
+def test_a_product_reaches_as_far_as_its_terms_allow() -> None:
+    Q, K = np.array([[2.0, -1.0]]), np.array([[3.0, 4.0]])
+    low, high = Scores().reach(Range.around(Q, 0.5), Range.around(K, 0.5))
+    # 0.5·(3 + 2) + 0.25 and 0.5·(4 + 1) + 0.25 to either side of 2
+    assert low == pytest.approx(np.array([[2 - 5.5]]))
+    assert high == pytest.approx(np.array([[2 + 5.5]]))
+
+
+def test_softmax_reaches_from_all_others_highest_to_all_others_lowest() -> None:
+    scores = np.array([[0.0, 0.0]])
+    low, high = Softmax().reach(Range.around(scores, 0.5))
+    assert low == pytest.approx(np.full((1, 2), 1 / (1 + np.e)))
+    assert high == pytest.approx(np.full((1, 2), np.e / (1 + np.e)))
+
+
+def test_hardmax_knows_which_scores_may_win() -> None:
+    low, high = HardMax().reach(Range.around(np.array([[1.0, 1.05, 3.0]]), 0.1))
+    assert low.tolist() == [[0, 0, 1]]
+    assert high.tolist() == [[0, 0, 1]]
+    low, high = HardMax().reach(Range.around(np.array([[1.0, 1.05, 0.0]]), 0.1))
+    assert low.tolist() == [[0, 0, 0]]
+    assert high.tolist() == [[1, 1, 0]]
+
+
+def test_caps_masks_and_turns_move_the_ends() -> None:
+    low, high = SoftCap(cap=2).reach(Range(np.array([[-100.0]]), np.array([[0.0]])))  # type: ignore[arg-type]
+    assert low == pytest.approx(np.array([[-2.0]]))
+    assert high == pytest.approx(np.array([[0.0]]))
+    marks = np.array([[True, False]])
+    low, high = Mask(("keep",)).reach(
+        Range.around(np.array([[1.0, 1.0]]), 0.5), Range(marks, marks)
+    )
+    assert low.tolist() == [[0.5, -np.inf]]
+    assert high.tolist() == [[1.5, -np.inf]]
+    turn = Rotate(10_000, 1, "halves")  # type: ignore[arg-type]
+    low, high = turn.reach(Range.around(np.array([[1.0, 0.0]]), 0.1))
+    width = 0.1 * (np.cos(1) + np.sin(1))
+    assert high - low == pytest.approx(np.full((1, 2), 2 * width))
