@@ -39,10 +39,10 @@ HOSTILE = [
 ]
 
 
-def body(problem: Problem, **contents: Any) -> str:
+def body(problem: Problem, *, shown_whole: bool = False, **contents: Any) -> str:
     solution = solve(problem)
     page = make_page(solution, Contents(solution.steps, full=True, **contents))
-    return write_latex(page)
+    return write_latex(page, full=shown_whole)
 
 
 def random_problem(n: int, d: int, **fields: Any) -> Problem:
@@ -75,6 +75,7 @@ PAGES: dict[str, tuple[Problem, dict[str, Any]]] = {
     "a hostile worksheet": (random_problem(len(HOSTILE), 2, labels=HOSTILE), {"blank": True}),
     "40 tokens": (random_problem(40, 8), {}),
     "a worksheet of 40 tokens": (random_problem(40, 8), {"blank": True}),
+    "70 tokens, shown whole": (random_problem(70, 2), {"shown_whole": True}),
     "long sums": (random_problem(10, 9, decimals=12), {"work": True}),
     "large numbers": (
         random_problem(4, 3, X=np.arange(12).reshape(4, 3) * 1e6, decimals=6),
