@@ -98,6 +98,11 @@ class Work:
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
         self._before_rounding = cache(solution.before_rounding)
+        self._rounded = {
+            name: solution.rounded_in_plan_form(name)
+            for name in self._steps
+            if name in solution.values
+        }
 
     def lines(self, step: Step) -> Iterator[Line]:
         """Yield the work of every entry of a step, row by row as they are shown."""
@@ -115,7 +120,7 @@ class Work:
         """Return the work of one entry."""
         forms, remark, true = self._explanation(name, place)
         result = self.shown(name, place)
-        is_exact = result == MINUS_INFINITY or (true is not None and result.exact == true)
+        is_exact = result == MINUS_INFINITY or (true is not None and _value(result) == true)
         if self.fractions and true is not None and not is_exact and self._is_rational(name):
             forms = (*forms, self._fraction(true))
         if _is_said_by(result, forms[-1], is_exact=is_exact):  # a score that a mask lets pass, say
@@ -124,26 +129,28 @@ class Work:
 
     def shown(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""
-        value = self.solution.rounded_in_plan_form(name)[place]
-        if not np.isfinite(float(value)):
+        text = fixed(self._rounded[name][place], self.problem.decimals)
+        if text == "-inf":
             return MINUS_INFINITY
-        text = fixed(value, self.problem.decimals)
         if self.fractions and self._is_rational(name):
             true = self._explanation(name, place).exact
             if true is not None and (self.problem.rounding != EACH_STEP or true == Fraction(text)):
                 return self._fraction(true)
-        return Number(text, Fraction(text))
+        return Number(text)
 
     def hidden(self, name: str, place: Place) -> Number | None:
         """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
-        shown = self.shown(name, place)
-        if not isinstance(shown, Number) or shown.exact != 0:
+        if self._rounded[name][place] != 0 or self._is_fraction(name, place):
             return None
         true = _decimal(self._before_rounding(name)[place])
         dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
         if isinstance(self._steps[name].operation, Softmax):  # nothing cancels in a power of e
             dust = Decimal(0)
         return significant(true, FOOTNOTE_DIGITS) if abs(true) > dust else None
+
+    def _is_fraction(self, name: str, place: Place) -> bool:
+        shown = self.shown(name, place)
+        return isinstance(shown, Ratio) or shown.exact is not None
 
     def _explain(self, name: str, place: Place) -> Explanation:
         step = self._steps[name]
@@ -184,8 +191,10 @@ class Work:
     def _read_step(self, name: str, place: Place) -> Expression:
         """Return an entry of a step as the next one reads it."""
         shown = self.shown(name, place)
-        if self.problem.rounding == EACH_STEP or not isinstance(shown, Number):
+        if not isinstance(shown, Number) or shown == MINUS_INFINITY:
             return shown
+        if self.problem.rounding == EACH_STEP:
+            return shown._replace(exact=_value(shown))
         true = self._explanation(name, place).exact if self.solution.is_exact else None
         return shown._replace(exact=true)
 
@@ -226,4 +235,9 @@ def _is_said_by(result: Number | Ratio, form: Expression, *, is_exact: bool) -> 
     """Say whether a form is the result over again: the same digits, or 0 beside 0.00."""
     if not isinstance(form, Number | Ratio):
         return False
-    return form[:1] == result[:1] or (is_exact and form.exact == result.exact)
+    return form[:1] == result[:1] or (is_exact and form.exact == _value(result))
+
+
+def _value(shown: Number | Ratio) -> Fraction:
+    """Return the number that the digits stand for."""
+    return shown.exact if shown.exact is not None else Fraction(shown.text)

@@ -154,7 +154,7 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
     hidden = [
         [f"not zero: {in_text(entry)}", in_text(value)]
         for section in page.sections
-        for entry, value in page.hidden_of(section, full=True)
+        for entry, value in page.hidden_of(section, full=False)
     ]
     remarks = [text for section in page.sections for text in section.remarks]
     notes = [["note", _harmless(text)] for text in (*page.conventions, *remarks, *page.notes)]
