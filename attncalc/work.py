@@ -165,6 +165,7 @@ class Work:
             quote=partial(self._step_entry if is_step else self._given_entry, name),
             entry=partial(self._entry, name),
             write=self._written,
+            own=self._own,
             columns=self.problem.layout == "columns",
         )
 
@@ -185,7 +186,10 @@ class Work:
             return MINUS_INFINITY
         if isinstance(value, np.bool_):
             return whole(int(value))
-        number = Fraction(value if isinstance(value, Decimal | Fraction) else exact(value))
+        return self._own(Fraction(value if isinstance(value, Decimal | Fraction) else exact(value)))
+
+    def _own(self, number: Fraction) -> Number | Ratio:
+        """Return a number of the person's own, as they would write it."""
         return self._fraction(number) if self.fractions else given(number)
 
     def _read_step(self, name: str, place: Place) -> Expression:

@@ -179,6 +179,12 @@ def test_rounding_each_step_ends_a_fraction_that_it_rounds() -> None:
     assert lines == ["Q[1,1] = 1/3·1 = 1/3 ≈ 0.33", "S[1,1] = 0.33·0.33 ≈ 0.11"]
 
 
+def test_a_factor_is_a_fraction_among_fractions() -> None:
+    problem = Problem(Q=[[3]], K=[[1]], V=[[1]], scale="0.5")
+    assert work(problem, "S_scaled") == ["S_scaled[1,1] = 3.00·0.5 = 1.50"]
+    assert work(problem, "S_scaled", fractions="plain") == ["S_scaled[1,1] = 3·1/2 = 3/2"]
+
+
 def test_sums_of_scores_stay_fractions_to_the_end() -> None:
     lines = work(homework("torch"), fractions="plain")
     assert "A[1,1] = 12 / (12 + 16) = 12 / 28 = 3/7" in lines

@@ -29,6 +29,8 @@ class Operand(NamedTuple):
     write
         Returns a value that was computed on the way, with its true value where that is known to
         be rational, as it is written.
+    own
+        Returns a number of the person's own, a factor say, as it is written.
     columns
         Whether tokens are columns, so that every product is the other way round.
     """
@@ -38,6 +40,7 @@ class Operand(NamedTuple):
     quote: Callable[[Place], Expression]
     entry: Callable[[Place], Entry]
     write: Callable[[Any, Fraction | None], Expression]
+    own: Callable[[Fraction], Expression]
     columns: bool = False
 
     def at(self, *place: int) -> Expression:

@@ -82,7 +82,7 @@ class Multiply(Operation):
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the product."""
-        return explained(Product((operands[0].at(*place), given(self.factor))))
+        return explained(Product((operands[0].at(*place), operands[0].own(self.factor))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,7 +122,7 @@ class SoftCap(Operation):
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the function, and what the tanh comes to."""
         (scores,) = operands
-        cap = given(self.cap)
+        cap = scores.own(self.cap)
         value = scores.matrix[scores.place(*place)] / in_system_of(scores.matrix, self.cap)
         (tangent,) = tanh(np.full(1, value, scores.matrix.dtype))
         return explained(
