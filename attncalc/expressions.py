@@ -4,7 +4,7 @@ An expression knows no format; and of mathematics it knows only whether its valu
 then which. (Named tuples, for a dozen dataclasses would be felt at every start.)
 """
 
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from math import isqrt, prod
 from typing import NamedTuple, Union
@@ -260,7 +260,8 @@ def significant(value: Decimal, digits: int) -> Number:
     >>> significant(Decimal("1.7571e-6"), 3)
     Number(text='1.76', exact=None, tens=-6)
     """
-    rounded = Context(prec=digits, rounding=ROUND_HALF_UP).plus(value)
+    context = Context(prec=digits, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    rounded = context.plus(value)
     place = rounded.adjusted()
     if SMALLEST_PLAIN <= place < digits:
         return Number(f"{rounded:f}")

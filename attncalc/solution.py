@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from decimal import Context, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, localcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +216,8 @@ class Solution:
         """Return the context in which Decimals of this solution are to be computed with."""
         if self._digits is None:
             return nullcontext()
-        return localcontext(Context(prec=self._digits.precision))
+        # e to the power of minus a million is not 0 either
+        return localcontext(Context(prec=self._digits.precision, Emin=MIN_EMIN, Emax=MAX_EMAX))
 
     @property
     def is_exact(self) -> bool:

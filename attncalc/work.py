@@ -146,7 +146,8 @@ class Work:
         dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
         if isinstance(self._steps[name].operation, Softmax):  # nothing cancels in a power of e
             dust = Decimal(0)
-        return significant(true, FOOTNOTE_DIGITS) if abs(true) > dust else None
+        with self.solution.arithmetic():
+            return significant(true, FOOTNOTE_DIGITS) if abs(true) > dust else None
 
     def _is_fraction(self, name: str, place: Place) -> bool:
         shown = self.shown(name, place)

@@ -354,6 +354,10 @@ def test_the_smallest_of_weights_has_a_footnote() -> None:
     assert "A[1,2] = e^0.00 / (e^200.00 + e^0.00) = 1.00 / (7.23×10^86) ≈ 0.00†" in work(problem)
     page = page_of(problem, None, "A")
     assert list(footnote(page, page.sections[0], full=True)) == ["† not zero: A[1,2] 1.4×10^-87"]
+    far = page_of(Problem(Q=[[1]], K=[[30_000_000], [0]], V=[[1], [2]], scale="none"), None, "A")
+    (text,) = footnote(far, far.sections[0], full=True)
+    assert text.startswith("† not zero: A[1,2] ")
+    assert text.endswith("×10^-13028835")  # 30,000,000 / ln 10 = 13,028,834.5
 
 
 def test_a_head_reads_the_keys_and_values_that_serve_it() -> None:
