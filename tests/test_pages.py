@@ -11,7 +11,7 @@ import pytest
 from conftest import GOOD, Command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracle_kinds import Kind, SumIsZeroError, exact_by_hand
+from oracle_kinds import Kind
 from test_kinds import FORMS, Form, kinds
 
 from attncalc import InputError, Problem, Solution, read_problem, solve
@@ -49,6 +49,17 @@ HOSTILE = [
 def page_of(problem: Problem, **contents: Any) -> Page:
     solution = solve(problem)
     return make_page(solution, Contents(solution.steps, **{"full": True, **contents}))
+
+
+def is_solvable(problem: Problem) -> bool:
+    """Say whether no row of scores sums to 0, where weights are scores over their sum."""
+    try:
+        solve(problem)
+    except InputError as error:
+        if "sum to 0" not in str(error):
+            raise
+        return False
+    return True
 
 
 def check_same(first: Problem, second: Problem) -> None:
@@ -107,11 +118,9 @@ def test_names_that_look_like_something_else_are_read_back(layout: str, tmp_path
 )
 @given(kinds(), st.sampled_from(FORMS))
 def test_every_kind_in_every_form_is_read_back(tmp_path: Path, kind: Kind, form: Form) -> None:
-    try:
-        exact_by_hand(kind)
-    except SumIsZeroError:
-        return
     problem = form.problem(kind)
+    if not is_solvable(problem):
+        return
     page = page_of(problem)
     masks = (problem.keep, problem.ignore, problem.bias)
     if any(mask is not None and mask.ndim == 3 and len(mask) > 1 for mask in masks):
@@ -128,11 +137,10 @@ def test_every_kind_in_every_form_is_written_out(
     kind: Kind, form: Form, fractions: Fractions | None
 ) -> None:
     """Each entry has a line, which ends in the digits that its table shows."""
-    try:
-        exact_by_hand(kind)
-    except SumIsZeroError:
+    problem = form.problem(kind)
+    if not is_solvable(problem):
         return
-    page = page_of(form.problem(kind), work=True, fractions=fractions)
+    page = page_of(problem, work=True, fractions=fractions)
     assert write_latex(page, full=True)
     assert write_markdown(page, full=True)
     for section in page.sections:
