@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.errors import AttncalcError, InputError
-from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, ROW_NAMES
+from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, OWN_PROBLEM, ROW_NAMES
 from attncalc.numbers import is_number, quoted
 from attncalc.problem import Problem
 from attncalc.reading.cells import Faults, in_place
@@ -18,9 +18,6 @@ _SHEETS = (".csv", ".tsv")
 _ARRAYS = (".npy",)
 _NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 """How the bytes of NumPy's files begin."""
-
-OWN_PROBLEM = "problem.csv"
-"""The problem in a folder that attncalc wrote, beside a file for each step."""
 
 # each form's reader is imported where it is needed: a run reads one form
 

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, ROW_NAMES, SETTINGS
+from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, RESULTS, ROW_NAMES, SETTINGS
 from attncalc.numbers import is_number, quoted
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
@@ -20,8 +20,6 @@ HOW_TO_NAME = "head each block with a line that holds its name, as X or W_Q"
 _QUOTED_FORMULA = re.compile(r"^'(?='*[=+\-@])")
 """The mark that keeps a spreadsheet from taking a text for a formula."""
 _LABEL_HEADINGS = ("token", "tokens", "label", "labels", "word", "words")
-RESULTS = "results"
-"""Heads the part of attncalc's own output that follows the problem."""
 HOW_TO_LABEL = (
     "its first column holds words and numbers: if these are tokens, "
     'head the column with the word "token"'
@@ -32,12 +30,15 @@ _LINES_TO_JUDGE_BY = 200
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
+    """A line of cells, and where it stands in its file."""
+
     cells: list[str]
     line: int
 
     @property
     def filled(self) -> list[str]:
+        """The cells that hold something."""
         return [cell for cell in self.cells if cell]
 
 
@@ -47,7 +48,7 @@ class _Sheet:
 
     name: str
     decimal_comma: bool
-    rows: list[_Row] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
 
 
 def read_csv_problem(text: str, faults: Faults) -> Fields:
@@ -55,11 +56,11 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
 
     Lines such as `scale,none` or `title,Three tokens` may stand before the first block.
     """
-    delimiter = _delimiter(text)
+    delimiter = delimiter_of(text)
     fields: Fields = {}
     sheets: dict[str, _Sheet] = {}
     sheet: _Sheet | None = None
-    for row in takewhile(_is_of_problem, _rows(text, delimiter, faults)):
+    for row in takewhile(_is_of_problem, rows_of(text, delimiter, faults)):
         heading = _heading(row, decimal_comma=delimiter != ",")
         name = canonical(heading) if heading else None
         if name in MATRICES:
@@ -83,8 +84,8 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
 
 def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> None:
     """Add to `fields` the one matrix that a CSV file holds, and the labels of its tokens."""
-    delimiter = _delimiter(text)
-    rows = list(_rows(text, delimiter, faults))
+    delimiter = delimiter_of(text)
+    rows = list(rows_of(text, delimiter, faults))
     heads = [canonical(_heading(row, decimal_comma=delimiter != ",")) for row in rows]
     if name in heads:  # a file of blocks: this matrix is one of them
         start = heads.index(name) + 1
@@ -93,14 +94,14 @@ def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> Non
     _read_sheet(_Sheet(name, delimiter != ",", rows), fields, faults)
 
 
-def _rows(text: str, delimiter: str, faults: Faults) -> Iterator[_Row]:
+def rows_of(text: str, delimiter: str, faults: Faults) -> Iterator[Row]:
     """Yield the rows that hold something, their cells stripped."""
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )
     try:
         for cells in lines:
-            row = _Row([cell.strip() for cell in cells], lines.line_num)
+            row = Row([cell.strip() for cell in cells], lines.line_num)
             if row.filled:
                 yield row
     except csv.Error as error:
@@ -110,12 +111,12 @@ def _rows(text: str, delimiter: str, faults: Faults) -> Iterator[_Row]:
         raise InputError(f"{faults.place}: not CSV at line {lines.line_num}: {reason}") from None
 
 
-def _is_of_problem(row: _Row) -> bool:
+def _is_of_problem(row: Row) -> bool:
     """Say whether a row belongs to the problem, and not to the results in our own output."""
     return row.filled != [RESULTS]
 
 
-def _delimiter(text: str) -> str:
+def delimiter_of(text: str) -> str:
     """Return the delimiter under which most cells are numbers."""
     sample = "\n".join(text[:1_000_000].splitlines()[:_LINES_TO_JUDGE_BY])
 
@@ -130,7 +131,7 @@ def _delimiter(text: str) -> str:
     return max(used, key=numbers, default=",")
 
 
-def _heading(row: _Row, *, decimal_comma: bool) -> str:
+def _heading(row: Row, *, decimal_comma: bool) -> str:
     """Return the name a line of a single word gives to the rows below it, or ""."""
     if len(row.filled) != 1 or not row.cells[0]:
         return ""
@@ -142,7 +143,7 @@ def _is_entry(cell: str, *, decimal_comma: bool) -> bool:
     return is_number(cell, decimal_comma=decimal_comma) or cell.lower() in _MASK_ENTRIES
 
 
-def _read_setting(row: _Row, decimal_comma: bool, fields: Fields, faults: Faults) -> None:
+def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults) -> None:
     name = canonical(row.cells[0].rstrip(":"))
     if name not in ("title", *SETTINGS) or len(row.filled) != 2:
         faults.add(f"line {row.line}: these cells belong to no matrix: {HOW_TO_NAME}")
@@ -202,13 +203,13 @@ def _has_some_labels(cells: list[list[str]], sheet: _Sheet) -> bool:
     )
 
 
-def _without_blank_margin(rows: list[_Row]) -> list[_Row]:
+def _without_blank_margin(rows: list[Row]) -> list[Row]:
     """Drop the empty columns that a spreadsheet writes to the right of a narrow block."""
     width = max((i for row in rows for i, cell in enumerate(row.cells, start=1) if cell), default=0)
-    return [_Row(row.cells[:width], row.line) for row in rows]
+    return [Row(row.cells[:width], row.line) for row in rows]
 
 
-def _split_header(rows: list[_Row], decimal_comma: bool) -> tuple[_Row | None, list[_Row]]:
+def _split_header(rows: list[Row], decimal_comma: bool) -> tuple[Row | None, list[Row]]:
     """Part a first row without numbers from the rows below, where such rows follow."""
     if len(rows) > 1 and (
         rows[0].cells[0].lower() in _LABEL_HEADINGS
@@ -218,7 +219,7 @@ def _split_header(rows: list[_Row], decimal_comma: bool) -> tuple[_Row | None, l
     return None, rows
 
 
-def _has_labels(header: _Row | None, cells: list[list[str]], decimal_comma: bool) -> bool:
+def _has_labels(header: Row | None, cells: list[list[str]], decimal_comma: bool) -> bool:
     """Say whether the first column holds tokens: no number in it, or a heading that says so."""
     if not cells or any(len(row) < 2 for row in cells):
         return False

@@ -28,7 +28,7 @@ class _Object(list[tuple[str, Any]]):
 
 def read_json_problem(text: str, faults: Faults) -> Fields:
     """Return the fields of a problem: matrices as typed numbers, labels and settings as texts."""
-    content = _parse(text, faults)
+    content = parse(text, faults)
     if not isinstance(content, _Object):
         raise InputError(
             f"{faults.place}: a problem is one JSON object, "
@@ -61,10 +61,11 @@ def _problem_in(content: _Object) -> _Object:
 
 def read_json_matrix(name: str, text: str, faults: Faults) -> Matrix | None:
     """Return the one matrix a JSON file holds as a list of rows."""
-    return _matrix(name, _parse(text, faults), faults)
+    return _matrix(name, parse(text, faults), faults)
 
 
-def _parse(text: str, faults: Faults) -> Any:
+def parse(text: str, faults: Faults) -> Any:
+    """Return what JSON holds: numbers as they were typed, objects as their pairs."""
     try:
         return json.loads(
             text,
@@ -81,6 +82,13 @@ def _parse(text: str, faults: Faults) -> Any:
         raise InputError(
             f"{faults.place}: not a problem: its lists are nested too deeply"
         ) from None
+
+
+def plain(value: Any) -> Any:
+    """Return what `parse` gave with its objects as dictionaries; of a key given twice, the last."""
+    if isinstance(value, _Object):
+        return {key: plain(each) for key, each in value}
+    return [plain(each) for each in value] if isinstance(value, list) else value
 
 
 def _field(name: str, value: Any, faults: Faults) -> Any:

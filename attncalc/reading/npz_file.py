@@ -35,7 +35,7 @@ def read_npz_problem(data: bytes, faults: Faults) -> Fields:
     Names are those of a problem, or those of the state dict of a `torch.nn.MultiheadAttention`
     beside its `query`, `key` and `value`.
     """
-    arrays = _load(data, faults)
+    arrays = load_arrays(data, faults)
     if isinstance(arrays, np.ndarray):
         raise InputError(f"{faults.place}: one array, where a problem is needed: give an .npz file")
     if OWN in arrays:
@@ -80,7 +80,7 @@ def _as_typed(texts: Matrix) -> Matrix:
 
 def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
     """Return the matrix of an `.npy` file, or of an `.npz` file that holds it or nothing else."""
-    arrays = _load(data, faults)
+    arrays = load_arrays(data, faults)
     if isinstance(arrays, np.ndarray):
         return arrays
     named = [key for key in arrays if canonical(key) == name]
@@ -89,7 +89,8 @@ def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
     return arrays[named[0] if named else next(iter(arrays))]
 
 
-def _load(data: bytes, faults: Faults) -> Matrix | dict[str, Matrix]:
+def load_arrays(data: bytes, faults: Faults) -> Matrix | dict[str, Matrix]:
+    """Return the arrays of an `.npz` file by name, or the one array of an `.npy` file."""
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
         return loaded if isinstance(loaded, np.ndarray) else dict(loaded.items())

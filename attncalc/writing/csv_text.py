@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.fields import BIASES, LABELLED, WEIGHTS
+from attncalc.fields import BIASES, LABELLED, OWN_PROBLEM, RESULTS, TOKEN, WEIGHTS
 from attncalc.layout import in_plan_form
 from attncalc.page import Grid, Page, Section
 from attncalc.problem import Problem
@@ -22,13 +22,8 @@ from attncalc.writing.fields import as_typed, settings
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 
-RESULTS = "results"
-"""Heads the part of a file that is not read back: `attncalc.reading.csv_text` stops there."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a text begins that a spreadsheet would take for a formula."""
-
-TOKEN = "token"
-"""Heads the names of tokens, so that none of them is taken for a number."""
 
 Row = Sequence[str]
 
@@ -52,7 +47,7 @@ def write_csv(page: Page) -> str:
 
 def write_csv_files(page: Page) -> dict[str, str]:
     """Return the page as files by name: the problem, one for each step, and what is said."""
-    files = {"problem.csv": _text(_problem(page.problem))}
+    files = {OWN_PROBLEM: _text(_problem(page.problem))}
     for section in page.sections:
         files[f"{section.step.name}.csv"] = _text(_section(section))
     for name, block in _words(page):

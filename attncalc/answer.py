@@ -1,0 +1,159 @@
+"""A worked answer as it was written: the entries of some steps, none of them judged yet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.rounding import Matrix
+
+IN_FULL = 99
+"""Decimals of a number that was not cut: a fraction, or a float out of a program."""
+
+
+class Entry(NamedTuple):
+    """One entry as it was written.
+
+    Parameters
+    ----------
+    text
+        As typed.
+    value
+        The number that it is; None where it is blank or cannot be read.
+    decimals
+        How many decimals it was given: 2 for `0.30`, `IN_FULL` for `3/10`.
+    fault
+        Why it cannot be read, if it cannot.
+    """
+
+    text: str
+    value: Decimal | Fraction | None = None
+    decimals: int = 0
+    fault: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenMatrix:
+    """One step as it was written.
+
+    Parameters
+    ----------
+    values
+        Its numbers in float64, NaN where there is none: (rows, columns), or (heads, rows, columns).
+    decimals
+        How many decimals each of them was given.
+    faults
+        Why entries cannot be read, by their places.
+    texts
+        The entries as typed; None for arrays out of a program.
+    place
+        Where it stands in its file: "line 12"; "" where that says nothing.
+    problem
+        What is wrong with it as a whole: rows of unequal length, say.
+    """
+
+    values: Matrix
+    decimals: Matrix
+    faults: Mapping[tuple[int, ...], str] = field(default_factory=dict)
+    texts: Matrix | None = None
+    place: str = ""
+    problem: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape, with an axis of heads first where it has any."""
+        return self.values.shape
+
+    def text(self, place: tuple[int, ...]) -> str:
+        """Return an entry as it was typed."""
+        if self.texts is not None:
+            return str(self.texts[place])
+        return f"{self.values[place]:.10g}"
+
+    def arranged(self, arrange: Any) -> "WrittenMatrix":
+        """Return the matrix with its entries where `arrange` puts those of any array."""
+        indices = arrange(np.arange(self.values.size).reshape(self.shape))
+        faults = np.full(self.shape, "", dtype=object)
+        for place, fault in self.faults.items():
+            faults[place] = fault
+        moved = faults.ravel()[indices]
+        return WrittenMatrix(
+            self.values.ravel()[indices],
+            self.decimals.ravel()[indices],
+            {place: moved[place] for place in map(tuple, np.argwhere(moved != "").tolist())},
+            None if self.texts is None else self.texts.ravel()[indices],
+            self.place,
+            self.problem,
+        )
+
+
+class WrittenConnection(NamedTuple):
+    """Which inputs the lines of one output lead to, by name, as it was written."""
+
+    head: int
+    output: str
+    most: tuple[str, ...]
+    second: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A worked answer.
+
+    Parameters
+    ----------
+    place
+        Where it was read from.
+    matrices
+        The steps that it holds, by name.
+    connections
+        The lines that it draws; None where it says nothing of them.
+    faults
+        What cannot be read, and where.
+    """
+
+    place: str
+    matrices: Mapping[str, WrittenMatrix]
+    connections: tuple[WrittenConnection, ...] | None = None
+    faults: tuple[str, ...] = ()
+
+
+def matrix_of_entries(heads: Sequence[Sequence[Sequence[Entry]]], place: str) -> WrittenMatrix:
+    """Return the matrix of these entries: one list of rows, or one for each head."""
+    rows = [row for head in heads for row in head]
+    lengths = list(dict.fromkeys(len(row) for row in rows))
+    heights = list(dict.fromkeys(len(head) for head in heads))
+    shape = (len(heads), max(heights, default=0), max(lengths, default=0))
+    entries = np.empty(shape, dtype=object)
+    for index in np.ndindex(shape):
+        h, i, j = index
+        there = i < len(heads[h]) and j < len(heads[h][i])
+        entries[index] = heads[h][i][j] if there else Entry("")
+    matrix: Matrix = entries[0] if len(heads) == 1 else entries
+    problem = ""
+    if len(lengths) > 1:
+        short = next(i for i, row in enumerate(rows) if len(row) != lengths[0])
+        problem = f"row 1 has {lengths[0]} entries, row {short + 1} has {len(rows[short])}"
+    elif len(heights) > 1:
+        problem = "its heads differ in size"
+    return WrittenMatrix(
+        _each(lambda entry: np.nan if entry.value is None else float(entry.value), matrix, float),
+        _each(lambda entry: entry.decimals, matrix, int),
+        {where: entry.fault for where, entry in np.ndenumerate(matrix) if entry.fault},
+        _each(lambda entry: entry.text, matrix, object),
+        place,
+        problem,
+    )
+
+
+def matrix_of_floats(values: Matrix, place: str = "") -> WrittenMatrix:
+    """Return the matrix that a program wrote: nothing of its numbers was cut."""
+    floats = values.astype(np.float64)
+    return WrittenMatrix(floats, np.full(floats.shape, IN_FULL), place=place)
+
+
+def _each(function: Any, matrix: Matrix, dtype: Any) -> Matrix:
+    return np.asarray(np.frompyfunc(function, 1, 1)(matrix)).astype(dtype)

@@ -1,0 +1,95 @@
+"""Reading worked answers: JSON, CSV, NumPy files, folders, and text of every kind."""
+
+from pathlib import Path
+
+from attncalc.answer import Answer
+from attncalc.errors import InputError
+from attncalc.reading.answers.raw import named
+from attncalc.reading.files import decode, exists, is_folder, list_folder, read_bytes
+
+NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
+SHEETS = (".csv", ".tsv")
+ENDINGS = (".json", *SHEETS, ".npz", ".npy", ".md", ".markdown", ".tex", ".txt", ".m", ".py")
+"""How the names of files end that are taken for answers in a folder."""
+
+# each form's reader is imported where it is needed: a run reads few
+
+
+def read_answer(source: str | Path) -> Answer:
+    """Read a worked answer from a file, or from a folder with a file for each step.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or nothing in it is a step.
+
+    Examples
+    --------
+    >>> from attncalc.samples import answer_sample
+    >>> sorted(read_answer(answer_sample("hand").path).matrices)
+    ['A', 'K', 'O', 'Q', 'S', 'V']
+    """
+    path = Path(source)
+    if is_folder(path):
+        return _checked(_read_folder(path))
+    return read_answer_bytes(read_bytes(path), str(path))
+
+
+def read_answer_bytes(data: bytes, place: str) -> Answer:
+    """Read a worked answer from bytes; `place` names them in messages."""
+    if data.startswith(NUMPY_STARTS):
+        from attncalc.reading.answers.npz_file import read_npz_answer
+
+        return _checked(read_npz_answer(data, place))
+    text = decode(data, place)
+    suffix = Path(place).suffix.lower()
+    if suffix == ".json" or (suffix in ("", ".txt") and text.lstrip()[:1] == "{"):
+        from attncalc.reading.answers.json_text import read_json_answer
+
+        return _checked(read_json_answer(text, place))
+    if suffix in SHEETS:
+        from attncalc.reading.answers.csv_text import read_csv_answer
+
+        return _checked(read_csv_answer(text, place))
+    from attncalc.reading.answers.text import read_text_answer
+
+    return _checked(read_text_answer(text, place))
+
+
+def answers_in(folder: Path) -> list[Path] | None:
+    """Return the answers that a folder holds, or None where it is one answer itself.
+
+    It is one where its files are named as steps are: Q.csv, S_scaled.csv.
+    """
+    inside = [path for path in list_folder(folder) if not path.name.startswith(".")]
+    files = [path for path in inside if is_folder(path) or path.suffix.lower() in ENDINGS]
+    if not files:
+        raise InputError(
+            f"{folder}: this folder holds no answers: their names end in {', '.join(ENDINGS)}"
+        )
+    sheets = [path for path in files if path.suffix.lower() in (*SHEETS, ".npy")]
+    return None if any(named(path.stem) for path in sheets) else files
+
+
+def _read_folder(folder: Path) -> Answer:
+    from attncalc.reading.answers.csv_text import read_csv_folder
+
+    sheets = [path for path in list_folder(folder) if path.suffix.lower() in SHEETS]
+    if not sheets:
+        raise InputError(f"{folder}: this folder holds no step, as Q.csv or A.csv")
+    return read_csv_folder(
+        {path.stem: decode(read_bytes(path), str(path)) for path in sheets}, str(folder)
+    )
+
+
+def _checked(answer: Answer) -> Answer:
+    """Refuse an answer in which there is nothing to mark."""
+    if not answer.matrices and answer.connections is None:
+        why = f": {answer.faults[0]}" if answer.faults else ""
+        raise InputError(
+            f"{answer.place}: no step is found in it{why} (name each matrix, as in Q = [1 3; -1 1])"
+        )
+    return answer
+
+
+__all__ = ["answers_in", "exists", "read_answer", "read_answer_bytes"]

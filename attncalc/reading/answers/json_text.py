@@ -1,0 +1,90 @@
+"""Answers as JSON: a step under each name, or what attncalc itself writes."""
+
+from typing import Any
+
+from attncalc.answer import Answer
+from attncalc.errors import InputError
+from attncalc.reading.answers.lines import connections_in
+from attncalc.reading.answers.literals import literal_at
+from attncalc.reading.answers.raw import Raw, assembled, named
+from attncalc.reading.cells import Faults, in_words
+from attncalc.reading.json_text import parse, plain
+
+_NOT_STEPS = (
+    *("attncalc", "kind", "title", "problem", "conventions", "work", "notes"),
+    *("name", "student"),
+)
+"""What may stand in the object beside the steps."""
+
+
+def read_json_answer(text: str, place: str) -> Answer:
+    """Return the answer of a JSON object: `{"Q": [[1, 3]], "A": [["0.30", null]]}`."""
+    content = plain(parse(text, Faults(place)))
+    if isinstance(content, dict) and isinstance(content.get("answer"), dict):
+        content = content["answer"]
+    if not isinstance(content, dict):
+        raise InputError(
+            f'{place}: an answer is one JSON object, like {{"Q": [[1, 3]], "A": [[0.3, 0.7]]}}'
+        )
+    found: list[Raw] = []
+    faults: list[str] = []
+    connections = None
+    for key, value in _steps(content):
+        if key == "connections":
+            connections = list(connections_in(value))
+        elif key not in _NOT_STEPS or named(key):
+            _add(key, value, found, faults)
+    return assembled(place, found, faults, connections)
+
+
+def _steps(content: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return what stands under each name; steps may stand in a list, as we write them."""
+    pairs: list[tuple[str, Any]] = []
+    for key, value in content.items():
+        if key == "steps" and isinstance(value, dict):
+            pairs += value.items()
+        elif key == "steps" and isinstance(value, list):
+            for step in value:
+                if isinstance(step, dict) and "name" in step:
+                    pairs.append((str(step["name"]), step.get("shown", step.get("values"))))
+        else:
+            pairs.append((key, value))
+    return pairs
+
+
+def _add(name: str, value: Any, found: list[Raw], faults: list[str]) -> None:
+    """Keep a matrix: a list of rows, of heads, one row, or rows written as text."""
+    if isinstance(value, str):
+        parsed = literal_at(f"[{value.strip().removeprefix('[').removesuffix(']')}]", 0)
+        value = parsed[0] if parsed else value
+        value = value[0] if len(value) == 1 and isinstance(value, list) else value
+    if isinstance(value, dict) and ("shown" in value or "values" in value):
+        value = value.get("shown", value.get("values"))
+    if not isinstance(value, list) or not value:
+        faults.append(f"{name}: {in_words(value)}, where a list of rows is needed")
+        return
+    depth = _depth(value)
+    while depth > 3 and len(value) == 1:
+        value, depth = value[0], depth - 1  # a batch of one
+    if depth == 3 and len(value) == 1:
+        value, depth = value[0], 2
+    if depth > 3:
+        faults.append(f"{name}: lists nested {depth} deep, where a list of rows is needed")
+        return
+    heads = {1: [[value]], 2: [value], 3: value}[depth]
+    for number, rows in enumerate(heads, start=1):
+        listed = [row if isinstance(row, list) else [row] for row in rows]
+        cells = [[_cell(cell) for cell in row] for row in listed]
+        found.append(Raw(name, number if len(heads) > 1 else 0, cells))
+
+
+def _depth(value: Any) -> int:
+    if not isinstance(value, list):
+        return 0
+    return 1 + max((_depth(each) for each in value), default=0)
+
+
+def _cell(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return cell if isinstance(cell, str) else in_words(cell)
