@@ -89,6 +89,18 @@ class WrittenMatrix:
             self.problem,
         )
 
+    def with_heads(self, heads: int) -> "WrittenMatrix":
+        """Return the matrix with blank heads after its own, up to this number."""
+        more = [(0, heads - len(self.values)), (0, 0), (0, 0)]
+        return WrittenMatrix(
+            np.pad(self.values, more, constant_values=np.nan),
+            np.pad(self.decimals, more),
+            self.faults,
+            None if self.texts is None else np.pad(self.texts, more, constant_values=""),
+            self.place,
+            self.problem,
+        )
+
 
 class WrittenConnection(NamedTuple):
     """Which inputs the lines of one output lead to, by name, as it was written."""

@@ -5,7 +5,7 @@ One rule in two number systems: exact decimals (every small problem) and float64
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 else:
     Matrix = np.ndarray  # numpy.typing takes milliseconds to import, at every start
 
+Rule = Literal["half-away", "half-even", "truncate"]
+"""How a number is cut: ours, the one of IEEE 754 and of statistics, and digits left out."""
+
 INFINITE = float("inf")
 RELATIVE_TIE = 1e-12
 """How near to a half, relative to the value, a float64 counts as the tie it came from …"""
@@ -25,13 +28,17 @@ LARGEST_SCALED = 2.0**51
 """From here on float64 holds whole numbers and halves only: there is nothing left to round."""
 
 
-def round_floats(values: Matrix, decimals: int) -> Matrix:
-    """Round a float64 array half away from zero at `decimals` decimals.
+def round_floats(values: Matrix, decimals: int, rule: Rule = "half-away") -> Matrix:
+    """Round a float64 array at `decimals` decimals: half away from zero, or as others do.
 
     Examples
     --------
     >>> round_floats(np.array([2.675, 0.125, -1.005, -0.001]), 2)
     array([ 2.68,  0.13, -1.01,  0.  ])
+    >>> round_floats(np.array([2.675, 0.125, -1.009]), 2, "half-even")
+    array([ 2.68,  0.12, -1.01])
+    >>> round_floats(np.array([2.675, 0.125, -1.009]), 2, "truncate")
+    array([ 2.67,  0.12, -1.  ])
     """
     unit = 10.0**decimals
     size = np.abs(values)
@@ -39,7 +46,14 @@ def round_floats(values: Matrix, decimals: int) -> Matrix:
     scaled = np.where(roundable, size, 0.0) * unit
     whole = np.floor(scaled)
     tie = np.minimum(RELATIVE_TIE * scaled, LARGEST_TIE)
-    rounded = (whole + (scaled - whole >= 0.5 - tie)) / unit
+    rest = scaled - whole
+    if rule == "truncate":
+        up = rest >= 1 - tie
+    elif rule == "half-even":
+        up = (rest > 0.5 + tie) | ((rest >= 0.5 - tie) & (whole % 2 == 1))
+    else:
+        up = rest >= 0.5 - tie
+    rounded = (whole + up) / unit
     signed: Matrix = np.where(roundable, np.copysign(rounded, values), values) + 0.0
     return signed  # + 0.0 turns -0.0 into 0.0
 

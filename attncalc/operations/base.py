@@ -73,6 +73,21 @@ class Range(NamedTuple):
             spread = (self.high - self.low) / 2
         return np.where(self.low == self.high, 0.0, spread)
 
+    def map(self, function: Callable[[Matrix], Matrix]) -> "Range":
+        """Return the range of what a function makes of these values, where it never falls."""
+        low = function(self.low)
+        return Range(low, low if self.is_point else function(self.high))
+
+    @property
+    def is_point(self) -> bool:
+        """Whether there is one value for each entry, and no doubt."""
+        return self.low is self.high
+
+    @classmethod
+    def at(cls, matrix: Matrix) -> "Range":
+        """Return the range of values that are known."""
+        return cls(matrix, matrix)
+
     @classmethod
     def around(cls, matrix: Matrix, spread: Matrix | float = 0.0) -> "Range":
         """Return the range of values this near to those of a matrix."""
@@ -113,6 +128,12 @@ class Operation:
         grown = (size + each.spread for size, each in zip(sizes, ranges, strict=True))
         spread = np.abs(self.apply(*grown) - self.apply(*sizes))
         return Range.around(self.apply(*(each.middle for each in ranges)), spread)
+
+    def over(self, *ranges: Range) -> Range:
+        """Return what the step comes to on these ranges: one value each, where inputs have one."""
+        if all(each.is_point for each in ranges):
+            return Range.at(self.apply(*(each.low for each in ranges)))
+        return self.reach(*ranges)
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
         """Return the operation for these rows of queries, and these keys, alone."""

@@ -1,0 +1,1 @@
+"""Grading: a worked answer beside the solution, entry by entry."""

@@ -1,0 +1,408 @@
+"""Marking: each entry beside the key first, then beside what the script itself leads to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.answer import Answer, WrittenMatrix
+from attncalc.grading.causes import Cause, causes_of
+from attncalc.grading.key import RULES, Key, Style
+from attncalc.grading.known import Known, with_mistakes_mended
+from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
+from attncalc.grading.slack import DUST, RELATIVE_DUST, Slack, ToTheDigit
+from attncalc.layout import split_heads
+from attncalc.operations import Place, Range
+from attncalc.plan import Step
+from attncalc.rounding import Matrix, round_floats
+
+SMALLEST_CUT_SHORT = 10
+"""Whole numbers of two digits and more may be what is left of one with decimals."""
+MINUS_INFINITY_WRITTEN = -1e4
+"""From here down a masked score counts as -∞: people and programs write -1e9."""
+
+
+@dataclass(frozen=True, eq=False)
+class StepMarks:
+    """One step of an answer, marked. Matrices are as the plan has them.
+
+    Parameters
+    ----------
+    step
+        The step.
+    written
+        What was written; None where the step is asked for and left out.
+    statuses
+        The status of each entry, as its number in `STATUSES`.
+    expected
+        What each entry should be: of the key, or what follows from the script's own values.
+    causes
+        What went wrong, where a wrong recipe gives every entry; several: one cannot tell which.
+    is_repeated
+        Whether the same cause was charged for in an earlier step.
+    from_own
+        Whether any entry was judged by the script's own earlier values.
+    problem
+        What is wrong with the matrix as a whole.
+    """
+
+    step: Step
+    written: WrittenMatrix | None
+    statuses: Matrix
+    expected: Matrix
+    causes: tuple[Cause, ...] = ()
+    is_repeated: bool = False
+    from_own: bool = False
+    problem: str = ""
+
+    def count(self, *statuses: Status) -> int:
+        """Return how many entries have one of these statuses."""
+        return int(np.isin(self.statuses, [NUMBER_OF[each] for each in statuses]).sum())
+
+    def status(self, place: Place) -> Status:
+        """Return the status of one entry."""
+        return STATUSES[int(self.statuses[place])]
+
+    def places(self, *statuses: Status) -> Iterator[Place]:
+        """Yield the places of the entries that have one of these statuses."""
+        found = np.isin(self.statuses, [NUMBER_OF[each] for each in statuses])
+        yield from map(tuple, np.argwhere(found).tolist())
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether one cause is known, and not one of several that fit."""
+        return len(self.causes) == 1
+
+    @property
+    def cause(self) -> Cause | None:
+        """The cause, where one alone fits."""
+        return self.causes[0] if self.is_sure else None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every entry is correct, or differs by rounding alone."""
+        return self.count(*(each for each in Status if each.is_right)) == self.statuses.size
+
+    def credit(self, rules: Rules) -> Fraction:
+        """Return the share of the step that is earned."""
+        if not self.statuses.size:
+            return Fraction(0)
+        counts = {status: self.count(status) for status in Status}
+        earned = sum((rules.credit(each) * count for each, count in counts.items()), Fraction(0))
+        if self.is_repeated:
+            again = counts[Status.WRONG] + counts[Status.WRONG_SHAPE]
+            earned += again * rules.credit(Status.FOLLOWS)
+        return earned / self.statuses.size
+
+
+class Wrong(NamedTuple):
+    """The first wrong entry; `place` is None where a matrix has the wrong shape."""
+
+    marks: StepMarks
+    place: Place | None
+
+
+@dataclass(frozen=True, eq=False)
+class Marking:
+    """An answer, marked.
+
+    Parameters
+    ----------
+    key
+        What it was compared with.
+    answer
+        What was written.
+    steps
+        The steps that are asked for, in the order of the plan.
+    rules
+        How it was marked.
+    style
+        How the script rounds, where that is not the key's way and explains every such entry.
+    not_asked
+        Names of matrices that are no step of this problem.
+    """
+
+    key: Key
+    answer: Answer
+    steps: tuple[StepMarks, ...]
+    rules: Rules
+    style: Style | None = None
+    not_asked: tuple[str, ...] = ()
+
+    @property
+    def first_wrong(self) -> Wrong | None:
+        """The first wrong entry, in the order of the steps, row by row."""
+        for marks in self.steps:
+            if marks.count(Status.WRONG_SHAPE):
+                return Wrong(marks, None)
+            for place in marks.places(Status.WRONG):
+                return Wrong(marks, place)
+        return None
+
+
+def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
+    """Mark an answer.
+
+    Parameters
+    ----------
+    key
+        The problem, solved; one key serves any number of answers.
+    answer
+        What was written.
+    rules
+        How it is marked.
+    """
+    steps = _Marker(key, answer, rules, key.slack).all_marks()
+    if not rules.in_tolerance and _mistakes(steps)[0]:
+        cutting = ToTheDigit(key.problem.decimals, cuts=True)
+        steps = min(steps, _Marker(key, answer, rules, cutting).all_marks(), key=_mistakes)
+    not_asked = tuple(name for name in answer.matrices if name not in key.steps)
+    return Marking(key, answer, steps, rules, _style(key, steps, rules), not_asked)
+
+
+def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int]:
+    """Return how many entries are wrong, and whether they are explained.
+
+    Of two ways to read a script, the one with the least of these is meant.
+    """
+    wrong = [marks for marks in steps if marks.count(Status.WRONG, Status.WRONG_SHAPE)]
+    return (
+        sum(marks.count(Status.WRONG, Status.WRONG_SHAPE) for marks in wrong),
+        bool(wrong) and not wrong[0].causes,
+        sum(not marks.causes for marks in wrong),
+    )
+
+
+class _Marker:
+    """Takes a script step by step, and keeps what later steps can be based on."""
+
+    def __init__(self, key: Key, answer: Answer, rules: Rules, slack: Slack) -> None:
+        self.key = key
+        self.answer = answer
+        self.rules = rules
+        self.slack = slack
+        self.own = Known(key, slack)
+        self.tainted: dict[str, Matrix] = {}
+        self.charged: set[str] = set()
+
+    def all_marks(self) -> tuple[StepMarks, ...]:
+        """Mark all steps that are there or asked for, in the order of the plan."""
+        return tuple(self.marks(step) for step in self.key.steps.values() if self.is_asked(step))
+
+    def is_asked(self, step: Step) -> bool:
+        """Say whether a step is marked: it is there, or it is asked for."""
+        asked = self.rules.asked
+        return step.name in self.answer.matrices or (asked is not None and step.name in asked)
+
+    def marks(self, step: Step) -> StepMarks:
+        """Mark one step, and keep its values for later ones."""
+        shape = self.key.shown[step.name].shape
+        given = self.answer.matrices.get(step.name)
+        if given is None:
+            return StepMarks(step, None, self._all(shape, Status.BLANK), self.key.shown[step.name])
+        written, problem = _arranged(self.key, step, given)
+        if written is None:
+            return self._of_wrong_shape(step, given, problem)
+        written = _with_plain_whole_numbers(written, self.key.problem.decimals)
+        marks = self._compared(step, written)
+        self._keep(step, written, marks)
+        return marks
+
+    def _all(self, shape: tuple[int, ...], status: Status) -> Matrix:
+        return np.full(shape, NUMBER_OF[status])
+
+    def _of_wrong_shape(self, step: Step, given: WrittenMatrix, problem: str) -> StepMarks:
+        self.own.unusable.add(step.name)
+        shown = self.key.shown[step.name]
+        found = causes_of(self.own, step, _turned(self.key, given))
+        marks = StepMarks(
+            step, given, self._all(shown.shape, Status.WRONG_SHAPE), shown, found, problem=problem
+        )
+        return self._charged(marks)
+
+    def _compared(self, step: Step, written: WrittenMatrix) -> StepMarks:
+        """Mark entries of the right shape: by the key first, then by the script's own values."""
+        values = written.values
+        codes = _by_key(self.key, self.slack, step.name, written, self.rules)
+        has_mistakes = any(each.any() for each in self.tainted.values())
+        clean = with_mistakes_mended(self.own, self.tainted) if has_mistakes else self.own
+        open_ = codes == NUMBER_OF[Status.WRONG]
+        if open_.any() or has_mistakes:
+            self._by_own(codes, open_, step, written, clean)
+        from_own = open_ & (codes == NUMBER_OF[Status.FOLLOWS])
+        codes[np.isnan(values)] = NUMBER_OF[Status.BLANK]
+        for place in written.faults:
+            codes[place] = NUMBER_OF[Status.UNREADABLE]
+        wrong = codes == NUMBER_OF[Status.WRONG]
+        expected = self._expected(step, clean)
+        causes = causes_of(self.own, step, written, wrong) if wrong.any() else ()
+        return self._charged(
+            StepMarks(step, written, codes, expected, causes, from_own=bool(from_own.any()))
+        )
+
+    def _by_own(
+        self, codes: Matrix, open_: Matrix, step: Step, written: WrittenMatrix, clean: Known
+    ) -> None:
+        """Settle what the key leaves open, and flag what fits the key and not the script."""
+        values = written.values
+        fine = np.maximum(written.decimals, self.key.problem.decimals)
+        fits_clean = self._fits(clean, step, values, fine)
+        fits = fits_clean if clean is self.own else self._fits(self.own, step, values, fine)
+        coarsely = fits
+        if (written.decimals < fine).any():
+            coarsely = self._fits(self.own, step, values, written.decimals)
+        settled = Status.CORRECT if self.rules.in_tolerance else Status.ROUNDING
+        codes[open_ & coarsely] = NUMBER_OF[Status.PRECISION]
+        codes[open_ & fits] = NUMBER_OF[Status.FOLLOWS]
+        codes[open_ & fits_clean] = NUMBER_OF[settled]
+        if clean is not self.own:
+            codes[~open_ & ~coarsely] = NUMBER_OF[Status.MATCHES_KEY]
+
+    def _fits(self, known: Known, step: Step, values: Matrix, decimals: Matrix) -> Matrix:
+        """Say which numbers follow from what is known, however steps between were rounded."""
+        fits = np.zeros(values.shape, dtype=bool)
+        for result in known.results(step):
+            fits |= self.slack.near(values, decimals, result)
+        return fits
+
+    def _expected(self, step: Step, clean: Known) -> Matrix:
+        """Return what each entry should be: the key's, or what follows from own mistakes."""
+        shown = self.key.shown[step.name]
+        if clean is self.own:
+            return shown
+        rule = None if self.rules.in_tolerance else RULES[0]
+        own, right = (known.result(step, rule).low for known in (self.own, clean))
+        differs = ~((own == right) | (np.isnan(own) & np.isnan(right)))
+        rounded = own if self.rules.in_tolerance else round_floats(own, self.key.problem.decimals)
+        return np.where(differs, rounded, shown)
+
+    def _keep(self, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
+        """Keep a step's values for later ones; the key's where there is no answer."""
+        key, name = self.key, step.name
+        values, decimals = written.values, written.decimals.copy()
+        answered = ~np.isnan(values)
+        coarse = marks.statuses == NUMBER_OF[Status.PRECISION]
+        decimals[~coarse] = np.maximum(decimals, key.problem.decimals)[~coarse]
+        masked = np.isneginf(key.shown[name]) & (values <= MINUS_INFINITY_WRITTEN)
+        points = np.where(masked, -np.inf, np.where(answered, values, key.shown[name]))
+        exactly = np.isinf(points) | (key.is_shown_exactly[name] & (points == key.shown[name]))
+        behind = self.slack.behind(points, decimals)
+        if not self.rules.in_tolerance:
+            right = zip(behind, key.ranges[name], strict=True)
+            behind = Range(
+                *(
+                    np.where(exactly, points, np.where(answered, own, theirs))
+                    for own, theirs in right
+                )
+            )
+        self.own.keep(name, points, behind)
+        wrong = [NUMBER_OF[status] for status in (Status.WRONG, Status.FOLLOWS)]
+        self.tainted[name] = np.isin(marks.statuses, wrong)
+
+    def _charged(self, marks: StepMarks) -> StepMarks:
+        """Charge a cause once: what is the same mistake again costs nothing more."""
+        if not marks.cause:
+            return marks
+        family = marks.cause.family
+        repeated = family in self.charged
+        self.charged.add(family)
+        if not repeated:
+            return marks
+        return replace(marks, is_repeated=True)
+
+
+def _by_key(key: Key, slack: Slack, name: str, written: WrittenMatrix, rules: Rules) -> Matrix:
+    """Return the status of each entry beside the key; `WRONG` where the key leaves it open."""
+    values, decimals = written.values, written.decimals
+    shown, exact = key.shown[name], key.exact[name]
+    codes = np.full(values.shape, NUMBER_OF[Status.WRONG])
+    if rules.in_tolerance:
+        codes[slack.near(values, decimals, Range.at(exact))] = NUMBER_OF[Status.CORRECT]
+        return codes
+    asked = key.problem.decimals
+    half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(exact)
+    with np.errstate(invalid="ignore"):  # of infinities
+        off = np.abs(values - exact)
+    near = slack.near(values, np.maximum(decimals, asked), key.reached[name])
+    codes[near] = NUMBER_OF[Status.ROUNDING]
+    codes[(decimals < asked) & (off <= half)] = NUMBER_OF[Status.PRECISION]
+    for script in key.scripts.values():
+        if name in script:
+            codes[values == script[name]] = NUMBER_OF[Status.ROUNDING]
+    masked = np.isneginf(shown) & (values <= MINUS_INFINITY_WRITTEN)
+    right = (values == shown) | ((decimals > asked) & (off <= half)) | masked
+    codes[right] = NUMBER_OF[Status.CORRECT]
+    return codes
+
+
+def _style(key: Key, steps: tuple[StepMarks, ...], rules: Rules) -> Style | None:
+    """Return how a script rounds, where that is not the key's way and explains each such entry."""
+    if rules.in_tolerance or not any(marks.count(Status.ROUNDING) for marks in steps):
+        return None
+    decimals = key.problem.decimals
+    for style, script in key.scripts.items():
+        if all(
+            _is_in_style(marks, script[marks.step.name], decimals, style)
+            for marks in steps
+            if marks.step.name in script
+        ):
+            return style
+    return None
+
+
+def _is_in_style(marks: StepMarks, script: Matrix, decimals: int, style: Style) -> bool:
+    """Say whether the right entries of a step are those of a flawless script in this style."""
+    if marks.written is None or marks.count(Status.WRONG_SHAPE):
+        return True
+    right = np.isin(marks.statuses, [NUMBER_OF[each] for each in Status if each.is_right])
+    cut = round_floats(marks.written.values, decimals, style.rule)
+    same: bool = (cut == script)[right].all()
+    return bool(same)
+
+
+def _arranged(key: Key, step: Step, given: WrittenMatrix) -> tuple[WrittenMatrix | None, str]:
+    """Return a matrix as the plan has it, or None and what is wrong with its shape."""
+    shape = key.shown[step.name].shape
+    written = _turned(key, given)
+    if written.problem:
+        return None, written.problem
+    if len(shape) == 2 and written.values.ndim == 3 and len(written.values) == 1:
+        written = written.arranged(lambda matrix: matrix[0])
+    if len(shape) == 3 and written.values.ndim == 2:
+        if written.shape == (shape[1], shape[0] * shape[2]):
+            written = written.arranged(partial(split_heads, heads=shape[0]))
+        else:
+            written = written.arranged(lambda matrix: matrix[np.newaxis])
+    if len(shape) == 3 and written.shape[1:] == shape[1:] and len(written.values) < shape[0]:
+        written = written.with_heads(shape[0])
+    if written.shape != shape:
+        return None, f"{_size(key, given.shape)} is written, where it is {_size(key, shape, True)}"
+    return written, ""
+
+
+def _with_plain_whole_numbers(written: WrittenMatrix, asked: int) -> WrittenMatrix:
+    """Take whole numbers at their word: 8 is 8.00, and not 8.3 cut short.
+
+    But large ones in a matrix without any decimals: they may well be cut short.
+    """
+    values, decimals = written.values, written.decimals
+    has_decimals = bool((decimals[~np.isnan(values)] > 0).any())
+    whole = (decimals == 0) & (has_decimals | (np.abs(values) < SMALLEST_CUT_SHORT))
+    return replace(written, decimals=np.where(whole, asked, decimals))
+
+
+def _turned(key: Key, given: WrittenMatrix) -> WrittenMatrix:
+    if key.problem.layout == "rows":
+        return given
+    return given.arranged(lambda matrix: matrix.swapaxes(-1, -2))
+
+
+def _size(key: Key, shape: tuple[int, ...], in_plan_form: bool = False) -> str:
+    """Return a shape in words: 3 × 2, or 2 heads of 3 × 2."""
+    *heads, rows, columns = shape
+    if in_plan_form and key.problem.layout == "columns":
+        rows, columns = columns, rows
+    return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"

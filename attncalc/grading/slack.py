@@ -1,0 +1,84 @@
+"""How near is near enough: to the digit, or within a tolerance."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from attncalc.operations import Range
+from attncalc.rounding import Matrix
+
+DUST = 1e-6
+"""Of the last place: what float64 arithmetic may add to a bound."""
+MOST_CUT = 50
+"""Decimals up to which a number may have been cut; one with more was not."""
+LARGEST_CUT = 1 - 1e-9
+"""Of the last place: what cutting digits off may take away; a whole unit is a mistake."""
+RELATIVE_DUST = 1e-13
+
+
+class Slack(Protocol):
+    """How far a written number may lie from what is right."""
+
+    def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
+        """Say which numbers are what their true values, somewhere in these ranges, may become."""
+
+    def behind(self, written: Matrix, decimals: Matrix) -> Range:
+        """Return where the numbers may lie that were carried on behind the written ones."""
+
+
+@dataclass(frozen=True)
+class ToTheDigit:
+    """Numbers written to some decimals: rounded in any way, or cut.
+
+    Parameters
+    ----------
+    decimals
+        How many are asked for.
+    cuts
+        Whether digits are cut off. A rounded number lies within half a unit of its last place;
+        one that was cut lies less than a unit nearer to zero.
+    """
+
+    decimals: int
+    cuts: bool = False
+
+    def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
+        """Say which numbers their true values may become when they are rounded or cut."""
+        unit = 10.0 ** -np.minimum(decimals, self.decimals).astype(float)
+        dust = DUST * unit + RELATIVE_DUST * np.where(np.isfinite(written), np.abs(written), 0)
+        half = unit / 2 + dust
+        inwards = unit * LARGEST_CUT if self.cuts else half
+        below = np.where(right.low > 0, inwards, half)
+        above = np.where(right.high < 0, inwards, half)
+        inside: Matrix = (written >= right.low - below) & (written <= right.high + above)
+        return inside
+
+    def behind(self, written: Matrix, decimals: Matrix) -> Range:
+        """Return half a unit of the last place on both sides; or a whole one, away from zero."""
+        unit = np.where(
+            decimals > MOST_CUT, 0.0, 10.0 ** -np.minimum(decimals, MOST_CUT).astype(float)
+        )
+        if not self.cuts:
+            return Range(written - unit / 2, written + unit / 2)
+        return Range(written - unit * (written <= 0), written + unit * (written >= 0))
+
+
+@dataclass(frozen=True)
+class Within:
+    """Numbers out of a program: off by atol + rtol · |right| at most, as numpy has it."""
+
+    atol: float
+    rtol: float
+
+    def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
+        """Say which numbers are within the tolerance."""
+        low, high = (self.atol + self.rtol * np.abs(end) for end in right)
+        with np.errstate(invalid="ignore"):  # of infinities
+            inside: Matrix = (written >= right.low - low) & (written <= right.high + high)
+        same: Matrix = written == right.low
+        return (inside & np.isfinite(written)) | same
+
+    def behind(self, written: Matrix, decimals: Matrix) -> Range:
+        """Return the numbers themselves: a program writes what it carries."""
+        return Range.at(written)

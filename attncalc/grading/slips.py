@@ -1,0 +1,125 @@
+"""Slips of a single entry: its sign, its digits, its place, a term of its sum."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.grading.key import RULES
+from attncalc.grading.known import Known
+from attncalc.grading.slack import Slack
+from attncalc.operations import Add, Concat, Mean, Place, Range, Same, Softmax
+from attncalc.plan import Step
+from attncalc.rounding import Matrix, fixed, round_floats
+
+Slip = tuple[str, str]
+"""A code, and what may have happened, as a clause."""
+
+MOST_TERMS = 64
+"""Terms of a sum up to which each is left out in turn."""
+
+
+def slips(
+    known: Known, step: Step, place: Place, written: float, decimals: int, right: Range
+) -> Iterator[Slip]:
+    """Yield what may have happened to one entry, each once.
+
+    Parameters
+    ----------
+    known
+        What the step is computed from.
+    step, place
+        The step, and the entry's place as the plan has it.
+    written, decimals
+        What is written, and to how many decimals.
+    right
+        The step's right entries, from the script's own values.
+    """
+    low, high = float(right.low[place]), float(right.high[place])
+    if not np.isfinite([written, low, high]).all():
+        return
+    entry = _Entry(known.slack, written, decimals)
+    yield from _of_the_number(entry, low, high, known.key.problem.decimals)
+    for name, (i, j) in _neighbours(right.low, place).items():
+        there = (*place[:-2], i, j)
+        if entry.is_near(float(right.low[there]), float(right.high[there])):
+            yield "neighbour", f"it is the entry {name}"
+            break
+    if any(entry.is_near(*ends) for ends in _without_a_term(known, step, place)):
+        yield "term-dropped", "a term of its sum is left out"
+
+
+class _Entry(NamedTuple):
+    """What is written, and how near is near."""
+
+    slack: Slack
+    written: float
+    decimals: int
+
+    def is_near(self, low: float, high: float) -> bool:
+        """Say whether a true value between these may have become what is written."""
+        right = Range(np.array([low]), np.array([high]))
+        written, decimals = np.array([self.written]), np.array([self.decimals])
+        return bool(self.slack.near(written, decimals, right)[0])
+
+
+def _of_the_number(entry: _Entry, low: float, high: float, decimals: int) -> Iterator[Slip]:
+    """Yield what may have happened to the number itself."""
+    if entry.written != 0 and entry.is_near(-high, -low):
+        yield "sign-lost", "its sign is lost" if entry.written > 0 else "it has a minus too many"
+    if any(
+        _digits_are_swapped(
+            entry.written, float(round_floats(np.array(end), decimals, rule)), decimals
+        )
+        for end in (low, (low + high) / 2, high)
+        for rule in RULES
+    ):
+        yield "digits-swapped", "two of its digits are swapped"
+    half = 10.0**-decimals / 2
+    for factor, words in ((10, "large"), (0.1, "small")):
+        if entry.is_near((low - half) * factor, (high + half) * factor):
+            yield "factor-ten", f"it is ten times too {words}"
+
+
+def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
+    """Say whether two digits changed places: 0.12 and 0.21, 13.25 and 12.35."""
+    here, there = (fixed(abs(each), decimals) for each in (written, right))
+    width = max(len(here), len(there))
+    here, there = here.zfill(width), there.zfill(width)
+    differ = [i for i in range(width) if here[i] != there[i]]
+    if len(differ) != 2 or written * right < 0:
+        return False
+    first, second = differ
+    return here[first] == there[second] and here[second] == there[first]
+
+
+def _neighbours(matrix: Matrix, place: Place) -> dict[str, tuple[int, int]]:
+    i, j = place[-2:]
+    around = {
+        "to its left": (i, j - 1),
+        "to its right": (i, j + 1),
+        "above it": (i - 1, j),
+        "below it": (i + 1, j),
+    }
+    rows, columns = matrix.shape[-2:]
+    return {name: at for name, at in around.items() if 0 <= at[0] < rows and 0 <= at[1] < columns}
+
+
+def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[float, float]]:
+    """Yield what the entry comes to without each term of the sum that it is."""
+    if isinstance(step.operation, Add | Concat | Mean | Same):
+        return
+    first, *others = (known.read(name, None) for name in step.inputs)
+    if first.low.ndim < 2 or first.low.shape[-1] > MOST_TERMS:
+        return
+    nothing = -np.inf if isinstance(step.operation, Softmax) else 0.0
+    row = (*place[:-2], place[-2]) if first.low.ndim == len(place) else (place[-2],)
+    for k in range(first.low.shape[-1]):
+        if step.name == "A" and k == place[-1]:
+            continue
+        ends = [end.copy() for end in first]
+        for end in ends:
+            end[(*row, k)] = nothing
+        with np.errstate(all="ignore"):
+            made = step.operation.over(Range(*ends), *others)
+        yield float(made.low[place]), float(made.high[place])

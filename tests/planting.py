@@ -1,0 +1,406 @@
+"""Scripts with a mistake planted in them, made in plain numpy, without a line of attncalc.
+
+A student is simulated: they take each step as a textbook has it, round in their own way, and may go
+wrong once, by a wrong recipe or by a slip of one entry.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from typing import Any
+
+import numpy as np
+
+Env = dict[str, np.ndarray]
+Recipe = Callable[[Env, "Task"], np.ndarray]
+
+ROUNDINGS = {"half-away": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "truncate": ROUND_DOWN}
+STYLES = [(carried, rule) for carried in ("each-step", "display") for rule in ROUNDINGS]
+
+
+@dataclass
+class Task:
+    """A random problem, and the steps it takes."""
+
+    fields: dict[str, Any]
+    given: Env
+    steps: list[str]
+    d_k: int
+    d_v: int
+    heads: int
+    decimals: int
+    factor: float | None
+    allowed: np.ndarray | None
+    cross: bool
+
+
+@dataclass
+class Script:
+    """What a student writes, and what was planted in it."""
+
+    shown: dict[str, list[Any]]
+    planted: str = ""
+    step: str = ""
+    changed: list[str] = field(default_factory=list)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        largest = scores.max(axis=-1, keepdims=True)
+        powers = np.exp(scores - np.where(np.isfinite(largest), largest, 0.0))
+        total = powers.sum(axis=-1, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
+def parted(matrix: np.ndarray, heads: int) -> np.ndarray:
+    if heads == 1:
+        return matrix
+    return np.stack(np.split(matrix, heads, axis=1))
+
+
+def turned(matrix: np.ndarray) -> np.ndarray:
+    return matrix.swapaxes(-1, -2)
+
+
+def right(step: str, env: Env, task: Task) -> np.ndarray:
+    """Take one step as a textbook has it."""
+    if step in ("Q", "K", "V"):
+        source = "X" if not task.cross else "X1" if step == "Q" else "X2"
+        made = env[source] @ env[f"W_{step}"]
+        return parted(made + env.get(f"b_{step}", 0.0), task.heads)
+    if step == "S":
+        return env["Q"] @ turned(env["K"])
+    if step == "S_scaled":
+        return env["S"] * task.factor
+    if step == "S_masked":
+        return np.where(task.allowed, env[before_mask(task)], -np.inf)
+    if step == "A":
+        return softmax(env[last_scores(task)])
+    if step == "H":
+        return env["A"] @ env["V"]
+    if step == "C":
+        return np.concatenate(list(env["H"]), axis=1)
+    if "W_O" in env:
+        return env["C" if task.heads > 1 else "H"] @ env["W_O"]
+    if task.heads > 1:
+        return env["C"]
+    return env["A"] @ env["V"]
+
+
+def before_mask(task: Task) -> str:
+    return "S" if task.factor is None else "S_scaled"
+
+
+def last_scores(task: Task) -> str:
+    return before_mask(task) if task.allowed is None else "S_masked"
+
+
+def cut(matrix: np.ndarray, decimals: int, rule: str) -> np.ndarray:
+    """Round what a pocket calculator shows, ten places: halves are halves again."""
+    unit = Decimal(1).scaleb(-decimals)
+
+    def one(value: float) -> float:
+        if not np.isfinite(value):
+            return value
+        exact = Decimal(repr(round(value, 10)))
+        return float(exact.quantize(unit, rounding=ROUNDINGS[rule])) + 0.0
+
+    return np.vectorize(one, otypes=[float])(matrix)
+
+
+def random_task(rng: random.Random) -> Task:
+    cross = rng.random() < 0.35
+    n, m = rng.randint(2, 4), rng.randint(2, 5)
+    m = m if cross else n
+    heads = 2 if rng.random() < 0.2 else 1
+    d, d_k, d_v = rng.randint(2, 4), rng.randint(1, 4), rng.randint(1, 4)
+    if rng.random() < 0.3:
+        d_k = d_v = d
+    entries = rng.choice([[-2, -1, 0, 1, 2], [-2, -1.5, -0.5, 0, 0.5, 1, 2], None])
+
+    def matrix(rows: int, columns: int) -> np.ndarray:
+        def one() -> float:
+            return rng.choice(entries) if entries else round(rng.uniform(-2, 2), 1)
+
+        return np.array([[float(one()) for _ in range(columns)] for _ in range(rows)])
+
+    given: Env = {"X1": matrix(n, d), "X2": matrix(m, d)} if cross else {"X": matrix(n, d)}
+    given |= {"W_Q": matrix(d, d_k * heads), "W_K": matrix(d, d_k * heads)}
+    given["W_V"] = matrix(d, d_v * heads)
+    if rng.random() < 0.15:
+        given |= {"b_Q": matrix(1, d_k * heads), "b_K": matrix(1, d_k * heads)}
+    if rng.random() < 0.15:
+        given["W_O"] = matrix(d_v * heads, rng.randint(2, 4))
+    scale = rng.choice(["sqrt_dk", "sqrt_dk", "none", "1/4"])
+    factor = {"sqrt_dk": d_k**-0.5, "none": None, "1/4": 0.25}[scale]
+    allowed = None
+    fields: dict[str, Any] = {name: each.tolist() for name, each in given.items()}
+    if rng.random() < 0.3:
+        allowed = np.tril(np.ones((n, m), dtype=bool))
+        if rng.random() < 0.5:
+            allowed = np.array([[rng.random() < 0.7 for _ in range(m)] for _ in range(n)])
+            allowed[:, 0] = True
+            fields["keep"] = allowed.astype(int).tolist()
+        else:
+            fields["causal"] = True
+    decimals = rng.choice([2, 2, 2, 3])
+    fields |= {"scale": scale, "decimals": decimals, "heads": heads if heads > 1 else None}
+    fields |= {"rounding": rng.choice(["display", "each-step"])}
+    steps = ["Q", "K", "V", "S"]
+    steps += ["S_scaled"] if factor is not None else []
+    steps += ["S_masked"] if allowed is not None else []
+    steps += ["A"] + (["H"] if heads > 1 or "W_O" in given else [])
+    steps += (["C"] if heads > 1 else []) + ["O"]
+    return Task(fields, given, steps, d_k, d_v, heads, decimals, factor, allowed, cross)
+
+
+def written(
+    task: Task,
+    style: tuple[str, str],
+    shown: list[str],
+    recipe: tuple[str, Recipe] | None = None,
+    slips: dict[str, Callable[[np.ndarray, Env], np.ndarray | None]] | None = None,
+) -> dict[str, np.ndarray] | None:
+    """Return what a student writes: the shown steps, as they are cut; None where a slip cannot be."""
+    carried, rule = style
+    env: Env = dict(task.given)
+    script: dict[str, np.ndarray] = {}
+    for step in task.steps:
+        with np.errstate(all="ignore"):
+            if recipe is not None and recipe[0] == step:
+                made = recipe[1](env, task)
+            else:
+                made = right(step, env, task)
+        digits = cut(made, task.decimals, rule)
+        if slips and step in slips:
+            slipped = slips[step](digits, env)
+            if slipped is None:
+                return None
+            made = np.where(slipped != digits, slipped, made)
+            digits = slipped
+        env[step] = digits if carried == "each-step" else made
+        if step in shown:
+            script[step] = digits
+    return script
+
+
+def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
+    """Return each wrong recipe that this problem leaves room for: its step, code and arithmetic."""
+    found: list[tuple[str, str, Recipe]] = []
+
+    def add(step: str, code: str, make: Recipe) -> None:
+        found.append((step, code, make))
+
+    for side in "QKV":
+        source = "X" if not task.cross else "X1" if side == "Q" else "X2"
+        for other in "QKV":
+            if other != side and task.given[f"W_{other}"].shape == task.given[f"W_{side}"].shape:
+                add(side, f"weights-swapped:W_{other}", _projecting(side, source, f"W_{other}"))
+        W = task.given[f"W_{side}"]
+        if W.shape[0] == W.shape[1]:
+            add(side, "weights-transposed", _projecting(side, source, f"W_{side}", turn=True))
+            add(side, "unprojected", lambda env, t, s=source: parted(env[s], t.heads))
+        if f"b_{side}" in task.given:
+            add(side, "bias-forgotten", _projecting(side, source, f"W_{side}", bias=False))
+        if task.cross:
+            other = "X2" if side == "Q" else "X1"
+            if task.given[other].shape == task.given[source].shape:
+                add(side, f"wrong-source:{other}", _projecting(side, other, f"W_{side}"))
+    n, m = (len(task.given[x]) for x in (("X1", "X2") if task.cross else ("X", "X")))
+    if m == task.d_k:
+        add("S", "k-not-transposed", lambda env, t: env["Q"] @ env["K"])
+    if n == m:
+        add("S", "scores-transposed", lambda env, t: env["K"] @ turned(env["Q"]))
+        add("S", "q-q", lambda env, t: env["Q"] @ turned(env["Q"]))
+        add("S", "k-k", lambda env, t: env["K"] @ turned(env["K"]))
+        add(
+            "O" if "O" == _weighing(task) else "H",
+            "weights-turned",
+            lambda env, t: turned(env["A"]) @ env["V"],
+        )
+        if m == task.d_k:
+            add("S", "entrywise", lambda env, t: env["Q"] * env["K"])
+    if task.d_k == task.d_v:
+        add("S", "q-v", lambda env, t: env["Q"] @ turned(env["V"]))
+        add(_weighing(task), "a-k", lambda env, t: env["A"] @ env["K"])
+        if n == m:
+            add(_weighing(task), "a-q", lambda env, t: env["A"] @ env["Q"])
+    tokens = "X2" if task.cross else "X"
+    if task.given[tokens].shape[1] == task.d_v and task.heads == 1:
+        add(_weighing(task), "a-x", lambda env, t: env["A"] @ env[tokens])
+    add(
+        _weighing(task),
+        f"scores-for-weights:{before_mask(task)}",
+        lambda env, t: env[before_mask(t)] @ env["V"],
+    )
+    found += _of_scores(task, n, m)
+    return found
+
+
+def _weighing(task: Task) -> str:
+    return "H" if "H" in task.steps else "O"
+
+
+def _projecting(
+    side: str, source: str, weights: str, *, turn: bool = False, bias: bool = True
+) -> Recipe:
+    def make(env: Env, task: Task) -> np.ndarray:
+        W = env[weights].T if turn else env[weights]
+        made = env[source] @ W
+        if bias:
+            made = made + env.get(f"b_{side}", 0.0)
+        return parted(made, task.heads)
+
+    return make
+
+
+def _of_scores(task: Task, n: int, m: int) -> list[tuple[str, str, Recipe]]:
+    found: list[tuple[str, str, Recipe]] = []
+    root = task.d_k**0.5
+    if task.factor is None:
+        if task.d_k > 1:
+            found.append(("S", "scale-not-asked", lambda e, t: right("S", e, t) / root))
+    else:
+        d_model = task.given["X1" if task.cross else "X"].shape[1]
+        factors = {
+            "scale-none": 1.0,
+            "scale-sqrt-dk": 1 / root,
+            "scale-dk": 1 / task.d_k,
+            "scale-multiplied": root,
+            "scale-sqrt-d-model": d_model**-0.5,
+            "scale-sqrt-n": n**-0.5,
+        }
+        taken = [task.factor]
+        for code, factor in factors.items():  # √4 of d_k is √4 of n: the first name counts
+            if all(abs(factor - other) > 1e-9 for other in taken):
+                taken.append(factor)
+                found.append(("S_scaled", code, lambda e, t, f=factor: e["S"] * f))
+    if task.allowed is not None:
+        scores = before_mask(task)
+
+        def masked(allowed: np.ndarray) -> Recipe:
+            return lambda e, t: np.where(allowed, e[scores], -np.inf)
+
+        found.append(("S_masked", "mask-forgotten", masked(np.ones_like(task.allowed))))
+        found.append(("S_masked", "mask-inverted", masked(~task.allowed)))
+        if "causal" in task.fields:
+            for by in (1, -1):
+                found.append(
+                    ("S_masked", "mask-shifted", masked(np.tril(np.ones((n, m), dtype=bool), by)))
+                )
+        found.append(
+            ("A", "mask-after-softmax", lambda e, t: np.where(t.allowed, softmax(e[scores]), 0.0))
+        )
+    last = last_scores(task)
+    found += [
+        ("A", "softmax-columns", lambda e, t: turned(softmax(turned(e[last])))),
+        (
+            "A",
+            "softmax-whole",
+            lambda e, t: softmax(e[last].reshape(*e[last].shape[:-2], 1, -1)).reshape(
+                e[last].shape
+            ),
+        ),
+        ("A", "not-normalised", lambda e, t: np.exp(e[last])),
+        ("A", "base-2", lambda e, t: softmax(e[last] * np.log(2))),
+        ("A", "base-10", lambda e, t: softmax(e[last] * np.log(10))),
+        ("A", "exp-negative", lambda e, t: softmax(-e[last])),
+    ]
+    if task.allowed is None:
+        found.append(("A", "no-exp", lambda e, t: e[last] / e[last].sum(axis=-1, keepdims=True)))
+    if task.factor is not None and task.allowed is None:
+        found.append(("A", "scale-none", lambda e, t: softmax(e["S"])))
+    if task.heads == 2:
+        found.append(("C", "heads-order:2,1", lambda e, t: np.concatenate(list(e["H"])[::-1], 1)))
+        found.append(("A", "heads-order:2,1", lambda e, t: softmax(e[last])[::-1]))
+    return found
+
+
+SLIPS = ("sign-lost", "digits-swapped", "factor-ten", "neighbour", "term-dropped")
+
+
+def slipping(
+    kind: str, step: str, task: Task, style: tuple[str, str], rng: random.Random
+) -> Callable[[np.ndarray, Env], np.ndarray | None]:
+    """Return a slip of one entry of a step; it returns None where there is nothing to slip on."""
+
+    def slip(digits: np.ndarray, env: Env) -> np.ndarray | None:
+        places = [place for place in np.ndindex(digits.shape) if np.isfinite(digits[place])]
+        rng.shuffle(places)
+        for place in places:
+            value = _slipped(kind, step, digits, place, env, task, rng)
+            if value is None or not np.isfinite(value):
+                continue
+            made = digits.copy()
+            made[place] = cut(np.array([value]), task.decimals, style[1])[0]
+            if made[place] != digits[place]:
+                return made
+        return None
+
+    return slip
+
+
+def _slipped(
+    kind: str,
+    step: str,
+    digits: np.ndarray,
+    place: tuple[int, ...],
+    env: Env,
+    task: Task,
+    rng: random.Random,
+) -> float | None:
+    value = float(digits[place])
+    if kind == "sign-lost":
+        return -value
+    if kind == "factor-ten":
+        return value * rng.choice([10, 0.1])
+    if kind == "digits-swapped":
+        text = f"{abs(value):.{task.decimals}f}"
+        spots = [i for i, c in enumerate(text) if c != "."]
+        pairs = [(i, j) for i in spots for j in spots if i < j and text[i] != text[j]]
+        if not pairs:
+            return None
+        i, j = rng.choice(pairs)
+        letters = list(text)
+        letters[i], letters[j] = letters[j], letters[i]
+        return float("".join(letters)) * (-1 if value < 0 else 1)
+    if kind == "neighbour":
+        i, j = place[-2:]
+        near = [(i, j + 1), (i, j - 1), (i + 1, j), (i - 1, j)]
+        rows, columns = digits.shape[-2:]
+        near = [(a, b) for a, b in near if 0 <= a < rows and 0 <= b < columns]
+        return float(digits[(*place[:-2], *rng.choice(near))]) if near else None
+    return _without_a_term(step, place, env, task, rng)
+
+
+def _without_a_term(
+    step: str, place: tuple[int, ...], env: Env, task: Task, rng: random.Random
+) -> float | None:
+    *head, i, j = place
+    if step == "S":
+        left, right_ = env["Q"][tuple(head)], turned(env["K"])[tuple(head)]
+    elif step == _weighing(task):
+        left, right_ = env["A"][tuple(head)], env["V"][tuple(head)]
+    else:
+        return None
+    terms = [left[i, k] * right_[k, j] for k in range(left.shape[1])]
+    if len(terms) < 2:
+        return None
+    return float(sum(terms) - rng.choice(terms))
+
+
+def as_answer(script: dict[str, np.ndarray], decimals: int, rng: random.Random) -> dict[str, Any]:
+    """Return a script as JSON holds it: texts with all decimals, or with trailing zeros dropped."""
+    plain = rng.random() < 0.2
+
+    def text(value: float) -> str:
+        if not np.isfinite(value):
+            return "-inf"
+        digits = f"{value:.{decimals}f}"
+        return digits.rstrip("0").rstrip(".") if plain else digits
+
+    def texts(matrix: np.ndarray) -> list[Any]:
+        return [texts(row) if isinstance(row, np.ndarray) else text(row) for row in matrix]
+
+    return {name: texts(matrix) for name, matrix in script.items()}
