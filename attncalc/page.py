@@ -102,8 +102,6 @@ class Page(NamedTuple):
         Whether it is a worksheet: its answers are left out.
     has_fractions
         Whether rational values are written as fractions.
-    hidden
-        Returns what an entry of the work is, where it is not zero and is shown as 0.00.
     """
 
     solution: Solution
@@ -113,7 +111,6 @@ class Page(NamedTuple):
     notes: tuple[str, ...]
     is_blank: bool
     has_fractions: bool
-    hidden: Callable[[str, Place], Number | None]
 
     @property
     def problem(self) -> Problem:
@@ -139,11 +136,7 @@ class Page(NamedTuple):
                 for i, j in shown_places(grid, full=full)
                 if (hidden := grid.cell(i, j).hidden)
             ]
-        return [
-            (line.entry, hidden)
-            for line in section.lines
-            if (hidden := self.hidden(line.step, line.place))
-        ]
+        return [(line.entry, line.hidden) for line in section.lines if line.hidden]
 
     @property
     def has_map(self) -> bool:
@@ -239,7 +232,6 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         (*by_step.get("", ()), *_on_carrying(solution, sections)),
         contents.blank,
         contents.fractions is not None,
-        work.hidden,
     )
 
 

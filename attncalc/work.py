@@ -55,6 +55,8 @@ class Line(NamedTuple):
         Whether the result is the true value, and not a rounded one.
     remark
         A few words where the arithmetic alone does not say why.
+    hidden
+        What it is, where it is not zero and is shown as 0.00.
     """
 
     step: str
@@ -64,6 +66,7 @@ class Line(NamedTuple):
     result: Expression
     is_exact: bool
     remark: str
+    hidden: Number | None
 
 
 class Work:
@@ -125,7 +128,8 @@ class Work:
             forms = (*forms, self._fraction(true))
         if _is_said_by(result, forms[-1], is_exact=is_exact):  # a score that a mask lets pass, say
             forms = forms[:-1]
-        return Line(name, place, self._entry(name, place), forms, result, is_exact, remark)
+        hidden = self.hidden(name, place)
+        return Line(name, place, self._entry(name, place), forms, result, is_exact, remark, hidden)
 
     def shown(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""

@@ -16,6 +16,8 @@ Env = dict[str, np.ndarray]
 Recipe = Callable[[Env, "Task"], np.ndarray]
 
 ROUNDINGS = {"half-away": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "truncate": ROUND_DOWN}
+LARGEST = 1e12
+"""A number that nobody writes out: exp of a score, say."""
 STYLES = [(carried, rule) for carried in ("each-step", "display") for rule in ROUNDINGS]
 
 
@@ -172,6 +174,8 @@ def written(
                 made = recipe[1](env, task)
             else:
                 made = right(step, env, task)
+        if np.abs(made[np.isfinite(made)]).max(initial=0.0) > LARGEST:
+            return None
         digits = cut(made, task.decimals, rule)
         if slips and step in slips:
             slipped = slips[step](digits, env)

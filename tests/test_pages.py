@@ -150,7 +150,7 @@ def test_every_kind_in_every_form_is_written_out(
             *head, row, column = line.entry.place
             grid = section.grids[head[0] - 1 if head else 0]
             assert grid.cell(row - 1, column - 1).content == line.result
-            equals = line_in_text(page, line).split("   (")[0].rpartition(" ")[0]
+            equals = line_in_text(line).split("   (")[0].rpartition(" ")[0]
             assert equals.endswith(" =" if line.is_exact else " ≈")
 
 

@@ -22,7 +22,7 @@ def page_of(problem: Problem, fractions: Fractions | None = None, *only: str) ->
 def work(problem: Problem, *only: str, fractions: Fractions | None = None) -> list[str]:
     """Return the lines of these steps, or of all of them."""
     page = page_of(problem, fractions, *only)
-    return [line_in_text(page, line) for section in page.sections for line in section.lines]
+    return [line_in_text(line) for section in page.sections for line in section.lines]
 
 
 def homework(name: str = "self", **changes: object) -> Problem:
@@ -345,7 +345,7 @@ def test_work_costs_no_more_than_it_must_for_a_large_problem() -> None:
     solution = self_attention(tokens, eye, eye, eye)
     page = make_page(solution, Contents(solution.steps, entries={"Q": [(399, 1)]}))
     (line,) = page.sections[1 if page.sections[0].step.name != "Q" else 0].lines
-    assert line_in_text(page, line) == "Q[400,2] = (0·0) + (0·1) = 0.00"
+    assert line_in_text(line) == "Q[400,2] = (0·0) + (0·1) = 0.00"
 
 
 def test_the_smallest_of_weights_has_a_footnote() -> None:

@@ -28,7 +28,7 @@ def written(kind: Kind, form: Form, **contents: Any) -> tuple[Solution, list[tup
     solution = solve(form.problem(kind))
     page = make_page(solution, Contents(solution.steps, work=True, full=True, **contents))
     lines = [
-        (section.step.name, line_in_text(page, line))
+        (section.step.name, line_in_text(line))
         for section in page.sections
         for line in section.lines
     ]

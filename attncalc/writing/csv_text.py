@@ -136,7 +136,7 @@ def _labelled(grid: Grid) -> Iterator[Row]:
 
 def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
     """Yield the blocks of the work, of what each output attends to, and of the notes."""
-    lines = [line_in_text(page, line) for section in page.sections for line in section.lines]
+    lines = [line_in_text(line) for section in page.sections for line in section.lines]
     if lines:
         yield "work", [[line] for line in lines]
     connections = [

@@ -34,7 +34,7 @@ def write_json(page: Page) -> str:
         "steps": [_step(page, section) for section in page.sections if section.grids],
     }
     if any(section.lines for section in page.sections):
-        content["work"] = [_line(page, line) for each in page.sections for line in each.lines]
+        content["work"] = [_line(line) for each in page.sections for line in each.lines]
     if not page.is_blank:
         content["connections"] = _all_connections(page)
     remarks = [text for section in page.sections for text in section.remarks]
@@ -71,14 +71,14 @@ def _typed_number(value: Any) -> Any:
     return int(text) if text.lstrip("-").isdigit() and len(text) < 16 else float(text)
 
 
-def _line(page: Page, line: Line) -> dict[str, Any]:
+def _line(line: Line) -> dict[str, Any]:
     *head, row, column = line.entry.place
     return {
         "step": line.step,
         **({"head": head[0]} if head else {}),
         "row": row,
         "column": column,
-        "work": line_in_text(page, line),
+        "work": line_in_text(line),
         "shown": in_text(line.result),
         "exact": line.is_exact,
     }

@@ -93,7 +93,7 @@ def _section(page: Page, section: Section, *, full: bool) -> Iterator[str]:
         yield rf"\noindent {in_latex(_sentence(remark))}\par"
     for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
         yield r"\begin{align*}"
-        yield " \\\\\n".join(in_rows(page, line, LINE) for line in lines)
+        yield " \\\\\n".join(in_rows(line, LINE) for line in lines)
         yield r"\end{align*}"
     if page.is_blank:
         yield r"\par\vspace{3cm}"

@@ -42,11 +42,11 @@ def by_rows(lines: Sequence[Line], at_least: int = 1) -> Iterator[list[Line]]:
         yield group
 
 
-def in_rows(page: Page, line: Line, room: float) -> str:
+def in_rows(line: Line, room: float) -> str:
     """Return the work of one entry for an aligned block, on as many rows as it needs."""
     entry = in_tex(line.entry)
     result = in_tex(line.result)
-    if page.hidden(line.step, line.place):
+    if line.hidden:
         result = rf"{{{result}}}^{{\dagger}}"
     parts = [*(("=", TexMath().pieces(form), in_tex(form)) for form in line.forms)]
     parts.append(("=" if line.is_exact else r"\approx", [result], result))

@@ -82,7 +82,7 @@ def _section(page: Page, section: Section, *, full: bool) -> Iterator[str]:
     yield from footnote(page, section, full=full)
     yield from (escaped(remark) for remark in section.remarks)
     for lines in by_rows(section.lines):
-        rows = " \\\\\n".join(in_rows(page, line, LINE) for line in lines)
+        rows = " \\\\\n".join(in_rows(line, LINE) for line in lines)
         yield _displayed([r"\begin{aligned}", rows, r"\end{aligned}"])
     if page.is_blank:
         yield "Work:"

@@ -44,7 +44,7 @@ def _results(page: Page) -> Iterator[Array]:
     yield "steps", np.array(names, dtype=str)
     yield from ((name, page.solution[name]) for name in names)
     if any(section.lines for section in sections):
-        lines = [line_in_text(page, line) for section in sections for line in section.lines]
+        lines = [line_in_text(line) for section in sections for line in section.lines]
         yield "work", np.array(lines)
     remarks = [text for section in sections for text in section.remarks]
     sentences = [text for _, sentences in page.influences for text in sentences]

@@ -7,14 +7,15 @@ from attncalc.work import Line
 from attncalc.writing.mathematics import in_text
 
 
-def line_in_text(page: Page, line: Line) -> str:
+def line_in_text(line: Line) -> str:
     """Return the work of one entry: Q[1,1] = (1·0) + (-1·1) = -1.00.
 
     Where the result is not 0 and is shown as 0.00, a mark stands beside it.
     """
-    hidden = page.hidden(line.step, line.place)
     parts = [in_text(line.entry), *(f"= {in_text(form)}" for form in line.forms)]
-    parts.append(f"{'=' if line.is_exact else '≈'} {in_text(line.result)}{MARK if hidden else ''}")
+    parts.append(
+        f"{'=' if line.is_exact else '≈'} {in_text(line.result)}{MARK if line.hidden else ''}"
+    )
     return " ".join([*parts, f"  ({line.remark})"] if line.remark else parts)
 
 

@@ -123,7 +123,7 @@ def _section(page: Page, section: Section, screen: Screen) -> Iterator[Text]:
             yield _line(f"head {grid.head} of {len(section.grids)}")
         yield from _matrix(grid, screen)
     for line in section.lines:
-        yield _line(line_in_text(page, line))
+        yield _line(line_in_text(line))
     if section.grids and section.step.name == "A" and not page.is_blank:
         most, second = (screen.ranks[rank][0].strip() for rank in ("most", "second"))
         yield _line(legend(page.problem, most, second))
