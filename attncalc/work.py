@@ -129,7 +129,7 @@ class Work:
         if _is_said_by(result, forms[-1], is_exact=is_exact):  # a score that a mask lets pass, say
             forms = forms[:-1]
         hidden = self.hidden(name, place)
-        return Line(name, place, self._entry(name, place), forms, result, is_exact, remark, hidden)
+        return Line(name, place, self.entry(name, place), forms, result, is_exact, remark, hidden)
 
     def shown(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""
@@ -168,13 +168,14 @@ class Work:
             name,
             (self.solution if is_step else self.problem).in_plan_form(name),
             quote=partial(self._step_entry if is_step else self._given_entry, name),
-            entry=partial(self._entry, name),
+            entry=partial(self.entry, name),
             write=self._written,
             own=self._own,
             columns=self.problem.layout == "columns",
         )
 
-    def _entry(self, name: str, place: Place) -> Entry:
+    def entry(self, name: str, place: Place) -> Entry:
+        """Return the name of an entry, with its place as it is shown, from 1."""
         return Entry(name, tuple(index + 1 for index in self.turned(place)))
 
     def _read_given(self, name: str, place: Place) -> Number | Ratio:

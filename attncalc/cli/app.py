@@ -15,6 +15,7 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc self in.json             solve your own self-attention problem
     attncalc cross in.json            the same with two sets of tokens
     attncalc plot in.json -o map.png  draw which input each output attends to
+    attncalc check in.json mine.md    mark a worked answer
     attncalc samples cross > my.json  start from a sample
 """
 
@@ -40,13 +41,19 @@ def _plot() -> Built:
     return plot.plot, plot.HELP
 
 
+def _check() -> Built:
+    from attncalc.cli import check
+
+    return check.check, check.HELP
+
+
 def _samples() -> Built:
     from attncalc.cli import samples
 
     return samples.samples, samples.HELP
 
 
-COMMANDS = {"self": _self, "cross": _cross, "plot": _plot, "samples": _samples}
+COMMANDS = {"self": _self, "cross": _cross, "plot": _plot, "check": _check, "samples": _samples}
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:

@@ -161,8 +161,10 @@ def for_problems(kind: str | None) -> Callable[[Command], Command]:
             for parameter in inspect.signature(command).parameters.values()
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
+        needed = sum(parameter.default is parameter.empty for parameter in own)
+        first = max(2, needed)  # the context and the file, and what must be given
         command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
-            [*own[:2], *_flags(kind), *own[2:]]
+            [*own[:first], *_flags(kind), *own[first:]]
         )
         return command
 

@@ -172,7 +172,8 @@ def _table(page: "Page", target: Target, *, full: bool) -> "Written":
     """Draw the tables for a terminal, a pipe or a file; a file holds the notes too."""
     from rich.console import Console
 
-    from attncalc.writing.tables import Screen, on_screen, write_notes, write_tables
+    from attncalc.writing.frames import Screen, on_screen
+    from attncalc.writing.tables import write_notes, write_tables
 
     if target.place is not None:
         console, screen = Console(file=io.StringIO(), color_system=None), Screen(full=full)

@@ -12,6 +12,7 @@ from attncalc.answer import Answer, WrittenMatrix
 from attncalc.grading.causes import Cause, causes_of
 from attncalc.grading.key import RULES, Key, Style
 from attncalc.grading.known import Known, with_mistakes_mended
+from attncalc.grading.lines import LineMark, mark_lines
 from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, Slack, ToTheDigit
 from attncalc.layout import split_heads
@@ -123,6 +124,8 @@ class Marking:
         How the script rounds, where that is not the key's way and explains every such entry.
     not_asked
         Names of matrices that are no step of this problem.
+    lines
+        The lines of the map, where the answer says anything of them.
     """
 
     key: Key
@@ -131,6 +134,14 @@ class Marking:
     rules: Rules
     style: Style | None = None
     not_asked: tuple[str, ...] = ()
+    lines: tuple[LineMark, ...] = ()
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every entry is correct or rounding, and every line leads where it should."""
+        return all(marks.is_right for marks in self.steps) and all(
+            line.status is Status.CORRECT for line in self.lines
+        )
 
     @property
     def first_wrong(self) -> Wrong | None:
@@ -160,7 +171,19 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
         cutting = ToTheDigit(key.problem.decimals, cuts=True)
         steps = min(steps, _Marker(key, answer, rules, cutting).all_marks(), key=_mistakes)
     not_asked = tuple(name for name in answer.matrices if name not in key.steps)
-    return Marking(key, answer, steps, rules, _style(key, steps, rules), not_asked)
+    style = _style(key, steps, rules)
+    return Marking(key, answer, steps, rules, style, not_asked, _lines(key, answer, steps, rules))
+
+
+def _lines(
+    key: Key, answer: Answer, steps: tuple[StepMarks, ...], rules: Rules
+) -> tuple[LineMark, ...]:
+    """Mark the lines of the map, where the answer says anything of them."""
+    if answer.connections is None:
+        return ()
+    own = next((marks for marks in steps if marks.step.name == "A"), None)
+    usable = own is not None and not own.count(Status.WRONG_SHAPE)
+    return mark_lines(key, answer.connections, own.written if own and usable else None, rules)
 
 
 def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int]:

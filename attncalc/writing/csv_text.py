@@ -62,7 +62,7 @@ def _problem(problem: Problem) -> Iterator[Row]:
     if problem.n_heads > 1:
         said["heads"] = problem.n_heads
     for name, value in said.items():
-        yield [name, _harmless(str(value).lower() if isinstance(value, bool) else str(value))]
+        yield [name, harmless_cell(str(value).lower() if isinstance(value, bool) else str(value))]
     for name, matrix in joined.items():
         yield []
         yield [name]
@@ -109,7 +109,7 @@ def _labels(problem: Problem, name: str) -> list[str] | None:
         names = problem.labels.get(name)
     else:
         names = problem.labels if name == "X" else None
-    return None if names is None else [_harmless(str(each)) for each in names]
+    return None if names is None else [harmless_cell(str(each)) for each in names]
 
 
 def _section(section: Section) -> Iterator[Row]:
@@ -125,11 +125,11 @@ def _name(grid: Grid) -> str:
 
 def _labelled(grid: Grid) -> Iterator[Row]:
     """Yield the rows of a matrix as it is shown, between the names of its rows and columns."""
-    yield ["", *(_harmless(name) for name in grid.columns)]
+    yield ["", *(harmless_cell(name) for name in grid.columns)]
     for i, name in enumerate(grid.rows):
         contents = (grid.cell(i, j).content for j in range(len(grid.columns)))
         yield [
-            _harmless(name),
+            harmless_cell(name),
             *("" if each is None else in_text(each).replace("∞", "inf") for each in contents),
         ]
 
@@ -140,7 +140,7 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
     if lines:
         yield "work", [[line] for line in lines]
     connections = [
-        [f"head {head}" if head else "", _harmless(text)]
+        [f"head {head}" if head else "", harmless_cell(text)]
         for head, sentences in page.influences
         for text in sentences
     ]
@@ -152,11 +152,11 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
         for entry, value in page.hidden_of(section, full=False)
     ]
     remarks = [text for section in page.sections for text in section.remarks]
-    notes = [["note", _harmless(text)] for text in (*page.conventions, *remarks, *page.notes)]
+    notes = [["note", harmless_cell(text)] for text in (*page.conventions, *remarks, *page.notes)]
     yield "notes", [*hidden, *notes]
 
 
-def _harmless(text: str) -> str:
+def harmless_cell(text: str) -> str:
     """Return a text that no spreadsheet takes for a formula; reading it back mends it."""
     plain = harmless(text)
     return f"'{plain}" if _FORMULA.match(plain) else plain

@@ -1,0 +1,35 @@
+"""What an answer earns, in fractions: each step's weight times the share that is credited."""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from attncalc.grading.marking import Marking
+
+LINES = "connections"
+"""Under what the lines of the map are weighed."""
+
+
+class Score(NamedTuple):
+    """What is earned, of what could be."""
+
+    earned: Fraction
+    possible: Fraction
+
+
+def score(marking: Marking) -> Score:
+    """Return what an answer earns.
+
+    A step counts 1, or what the rules say; and so do the lines of the map, where they are drawn.
+    """
+    rules = marking.rules
+    earned = possible = Fraction(0)
+    for marks in marking.steps:
+        weight = rules.weights.get(marks.step.name, Fraction(1))
+        earned += weight * marks.credit(rules)
+        possible += weight
+    if marking.lines:
+        weight = rules.weights.get(LINES, Fraction(1))
+        shares = sum((line.share for line in marking.lines), Fraction(0))
+        earned += weight * shares / len(marking.lines)
+        possible += weight
+    return Score(earned, possible)

@@ -1,0 +1,109 @@
+"""The lines of the map: which inputs the solid and the dashed line of each output lead to."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.answer import WrittenConnection, WrittenMatrix
+from attncalc.connections import Connection, connections
+from attncalc.grading.key import Key
+from attncalc.grading.rules import Rules, Status
+from attncalc.rounding import Matrix
+
+
+class LineMark(NamedTuple):
+    """The lines of one output, marked.
+
+    Parameters
+    ----------
+    head
+        Which head, from 1; 0 for the only one.
+    written
+        What was said of them; None where nothing was.
+    right
+        Where they should lead, by the script's own weights where these differ from the key's.
+    status
+        Correct, following from own weights, wrong, or blank.
+    share
+        How much of them is right: the solid and the dashed line count alike.
+    """
+
+    head: int
+    written: WrittenConnection | None
+    right: Connection
+    status: Status
+    share: Fraction
+
+
+def mark_lines(
+    key: Key, written: Sequence[WrittenConnection], weights: WrittenMatrix | None, rules: Rules
+) -> tuple[LineMark, ...]:
+    """Mark the lines of every output: by the key, then by the script's own weights.
+
+    Parameters
+    ----------
+    weights
+        The script's own A as the plan has it, where it is usable.
+    """
+    return tuple(_marks(key, written, weights, rules))
+
+
+def _marks(
+    key: Key, written: Sequence[WrittenConnection], weights: WrittenMatrix | None, rules: Rules
+) -> Iterator[LineMark]:
+    by_output = {
+        (max(each.head, 1), _index(each.output, key.problem.queries)): each for each in written
+    }
+    for place, head in enumerate(key.solution.heads):
+        own = head.connections if weights is None else _own_lines(weights, place, head.weights)
+        for ours, theirs in zip(head.connections, own, strict=True):
+            found = by_output.get((place + 1, ours.output))
+            if found is None:
+                yield LineMark(head.number, None, ours, Status.BLANK, Fraction(0))
+                continue
+            yield _marked(key, head.number, found, ours, theirs, rules)
+
+
+def _own_lines(weights: WrittenMatrix, head: int, of_key: Matrix) -> tuple[Connection, ...]:
+    """Return where the lines lead by the script's own weights; the key's where it has none."""
+    values = weights.values if weights.values.ndim == 2 else weights.values[head]
+    filled = np.where(np.isnan(values), of_key, values)
+    return connections(filled, filled != 0)
+
+
+def _marked(
+    key: Key,
+    head: int,
+    found: WrittenConnection,
+    ours: Connection,
+    theirs: Connection,
+    rules: Rules,
+) -> LineMark:
+    by_key, by_own = (_share(key, found, right) for right in (ours, theirs))
+    if by_key == 1 or by_key >= by_own:
+        status = Status.CORRECT if by_key == 1 else Status.WRONG
+        return LineMark(head, found, ours, status, by_key)
+    status = Status.FOLLOWS if by_own == 1 else Status.WRONG
+    return LineMark(head, found, theirs, status, by_own * rules.credit(Status.FOLLOWS))
+
+
+def _share(key: Key, found: WrittenConnection, right: Connection) -> Fraction:
+    """Return how many of the two lines lead where they should."""
+    pairs = ((found.most, right.most), (found.second, right.second))
+    same = sum(
+        {_index(name, key.problem.keys) for name in names} == set(inputs) for names, inputs in pairs
+    )
+    return Fraction(same, 2)
+
+
+def _index(name: str, labels: Sequence[str]) -> int | None:
+    """Return which token is meant, from 0: by its name, or by its number."""
+    plain = name.strip().strip("\"'`*")
+    if plain in labels:
+        return labels.index(plain)
+    if plain.isascii() and plain.isdigit() and len(plain) < 9:
+        return int(plain) - 1
+    folded = [label.lower() for label in labels]
+    return folded.index(plain.lower()) if plain.lower() in folded else None

@@ -1,0 +1,128 @@
+"""Many answers to one problem: a row for each, and which mistakes were common."""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from attncalc.grading.causes import ANY_SLIP
+from attncalc.grading.credit import score
+from attncalc.grading.flags import flags
+from attncalc.grading.marking import Marking
+from attncalc.grading.reports.json_text import as_values
+from attncalc.grading.reports.marks import percent
+from attncalc.grading.verdict import entry_named
+from attncalc.writing.csv_text import harmless_cell
+
+COLUMNS = ("answer", "earned", "possible", "percent", "first wrong", "causes", "flags", "note")
+MOST_COMMON = 10
+
+
+class Marked(NamedTuple):
+    """One of many answers: its marking, or why there is none."""
+
+    place: str
+    marking: Marking | None
+    error: str = ""
+
+
+def as_csv(answers: Sequence[Marked], names: Sequence[str]) -> str:
+    """Return a row for each answer, with what it earns in each of the named steps."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([*COLUMNS, *names])
+    for answer in answers:
+        earned = _credits(answer, names)
+        writer.writerow([harmless_cell(cell) for cell in (*_row(answer), *earned)])
+    return buffer.getvalue()
+
+
+def as_json(answers: Sequence[Marked]) -> str:
+    """Return all markings, and the summary, as one JSON object."""
+    listed = [
+        {"answer": each.place, "error": each.error}
+        if each.marking is None
+        else as_values(each.marking)
+        for each in answers
+    ]
+    content = {"answers": listed, "summary": list(summary(answers))}
+    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def rows(answers: Sequence[Marked]) -> list[tuple[str, ...]]:
+    """Return what a table shows of each answer, below its headings."""
+    return [COLUMNS, *(tuple(_row(each)) for each in answers)]
+
+
+def summary(answers: Sequence[Marked]) -> Iterator[str]:
+    """Yield how many were right, what the mean is, and which mistakes were common."""
+    markings = [each.marking for each in answers if each.marking is not None]
+    right = sum(marking.is_right for marking in markings)
+    yield f"{len(markings)} of {_answers(len(answers))} marked, {right} without a mistake."
+    scores = [score(marking) for marking in markings]
+    shares = [each.earned / each.possible for each in scores if each.possible]
+    if shares:
+        mean, middle = sum(shares) / len(shares), sorted(shares)[len(shares) // 2]
+        yield f"Mean {round(100 * mean)} %, median {round(100 * middle)} %."
+    first = Counter(
+        marking.first_wrong.marks.step.name for marking in markings if marking.first_wrong
+    )
+    for name, count in first.most_common(MOST_COMMON):
+        yield f"{_answers(count)} first went wrong in {name}."
+    for (name, says), count in _mistakes(markings).most_common(MOST_COMMON):
+        yield f"{_answers(count)}, {name}: {says}."
+
+
+def _mistakes(markings: Sequence[Marking]) -> Counter[tuple[str, str]]:
+    return Counter(
+        (marks.step.name, marks.cause.says)
+        for marking in markings
+        for marks in marking.steps
+        if marks.cause is not None
+    )
+
+
+def _answers(count: int) -> str:
+    return "1 answer" if count == 1 else f"{count} answers"
+
+
+def _row(answer: Marked) -> Iterator[str]:
+    """Yield the cells of an answer's row."""
+    marking = answer.marking
+    yield answer.place
+    if marking is None:
+        yield from ("", "", "", "", "", "", answer.error)
+        return
+    total = score(marking)
+    yield from (str(total.earned), str(total.possible), percent(total))
+    yield _first_wrong(marking)
+    yield "; ".join(
+        f"{marks.step.name}: {' or '.join(cause.code for cause in marks.causes)}"
+        for marks in marking.steps
+        if marks.causes and marks.causes[-1].code != ANY_SLIP
+    )
+    yield "; ".join(f"{flag.step}: {flag.code}" for flag in flags(marking))
+    yield "; ".join(marking.answer.faults)
+
+
+def _first_wrong(marking: Marking) -> str:
+    wrong = marking.first_wrong
+    if wrong is None:
+        return ""
+    if wrong.place is None:
+        return f"{wrong.marks.step.name}: shape"
+    return entry_named(marking, wrong.marks, wrong.place).name
+
+
+def _credits(answer: Marked, names: Sequence[str]) -> Iterator[str]:
+    marking = answer.marking
+    steps = {} if marking is None else {each.step.name: each for each in marking.steps}
+    for name in names:
+        yield str(steps[name].credit(marking.rules)) if marking and name in steps else ""
+
+
+def has_mistakes(answers: Sequence[Marked]) -> bool:
+    """Say whether any answer was not marked, or is not right."""
+    return any(each.marking is None or not each.marking.is_right for each in answers)

@@ -1,0 +1,61 @@
+"""The marks beside entries, which tell them apart without any colour."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from attncalc.grading.credit import Score
+from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.rules import Status
+from attncalc.operations import Place
+
+
+class Mark(NamedTuple):
+    """What stands beside an entry, what it means, and how a terminal shows the entry."""
+
+    sign: str
+    means: str
+    style: str
+
+
+MARKS = {
+    Status.CORRECT: Mark("", "correct", ""),
+    Status.ROUNDING: Mark("≈", "right but for rounding", ""),
+    Status.FOLLOWS: Mark("→", "follows from your own values", "cyan"),
+    Status.MATCHES_KEY: Mark("!", "as in the key, not from your own values", "yellow"),
+    Status.PRECISION: Mark("…", "too few decimals", "yellow"),
+    Status.WRONG: Mark("✗", "wrong", "bold red"),
+    Status.BLANK: Mark("", "blank", ""),
+    Status.UNREADABLE: Mark("?", "not readable", "bold red"),
+    Status.WRONG_SHAPE: Mark("✗", "wrong", "bold red"),
+}
+
+
+def legend(marking: Marking) -> Iterator[tuple[str, str]]:
+    """Yield the signs that are used, and what each means."""
+    for status, mark in MARKS.items():
+        used = any(marks.count(status) for marks in marking.steps)
+        if mark.sign and used and status is not Status.WRONG_SHAPE:
+            yield mark.sign, mark.means
+
+
+def heads_of(marks: StepMarks) -> list[tuple[int, ...]]:
+    """Return what places of a step begin with: nothing, or the number of each head, from 0."""
+    if marks.statuses.ndim == 2:
+        return [()]
+    return [(head,) for head in range(len(marks.statuses))]
+
+
+def size_of(marking: Marking, marks: StepMarks) -> tuple[int, int]:
+    """Return how many rows and columns a step has as it is shown."""
+    rows, columns = marks.statuses.shape[-2:]
+    return (rows, columns) if marking.key.problem.layout == "rows" else (columns, rows)
+
+
+def place_of(marking: Marking, shown: Place) -> Place:
+    """Return where an entry stands in the plan's matrix that is shown at a place."""
+    return marking.key.work.turned(shown)
+
+
+def percent(score: Score) -> str:
+    """Return the share that is earned, as in 98 %; nothing where nothing can be."""
+    return f"{round(100 * score.earned / score.possible)} %" if score.possible else "-"

@@ -1,0 +1,319 @@
+"""The verdict: what a good teacher would write under an answer, in sentences."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from attncalc.grading.causes import ANY_SLIP, Cause
+from attncalc.grading.deviation import deviation
+from attncalc.grading.flags import flags
+from attncalc.grading.key import Style
+from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.rules import Status
+from attncalc.labels import numbered
+from attncalc.operations import Place
+from attncalc.rounding import fixed
+from attncalc.safe_text import on_a_line
+from attncalc.words import of_each
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.prose import line_in_text
+
+MOST_REASONS = 5
+"""Explanations that are listed where one cannot tell which is true."""
+
+
+def verdict(marking: Marking) -> tuple[str, ...]:
+    """Return what is to be said of an answer, a sentence or a few in each text."""
+    return (
+        *_opening(marking),
+        *_first_mistake(marking),
+        *_what_follows(marking),
+        *_later_mistakes(marking),
+        *_matches(marking),
+        *_precision(marking),
+        *_rounding(marking),
+        *_unanswered(marking),
+        *_lines(marking),
+        *_for_a_person(marking),
+    )
+
+
+class Named(NamedTuple):
+    """One entry as a sentence names it: S[2,3], and where that is in words."""
+
+    name: str
+    where: str
+
+
+def entry_named(marking: Marking, marks: StepMarks, place: Place) -> Named:
+    """Return the name of an entry, and its row and column; with the names of tokens, if any."""
+    key = marking.key
+    entry = key.work.entry(marks.step.name, place)
+    *head, row, column = entry.place
+    rows, columns = key.solution.row_labels(marks.step), key.solution.column_labels(marks.step)
+    words = [f"head {head[0]}"] if head else []
+    for kind, number, labels in (("row", row, rows), ("column", column, columns)):
+        label = on_a_line(labels[number - 1])
+        plain = labels == numbered(len(labels))
+        words.append(f"{kind} {number}" if plain else f"{kind} {number} ({label})")
+    return Named(in_text(entry), ", ".join(words))
+
+
+def found_text(marks: StepMarks, place: Place) -> str:
+    """Return what is written at a place."""
+    return "" if marks.written is None else on_a_line(marks.written.text(place))[:40]
+
+
+def expected_text(marking: Marking, marks: StepMarks, place: Place) -> str:
+    """Return what should be written at a place."""
+    value = float(marks.expected[place])
+    if marking.rules.in_tolerance:
+        return f"{value:.10g}"
+    return fixed(value, marking.key.problem.decimals)
+
+
+def _opening(marking: Marking) -> Iterator[str]:
+    if not marking.steps and not marking.lines:
+        yield "Nothing in it belongs to this problem."
+    elif marking.steps and all(marks.is_right for marks in marking.steps):
+        names = of_each([marks.step.name for marks in marking.steps])
+        yield f"Every entry is right: {names}."
+    elif marking.first_wrong is None and marking.steps:
+        yield "Nothing that is written is wrong."
+
+
+def _first_mistake(marking: Marking) -> Iterator[str]:
+    wrong = marking.first_wrong
+    if wrong is None:
+        return
+    before = [
+        each.step.name
+        for each in marking.steps[: marking.steps.index(wrong.marks)]
+        if each.is_right
+    ]
+    if before:
+        yield f"{of_each(before)} {'is' if len(before) == 1 else 'are'} right."
+    name = wrong.marks.step.name
+    if wrong.place is None:
+        yield (
+            f"{name} has the wrong shape: {wrong.marks.problem}. "
+            f"What comes after it is marked with the {name} of the key."
+        )
+    else:
+        yield _entry_is_wrong(marking, wrong.marks, wrong.place, "The first mistake is in")
+        yield from _how_many(marking, wrong.marks)
+    yield from _why(marking, wrong.marks)
+
+
+def _entry_is_wrong(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
+    """Say what is written, what is right, and the arithmetic that gives it."""
+    named = entry_named(marking, marks, place)
+    found, expected = found_text(marks, place), expected_text(marking, marks, place)
+    said = f"{opening} {marks.step.name}, {named.where}: {named.name} is {expected}, not {found}."
+    if (
+        marking.rules.in_tolerance
+        or marks.expected[place] != marking.key.shown[marks.step.name][place]
+    ):
+        return said
+    return f"{said} {line_in_text(marking.key.work.line(marks.step.name, place))}"
+
+
+def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
+    name, wrong, size = marks.step.name, marks.count(Status.WRONG), marks.statuses.size
+    if marking.rules.in_tolerance:
+        off = deviation(marking, marks)
+        said = f"{off.differ} of {off.entries} entries of {name} are off by more than is allowed"
+        if off.worst is not None:
+            worst = entry_named(marking, marks, off.worst).name
+            said += (
+                f"; the worst is {worst}. The largest error is {off.absolute:.3g}, "
+                f"the largest relative error {off.relative:.3g}"
+            )
+        yield said + "."
+    elif wrong == 1:
+        yield f"It is the only wrong entry of {name}." if size > 1 else ""
+    else:
+        yield f"{wrong} of {size} entries of {name} are wrong."
+
+
+def _why(marking: Marking, marks: StepMarks) -> Iterator[str]:
+    """Say what went wrong, or between which mistakes one cannot tell."""
+    name = marks.step.name
+    if not marks.causes:
+        return
+    if marks.cause is not None:
+        again = (
+            " This is the same mistake again, and costs nothing more." if marks.is_repeated else ""
+        )
+        yield f"Every entry of {name} is what comes out when {_done(marks.cause, name)}.{again}"
+        return
+    slips = [each for each in marks.causes if each.is_slip and each.code != ANY_SLIP]
+    recipes = [each for each in marks.causes if not each.is_slip]
+    reasons = [_done(each, name) for each in recipes][:MOST_REASONS]
+    if recipes and len(marks.causes) == len(recipes):
+        yield (
+            f"{len(recipes)} mistakes would give all of {name}, and one cannot tell which: "
+            f"{_either([f'that {reason}' for reason in reasons])}."
+        )
+        return
+    maybe = [f"that {reason}" for reason in reasons] + [f"that {each.says}" for each in slips]
+    if maybe:
+        yield f"It may be {_either(maybe)}."
+
+
+def _done(cause: Cause, name: str) -> str:
+    return cause.says if cause.step == name else f"{cause.says} (in {cause.step})"
+
+
+def _either(reasons: Sequence[str]) -> str:
+    return reasons[0] if len(reasons) == 1 else f"{', '.join(reasons[:-1])} or {reasons[-1]}"
+
+
+def _what_follows(marking: Marking) -> Iterator[str]:
+    following = [
+        marks.step.name
+        for marks in marking.steps
+        if marks.count(Status.FOLLOWS) and not marks.count(Status.WRONG)
+    ]
+    if not following:
+        return
+    are, they = ("follows", "it is") if len(following) == 1 else ("follow", "they are")
+    penalty = marking.rules.follow_penalty
+    cost = "and nothing is lost there" if not penalty else f"at {1 - penalty} of the credit"
+    yield (
+        f"{of_each(following)} {are} from what is written before: "
+        f"worked out from those values {they} right, {cost}."
+    )
+
+
+def _later_mistakes(marking: Marking) -> Iterator[str]:
+    first = marking.first_wrong
+    for marks in marking.steps:
+        if first is None or marks is first.marks:
+            continue
+        name = marks.step.name
+        if marks.count(Status.WRONG_SHAPE):
+            yield f"{name} has the wrong shape too: {marks.problem}."
+            yield from _why(marking, marks)
+        for place in marks.places(Status.WRONG):
+            own = (
+                " from your own earlier values, too"
+                if marks.from_own or _is_own(marking, marks)
+                else ""
+            )
+            wrong = marks.count(Status.WRONG)
+            entries = "an entry is" if wrong == 1 else f"{wrong} entries are"
+            yield _later(marking, marks, place, f"In {name} {entries} wrong{own}")
+            yield from _why(marking, marks)
+            break
+
+
+def _is_own(marking: Marking, marks: StepMarks) -> bool:
+    place = next(marks.places(Status.WRONG))
+    return bool(marks.expected[place] != marking.key.shown[marks.step.name][place])
+
+
+def _later(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
+    named = entry_named(marking, marks, place)
+    found, expected = found_text(marks, place), expected_text(marking, marks, place)
+    return f"{opening}: {named.name} is {expected}, not {found} ({named.where})."
+
+
+def _matches(marking: Marking) -> Iterator[str]:
+    for marks in marking.steps:
+        places = list(marks.places(Status.MATCHES_KEY))
+        if places:
+            named = [entry_named(marking, marks, place).name for place in places]
+            is_, does = ("is", "does") if len(places) == 1 else ("are", "do")
+            yield (
+                f"{of_each(named)} {is_} as in the key, but {does} not come from the values "
+                "written before: it counts, and a person should look at it."
+            )
+
+
+def _precision(marking: Marking) -> Iterator[str]:
+    found = [(marks, place) for marks in marking.steps for place in marks.places(Status.PRECISION)]
+    if not found:
+        return
+    marks, place = found[0]
+    named, text = entry_named(marking, marks, place), found_text(marks, place)
+    count = "1 entry has" if len(found) == 1 else f"{len(found)} entries have"
+    decimals = marking.key.problem.decimals
+    yield (
+        f"{count} the right value with fewer decimals than the {decimals} that are asked for, "
+        f"as {named.name}: {text} for {expected_text(marking, marks, place)}."
+    )
+
+
+def _rounding(marking: Marking) -> Iterator[str]:
+    count = sum(marks.count(Status.ROUNDING) for marks in marking.steps)
+    if not count:
+        return
+    entries = "1 entry differs" if count == 1 else f"{count} entries differ"
+    cost = (
+        ""
+        if not marking.rules.rounding_penalty
+        else (f", for {1 - marking.rules.rounding_penalty} of the credit")
+    )
+    why = f": {_style_in_words(marking.style)}" if marking.style else ""
+    yield f"{entries} from the key by rounding alone{why}. That counts as right{cost}."
+
+
+def _style_in_words(style: Style) -> str:
+    cut = {
+        "half-away": "",
+        "half-even": ", and halves go to the even digit",
+        "truncate": ", and digits are cut off, not rounded",
+    }[style.rule]
+    carried = {
+        "display": "full precision is carried, and only what is written is rounded",
+        "each-step": "each step is rounded before the next reads it",
+    }[style.rounding]
+    return carried + cut
+
+
+def _unanswered(marking: Marking) -> Iterator[str]:
+    left_out = [marks.step.name for marks in marking.steps if marks.written is None]
+    if left_out:
+        yield f"{of_each(left_out)} {'is' if len(left_out) == 1 else 'are'} left out."
+    for status, words in ((Status.BLANK, "blank"), (Status.UNREADABLE, "not readable as a number")):
+        counts = [
+            (marks.count(status), marks.step.name)
+            for marks in marking.steps
+            if marks.written is not None and marks.count(status)
+        ]
+        total = sum(count for count, _ in counts)
+        if counts:
+            names = of_each([name for _, name in counts])
+            entries = "1 entry is" if total == 1 else f"{total} entries are"
+            yield f"{entries} {words}, in {names}."
+    if marking.not_asked:
+        names = of_each(list(marking.not_asked))
+        yield f"{names}: this problem has no such step, so it is not marked."
+
+
+def _lines(marking: Marking) -> Iterator[str]:
+    problem = marking.key.problem
+    for line in marking.lines:
+        if line.status not in (Status.WRONG, Status.BLANK):
+            continue
+        output = on_a_line(problem.queries[line.right.output])
+        of_head = f" (head {line.head})" if line.head else ""
+        most = [on_a_line(problem.keys[index]) for index in line.right.most]
+        second = [on_a_line(problem.keys[index]) for index in line.right.second]
+        solid = f"its solid line goes to {of_each(most)}" if most else "it has no solid line"
+        dashed = f"its dashed line to {of_each(second)}" if second else "it has no dashed line"
+        missing = "no lines are drawn for" if line.written is None else "the lines are wrong of"
+        yield f"On the map {missing} output {output}{of_head}: {solid}, {dashed}."
+    following = [each for each in marking.lines if each.status is Status.FOLLOWS]
+    if following:
+        count = "1 output" if len(following) == 1 else f"{len(following)} outputs"
+        yield f"On the map the lines of {count} follow from the weights that are written."
+    if marking.lines and all(each.status is Status.CORRECT for each in marking.lines):
+        yield "On the map every line is right."
+
+
+def _for_a_person(marking: Marking) -> Iterator[str]:
+    for flag in flags(marking):
+        yield f"For a person to look at: {flag.says}."
+    for fault in marking.answer.faults:
+        yield f"Not read: {on_a_line(fault)}."

@@ -1,0 +1,146 @@
+"""Frames of text: matrices on a terminal, in a pipe or in a file, and no digit ever lost.
+
+A matrix is drawn as lines of text: so nothing can cut a number, a column block is a matter of
+counting characters, and 200 × 200 entries take no longer than 200 lines.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.constrain import Constrain
+from rich.text import Text
+
+from attncalc.labels import shortened
+from attncalc.safe_text import harmless, on_a_line, within
+from attncalc.writing.blocks import blocks_of, caption
+
+FRAME = 7
+"""Characters a table adds to the names and the numbers of a line."""
+BETWEEN = "  "
+"""What parts two numbers."""
+
+Cell = tuple[str, str]
+"""A text and its style."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What the tables are drawn on.
+
+    Parameters
+    ----------
+    width
+        Characters in a line, or None where lines may be as long as they must be.
+    full
+        Show large matrices whole.
+    encoding
+        What its characters are encoded in; where that is not Unicode, ASCII is used.
+    """
+
+    width: int | None = None
+    full: bool = False
+    encoding: str = "utf-8"
+
+    @property
+    def ellipsis(self) -> str:
+        """The mark for what is left out."""
+        return within(self.encoding, "…")
+
+    @property
+    def frame(self) -> tuple[str, str, str, str]:
+        """The corners and lines of the top, of the rule and of the bottom, and the bar."""
+        if self.encoding.lower().startswith("utf"):
+            return "╭─┬╮", "├─┼┤", "╰─┴╯", "│"
+        return "+-++", "+-++", "+-++", "|"
+
+
+def on_screen(console: Console, texts: Iterator[Text], screen: Screen) -> str:
+    """Return what they look like: tables as wide as they are, text in the screen's width."""
+    console.width = 1_000_000  # wider than any table: rich cuts what is wider than its console
+    with console.capture() as captured:
+        console.print(Group(*(_within_screen(text, screen) for text in texts)))
+    return captured.get()
+
+
+def _within_screen(text: Text, screen: Screen) -> RenderableType:
+    """Break a text between words alone, for a number is never cut."""
+    if screen.width is None or text.no_wrap:
+        return text
+    longest = max((cell_len(word) for word in text.plain.split()), default=0)
+    return Constrain(text, max(screen.width, longest))
+
+
+def framed(cells: list[list[Cell]], places: Sequence[int | None], screen: Screen) -> Iterator[Text]:
+    """Yield a matrix as one frame, or as one for each block of columns that fits the screen.
+
+    Parameters
+    ----------
+    cells
+        The names of the columns, then each row with its name before it.
+    places
+        Which columns these are, from 0; None where some are left out.
+    screen
+        What it is drawn on.
+    """
+    lines = _aligned(cells)
+    widths = [cell_len(text) for text, _ in lines[0]]
+    room = None if screen.width is None else screen.width - widths[0] - FRAME
+    blocks = list(blocks_of(widths[1:], room, len(BETWEEN)))
+    count = max((place + 1 for place in places if place is not None), default=0)
+    for start, stop in blocks:
+        if len(blocks) > 1:
+            yield Text(caption("column", places[start:stop], count))
+        yield _framed(lines, start + 1, stop + 1, screen)
+
+
+def fitting(
+    names: Sequence[str], shown: list[int | None], longest: int, screen: Screen
+) -> list[str]:
+    """Return the names that are shown, cut where they are long, and still told apart."""
+    whole = [harmless(names[i]) for i in shown if i is not None]
+    short = shortened(whole, longest, screen.ellipsis)
+    fitting = [within(screen.encoding, on_a_line(name)) for name in short]
+    if None in shown:
+        fitting.insert(shown.index(None), screen.ellipsis)
+    return fitting
+
+
+def _aligned(grid: list[list[Cell]]) -> list[list[Cell]]:
+    """Pad each column to one width: names to the left, numbers to the right."""
+    widths = [max(cell_len(text) for text, _ in column) for column in zip(*grid, strict=True)]
+    return [
+        [
+            (padded(text, width, left=place == 0), style)
+            for place, ((text, style), width) in enumerate(zip(row, widths, strict=True))
+        ]
+        for row in grid
+    ]
+
+
+def padded(text: str, width: int, *, left: bool) -> str:
+    """Return a text with blanks up to a width, on its right or on its left."""
+    blanks = " " * (width - cell_len(text))
+    return text + blanks if left else blanks + text
+
+
+def _framed(grid: list[list[Cell]], start: int, stop: int, screen: Screen) -> Text:
+    """Return the names of the rows, and these columns, in a frame with a rule under the headings.
+
+    Each line of numbers is one text: rich, which draws 9,000 cells a second, is asked for none.
+    """
+    rows = [
+        (Text(*row[0]), Text(BETWEEN).join(Text(*cell) for cell in row[start:stop])) for row in grid
+    ]
+    widths = [cell_len(part.plain) + 2 for part in rows[0]]
+    *corners, bar = screen.frame
+    rules = [
+        left + cross.join(line * width for width in widths) + right
+        for left, line, cross, right in map(tuple, corners)
+    ]
+    body = [
+        Text.assemble(f"{bar} ", name, f" {bar} ", numbers, f" {bar}") for name, numbers in rows
+    ]
+    lines = [Text(rules[0]), body[0], Text(rules[1]), *body[1:], Text(rules[2])]
+    return Text("\n", no_wrap=True).join(lines)
