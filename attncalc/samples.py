@@ -1,4 +1,4 @@
-"""The problems that come with attncalc, one for every form of input."""
+"""The problems that come with attncalc, one for every form of input, and worked answers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from attncalc.errors import InputError
 
 @dataclass(frozen=True)
 class Sample:
-    """A bundled problem: its name, the file or folder that holds it, and what it shows."""
+    """What is bundled: its name, the file or folder that holds it, its kind, and what it shows."""
 
     name: str
     file: str
@@ -56,8 +56,34 @@ SAMPLES = (
 )
 
 
+ANSWERS = (
+    Sample("answers", "answers", "answer", "a folder of answers to homework 1, for attncalc check"),
+    Sample("hand", "answers/hand.json", "answer", "worked out by hand, all of it right (JSON)"),
+    Sample(
+        "full-precision",
+        "answers/full-precision.md",
+        "answer",
+        "right too, but rounded at the end only (Markdown)",
+    ),
+    Sample("lost-sign", "answers/lost-sign.tex", "answer", "a sign lost in Q, carried on (LaTeX)"),
+    Sample("swapped-digits", "answers/swapped-digits.csv", "answer", "a slip in S (CSV)"),
+    Sample("dropped-term", "answers/dropped-term.m", "answer", "half a dot product (MATLAB)"),
+    Sample("transposed-scores", "answers/transposed-scores.py", "answer", "K Qᵀ for Q Kᵀ (Python)"),
+    Sample(
+        "worksheet",
+        "answers/worksheet.txt",
+        "answer",
+        "a worksheet, filled in; its columns sum to 1",
+    ),
+    Sample(
+        "unfinished", "answers/unfinished.json", "answer", "with fractions, blanks and ? (JSON)"
+    ),
+)
+"""Worked answers to the sample "self", flawless and not."""
+
+
 def sample(name: str) -> Sample:
-    """Return the sample of that name.
+    """Return the sample of that name, a problem or a worked answer.
 
     Raises
     ------
@@ -69,8 +95,8 @@ def sample(name: str) -> Sample:
     >>> sample("cross").kind
     'cross'
     """
-    for each in SAMPLES:
+    for each in (*SAMPLES, *ANSWERS):
         if each.name == name:
             return each
-    names = ", ".join(each.name for each in SAMPLES)
+    names = ", ".join(each.name for each in (*SAMPLES, *ANSWERS))
     raise InputError(f'no sample is called "{name}": there are {names}')

@@ -49,7 +49,7 @@ Steps = Annotated[
     typer.Option(
         "--steps",
         metavar="STEPS",
-        help="The steps that are asked for, as Q,S,A,O.",
+        help="What is asked for, as Q,S,A,O,connections.",
         show_default="those that the answer holds, or any of the answers",
         rich_help_panel=_MARKING,
     ),
@@ -226,7 +226,7 @@ def _with_known_steps(rules: "Rules", key: "Key") -> "Rules":
     """Return the rules with the steps under their own names; refuse what is no step."""
     from dataclasses import replace
 
-    from attncalc.grading.credit import LINES
+    from attncalc.grading.rules import LINES
     from attncalc.reading.names import unknown
 
     known = {name.lower(): name for name in key.steps}
@@ -239,7 +239,7 @@ def _with_known_steps(rules: "Rules", key: "Key") -> "Rules":
             raise InputError(f"{flag}: {unknown(name, [*key.steps, *others])}")
         return known[name.lower()]
 
-    asked = rules.asked and tuple(named("--steps", name) for name in rules.asked)
+    asked = rules.asked and tuple(named("--steps", name, LINES) for name in rules.asked)
     weights = {named("--weight", name, LINES): each for name, each in rules.weights.items()}
     return replace(rules, asked=asked, weights=weights)
 
@@ -266,11 +266,14 @@ def _marked(
 
     from attncalc.grading.marking import mark
     from attncalc.grading.reports.many import Marked
+    from attncalc.grading.rules import LINES
 
     read = [_read(place, alone=alone) for place in places]
     if not alone and rules.asked is None:
         held = {name for each in read if not isinstance(each, str) for name in each.matrices}
-        rules = replace(rules, asked=tuple(name for name in key.steps if name in held))
+        if any(not isinstance(each, str) and each.connections is not None for each in read):
+            held.add(LINES)
+        rules = replace(rules, asked=tuple(name for name in (*key.steps, LINES) if name in held))
     marked = []
     for done, (place, answer) in enumerate(zip(places, read, strict=True), start=1):
         if isinstance(answer, str):

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from attncalc.samples import SAMPLES, sample
+from attncalc.samples import ANSWERS, SAMPLES, sample
 
-HELP = """List the bundled problems, or write one out to start from.
+HELP = """List the bundled problems and answers, or write one out to start from.
 
 [bold]Examples[/bold]
 
@@ -24,7 +24,7 @@ def samples(
             metavar="[NAME]",
             help="The sample to write out.",
             show_default="list them",
-            autocompletion=lambda: [each.name for each in SAMPLES],
+            autocompletion=lambda: [each.name for each in (*SAMPLES, *ANSWERS)],
         ),
     ] = None,
     out: Annotated[
@@ -54,8 +54,8 @@ def samples(
 
 
 def _listing() -> str:
-    width = max(len(each.name) for each in SAMPLES)
-    lines = [f"{each.name:{width}}  {each.kind:5}  {each.shows}\n" for each in SAMPLES]
+    width = max(len(each.name) for each in (*SAMPLES, *ANSWERS))
+    lines = [f"{each.name:{width}}  {each.kind:6}  {each.shows}\n" for each in (*SAMPLES, *ANSWERS)]
     return "".join(lines) + "\nWrite one out:  attncalc samples NAME > my-problem\n"
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from attncalc.answer import WrittenMatrix
 from attncalc.grading.key import RULES
 from attncalc.grading.known import Known
+from attncalc.grading.programs import findings
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slips import slips
 from attncalc.operations import Range
@@ -65,6 +66,10 @@ def causes_of(
     if not found and (written.decimals < asked).any():
         found = _recipes_that_fit(known, step, written, written.decimals)
     causes = tuple(cause for cause, _ in found)
+    if known.key.in_tolerance:
+        return causes or tuple(
+            Cause(code, says, step.name) for code, says in findings(known, step, written)
+        )
     if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for _, seen_in in found)):
         return causes
     slipped = tuple(_slips(known, step, written, wrong)) if wrong.sum() == 1 else ()

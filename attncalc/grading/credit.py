@@ -4,9 +4,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from attncalc.grading.marking import Marking
-
-LINES = "connections"
-"""Under what the lines of the map are weighed."""
+from attncalc.grading.rules import LINES
 
 
 class Score(NamedTuple):

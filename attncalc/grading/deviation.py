@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.grading.marking import Marking, StepMarks
-from attncalc.operations import Place, Range
+from attncalc.grading.rules import NUMBER_OF, Status
+from attncalc.operations import Place
 
 
 class Deviation(NamedTuple):
@@ -35,9 +36,11 @@ def deviation(marking: Marking, marks: StepMarks) -> Deviation:
     if written is None or written.shape != right.shape:
         return Deviation(right.size, right.size, np.inf, np.inf, None)
     values = written.values
-    near = marking.key.slack.near(values, written.decimals, Range.at(right))
+    near = marks.statuses == NUMBER_OF[Status.CORRECT]
     with np.errstate(invalid="ignore", divide="ignore"):
-        absolute = np.where(values == right, 0.0, np.abs(values - right))
+        absolute = np.where(
+            (values == right) | (near & np.isneginf(right)), 0.0, np.abs(values - right)
+        )
         relative = np.where(absolute == 0, 0.0, absolute / np.abs(right))
     absolute = np.where(np.isnan(absolute), np.inf, absolute)
     relative = np.where(np.isnan(relative), np.inf, relative)

@@ -13,7 +13,7 @@ from attncalc.grading.causes import Cause, causes_of
 from attncalc.grading.key import RULES, Key, Style
 from attncalc.grading.known import Known, with_mistakes_mended
 from attncalc.grading.lines import LineMark, mark_lines
-from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
+from attncalc.grading.rules import LINES, NUMBER_OF, STATUSES, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, Slack, ToTheDigit
 from attncalc.layout import split_heads
 from attncalc.operations import Place, Range
@@ -179,11 +179,12 @@ def _lines(
     key: Key, answer: Answer, steps: tuple[StepMarks, ...], rules: Rules
 ) -> tuple[LineMark, ...]:
     """Mark the lines of the map, where the answer says anything of them."""
-    if answer.connections is None:
+    if answer.connections is None and LINES not in (rules.asked or ()):
         return ()
     own = next((marks for marks in steps if marks.step.name == "A"), None)
     usable = own is not None and not own.count(Status.WRONG_SHAPE)
-    return mark_lines(key, answer.connections, own.written if own and usable else None, rules)
+    weights = own.written if own and usable else None
+    return mark_lines(key, answer.connections or (), weights, rules)
 
 
 def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int]:
@@ -341,9 +342,11 @@ def _by_key(key: Key, slack: Slack, name: str, written: WrittenMatrix, rules: Ru
     """Return the status of each entry beside the key; `WRONG` where the key leaves it open."""
     values, decimals = written.values, written.decimals
     shown, exact = key.shown[name], key.exact[name]
+    masked = np.isneginf(shown) & (values <= MINUS_INFINITY_WRITTEN)
     codes = np.full(values.shape, NUMBER_OF[Status.WRONG])
     if rules.in_tolerance:
-        codes[slack.near(values, decimals, Range.at(exact))] = NUMBER_OF[Status.CORRECT]
+        right = slack.near(values, decimals, Range.at(exact))
+        codes[right | masked] = NUMBER_OF[Status.CORRECT]
         return codes
     asked = key.problem.decimals
     half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(exact)
@@ -355,7 +358,6 @@ def _by_key(key: Key, slack: Slack, name: str, written: WrittenMatrix, rules: Ru
     for script in key.scripts.values():
         if name in script:
             codes[values == script[name]] = NUMBER_OF[Status.ROUNDING]
-    masked = np.isneginf(shown) & (values <= MINUS_INFINITY_WRITTEN)
     right = (values == shown) | ((decimals > asked) & (off <= half)) | masked
     codes[right] = NUMBER_OF[Status.CORRECT]
     return codes

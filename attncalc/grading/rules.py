@@ -25,6 +25,8 @@ class Status(Enum):
         return self in (Status.CORRECT, Status.ROUNDING)
 
 
+LINES = "connections"
+"""What the lines of the map are called among the steps."""
 STATUSES = tuple(Status)
 NUMBER_OF = {status: number for number, status in enumerate(STATUSES)}
 """How arrays hold a status."""
@@ -42,7 +44,7 @@ class Rules:
     weights
         What steps count, where not 1.
     asked
-        The steps that are asked for; None for those that the answer holds.
+        The steps that are asked for, and `LINES` for the map; None for what the answer holds.
     atol, rtol
         For programs: how far a number may be off, absolute and relative to the right one. None
         for answers that are written to the problem's decimals.

@@ -73,8 +73,8 @@ class Within:
 
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
         """Say which numbers are within the tolerance."""
-        low, high = (self.atol + self.rtol * np.abs(end) for end in right)
         with np.errstate(invalid="ignore"):  # of infinities
+            low, high = (self.atol + self.rtol * np.abs(end) for end in right)
             inside: Matrix = (written >= right.low - low) & (written <= right.high + high)
         same: Matrix = written == right.low
         return (inside & np.isfinite(written)) | same

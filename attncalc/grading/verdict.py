@@ -178,10 +178,10 @@ def _what_follows(marking: Marking) -> Iterator[str]:
         return
     are, they = ("follows", "it is") if len(following) == 1 else ("follow", "they are")
     penalty = marking.rules.follow_penalty
-    cost = "and nothing is lost there" if not penalty else f"at {1 - penalty} of the credit"
+    cost = ", and nothing is lost there" if not penalty else f", at {1 - penalty} of the credit"
     yield (
         f"{of_each(following)} {are} from what is written before: "
-        f"worked out from those values {they} right, {cost}."
+        f"worked out from those values {they} right{'' if marking.rules.in_tolerance else cost}."
     )
 
 
@@ -224,9 +224,10 @@ def _matches(marking: Marking) -> Iterator[str]:
         if places:
             named = [entry_named(marking, marks, place).name for place in places]
             is_, does = ("is", "does") if len(places) == 1 else ("are", "do")
+            then = ": it counts, and a person should look at it"
             yield (
                 f"{of_each(named)} {is_} as in the key, but {does} not come from the values "
-                "written before: it counts, and a person should look at it."
+                f"written before{'' if marking.rules.in_tolerance else then}."
             )
 
 

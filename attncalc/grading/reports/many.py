@@ -5,9 +5,9 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import mean, median
 from typing import NamedTuple
 
-from attncalc.grading.causes import ANY_SLIP
 from attncalc.grading.credit import score
 from attncalc.grading.flags import flags
 from attncalc.grading.marking import Marking
@@ -64,8 +64,7 @@ def summary(answers: Sequence[Marked]) -> Iterator[str]:
     scores = [score(marking) for marking in markings]
     shares = [each.earned / each.possible for each in scores if each.possible]
     if shares:
-        mean, middle = sum(shares) / len(shares), sorted(shares)[len(shares) // 2]
-        yield f"Mean {round(100 * mean)} %, median {round(100 * middle)} %."
+        yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
     first = Counter(
         marking.first_wrong.marks.step.name for marking in markings if marking.first_wrong
     )
@@ -101,7 +100,7 @@ def _row(answer: Marked) -> Iterator[str]:
     yield "; ".join(
         f"{marks.step.name}: {' or '.join(cause.code for cause in marks.causes)}"
         for marks in marking.steps
-        if marks.causes and marks.causes[-1].code != ANY_SLIP
+        if marks.causes
     )
     yield "; ".join(f"{flag.step}: {flag.code}" for flag in flags(marking))
     yield "; ".join(marking.answer.faults)

@@ -25,8 +25,8 @@ def read_answer(source: str | Path) -> Answer:
 
     Examples
     --------
-    >>> from attncalc.samples import answer_sample
-    >>> sorted(read_answer(answer_sample("hand").path).matrices)
+    >>> from attncalc.samples import sample
+    >>> sorted(read_answer(sample("hand").path).matrices)
     ['A', 'K', 'O', 'Q', 'S', 'V']
     """
     path = Path(source)
