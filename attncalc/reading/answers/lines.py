@@ -7,12 +7,13 @@ from typing import Any
 from attncalc.answer import WrittenConnection
 
 _SENTENCE = re.compile(
-    r"Output\s+(?P<output>.{1,200}?)\s*:\s*(?:most|solid)?\s*(?:inputs?|line to)?\s*(?P<rest>.*)",
+    r"Output\s+(?P<output>.{1,200}?)\s*:\s*(?:most|solid)?\s*(?:inputs?|lines? to)?\s*(?P<rest>.*)",
     re.IGNORECASE,
 )
 _SECOND = re.compile(
-    r",?\s*(?:and\s+)?(?:second|dashed)\s*(?:inputs?|line to)?\s*:?\s*", re.IGNORECASE
+    r",?\s*(?:and\s+)?(?:second|dashed)\s*(?:inputs?|lines? to)?\s*:?\s*", re.IGNORECASE
 )
+_NO_SECOND = re.compile(r",? *(?:and )?(?:no (?:second|other|dashed)|so no)", re.IGNORECASE)
 _WEIGHT = re.compile(r"\s*\([^()]*\)\s*$")
 _NOTHING = re.compile(r"^(?:no\b.*|none|-|–|—|so no second|_*|\?|)$", re.IGNORECASE)
 
@@ -28,9 +29,8 @@ def connection_in(line: str, head: int = 0) -> WrittenConnection | None:
     match = _SENTENCE.search(line[:2000])
     if match is None:
         return None
-    most, *second = _SECOND.split(match["rest"], maxsplit=1)
-    if not second and re.search(r", (?:no (?:second|other)|so no)", most):
-        most = re.split(r", (?:no (?:second|other)|so no)", most)[0]
+    rest, *without = _NO_SECOND.split(match["rest"], maxsplit=1)
+    most, *second = [rest] if without else _SECOND.split(rest, maxsplit=1)
     if set(most.strip()) <= {"_"} and not second:
         return None  # a line to write on
     return WrittenConnection(
