@@ -22,6 +22,8 @@ Rule = Literal["half-away", "half-even", "truncate"]
 INFINITE = float("inf")
 RELATIVE_TIE = 1e-12
 """How near to a half, relative to the value, a float64 counts as the tie it came from …"""
+POCKET_TIE = 1e-9
+"""How near to the next digit, relative to the value, a pocket calculator shows that digit."""
 LARGEST_TIE = 1e-4
 """… but never further than this share of the last place, or large values would all be ties."""
 LARGEST_SCALED = 2.0**51
@@ -48,7 +50,7 @@ def round_floats(values: Matrix, decimals: int, rule: Rule = "half-away") -> Mat
     tie = np.minimum(RELATIVE_TIE * scaled, LARGEST_TIE)
     rest = scaled - whole
     if rule == "truncate":
-        up = rest >= 1 - tie
+        up = rest >= 1 - np.minimum(POCKET_TIE * scaled, LARGEST_TIE)
     elif rule == "half-even":
         up = (rest > 0.5 + tie) | ((rest >= 0.5 - tie) & (whole % 2 == 1))
     else:

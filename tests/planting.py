@@ -164,7 +164,7 @@ def written(
     recipe: tuple[str, Recipe] | None = None,
     slips: dict[str, Callable[[np.ndarray, Env], np.ndarray | None]] | None = None,
 ) -> dict[str, np.ndarray] | None:
-    """Return what a student writes: the shown steps, as they are cut; None where a slip cannot be."""
+    """Return what a student writes: the shown steps as they are cut; None where that cannot be."""
     carried, rule = style
     env: Env = dict(task.given)
     script: dict[str, np.ndarray] = {}
@@ -187,6 +187,38 @@ def written(
         if step in shown:
             script[step] = digits
     return script
+
+
+def rounding_explains(
+    task: Task, style: tuple[str, str], shown: list[str], step: str, written_: np.ndarray
+) -> bool:
+    """Say whether digits that were rounded before can account for what is written in a step.
+
+    The shown digits that the step reads are moved to the ends of what they may stand for, in
+    random directions: what is reached so is a part of what rounding can do, and never more.
+    """
+    carried, rule = style
+    env: Env = dict(task.given)
+    for name in task.steps[: task.steps.index(step)]:
+        with np.errstate(all="ignore"):
+            made = right(name, env, task)
+        env[name] = cut(made, task.decimals, rule) if carried == "each-step" else made
+    unit = 10.0**-task.decimals
+    rng = np.random.default_rng(0)
+    low = high = right(step, env, task)
+    for _ in range(200):
+        moved = dict(env)
+        for name in shown:
+            if name in env and name not in task.given:
+                digits = cut(env[name], task.decimals, rule)
+                inexact = cut(env[name], 9, rule) != digits
+                ends = rng.choice([-0.5, 0.5], size=digits.shape) * unit * inexact
+                moved[name] = digits + ends
+        with np.errstate(all="ignore"):
+            made = right(step, moved, task)
+        low, high = np.fmin(low, made), np.fmax(high, made)
+    inside = (written_ >= low - unit) & (written_ <= high + unit)
+    return bool(inside.all())
 
 
 def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
@@ -219,7 +251,7 @@ def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
         add("S", "q-q", lambda env, t: env["Q"] @ turned(env["Q"]))
         add("S", "k-k", lambda env, t: env["K"] @ turned(env["K"]))
         add(
-            "O" if "O" == _weighing(task) else "H",
+            _weighing(task),
             "weights-turned",
             lambda env, t: turned(env["A"]) @ env["V"],
         )

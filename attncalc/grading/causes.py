@@ -83,11 +83,11 @@ def _recipes_that_fit(
 ) -> list[tuple[Cause, int]]:
     """Return the recipes that give every entry, and in how many they differ from the right one."""
     answered = ~np.isnan(written.values)
-    found: dict[tuple[str, str], tuple[Cause, int]] = {}
+    found: dict[str, tuple[Cause, int]] = {}  # left out before or done here: one mistake
     for rule in _ways_to_read(known, step):
         right = known.result(step, rule)
         for recipe in _candidates(known, step):
-            if (recipe.code, recipe.step) in found:
+            if recipe.code in found:
                 continue
             made = known.by(recipe, step, rule)
             if made is None or made.low.shape != written.shape:
@@ -96,7 +96,7 @@ def _recipes_that_fit(
                 continue
             if seen_in := _differences(made, right, answered):
                 cause = Cause(recipe.code, recipe.says, recipe.step)
-                found[recipe.code, recipe.step] = cause, seen_in
+                found[recipe.code] = cause, seen_in
     return list(found.values())
 
 

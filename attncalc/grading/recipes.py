@@ -240,13 +240,11 @@ def _of_scale(step: Step, problem: Problem) -> Iterator[Wrong]:
     right = problem.d_k**-0.5
     if isinstance(step.operation, Multiply):
         right = float(step.operation.factor)
-    seen = {round(right, 12)}
     others = list(_factors(problem))
     if isinstance(step.operation, Multiply):
         others.append(("scale-divided", "the scores are divided by the factor", 1 / right))
     for code, says, factor in others:
-        if round(factor, 12) not in seen:
-            seen.add(round(factor, 12))
+        if round(factor, 12) != round(right, 12):
             yield code, says, partial(_scaled, scores, factor)
 
 

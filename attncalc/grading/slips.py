@@ -1,20 +1,22 @@
 """Slips of a single entry: its sign, its digits, its place, a term of its sum."""
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.grading.key import RULES
 from attncalc.grading.known import Known
 from attncalc.grading.slack import Slack
 from attncalc.operations import Add, Concat, Mean, Place, Range, Same, Softmax
 from attncalc.plan import Step
-from attncalc.rounding import Matrix, fixed, round_floats
+from attncalc.rounding import Matrix, fixed
 
 Slip = tuple[str, str]
 """A code, and what may have happened, as a clause."""
 
+MOST_MEANT = 60
+"""Numbers that may have been meant, up to which each is tried."""
 MOST_TERMS = 64
 """Terms of a sum up to which each is left out in turn."""
 
@@ -65,20 +67,23 @@ class _Entry(NamedTuple):
 
 def _of_the_number(entry: _Entry, low: float, high: float, decimals: int) -> Iterator[Slip]:
     """Yield what may have happened to the number itself."""
+    meant = _could_be_meant(low, high, decimals)
     if entry.written != 0 and entry.is_near(-high, -low):
         yield "sign-lost", "its sign is lost" if entry.written > 0 else "it has a minus too many"
-    if any(
-        _digits_are_swapped(
-            entry.written, float(round_floats(np.array(end), decimals, rule)), decimals
-        )
-        for end in (low, (low + high) / 2, high)
-        for rule in RULES
-    ):
+    if any(_digits_are_swapped(entry.written, number, decimals) for number in meant):
         yield "digits-swapped", "two of its digits are swapped"
-    half = 10.0**-decimals / 2
     for factor, words in ((10, "large"), (0.1, "small")):
-        if entry.is_near((low - half) * factor, (high + half) * factor):
+        if any(number and entry.is_near(number * factor, number * factor) for number in meant):
             yield "factor-ten", f"it is ten times too {words}"
+
+
+def _could_be_meant(low: float, high: float, decimals: int) -> list[float]:
+    """Return the numbers of so many decimals that a person may have meant to write."""
+    unit = 10.0**-decimals
+    first, last = math.floor(low / unit), math.ceil(high / unit)
+    if last - first > MOST_MEANT:
+        return [round((low + high) / 2, decimals)]
+    return [round(place * unit, decimals) for place in range(first, last + 1)]
 
 
 def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:

@@ -1,0 +1,311 @@
+"""Worked answers are read in every form in which a person or a program writes them."""
+
+import json
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attncalc import InputError, read_problem, solve
+from attncalc.answer import IN_FULL, Answer
+from attncalc.page import Contents, make_page
+from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
+from attncalc.reading.answers.entry import read_entry
+from attncalc.samples import SAMPLES, sample
+from attncalc.writing.csv_text import write_csv, write_csv_files
+from attncalc.writing.frames import Screen, on_screen
+from attncalc.writing.json_text import write_json
+from attncalc.writing.latex import write_latex
+from attncalc.writing.markdown import write_markdown
+from attncalc.writing.tables import write_tables
+
+NAN = float("nan")
+
+
+def read(text: str, name: str = "answer.md") -> Answer:
+    return read_answer_bytes(text.encode(), name)
+
+
+def numbers(answer: Answer, name: str) -> list[object]:
+    return np.where(np.isnan(m := answer.matrices[name].values), None, m).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "decimals"),
+    [
+        ("0.30", Fraction(3, 10), 2),
+        ("3/10", Fraction(3, 10), IN_FULL),
+        (".3", Fraction(3, 10), 1),
+        ("5/2", Fraction(5, 2), IN_FULL),
+        ("2 1/2", Fraction(5, 2), IN_FULL),
+        ("-2 1/2", Fraction(-5, 2), IN_FULL),
+        ("½", Fraction(1, 2), IN_FULL),
+        ("2½", Fraction(5, 2), IN_FULL),
+        (r"\frac{1}{2}", Fraction(1, 2), IN_FULL),
+        (r"-\dfrac{3}{4}", Fraction(-3, 4), IN_FULL),
+        (r"2\tfrac{1}{2}", Fraction(5, 2), IN_FULL),
+        (r"\frac12", Fraction(1, 2), IN_FULL),
+        ("2.5×10^-3", Fraction(25, 10000), 4),
+        ("2.5·10^{-3}", Fraction(25, 10000), 4),
+        (r"2.5\times 10^{-3}", Fraction(25, 10000), 4),
+        ("-10⁻²", Fraction(-1, 100), 2),
+        ("2.5e-3", Fraction(25, 10000), 4),
+        ("−1.50", Fraction(-3, 2), 2),
+        ("- 2", Fraction(-2), 0),
+        ("1.", Fraction(1), 0),
+        ("0.00†", Fraction(0), 2),
+        ("**0.80**", Fraction(4, 5), 2),
+        ("*0.20*", Fraction(1, 5), 2),
+        ("0.80 ●", Fraction(4, 5), 2),
+        (r"{0.00}^{\dagger}", Fraction(0), 2),
+        (r"\mathbf{0.80}", Fraction(4, 5), 2),
+        (r"$\underline{0.20}$", Fraction(1, 5), 2),
+        ("≈ 0.38", Fraction(38, 100), 2),
+        ("(0.5)", Fraction(1, 2), 1),
+    ],
+)
+def test_an_entry_is_kept_as_typed(text: str, value: Fraction, decimals: int) -> None:
+    entry = read_entry(text)
+    assert (entry.value, entry.decimals, entry.fault) == (value, decimals, "")
+    assert entry.text == text.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "?", "_____", "...", "…", "-", "—", r"\rule{0pt}{1.8em}\underline{\hspace{3em}}"],
+)
+def test_a_blank_or_a_question_mark_is_unanswered(text: str) -> None:
+    entry = read_entry(text)
+    assert (entry.value, entry.fault) == (None, "")
+
+
+@pytest.mark.parametrize("text", ["-inf", "-∞", r"-\infty", "−∞", "-Infinity"])
+def test_a_masked_score_is_read(text: str) -> None:
+    assert read_entry(text).value == float("-inf")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("abc", '"abc" is not a number'),
+        ("nan", '"nan" is not a number'),
+        ("1/0", '"1/0" divides by zero'),
+        ("1_000", '"1_000" is not a number: write it without underscores'),
+        ("2.5×10^99999", '"2.5×10^99999" is out of range'),
+        ("__import__('os')", '"__import__(os)" is not a number'),
+        ("1" * 500, '"' + "1" * 39 + '…" is too long for a number'),
+    ],
+)
+def test_what_is_no_number_says_why(text: str, fault: str) -> None:
+    assert read_entry(text).fault == fault
+
+
+@given(st.text(max_size=40))
+def test_no_text_of_an_entry_makes_the_reader_fail(text: str) -> None:
+    entry = read_entry(text)
+    assert entry.fault == "" or entry.value is None
+
+
+@given(st.text(alphabet="QKSA=[]{}()|│\\&\n;:,. 12/-_#$?+", max_size=200))
+def test_no_text_of_an_answer_makes_the_reader_fail(text: str) -> None:
+    for name in ("a.md", "a.csv", "a.json", "a.txt"):
+        with suppress(InputError):
+            answer = read(text, name)
+            assert answer.matrices or answer.connections
+
+
+FORMS = {
+    "latex.tex": r"\[Q = \begin{bmatrix} 1 & 3 \\ -1 & \frac{1}{2} \end{bmatrix}\]",
+    "matlab.m": "Q = [1 3; -1 1/2];",
+    "rows.m": "Q = [\n  1 3\n  -1 1/2\n]\n",
+    "shown.m": "Q =\n\n     1     3\n    -1   0.5\n",
+    "python.py": "Q = [[1, 3],\n     [-1, 0.5]]",
+    "numpy.py": "Q = np.array([[1., 3.], [-1., .5]])",
+    "printed.txt": "Q = [[ 1.   3. ]\n [-1.   0.5]]",
+    "torch.py": "Q = tensor([[ 1.0,  3.0],\n        [-1.0,  0.5]], dtype=torch.float64)",
+    "table.md": "## Q\n\n| 1 | 3 |\n|---|---|\n| -1 | 1/2 |\n",
+    "labels.md": "**Queries**\n\n|   | 1 | 2 |\n|---|---|---|\n| cat | 1 | 3 |\n| dog | -1 | ½ |\n",
+    "plain.txt": "Q:\n1 3\n-1 0.5\n",
+    "commas.txt": "Queries:\n1, 3\n-1, 1/2\n",
+    "blocks.csv": "Q\n1,3\n-1,1/2\n",
+    "padded.csv": "Q,,\n1,3,\n-1,0.5,\n,,\nK,,\n2,2,\n",
+    "semicolons.csv": "Q;\n1;3\n-1;0,5\n",
+    "named.csv": "Q\n,1,2\ncat,1,3\ndog,-1,0.5\n",
+    "plain.json": '{"Q": [[1, 3], [-1, "1/2"]]}',
+    "steps.json": '{"steps": [{"name": "Q", "shown": [["1", "3"], ["-1", "0.5"]]}]}',
+    "text.json": '{"q": "1 3; -1 1/2"}',
+    "batch.json": '{"Q": [[[1, 3], [-1, 0.5]]]}',
+    "product.tex": r"$$Q = X W_Q = \begin{pmatrix}1&0\\0&1\end{pmatrix}"
+    r"\begin{pmatrix}9&9\\9&9\end{pmatrix} = \begin{pmatrix}1&3\\-1&.5\end{pmatrix}$$",
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_of_a_matrix_is_read(name: str) -> None:
+    answer = read(FORMS[name], name)
+    assert numbers(answer, "Q") == [[1.0, 3.0], [-1.0, 0.5]]
+    assert answer.faults == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "head"),
+    [
+        ("S_scaled", "S_scaled", 0),
+        ("scaled scores", "S_scaled", 0),
+        (r"S_{\text{scaled}}", "S_scaled", 0),
+        ("attention weights", "A", 0),
+        ("QK^T", "S", 0),
+        ("A head 2", "A", 2),
+        ("A^{(2)}", "A", 2),
+        ("A_2", "A", 2),
+    ],
+)
+def test_steps_are_known_by_the_names_people_give_them(name: str, step: str, head: int) -> None:
+    answer = read(f"{name} = [1 2; 3 4]")
+    matrix = answer.matrices[step].values
+    assert matrix.shape == ((head, 2, 2) if head else (2, 2))
+    assert (matrix[-1] if head else matrix).tolist() == [[1, 2], [3, 4]]
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_is_kept() -> None:
+    answer = read("Q = [1 x; 3 ?]\nZ = [1 2]\nA = [1 0; 0]\n")
+    assert numbers(answer, "Q") == [[1.0, None], [3.0, None]]
+    assert answer.faults == (
+        'line 2: unknown name "Z": it is no step',
+        'Q[1,2]: "x" is not a number',
+    )
+    assert answer.matrices["A"].problem == "row 1 has 2 entries, row 2 has 1"
+
+
+def test_brackets_are_followed_to_a_limited_depth() -> None:
+    with pytest.raises(InputError, match="brackets are nested too deeply"):
+        read("Q = " + "[" * 100_000)
+    with pytest.raises(InputError, match="nested too deeply"):
+        read('{"Q": ' + "[" * 100_000 + "}", "a.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        (
+            "nothing here",
+            "a.md",
+            "a.md: no step is found in it (name each matrix, as in Q = [1 3; -1 1])",
+        ),
+        ("", "a.md", "a.md: empty"),
+        (
+            "[1, 2]",
+            "a.json",
+            'a.json: an answer is one JSON object, like {"Q": [[1, 3]], "A": [[0.3, 0.7]]}',
+        ),
+        ("1,2\n", "a.csv", "a.csv: no step is named: head each block with its name, as Q"),
+        (
+            '{"Q": null}',
+            "a.json",
+            "a.json: no step is found in it: Q: null, where a list of rows is "
+            "needed (name each matrix, as in Q = [1 3; -1 1])",
+        ),
+    ],
+)
+def test_an_answer_without_a_step_is_refused(text: str, name: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(text, name)
+    assert str(caught.value) == message
+
+
+def test_arrays_of_a_program_are_read(tmp_path: Path) -> None:
+    np.savez(tmp_path / "dump.npz", Q=np.ones((1, 2, 3)), scores=np.zeros((2, 2)), extra=1)
+    answer = read_answer(tmp_path / "dump.npz")
+    assert answer.matrices["Q"].shape == (2, 3)
+    assert answer.matrices["S"].shape == (2, 2)
+    assert answer.faults == ('unknown name "extra": it is no step',)
+    assert (answer.matrices["Q"].decimals == IN_FULL).all()
+
+
+def test_lines_of_the_map_are_read_from_sentences_and_json() -> None:
+    text = "Output 1: most input cat (0.9), second inputs a and b (0.05 each)\n"
+    text += "- Output 2: solid 3, dashed 1\nOutput 3: solid line to 2, no dashed line\n"
+    text += "Output 4: most inputs 1 and 2 (0.50 each), so no second\nOutput 5: no input\n"
+    found = read("Q = [1]\n" + text).connections
+    assert found is not None
+    assert [(each.output, each.most, each.second) for each in found] == [
+        ("1", ("cat",), ("a", "b")),
+        ("2", ("3",), ("1",)),
+        ("3", ("2",), ()),
+        ("4", ("1", "2"), ()),
+        ("5", (), ()),
+    ]
+    content = {"connections": [{"output": 1, "most": 3, "second": [1, 2]}, "Output 2: solid 1"]}
+    found = read(json.dumps(content), "a.json").connections
+    assert found is not None
+    assert [(each.output, each.most, each.second) for each in found] == [
+        ("1", ("3",), ("1", "2")),
+        ("2", ("1",), ()),
+    ]
+
+
+def pages(name: str, tmp_path: Path, *, blank: bool) -> dict[str, Answer]:
+    """Return our own page of a sample in every form, read back as an answer."""
+    solution = solve(read_problem(sample(name).path))
+    page = make_page(solution, Contents(solution.plan, blank=blank, full=True))
+    from rich.console import Console
+
+    screen = Screen(full=True)
+    texts = {
+        "a.json": write_json(page),
+        "a.csv": write_csv(page),
+        "a.md": write_markdown(page, full=True),
+        "a.tex": write_latex(page, full=True, standalone=False, picture=None),
+        "a.txt": on_screen(Console(color_system=None), write_tables(page, screen), screen),
+    }
+    for file, text in write_csv_files(page).items():
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    return {form: read(text, form) for form, text in texts.items()} | {
+        "folder": read_answer(tmp_path)
+    }
+
+
+@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+def test_what_is_written_is_read_back_as_a_flawless_answer(name: str, tmp_path: Path) -> None:
+    solution = solve(read_problem(sample(name).path))
+    for form, answer in pages(name, tmp_path, blank=False).items():
+        assert answer.faults == (), form
+        for step in solution.plan:
+            shown = np.array(solution.shown(step.name)).astype(float)
+            assert np.array_equal(answer.matrices[step.name].values, shown), (form, step.name)
+        found = answer.connections
+        assert found is not None, form
+        assert len(found) == sum(len(head.connections) for head in solution.heads)
+
+
+@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path: Path) -> None:
+    solution = solve(read_problem(sample(name).path))
+    for form, answer in pages(name, tmp_path, blank=True).items():
+        assert answer.faults == (), form
+        for step in solution.plan:
+            matrix = answer.matrices[step.name]
+            assert matrix.shape == solution[step.name].shape, (form, step.name)
+            assert np.isnan(matrix.values).all()
+
+
+def test_a_folder_is_one_answer_or_many(tmp_path: Path) -> None:
+    one, many = tmp_path / "one", tmp_path / "many"
+    one.mkdir()
+    many.mkdir()
+    (one / "Q.csv").write_text("1,2\n")
+    (one / "A_head_2.csv").write_text("1,0\n")
+    (many / "ann.json").write_text('{"Q": [[1]]}')
+    (many / "bob.md").write_text("Q = [1]")
+    (many / "notes.pdf").write_text("")
+    (many / ".hidden.md").write_text("")
+    assert answers_in(one) is None
+    assert numbers(read_answer(one), "Q") == [[1.0, 2.0]]
+    assert [path.name for path in answers_in(many) or []] == ["ann.json", "bob.md"]
+    (empty := tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="this folder holds no answers"):
+        answers_in(empty)
