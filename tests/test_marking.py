@@ -1,0 +1,496 @@
+"""Marking: every status, what follows from a mistake, what it costs, and what is said of it."""
+
+import importlib.util
+import json
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import planting
+import pytest
+from conftest import ROOT
+
+from attncalc import Problem, read_problem, solve
+from attncalc.grading.credit import score
+from attncalc.grading.flags import flags
+from attncalc.grading.key import Key
+from attncalc.grading.marking import Marking, mark
+from attncalc.grading.rules import Rules, Status
+from attncalc.grading.slack import ToTheDigit, Within
+from attncalc.grading.verdict import verdict
+from attncalc.reading.answers import read_answer, read_answer_bytes
+from attncalc.samples import ANSWERS, sample
+
+HOMEWORK = read_problem(sample("self").path)
+HAND = {
+    "Q": [[1, 3], [-1, 1], [2.5, -2]],
+    "K": [[3, -0.5], [2, -1.5], [-2.5, 3.5]],
+    "V": [[2.5, -1.5], [-1, 3], [-2, -3]],
+    "S": [[1.5, -2.5, 8], [-3.5, -3.5, 6], [8.5, 8, -13.25]],
+    "A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]],
+    "O": [[-2, -3], [-2, -3], [1.17, 0.21]],
+}
+"""The hand solution of problems.md, section 1, in its own digits."""
+
+
+def marked(answer: Any, problem: Problem = HOMEWORK, **rules: Any) -> Marking:
+    in_tolerance = "atol" in rules or "rtol" in rules
+    within = Within(rules.get("atol") or 0.0, rules.get("rtol") or 0.0)
+    key = Key(problem, within if in_tolerance else ToTheDigit(problem.decimals))
+    return mark(key, read_answer_bytes(json.dumps(answer).encode(), "a.json"), Rules(**rules))
+
+
+def with_entry(step: str, row: int, column: int, entry: Any, **others: Any) -> dict[str, Any]:
+    """Return the hand solution with another entry, places counted from 1."""
+    answer = json.loads(json.dumps(HAND)) | others
+    answer[step][row - 1][column - 1] = entry
+    return dict(answer)
+
+
+def status(marking: Marking, step: str, row: int, column: int) -> Status:
+    (marks,) = (marks for marks in marking.steps if marks.step.name == step)
+    return marks.status((row - 1, column - 1))
+
+
+def statuses(marking: Marking, step: str) -> set[Status]:
+    (marks,) = (marks for marks in marking.steps if marks.step.name == step)
+    return {marks.status(place) for place in np.ndindex(marks.statuses.shape)}
+
+
+def said(marking: Marking) -> list[str]:
+    return list(verdict(marking))
+
+
+def test_the_hand_solution_is_right_in_its_own_digits() -> None:
+    marking = marked(HAND)
+    assert marking.is_right
+    assert all(statuses(marking, name) == {Status.CORRECT} for name in HAND)
+    assert score(marking) == (6, 6)
+    assert said(marking) == ["Every entry is right: Q, K, V, S, A and O."]
+
+
+def test_carrying_full_precision_is_rounding_and_is_named() -> None:
+    marking = marked(HAND | {"O": [["-1.99", "-3.00"], ["-2.00", "-3.00"], ["1.18", "0.20"]]})
+    assert marking.is_right
+    assert statuses(marking, "O") == {Status.CORRECT, Status.ROUNDING}
+    assert marking.style is not None
+    assert marking.style.code == "display, half-away"
+    assert said(marking)[1] == (
+        "3 entries differ from the key by rounding alone: full precision is carried, and only "
+        "what is written is rounded. That counts as right."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rounding", "rule"), [(r, rule) for r, rule in planting.STYLES if rule != "half-away"]
+)
+def test_other_ways_to_round_are_recognised_and_named(rounding: str, rule: str) -> None:
+    named = set()
+    for seed in range(12):
+        rng = random.Random(seed)
+        task = planting.random_task(rng)
+        script = planting.written(task, (rounding, rule), task.steps)
+        assert script is not None
+        answer = {name: matrix.tolist() for name, matrix in script.items()}
+        answer = json.loads(json.dumps(answer).replace("-Infinity", '"-inf"'))
+        marking = marked(answer, Problem(**task.fields))
+        assert all(marks.is_right for marks in marking.steps)
+        named.add(marking.style.code if marking.style else None)
+    assert f"{rounding}, {rule}" in named
+
+
+def test_what_follows_from_a_mistake_is_right() -> None:
+    marking = mark(Key(HOMEWORK, ToTheDigit(2)), read_answer(sample("lost-sign").path), Rules())
+    assert status(marking, "Q", 3, 2) is Status.WRONG
+    assert [status(marking, "S", 3, j) for j in (1, 2, 3)] == [Status.FOLLOWS] * 3
+    assert status(marking, "S", 1, 1) is Status.CORRECT
+    assert statuses(marking, "O") == {Status.CORRECT, Status.FOLLOWS}
+    assert score(marking).earned == 6 + Fraction(5, 6)  # and the lines of the map
+    assert said(marking)[:4] == [
+        "The first mistake is in Q, row 3, column 2: Q[3,2] is -2.00, not 2. "
+        "Q[3,2] = (-2·1) + (2·0) + (-1·0) + (0·1) = -2.00",
+        "It is the only wrong entry of Q.",
+        "It may be that its sign is lost.",
+        "S, A and O follow from what is written before: worked out from those values they are "
+        "right, and nothing is lost there.",
+    ]
+
+
+def test_the_key_in_spite_of_a_mistake_is_credited_and_flagged() -> None:
+    marking = marked(with_entry("Q", 3, 2, 2))
+    assert statuses(marking, "S") == {Status.CORRECT, Status.MATCHES_KEY}
+    assert [status(marking, "S", 3, j) for j in (1, 2, 3)] == [Status.MATCHES_KEY] * 3
+    assert score(marking).earned == 5 + Fraction(5, 6)
+    assert (
+        "S[3,1], S[3,2] and S[3,3] are as in the key, but do not come from the values written "
+        "before: it counts, and a person should look at it."
+    ) in said(marking)
+
+
+def test_too_few_decimals_are_told_apart_from_wrong() -> None:
+    marking = marked(with_entry("A", 3, 1, "0.6"))
+    assert status(marking, "A", 3, 1) is Status.PRECISION
+    assert not marking.is_right
+    assert marking.first_wrong is None
+    assert score(marking).earned == 5 + Fraction(17, 18)
+    assert said(marking)[1] == (
+        "1 entry has the right value with fewer decimals than the 2 that are asked for, as "
+        "A[3,1]: 0.6 for 0.62."
+    )
+    assert status(marked(with_entry("A", 3, 1, "0.7")), "A", 3, 1) is Status.WRONG
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("0.62", Status.CORRECT),
+        ("0.6225", Status.CORRECT),  # more decimals than asked, and right
+        ("0.622", Status.CORRECT),
+        ("0.623", Status.ROUNDING),
+        ("62/100", Status.CORRECT),
+        ("0.63", Status.WRONG),
+        ("62e-2", Status.CORRECT),
+        ("0.60", Status.WRONG),
+    ],
+)
+def test_more_decimals_and_fractions_are_held_to_what_they_say(
+    entry: str, expected: Status
+) -> None:
+    assert status(marked(with_entry("A", 3, 1, entry)), "A", 3, 1) is expected
+
+
+def test_trailing_zeros_may_be_left_out() -> None:
+    marking = marked(with_entry("Q", 3, 1, "5/2"))
+    assert status(marking, "Q", 3, 1) is Status.CORRECT
+    assert status(marked(with_entry("Q", 3, 1, "2.50")), "Q", 3, 1) is Status.CORRECT
+
+
+def test_blank_and_unreadable_entries_cost_themselves_alone() -> None:
+    answer = with_entry("Q", 1, 1, None)
+    answer["Q"][1][0] = "?"
+    answer["K"][0][0] = "three"
+    marking = marked(answer)
+    assert status(marking, "Q", 1, 1) is Status.BLANK
+    assert status(marking, "Q", 2, 1) is Status.BLANK
+    assert status(marking, "K", 1, 1) is Status.UNREADABLE
+    assert statuses(marking, "S") == {Status.CORRECT}
+    assert score(marking).earned == 4 + Fraction(4, 6) + Fraction(5, 6)
+    assert said(marking) == [
+        "Nothing that is written is wrong.",
+        "2 entries are blank, in Q.",
+        "1 entry is not readable as a number, in K.",
+        'Not read: K[1,1]: "three" is not a number.',
+    ]
+
+
+def test_after_a_wrong_shape_the_key_is_used() -> None:
+    marking = marked(HAND | {"Q": [[1, -1, 2.5], [3, 1, -2]]})
+    assert statuses(marking, "Q") == {Status.WRONG_SHAPE}
+    assert statuses(marking, "S") == {Status.CORRECT}
+    assert said(marking) == [
+        "Q has the wrong shape: 2 × 3 is written, where it is 3 × 2. "
+        "What comes after it is marked with the Q of the key.",
+        "Every entry of Q is what comes out when the rows of Q are written as columns.",
+    ]
+    assert marked(HAND | {"Q": [[1, 3], [-1]]}).steps[0].problem == (
+        "row 1 has 2 entries, row 2 has 1"
+    )
+
+
+def test_a_cause_is_named_where_it_gives_every_entry_and_costs_its_own_step_alone() -> None:
+    marking = mark(
+        Key(HOMEWORK, ToTheDigit(2)), read_answer(sample("transposed-scores").path), Rules()
+    )
+    (cause,) = marking.steps[3].causes
+    assert (marking.steps[3].step.name, cause.code) == ("S", "scores-transposed")
+    assert [marks.credit(marking.rules) for marks in marking.steps] == [
+        1, 1, 1, Fraction(1, 3), 1, 1,
+    ]  # fmt: skip
+    assert said(marking)[3] == (
+        "Every entry of S is what comes out when K Qᵀ is computed, not Q Kᵀ: the scores are "
+        "transposed."
+    )
+
+
+def test_the_same_cause_costs_once() -> None:
+    X, weights = np.array([[1, 2], [3, -1]]), {}
+    weights = {"W_Q": [[1, 2], [3, 4]], "W_K": [[0, 1], [2, 5]], "W_V": [[1, -1], [2, 0]]}
+    problem = Problem(X=X, **weights)
+    answer = {name[-1]: (X @ np.array(W).T).tolist() for name, W in weights.items()}
+    marking = marked(answer, problem)
+    assert [marks.cause and marks.cause.code for marks in marking.steps] == [
+        "weights-transposed"
+    ] * 3
+    assert [marks.is_repeated for marks in marking.steps] == [False, True, True]
+    first, *others = (marks.credit(marking.rules) for marks in marking.steps)
+    assert first < 1
+    assert others == [1, 1]
+    assert (
+        "Every entry of K is what comes out when W_K is transposed. "
+        "This is the same mistake again, and costs nothing more."
+    ) in said(marking)
+
+
+def test_where_several_mistakes_fit_none_is_named() -> None:
+    X = np.array([[1, 2], [3, -1]])
+    same = {"W_Q": [[1, 2], [3, 4]], "W_K": [[0, 1], [2, 5]], "W_V": [[0, 1], [2, 5]]}
+    problem = Problem(X=X, **same)
+    marking = marked({"Q": (X @ np.array(same["W_K"])).tolist()}, problem)
+    assert [cause.code for cause in marking.steps[0].causes] == [
+        "weights-swapped:W_K",
+        "weights-swapped:W_V",
+    ]
+    assert marking.steps[0].cause is None
+    assert said(marking)[-1] == (
+        "2 mistakes would give all of Q, and one cannot tell which: that W_K is used in place of "
+        "W_Q or that W_V is used in place of W_Q."
+    )
+
+
+def test_a_mistake_in_a_step_that_is_left_out_is_found_in_what_it_leads_to() -> None:
+    problem = Problem(
+        X=[[1, 0.5], [0.25, -1]],
+        W_Q=[[1, 0], [0.5, 2]],
+        W_K=[[1, 1], [0, 1]],
+        W_V=[[1, 5], [4, 2]],
+        decimals=3,
+    )
+    unscaled = solve(Problem(**{**fields_of(problem), "scale": "none"}))
+    marking = marked({"O": unscaled.shown("O")}, problem)
+    assert [cause.code for cause in marking.steps[0].causes] == ["scale-none"]
+    assert said(marking)[2] == (
+        "Every entry of O is what comes out when the scores are not scaled (in S_scaled)."
+    )
+
+
+def fields_of(problem: Problem) -> dict[str, Any]:
+    return {name: getattr(problem, name) for name in ("X", "W_Q", "W_K", "W_V", "decimals")}
+
+
+def test_penalties_and_weights_are_fractions() -> None:
+    answer = read_answer(sample("lost-sign").path)
+    key = Key(HOMEWORK, ToTheDigit(2))
+    rules = Rules(follow_penalty=Fraction(1, 2), weights={"Q": Fraction(3), "O": Fraction(0)})
+    marking = mark(key, answer, rules)
+    parts = {marks.step.name: marks.credit(rules) for marks in marking.steps}
+    assert parts["Q"] == Fraction(5, 6)
+    assert parts["S"] == 1 - Fraction(3, 9) / 2  # a row of three follows
+    total = score(marking)
+    assert total.possible == 3 + 1 + 1 + 1 + 1 + 0 + 1
+    expected = 3 * parts["Q"] + parts["K"] + parts["V"] + parts["S"] + parts["A"] + 1
+    assert total.earned == expected
+    rounded = marked(
+        HAND | {"O": [["-1.99", "-3"], ["-2", "-3"], ["1.18", "0.20"]]},
+        rounding_penalty=Fraction(1, 3),
+    )
+    assert rounded.steps[-1].credit(rounded.rules) == 1 - Fraction(3, 6) / 3
+
+
+def test_steps_that_are_asked_for_and_left_out_count() -> None:
+    marking = marked({"Q": HAND["Q"]}, asked=("Q", "A", "connections"))
+    assert score(marking) == (1, 3)
+    assert statuses(marking, "A") == {Status.BLANK}
+    assert "A is left out." in said(marking)
+    assert marked({"Q": HAND["Q"], "S_scaled": [[1]]}).not_asked == ("S_scaled",)
+
+
+@pytest.mark.parametrize(
+    ("weights", "code"),
+    [
+        ([[0, 0, 0]] * 3, "all-zeros"),
+        ([[0.5, 0.5, 0.5]] * 3, None),  # nothing of it is right
+        ([[0, 0, 1], [0, 0, 1], [1, 0, 0]], "one-hot"),
+        (HAND["A"], None),
+    ],
+)
+def test_trivial_answers_that_gain_are_shown_to_a_person(
+    weights: list[list[float]], code: str | None
+) -> None:
+    marking = marked({"A": weights})
+    assert [flag.code for flag in flags(marking)] == ([code] if code else [])
+    follows = marked({"A": weights, "O": (np.array(weights) @ np.array(HAND["V"])).tolist()})
+    assert follows.steps[1].credit(follows.rules) == 1
+
+
+def lines(*pairs: tuple[Any, Any]) -> list[dict[str, Any]]:
+    return [
+        {"output": number, "most": most, "second": second}
+        for number, (most, second) in enumerate(pairs, start=1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected", "earned"),
+    [
+        ([(3, None), (3, None), (1, 2)], ["correct"] * 3, 1),
+        ([(3, 1), (3, None), (1, 2)], ["wrong", "correct", "correct"], Fraction(5, 6)),
+        ([(3, None), (3, None), (2, 1)], ["correct", "correct", "wrong"], Fraction(2, 3)),
+        ([(3, None), (3, None)], ["correct", "correct", "blank"], Fraction(2, 3)),
+    ],
+)
+def test_the_lines_of_the_map_are_marked(
+    pairs: Sequence[tuple[Any, Any]], expected: list[str], earned: Fraction
+) -> None:
+    marking = marked({"connections": lines(*pairs)})
+    assert [line.status.value for line in marking.lines] == expected
+    assert score(marking) == (earned, 1)
+
+
+def test_lines_follow_from_the_weights_that_are_written() -> None:
+    weights = [[0, 0, 1], [0, 0, 1], [0.38, 0.62, 0]]
+    marking = marked({"A": weights, "connections": lines((3, None), (3, None), (2, 1))})
+    assert [line.status for line in marking.lines] == [
+        Status.CORRECT,
+        Status.CORRECT,
+        Status.FOLLOWS,
+    ]
+    assert score(marking).earned == Fraction(7, 9) + 1
+
+
+def test_masked_scores_may_be_written_as_programs_do() -> None:
+    problem = read_problem(sample("causal").path)
+    solution = solve(problem)
+    shown = solution.shown("S_masked")
+    assert "-inf" in shown[0]
+    for text in ("-inf", "-∞", "-1e9", "-10000"):
+        answer = {"S_masked": [[text if e == "-inf" else e for e in row] for row in shown]}
+        marking = marked(answer | {"A": solution.shown("A")}, problem)
+        assert marking.is_right
+    answer = {"S_masked": [[e.replace("-inf", "0") for e in row] for row in shown]}
+    assert marked(answer, problem).first_wrong is not None
+
+
+@pytest.mark.parametrize("name", ["heads", "grouped", "columns", "rope", "positions", "torch"])
+def test_keys_of_every_kind_are_right_and_an_entry_changed_is_found(name: str) -> None:
+    problem = read_problem(sample(name).path)
+    solution = solve(problem)
+    answer = {step.name: solution.shown(step.name) for step in solution.plan}
+    assert marked(answer, problem).is_right
+    for step in solution.plan:
+        changed = json.loads(json.dumps(answer))
+        rows = changed[step.name] if solution[step.name].ndim == 2 else changed[step.name][-1]
+        rows[0][-1] = str(float(rows[0][-1]) + 3)
+        wrong = marked(changed, problem).first_wrong
+        assert wrong is not None
+        assert wrong.marks.step.name == step.name
+        assert wrong.place is not None
+        (entry,) = wrong.marks.places(Status.WRONG)
+        named = Key(problem, ToTheDigit(2)).work.entry(step.name, entry)
+        assert named.place[-2:] == (1, len(rows[0]))
+
+
+def test_the_sample_answers_are_what_their_names_say() -> None:
+    key = Key(HOMEWORK, ToTheDigit(2))
+    firsts = {}
+    for each in ANSWERS:
+        if each.path.is_dir():
+            continue
+        wrong = mark(key, read_answer(each.path), Rules()).first_wrong
+        firsts[each.name] = wrong and (wrong.marks.step.name, wrong.place)
+    assert firsts == {
+        "hand": None,
+        "full-precision": None,
+        "lost-sign": ("Q", (2, 1)),
+        "swapped-digits": ("S", (2, 2)),
+        "dropped-term": ("S", (0, 2)),
+        "transposed-scores": ("S", (0, 1)),
+        "worksheet": ("A", (0, 2)),
+        "unfinished": None,
+    }
+
+
+# ---------------------------------------------------------------- numbers of a program
+
+
+def layer() -> tuple[Problem, dict[str, np.ndarray]]:
+    """Return a layer of five heads, and what a program computed of it."""
+    rng = np.random.default_rng(3)
+    n, d, heads = 6, 10, 5
+    X, *weights = (rng.normal(size=size) for size in [(n, d), (d, d), (d, d), (d, d)])
+    problem = Problem(X=X, **dict(zip(("W_Q", "W_K", "W_V"), weights, strict=True)), heads=heads)
+    Q, K, V = (np.stack(np.split(X @ W, heads, axis=1)) for W in weights)
+    S = Q @ K.swapaxes(1, 2)
+    A = planting.softmax(S / 2**0.5)
+    H = A @ V
+    return problem, {"Q": Q, "K": K, "V": V, "S": S, "S_scaled": S / 2**0.5, "A": A, "H": H}
+
+
+def of_program(problem: Problem, arrays: dict[str, np.ndarray], **rules: Any) -> Marking:
+    from attncalc.answer import Answer, matrix_of_floats
+
+    key = Key(problem, Within(rules.get("atol", 0.0), rules.get("rtol", 0.0)))
+    matrices = {name: matrix_of_floats(array) for name, array in arrays.items()}
+    return mark(key, Answer("dump.npz", matrices), Rules(**rules))
+
+
+def test_a_programs_numbers_are_compared_within_a_tolerance() -> None:
+    problem, arrays = layer()
+    assert of_program(problem, arrays, atol=1e-12).is_right
+    off = {name: array + 1e-7 for name, array in arrays.items()}
+    assert of_program(problem, off, atol=1e-6).is_right
+    assert of_program(problem, {k: a * (1 + 1e-7) for k, a in arrays.items()}, rtol=1e-6).is_right
+    assert not of_program(problem, off, atol=1e-8).is_right
+
+
+@pytest.mark.parametrize(
+    ("step", "change", "code"),
+    [
+        ("S_scaled", lambda a: a * 2**0.5 * 1.7, "scaled-by:2.40416"),
+        ("S_scaled", lambda a: a * 2**0.5, "scale-none"),
+        ("H", lambda a: a[[0, 2, 1, 3, 4]], "heads-order:1,3,2,4,5"),
+        ("S", lambda a: a.swapaxes(1, 2), "scores-transposed"),
+        ("V", lambda a: a.swapaxes(1, 2), "transposed"),
+    ],
+)
+def test_a_scale_a_transpose_or_the_order_of_heads_explains_a_difference(
+    step: str, change: Any, code: str
+) -> None:
+    problem, arrays = layer()
+    marking = of_program(problem, arrays | {step: change(arrays[step])}, atol=1e-9)
+    wrong = marking.first_wrong
+    assert wrong is not None
+    assert wrong.marks.step.name == step
+    assert [cause.code for cause in wrong.marks.causes] == [code]
+
+
+def test_the_worst_entry_and_the_largest_errors_are_told() -> None:
+    problem, arrays = layer()
+    changed = arrays["A"].copy()
+    changed[3, 4, 2] += 0.25
+    marking = of_program(problem, arrays | {"A": changed}, atol=1e-6)
+    relative = 0.25 / arrays["A"][3, 4, 2]
+    assert said(marking)[2] == (
+        "1 of 180 entries of A are off by more than is allowed; the worst is A[4,5,3]. "
+        f"The largest error is 0.25, the largest relative error {relative:.3g}."
+    )
+
+
+# ---------------------------------------------------------------- how often it is right
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    path = ROOT / "benchmarks" / "marking.py"
+    spec = importlib.util.spec_from_file_location("marking_benchmark", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("seed", [101, 102, 103])
+def test_planted_mistakes_are_found_and_no_wrong_cause_is_named(
+    benchmark: ModuleType, seed: int
+) -> None:
+    """A part of what benchmarks/marking.py counts; the shares have room for small numbers."""
+    table = benchmark.Table(random.Random(seed)).fill(25)
+    assert table.counts["causes named"].keys() == {"right"}
+    for style in planting.STYLES:
+        assert table.share(f"correct, {', '.join(style)}", "right") == 1
+    for kind in ("wrong recipe", "slip"):
+        assert table.share(f"{kind}: first wrong step", "right") >= 0.98
+        assert table.share(f"{kind}: cause", "named", "listed") >= 0.97
