@@ -79,8 +79,8 @@ def test_carrying_full_precision_is_rounding_and_is_named() -> None:
     assert marking.style is not None
     assert marking.style.code == "display, half-away"
     assert said(marking)[1] == (
-        "3 entries differ from the key by rounding alone: full precision is carried, and only "
-        "what is written is rounded. That counts as right."
+        "3 entries differ from the key by rounding alone: full precision is carried from step to "
+        "step. That counts as right."
     )
 
 

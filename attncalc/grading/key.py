@@ -33,9 +33,6 @@ class Style(NamedTuple):
         return f"{self.rounding}, {self.rule}"
 
 
-STYLES = tuple(Style(rounding, rule) for rule in RULES for rounding in (DISPLAY, EACH_STEP))
-
-
 @dataclass(frozen=True, eq=False)
 class Key:
     """What an answer to a problem is compared with, worked out once for any number of answers.
@@ -132,7 +129,8 @@ class Key:
         """What a flawless script holds in each style of rounding; the key's own comes first."""
         own = Style(self.problem.rounding, "half-away")
         scripts = {own: self.shown}
-        for style in STYLES:
+        other = DISPLAY if own.rounding == EACH_STEP else EACH_STEP
+        for style in (Style(each, rule) for each in (own.rounding, other) for rule in RULES):
             if style == own:
                 continue
             cut = partial(round_floats, decimals=self.problem.decimals, rule=style.rule)

@@ -167,7 +167,7 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
         How it is marked.
     """
     steps = _Marker(key, answer, rules, key.slack).all_marks()
-    if not rules.in_tolerance and _mistakes(steps)[0]:
+    if not rules.in_tolerance and any(_mistakes(steps)):
         cutting = ToTheDigit(key.problem.decimals, cuts=True)
         steps = min(steps, _Marker(key, answer, rules, cutting).all_marks(), key=_mistakes)
     not_asked = tuple(name for name in answer.matrices if name not in key.steps)
@@ -187,8 +187,8 @@ def _lines(
     return mark_lines(key, answer.connections or (), weights, rules)
 
 
-def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int]:
-    """Return how many entries are wrong, and whether they are explained.
+def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
+    """Return how many entries are wrong, whether they are explained, and how many are odd.
 
     Of two ways to read a script, the one with the least of these is meant.
     """
@@ -197,6 +197,7 @@ def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int]:
         sum(marks.count(Status.WRONG, Status.WRONG_SHAPE) for marks in wrong),
         bool(wrong) and not wrong[0].causes,
         sum(not marks.causes for marks in wrong),
+        sum(marks.count(Status.MATCHES_KEY) for marks in steps),
     )
 
 

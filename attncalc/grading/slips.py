@@ -45,7 +45,7 @@ def slips(
     for name, (i, j) in _neighbours(right.low, place).items():
         there = (*place[:-2], i, j)
         if entry.is_near(float(right.low[there]), float(right.high[there])):
-            yield "neighbour", f"it is the entry {name}"
+            yield "neighbour", f"the entry {name} is written here"
             break
     if any(entry.is_near(*ends) for ends in _without_a_term(known, step, place)):
         yield "term-dropped", "a term of its sum is left out"

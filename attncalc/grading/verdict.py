@@ -130,9 +130,10 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
             )
         yield said + "."
     elif wrong == 1:
-        yield f"It is the only wrong entry of {name}." if size > 1 else ""
+        yield f"It is the only wrong entry of {name}."
     else:
-        yield f"{wrong} of {size} entries of {name} are wrong."
+        count = f"All {size}" if wrong == size else f"{wrong} of {size}"
+        yield f"{count} entries of {name} are wrong."
 
 
 def _why(marking: Marking, marks: StepMarks) -> Iterator[str]:
@@ -221,7 +222,8 @@ def _later(marking: Marking, marks: StepMarks, place: Place, opening: str) -> st
 def _matches(marking: Marking) -> Iterator[str]:
     for marks in marking.steps:
         places = list(marks.places(Status.MATCHES_KEY))
-        if places:
+        is_explained = any(not cause.is_slip for cause in marks.causes)
+        if places and not is_explained:
             named = [entry_named(marking, marks, place).name for place in places]
             is_, does = ("is", "does") if len(places) == 1 else ("are", "do")
             then = ": it counts, and a person should look at it"
@@ -255,21 +257,24 @@ def _rounding(marking: Marking) -> Iterator[str]:
         if not marking.rules.rounding_penalty
         else (f", for {1 - marking.rules.rounding_penalty} of the credit")
     )
-    why = f": {_style_in_words(marking.style)}" if marking.style else ""
+    why = f": {_style_in_words(marking, marking.style)}" if marking.style else ""
     yield f"{entries} from the key by rounding alone{why}. That counts as right{cost}."
 
 
-def _style_in_words(style: Style) -> str:
+def _style_in_words(marking: Marking, style: Style) -> str:
+    """Say what is done otherwise than in the key."""
     cut = {
         "half-away": "",
-        "half-even": ", and halves go to the even digit",
-        "truncate": ", and digits are cut off, not rounded",
+        "half-even": "halves go to the even digit",
+        "truncate": "digits are cut off, not rounded",
     }[style.rule]
+    if style.rounding == marking.key.problem.rounding:
+        return cut
     carried = {
-        "display": "full precision is carried, and only what is written is rounded",
-        "each-step": "each step is rounded before the next reads it",
+        "display": "full precision is carried from step to step",
+        "each-step": "each step reads the shortened numbers of the one before",
     }[style.rounding]
-    return carried + cut
+    return f"{carried}, and {cut}" if cut else carried
 
 
 def _unanswered(marking: Marking) -> Iterator[str]:
