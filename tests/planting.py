@@ -206,7 +206,7 @@ def rounding_explains(
     unit = 10.0**-task.decimals
     rng = np.random.default_rng(0)
     low = high = right(step, env, task)
-    for _ in range(200):
+    for _ in range(2000):
         moved = dict(env)
         for name in shown:
             if name in env and name not in task.given:

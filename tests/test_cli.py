@@ -125,7 +125,7 @@ def test_samples_are_listed_and_each_written_one_can_be_solved(
 
 def test_version_and_help(attncalc: Command) -> None:
     assert attncalc("--version").out == f"attncalc {__version__}\n"
-    for command in ("self", "cross", "plot", "samples"):
+    for command in ("self", "cross", "plot", "check", "samples"):
         run = attncalc(command, "--help")
         assert run.code == 0
         assert run.out.index("Examples") < run.out.index("Options")

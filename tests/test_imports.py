@@ -33,6 +33,7 @@ def imported_by(*arguments: str) -> set[str]:
         (["--help"], set()),
         (["self", "--help"], set()),
         (["plot", "--help"], set()),
+        (["check", "--help"], set()),
         (["--version"], set()),
         (["samples"], set()),
         (["self"], {"numpy"}),

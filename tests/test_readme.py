@@ -66,6 +66,14 @@ def test_the_work_of_the_tour_is_what_is_printed(attncalc: Command) -> None:
     assert set(lines) <= set(printed.splitlines())
 
 
+def test_the_marking_of_the_tour_is_what_is_printed(attncalc: Command) -> None:
+    attncalc("samples", "self", "-o", "homework.json")
+    attncalc("samples", "transposed-scores", "-o", "mine.py")
+    run = attncalc("check", "homework.json", "mine.py")
+    assert run.code == 1
+    assert run.out.endswith("\n" + blocks("text")[1])
+
+
 def test_the_page_of_the_tour_is_what_is_written(attncalc: Command, tmp_path: Path) -> None:
     attncalc("self", "--work", "-o", "key.md")
     page = (tmp_path / "key.md").read_text(encoding="utf-8")

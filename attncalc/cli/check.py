@@ -109,13 +109,7 @@ Sheet = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
-ENDINGS = {
-    ".json": "json",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".csv": "csv",
-    ".txt": "table",
-}
+ENDINGS = {".txt": "table", ".json": "json", ".md": "markdown", ".csv": "csv"}
 
 
 @options.for_problems(None)

@@ -75,8 +75,13 @@ def _cells(
     )
     height, width = size_of(marking, marks)
     rows, columns = (kept(size, full=screen.full) for size in (height, width))
-    beside = any(MARKS[status].sign and marks.count(status) for status in Status)
-    room = "  " if beside else ""
+    signs = {
+        status: within(screen.encoding, MARKS[status].sign)
+        for status in Status
+        if marks.count(status)
+    }
+    wide = max(map(len, signs.values()))
+    room = " " * (wide + 1) if wide else ""
 
     def cell(i: int | None, j: int | None) -> Cell:
         if i is None or j is None:
@@ -84,8 +89,8 @@ def _cells(
         place = place_of(marking, (*head, i, j))
         mark = MARKS[marks.status(place)]
         text = within(screen.encoding, found_text(marks, place)) or BLANK
-        sign = within(screen.encoding, mark.sign) if mark.sign else " "
-        return (f"{text} {sign}" if beside else text), mark.style
+        sign = f" {signs[marks.status(place)]:{wide}}" if wide else ""
+        return text + sign, mark.style
 
     names = fitting(row_names, rows, LONGEST_ROW_NAME, screen)
     headings = fitting(column_names, columns, LONGEST_COLUMN_NAME, screen)

@@ -1,0 +1,241 @@
+"""`attncalc check` as people run it: one answer, a class of them, a program's numbers, mistakes."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT, Command
+
+PROBLEM = str(ROOT / "samples" / "self.json")
+ANSWERS = ROOT / "samples" / "answers"
+
+
+def answer(name: str) -> str:
+    return str(ANSWERS / name)
+
+
+def test_a_right_answer_leaves_with_0(attncalc: Command) -> None:
+    run = attncalc("check", PROBLEM, answer("hand.json"))
+    assert (run.code, run.err) == (0, "")
+    assert run.out.endswith(
+        "Score: 7 of 7 (100 %)\n"
+        "Every entry is right: Q, K, V, S, A and O.\n"
+        "On the map every line is right.\n"
+    )
+    assert attncalc("check", PROBLEM, answer("full-precision.md")).code == 0
+
+
+def test_a_wrong_answer_leaves_with_1_and_marks_the_entry_without_colour(
+    attncalc: Command,
+) -> None:
+    run = attncalc("check", PROBLEM, answer("swapped-digits.csv"))
+    assert run.code == 1
+    assert "│ 3 │  8.5       8    -12.35 ✗ │" in run.out
+    assert "\n✗ wrong\n" in run.out
+    assert run.out.endswith(
+        "Score: 62/9 of 7 (98 %)\n"
+        "Q, K and V are right.\n"
+        "The first mistake is in S, row 3, column 3: S[3,3] is -13.25, not -12.35. "
+        "S[3,3] = (2.50·-2.50) + (-2.00·3.50) = -13.25\n"
+        "It is the only wrong entry of S.\n"
+        "It may be that two of its digits are swapped.\n"
+        "On the map every line is right.\n"
+    )
+
+
+def test_json_has_the_promised_fields(attncalc: Command) -> None:
+    run = attncalc("check", PROBLEM, answer("transposed-scores.py"), "--format", "json")
+    content = json.loads(run.out)
+    assert content["score"] == {"earned": "19/3", "possible": "7"}
+    assert [step["name"] for step in content["steps"]] == ["Q", "K", "V", "S", "A", "O"]
+    assert content["steps"][3] == {
+        "name": "S",
+        "credit": "1/3",
+        "entries": [
+            ["correct", "wrong", "wrong"],
+            ["wrong", "correct", "wrong"],
+            ["wrong", "wrong", "correct"],
+        ],
+        "cause": ["scores-transposed"],
+        "follows": False,
+    }
+    assert content["steps"][5]["follows"] is True
+    assert content["first_wrong"] == {
+        "step": "S",
+        "row": 1,
+        "column": 2,
+        "found": "-3.5",
+        "expected": "-2.50",
+    }
+    assert content["verdict"].startswith("Q, K and V are right.\nThe first mistake is in S")
+    right = json.loads(attncalc("check", PROBLEM, answer("hand.json"), "--format", "json").out)
+    assert right["first_wrong"] is None
+    assert right["connections"][2] == {
+        "output": "3",
+        "code": "correct",
+        "most": ["1"],
+        "second": ["2"],
+    }
+
+
+def test_markdown_can_be_handed_back(attncalc: Command, tmp_path: Path) -> None:
+    run = attncalc("check", PROBLEM, answer("worksheet.txt"), "-o", "marked.md")
+    assert (run.code, run.out, run.err) == (1, "", "note: written to marked.md\n")
+    page = (tmp_path / "marked.md").read_text(encoding="utf-8")
+    assert "**Score: 59/9 of 7** (94 %)" in page
+    assert "| **1** | 0.00 | 0.00 | **0.88** ✗ |" in page
+    assert "- Every entry of A is what comes out when each column is made to sum to 1" in page
+
+
+def test_a_folder_of_answers_has_a_row_for_each_and_a_summary(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    run = attncalc("check", PROBLEM, str(ANSWERS), "--csv", "marks.csv")
+    assert run.code == 1
+    assert run.err == "note: written to marks.csv\n"
+    assert run.out.count("\n") == 8 + 1 + 7
+    assert "8 of 8 answers marked, 2 without a mistake.\nMean 91 %, median 98 %.\n" in run.out
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8"))))
+    assert len(rows) == 8
+    assert rows[5] == {
+        "answer": answer("transposed-scores.py"),
+        "earned": "19/3",
+        "possible": "7",
+        "percent": "90 %",
+        "first wrong": "S[1,2]",
+        "causes": "S: scores-transposed",
+        "flags": "",
+        "note": "",
+        "Q": "1",
+        "K": "1",
+        "V": "1",
+        "S": "1/3",
+        "A": "1",
+        "O": "1",
+    }
+
+
+def test_an_unreadable_script_never_stops_the_rest(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
+    (tmp_path / "class" / "bob.json").write_text('{"Q": ')
+    (tmp_path / "class" / "cat.md").write_text("I give up")
+    run = attncalc("check", PROBLEM, "class", "--format", "json")
+    content = json.loads(run.out)
+    assert run.code == 1
+    assert content["answers"][0]["score"] == {"earned": "1", "possible": "1"}
+    assert content["answers"][1]["error"].startswith("class/bob.json: not JSON at line 1")
+    assert content["answers"][2]["error"] == (
+        "class/cat.md: no step is found in it (name each matrix, as in Q = [1 3; -1 1])"
+    )
+    assert content["summary"][0] == "1 of 3 answers marked, 1 without a mistake."
+    table = attncalc("check", PROBLEM, "class").out
+    assert "class/cat.md   not marked   class/cat.md: no step is found in it" in table
+    run = attncalc("check", PROBLEM, "class/bob.json", "class/cat.md")
+    assert run.code == 2
+
+
+def test_in_a_class_what_any_answer_holds_is_asked_of_all(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "one.md").write_text("Q = [1 3; -1 1; 2.5 -2]\nK = [3 -0.5; 2 -1.5; -2.5 3.5]")
+    (tmp_path / "two.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
+    run = attncalc("check", PROBLEM, "one.md", "two.md", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(run.out)))
+    assert [(row["earned"], row["possible"]) for row in rows] == [("2", "2"), ("1", "2")]
+
+
+def test_a_cell_of_the_sheet_is_no_formula(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "=cmd.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
+    (tmp_path / "b.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
+    run = attncalc("check", PROBLEM, "=cmd.md", "b.md", "--format", "csv")
+    assert run.out.splitlines()[1].startswith("'=cmd.md,")
+
+
+def test_standard_input_flags_and_weights(attncalc: Command) -> None:
+    text = "Q = [1 3; -1 1; 2.5 -2]\nK = [3 0; 2 -1.5; -2.5 3.5]"
+    run = attncalc("check", PROBLEM, "-", "--weight", "K=1/2", "--format", "json", stdin=text)
+    assert json.loads(run.out)["score"] == {"earned": "17/12", "possible": "3/2"}
+    assert json.loads(run.out)["answer"] == "standard input"
+    run = attncalc("check", PROBLEM, "-", "--steps", "q,attention weights", stdin=text)
+    assert "Score: 11/6 of 3 (61 %)" in run.out
+    run = attncalc("check", PROBLEM, "-", "--decimals", "1", stdin="A = [0 0 1; 0 0 1; 0.6 0.4 0]")
+    assert run.code == 0
+
+
+def test_a_programs_dump_is_compared_with_its_layer(attncalc: Command, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X, *W = (rng.normal(size=size) for size in [(5, 4), (4, 4), (4, 4), (4, 4)])
+    np.savez(tmp_path / "layer.npz", X=X, W_Q=W[0], W_K=W[1], W_V=W[2])
+    Q, K = (X @ each for each in W[:2])
+    np.savez(tmp_path / "dump.npz", Q=Q, K=K, S=Q @ K.T, S_scaled=Q @ K.T)
+    run = attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6", "--format", "json")
+    content = json.loads(run.out)
+    assert run.code == 1
+    assert content["first_wrong"]["step"] == "S_scaled"
+    step = content["steps"][3]
+    assert step["cause"] == ["scale-none"]
+    assert step["deviation"]["differ"] == step["deviation"]["of"] == 25
+    assert step["deviation"]["relative"] == pytest.approx(1.0)
+    assert step["deviation"]["absolute"] == pytest.approx(np.abs(Q @ K.T).max() / 2)
+    np.savez(tmp_path / "right.npz", Q=Q, K=K)
+    assert attncalc("check", "layer.npz", "right.npz", "--rtol", "1e-6").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([PROBLEM, "nope.md"], "error: nope.md: no such file\n"),
+        (["nope.json", "a.md"], "error: nope.json: no such file\n"),
+        (["-", "-"], "error: - stands for the problem and for an answer: one of them can be\n"),
+        (
+            [PROBLEM, "a.md", "--steps", "Q,Z"],
+            'error: --steps: unknown name "Z": did you mean V? '
+            "(known: Q, K, V, S, A, O, connections)\n",
+        ),
+        (
+            [PROBLEM, "a.md", "--weight", "A"],
+            "error: --weight takes a step and a number, as A=2, not A\n",
+        ),
+        ([PROBLEM, "a.md", "--weight", "A=x"], 'error: --weight: "x" is not a number\n'),
+        (
+            [PROBLEM, "a.md", "--follow-penalty", "2"],
+            "error: --follow-penalty takes a number from 0 to 1, not 2\n",
+        ),
+        (
+            [PROBLEM, "a.md", "-o", "marks.docx"],
+            "error: marks.docx: end the name in .txt, .json, .md, .csv, or say --format\n",
+        ),
+        (
+            [PROBLEM, "a.md", "-o", "nowhere/marks.md"],
+            "error: cannot write nowhere/marks.md: the folder nowhere does not exist\n",
+        ),
+    ],
+)
+def test_what_cannot_be_marked_says_why_and_leaves_with_2(
+    attncalc: Command, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    (tmp_path / "a.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
+    run = attncalc("check", *arguments)
+    assert (run.code, run.out, run.err) == (2, "", message)
+
+
+def test_what_a_person_typed_does_nothing_to_the_terminal(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    entry = "\x1b[31m[red]:smile:"
+    (tmp_path / "a.json").write_text(json.dumps({"Q": [[entry, 3], [-1, 1], [2.5, -2]]}))
+    for form in ("table", "markdown", "json"):
+        run = attncalc("check", PROBLEM, "a.json", "--format", form)
+        assert run.code == 1
+        assert "\x1b" not in run.out
+    assert "[31m[red]:smile:" in attncalc("check", PROBLEM, "a.json").out
+
+
+def test_an_ascii_terminal_gets_ascii(attncalc: Command) -> None:
+    run = attncalc("check", PROBLEM, answer("lost-sign.tex"), PYTHONIOENCODING="ascii")
+    assert run.out.isascii()
+    assert "x wrong" in run.out
