@@ -68,7 +68,9 @@ ANSWERS = (
     Sample("lost-sign", "answers/lost-sign.tex", "answer", "a sign lost in Q, carried on (LaTeX)"),
     Sample("swapped-digits", "answers/swapped-digits.csv", "answer", "a slip in S (CSV)"),
     Sample("dropped-term", "answers/dropped-term.m", "answer", "half a dot product (MATLAB)"),
-    Sample("transposed-scores", "answers/transposed-scores.py", "answer", "K Qᵀ for Q Kᵀ (Python)"),
+    Sample(
+        "transposed-scores", "answers/transposed-scores.txt", "answer", "K Qᵀ for Q Kᵀ (Python)"
+    ),
     Sample(
         "worksheet",
         "answers/worksheet.txt",

@@ -47,7 +47,7 @@ def test_a_wrong_answer_leaves_with_1_and_marks_the_entry_without_colour(
 
 
 def test_json_has_the_promised_fields(attncalc: Command) -> None:
-    run = attncalc("check", PROBLEM, answer("transposed-scores.py"), "--format", "json")
+    run = attncalc("check", PROBLEM, answer("transposed-scores.txt"), "--format", "json")
     content = json.loads(run.out)
     assert content["score"] == {"earned": "19/3", "possible": "7"}
     assert [step["name"] for step in content["steps"]] == ["Q", "K", "V", "S", "A", "O"]
@@ -101,7 +101,7 @@ def test_a_folder_of_answers_has_a_row_for_each_and_a_summary(
     rows = list(csv.DictReader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8"))))
     assert len(rows) == 8
     assert rows[5] == {
-        "answer": answer("transposed-scores.py"),
+        "answer": answer("transposed-scores.txt"),
         "earned": "19/3",
         "possible": "7",
         "percent": "90 %",

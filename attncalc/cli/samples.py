@@ -68,5 +68,5 @@ def _copy_folder(source: Path, target: Path) -> None:
         target.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write {target}: {error.strerror}") from None
-    for file in sorted(source.iterdir()):
+    for file in sorted(path for path in source.iterdir() if path.is_file()):
         write_file(target / file.name, file.read_bytes())

@@ -1,5 +1,6 @@
 """The lines of the map: which inputs the solid and the dashed line of each output lead to."""
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -11,6 +12,8 @@ from attncalc.connections import Connection, connections
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
 from attncalc.rounding import Matrix
+
+_MORE = re.compile(r"(\d{1,6}) more")
 
 
 class LineMark(NamedTuple):
@@ -92,10 +95,14 @@ def _marked(
 def _share(key: Key, found: WrittenConnection, right: Connection) -> Fraction:
     """Return how many of the two lines lead where they should."""
     pairs = ((found.most, right.most), (found.second, right.second))
-    same = sum(
-        {_index(name, key.problem.keys) for name in names} == set(inputs) for names, inputs in pairs
-    )
-    return Fraction(same, 2)
+    return Fraction(sum(_are_same(key, names, inputs) for names, inputs in pairs), 2)
+
+
+def _are_same(key: Key, names: Sequence[str], inputs: tuple[int, ...]) -> bool:
+    """Say whether names stand for these inputs; "and 2 more", as our own sentences have, counts."""
+    more = _MORE.fullmatch(names[-1]) if names else None
+    named = {_index(name, key.problem.keys) for name in (names[:-1] if more else names)}
+    return named <= set(inputs) and len(named) + int(more[1] if more else 0) == len(inputs)
 
 
 def _index(name: str, labels: Sequence[str]) -> int | None:

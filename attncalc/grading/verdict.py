@@ -17,6 +17,8 @@ from attncalc.words import of_each
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 
+MOST_FAULTS = 10
+"""What cannot be read, of which a verdict says no more."""
 MOST_REASONS = 5
 """Explanations that are listed where one cannot tell which is true."""
 
@@ -321,5 +323,8 @@ def _lines(marking: Marking) -> Iterator[str]:
 def _for_a_person(marking: Marking) -> Iterator[str]:
     for flag in flags(marking):
         yield f"For a person to look at: {flag.says}."
-    for fault in marking.answer.faults:
+    faults = marking.answer.faults
+    for fault in faults[:MOST_FAULTS]:
         yield f"Not read: {on_a_line(fault)}."
+    if len(faults) > MOST_FAULTS:
+        yield f"Not read: {len(faults) - MOST_FAULTS} more things like these."

@@ -18,6 +18,8 @@ from attncalc.writing.csv_text import harmless_cell
 
 COLUMNS = ("answer", "earned", "possible", "percent", "first wrong", "causes", "flags", "note")
 MOST_COMMON = 10
+MOST_FAULTS = 3
+"""What cannot be read in an answer, of which a row says no more."""
 
 
 class Marked(NamedTuple):
@@ -103,7 +105,9 @@ def _row(answer: Marked) -> Iterator[str]:
         if marks.causes
     )
     yield "; ".join(f"{flag.step}: {flag.code}" for flag in flags(marking))
-    yield "; ".join(marking.answer.faults)
+    faults = marking.answer.faults
+    more = [f"{len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
+    yield "; ".join([*faults[:MOST_FAULTS], *more])
 
 
 def _first_wrong(marking: Marking) -> str:

@@ -9,7 +9,7 @@ from attncalc.reading.files import decode, exists, is_folder, list_folder, read_
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 SHEETS = (".csv", ".tsv")
-ENDINGS = (".json", *SHEETS, ".npz", ".npy", ".md", ".markdown", ".tex", ".txt", ".m", ".py")
+ENDINGS = (".json", *SHEETS, ".npz", ".md", ".markdown", ".tex", ".txt", ".m", ".py")
 """How the names of files end that are taken for answers in a folder."""
 
 # each form's reader is imported where it is needed: a run reads few
@@ -62,13 +62,22 @@ def answers_in(folder: Path) -> list[Path] | None:
     It is one where its files are named as steps are: Q.csv, S_scaled.csv.
     """
     inside = [path for path in list_folder(folder) if not path.name.startswith(".")]
-    files = [path for path in inside if is_folder(path) or path.suffix.lower() in ENDINGS]
+    sheets = [path for path in inside if path.suffix.lower() in SHEETS]
+    if any(named(path.stem) for path in sheets):
+        return None
+    files = [path for path in inside if path.suffix.lower() in ENDINGS or _holds_steps(path)]
     if not files:
         raise InputError(
             f"{folder}: this folder holds no answers: their names end in {', '.join(ENDINGS)}"
         )
-    sheets = [path for path in files if path.suffix.lower() in (*SHEETS, ".npy")]
-    return None if any(named(path.stem) for path in sheets) else files
+    return files
+
+
+def _holds_steps(folder: Path) -> bool:
+    """Say whether something is a folder with a file for each step: one of many answers."""
+    return is_folder(folder) and any(
+        path.suffix.lower() in SHEETS and named(path.stem) for path in list_folder(folder)
+    )
 
 
 def _read_folder(folder: Path) -> Answer:

@@ -20,7 +20,7 @@ _POWER = re.compile(
     r"(?:([+-]?[\d.,]+)\s*(?:×|x|\*|·|\\times|\\cdot)\s*|([+-]?))10\s*(?:\^|\*\*)\s*([+-]?\d+)"
 )
 _MIXED = re.compile(r"^([+-]?)(\d+)[ +]+(\d+) ?/ ?(\d+)$")
-_BLANK = re.compile(r"^[_\s.…?]*$|^-{1,3}$|^[–—]$")
+_BLANK = re.compile(r"^[_\s.…?]*$|^-{1,3}$|^[–—]$|^\\[cv]dots$")
 _INFINITE = re.compile(r"^-\s*(?:inf(?:inity|ty)?|∞|\\infty)$", re.IGNORECASE)
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")

@@ -4,6 +4,7 @@ from typing import Any
 
 from attncalc.answer import Answer
 from attncalc.errors import InputError
+from attncalc.numbers import quoted
 from attncalc.reading.answers.lines import connections_in
 from attncalc.reading.answers.literals import literal_at
 from attncalc.reading.answers.raw import Raw, assembled, named
@@ -60,6 +61,9 @@ def _add(name: str, value: Any, found: list[Raw], faults: list[str]) -> None:
         value = value[0] if len(value) == 1 and isinstance(value, list) else value
     if isinstance(value, dict) and ("shown" in value or "values" in value):
         value = value.get("shown", value.get("values"))
+    if not named(name) and not isinstance(value, list):
+        faults.append(f"unknown name {quoted(name)}: it is no step")
+        return
     if not isinstance(value, list) or not value:
         faults.append(f"{name}: {in_words(value)}, where a list of rows is needed")
         return

@@ -153,6 +153,10 @@ class _Scanner:
             self.faults.append(f"line {self._line(start)}: brackets are nested too deeply")
             return None
         if found is None:
+            if self.name and self.text.find("]", start) < 0:
+                self.faults.append(
+                    f"line {self._line(start)}: the [ of {self.name} is never closed"
+                )
             return None
         heads, stop = found
         if len(heads) > 1:
