@@ -55,23 +55,14 @@ def _steps(content: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _add(name: str, value: Any, found: list[Raw], faults: list[str]) -> None:
     """Keep a matrix: a list of rows, of heads, one row, or rows written as text."""
-    if isinstance(value, str):
-        parsed = literal_at(f"[{value.strip().removeprefix('[').removesuffix(']')}]", 0)
-        value = parsed[0] if parsed else value
-        value = value[0] if len(value) == 1 and isinstance(value, list) else value
-    if isinstance(value, dict) and ("shown" in value or "values" in value):
-        value = value.get("shown", value.get("values"))
-    if not named(name) and not isinstance(value, list):
-        faults.append(f"unknown name {quoted(name)}: it is no step")
-        return
+    value = _as_lists(value)
     if not isinstance(value, list) or not value:
-        faults.append(f"{name}: {in_words(value)}, where a list of rows is needed")
+        what = f"{name}: {in_words(value)}, where a list of rows is needed"
+        faults.append(what if named(name) else f"unknown name {quoted(name)}: it is no step")
         return
     depth = _depth(value)
-    while depth > 3 and len(value) == 1:
+    while depth > 2 and len(value) == 1:
         value, depth = value[0], depth - 1  # a batch of one
-    if depth == 3 and len(value) == 1:
-        value, depth = value[0], 2
     if depth > 3:
         faults.append(f"{name}: lists nested {depth} deep, where a list of rows is needed")
         return
@@ -80,6 +71,19 @@ def _add(name: str, value: Any, found: list[Raw], faults: list[str]) -> None:
         listed = [row if isinstance(row, list) else [row] for row in rows]
         cells = [[_cell(cell) for cell in row] for row in listed]
         found.append(Raw(name, number if len(heads) > 1 else 0, cells))
+
+
+def _as_lists(value: Any) -> Any:
+    """Return the rows that a text or a step's object holds; anything else as it is."""
+    if isinstance(value, dict) and ("shown" in value or "values" in value):
+        return value.get("shown", value.get("values"))
+    if not isinstance(value, str):
+        return value
+    parsed = literal_at(f"[{value.strip().removeprefix('[').removesuffix(']')}]", 0)
+    if parsed is None:
+        return value
+    heads, _ = parsed
+    return heads[0] if len(heads) == 1 else heads
 
 
 def _depth(value: Any) -> int:
