@@ -23,9 +23,16 @@ def upright(problem: "Problem", name: str, matrix: Matrix) -> Matrix:
     """Return a given matrix with tokens as rows and weights as (in, out), heads not yet parted."""
     if name in BIASES:
         return matrix.reshape(1, -1)
+    return matrix.swapaxes(-1, -2) if is_turned(problem, name) else matrix
+
+
+def is_turned(problem: "Problem", name: str) -> bool:
+    """Say whether a given matrix stands the other way round: tokens as columns, weights (out, in).
+
+    Weights with tokens as columns are (out, in) in either case.
+    """
     columns = problem.layout == "columns"
-    turned = columns or problem.weights_layout == "torch" if name in WEIGHTS else columns
-    return matrix.swapaxes(-1, -2) if turned else matrix
+    return columns or (name in WEIGHTS and problem.weights_layout == "torch")
 
 
 def in_plan_form(problem: "Problem", name: str, matrix: Matrix) -> Matrix:

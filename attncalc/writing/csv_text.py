@@ -13,7 +13,7 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.fields import BIASES, LABELLED, OWN_PROBLEM, RESULTS, TOKEN, WEIGHTS
-from attncalc.layout import in_plan_form
+from attncalc.layout import in_plan_form, is_turned
 from attncalc.page import Grid, Page, Section
 from attncalc.problem import Problem
 from attncalc.rounding import Matrix
@@ -80,9 +80,7 @@ def _joined(problem: Problem, name: str) -> Matrix:
         )
     heads = in_plan_form(problem, name, matrix)
     upright = heads if heads.ndim == 2 else np.concatenate(list(heads), axis=-1)
-    columns = problem.layout == "columns"
-    turned = columns or problem.weights_layout == "torch" if name in WEIGHTS else columns
-    return upright.T if turned else upright
+    return upright.T if is_turned(problem, name) else upright
 
 
 def _given(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:
