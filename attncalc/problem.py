@@ -263,6 +263,11 @@ class Problem:
         """Return all given matrices in floats as a plan reads them."""
         return {name: self.in_plan_form(name) for name in self.names}
 
+    def as_given(self, name: str) -> Matrix:
+        """Return a given matrix as typed where floats lose something of it, and else in floats."""
+        given: Matrix = self.typed.get(name, getattr(self, name))
+        return given
+
     def as_typed(self, name: str) -> Matrix:
         """Return a given matrix as Decimals and Fractions, exactly as it was typed."""
         if name in self.typed:

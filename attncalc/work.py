@@ -180,11 +180,11 @@ class Work:
 
     def _read_given(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a given matrix, by its place in what was given, as it was typed."""
-        return self._as_typed(self.problem.typed.get(name, getattr(self.problem, name))[place])
+        return self._as_typed(self.problem.as_given(name)[place])
 
     def _read_given_for_plan(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a given matrix, by its place in the plan's form, as it was typed."""
-        typed = self.problem.typed.get(name, getattr(self.problem, name))
+        typed = self.problem.as_given(name)
         return self._as_typed(in_plan_form(self.problem, name, typed)[place])
 
     def _as_typed(self, value: Any) -> Number | Ratio:

@@ -71,7 +71,7 @@ def _problem(problem: Problem) -> Iterator[Row]:
 
 def _joined(problem: Problem, name: str) -> Matrix:
     """Return a given matrix in two dimensions, its heads side by side."""
-    matrix: Matrix = problem.typed.get(name, getattr(problem, name))
+    matrix = problem.as_given(name)
     if matrix.ndim == 2 or len(matrix) == 1:
         return matrix if matrix.ndim == 2 else matrix[0]
     if name not in (*WEIGHTS, *BIASES, *LABELLED, "V"):

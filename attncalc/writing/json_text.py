@@ -45,9 +45,7 @@ def write_json(page: Page) -> str:
 def _problem(problem: Problem) -> dict[str, Any]:
     """Return the problem as a file states it."""
     labels = {} if problem.labels is None else {"labels": _labels(problem)}
-    matrices = {
-        name: _typed(problem.typed.get(name, getattr(problem, name))) for name in problem.names
-    }
+    matrices = {name: _typed(problem.as_given(name)) for name in problem.names}
     return settings(problem) | labels | matrices
 
 
