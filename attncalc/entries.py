@@ -73,13 +73,14 @@ def _parsed(
 
 def _indices(text: str) -> list[tuple[str, bool]] | None:
     """Return what stands between commas, and whether in quotes; None where that is unreadable."""
+    matches = list(_INDEX.finditer(text + ","))
+    if "".join(match[0] for match in matches) != text + ",":
+        return None
     found: list[tuple[str, bool]] = []
-    for match in _INDEX.finditer(text + ","):
-        double, single, bare = match.groups()
+    for double, single, bare in (match.groups() for match in matches):
         label = double if single is None else single
         found.append((bare, False) if bare is not None else (_ESCAPED.sub(r"\1", label), True))
-    whole = "".join(match[0] for match in _INDEX.finditer(text + ","))
-    return found if whole == text + "," else None
+    return found
 
 
 class _Axis(NamedTuple):

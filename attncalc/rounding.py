@@ -79,16 +79,26 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
     >>> round_decimals(thirds, 2, guard=20)
     array([Decimal('0.38')], dtype=object)
     """
-    dust, unit = Decimal(1).scaleb(-guard), Decimal(1).scaleb(-decimals)
+    dust = Decimal(1).scaleb(-guard)
 
     def one(value: Decimal) -> Decimal:
         if not value.is_finite():  # a masked score
             return value
-        clean = value.quantize(dust, rounding=ROUND_HALF_EVEN)
-        rounded = clean.quantize(unit, rounding=ROUND_HALF_UP)
-        return rounded if rounded else abs(rounded)  # no -0
+        return half_away(value.quantize(dust, rounding=ROUND_HALF_EVEN), decimals)
 
     return _each(one, values)
+
+
+def half_away(value: Decimal, decimals: int) -> Decimal:
+    """Round one Decimal half away from zero, and never to -0.
+
+    Examples
+    --------
+    >>> half_away(Decimal("-1.005"), 2), half_away(Decimal("-0.001"), 2)
+    (Decimal('-1.01'), Decimal('0.00'))
+    """
+    rounded = value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+    return rounded if rounded else abs(rounded)
 
 
 def fixed(value: float | Decimal, decimals: int) -> str:

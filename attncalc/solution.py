@@ -200,7 +200,7 @@ class Solution:
         ):
             return known[name]
         with self.arithmetic():
-            given = _as_decimals(self.problem) if self.is_exact else self.problem.matrices()
+            given = self._given_exactly if self.is_exact else self.problem.matrices()
             return step.operation.apply(*(({**given, **known})[each] for each in step.inputs))
 
     def in_plan_form(self, name: str) -> Matrix:
@@ -250,10 +250,16 @@ class Solution:
             return {name: self._round_off(matrix) for name, matrix in exact.items()}
 
     @cached_property
+    def _given_exactly(self) -> dict[str, Matrix]:
+        """The given matrices as the plan reads them, in Decimals."""
+        with self.arithmetic():
+            return _as_decimals(self.problem)
+
+    @cached_property
     def _exact(self) -> dict[str, Matrix]:
         """Each step's matrix in Decimals, before it is rounded for the eye."""
         with self.arithmetic():
-            given = _as_decimals(self.problem)
+            given = self._given_exactly
             each_step = self.problem.rounding == EACH_STEP
             return run(self.plan, given, *([self._round_off] if each_step else []))
 

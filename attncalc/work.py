@@ -1,7 +1,7 @@
 """The written-out work: how every entry of every step comes about, in the digits that are shown."""
 
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any, Literal, NamedTuple
@@ -25,7 +25,7 @@ from attncalc.layout import in_plan_form
 from attncalc.numbers import exact
 from attncalc.operations import Operand, Place, Softmax
 from attncalc.plan import Step
-from attncalc.rounding import fixed
+from attncalc.rounding import fixed, half_away
 from attncalc.solution import Solution
 
 Fractions = Literal["plain", "mixed"]
@@ -101,11 +101,7 @@ class Work:
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
         self._before_rounding = cache(solution.before_rounding)
-        self._rounded = {
-            name: solution.rounded_in_plan_form(name)
-            for name in self._steps
-            if name in solution.values
-        }
+        self._rounded = cache(solution.rounded_in_plan_form)
 
     def lines(self, step: Step) -> Iterator[Line]:
         """Yield the work of every entry of a step, row by row as they are shown."""
@@ -133,7 +129,7 @@ class Work:
 
     def shown(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""
-        text = fixed(self._rounded[name][place], self.problem.decimals)
+        text = fixed(self._rounded(name)[place], self.problem.decimals)
         if text == "-inf":
             return MINUS_INFINITY
         if self.fractions and self._is_rational(name):
@@ -144,7 +140,7 @@ class Work:
 
     def hidden(self, name: str, place: Place) -> Number | None:
         """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
-        if self._rounded[name][place] != 0 or self._is_fraction(name, place):
+        if self._rounded(name)[place] != 0 or self._is_fraction(name, place):
             return None
         true = _decimal(self._before_rounding(name)[place])
         dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
@@ -228,10 +224,9 @@ class Work:
         if self.fractions and rational is not None:
             return self._fraction(rational)
         true, decimals = _decimal(value), self.problem.decimals
-        unit = Decimal(1).scaleb(-decimals)
-        if abs(true) >= LARGEST_WRITTEN or 0 < abs(true) < unit / 2:
+        if abs(true) >= LARGEST_WRITTEN or 0 < abs(true) < Decimal("0.5").scaleb(-decimals):
             return significant(true, max(decimals + 1, 3))
-        return Number(fixed(true.quantize(unit, rounding=ROUND_HALF_UP), decimals))
+        return Number(fixed(half_away(true, decimals), decimals))
 
     def _fraction(self, number: Fraction) -> Number | Ratio:
         return fraction(number, mixed=self.fractions == "mixed")
