@@ -1,7 +1,9 @@
 """Names of tokens: numbers where none are given, and repeated tokens told apart."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from attncalc.safe_text import harmless
 
 
 def told_apart(labels: Sequence[str]) -> tuple[str, ...]:
@@ -31,6 +33,41 @@ def numbered(size: int) -> tuple[str, ...]:
     ('1', '2', '3')
     """
     return tuple(str(position) for position in range(1, size + 1))
+
+
+def shown_names(
+    names: Sequence[str],
+    shown: Sequence[int | None],
+    longest: int,
+    write: Callable[[str], str],
+    ellipsis: tuple[str, str] = ("…", "…"),
+) -> list[str]:
+    """Return the names that are shown as a form writes them, long ones cut and still told apart.
+
+    Parameters
+    ----------
+    names
+        All names.
+    shown
+        Which are shown, with None where some are left out.
+    longest
+        Characters of a name before it is cut.
+    write
+        Returns a name, made harmless, in the form.
+    ellipsis
+        What ends a name that is cut, and what stands for those that are left out, in the form.
+
+    Examples
+    --------
+    >>> shown_names(["cat", "mouse", "dog"], [0, None, 2], 4, str.upper)
+    ['CAT', '…', 'DOG']
+    """
+    cut, left_out = ellipsis
+    short = shortened([harmless(names[i]) for i in shown if i is not None], longest, cut)
+    written = [write(name) for name in short]
+    if None in shown:
+        written.insert(list(shown).index(None), left_out)
+    return written
 
 
 def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tuple[str, ...]:

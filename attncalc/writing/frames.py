@@ -12,8 +12,8 @@ from rich.console import Console, Group, RenderableType
 from rich.constrain import Constrain
 from rich.text import Text
 
-from attncalc.labels import shortened
-from attncalc.safe_text import harmless, on_a_line, within
+from attncalc.labels import shown_names
+from attncalc.safe_text import on_a_line, within
 from attncalc.writing.blocks import blocks_of, caption
 
 FRAME = 7
@@ -99,12 +99,13 @@ def fitting(
     names: Sequence[str], shown: list[int | None], longest: int, screen: Screen
 ) -> list[str]:
     """Return the names that are shown, cut where they are long, and still told apart."""
-    whole = [harmless(names[i]) for i in shown if i is not None]
-    short = shortened(whole, longest, screen.ellipsis)
-    fitting = [within(screen.encoding, on_a_line(name)) for name in short]
-    if None in shown:
-        fitting.insert(shown.index(None), screen.ellipsis)
-    return fitting
+    return shown_names(
+        names,
+        shown,
+        longest,
+        lambda name: within(screen.encoding, on_a_line(name)),
+        (screen.ellipsis, screen.ellipsis),
+    )
 
 
 def _aligned(grid: list[list[Cell]]) -> list[list[Cell]]:

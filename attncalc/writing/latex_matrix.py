@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from attncalc.labels import shortened
+from attncalc.labels import shown_names
 from attncalc.page import Cell, Grid, kept
-from attncalc.safe_text import harmless
 from attncalc.writing.blocks import blocks_of, caption
 from attncalc.writing.latex_lines import LINE, width
 from attncalc.writing.latex_math import in_tex, name_in_tex
@@ -100,11 +99,7 @@ def side_by_side(blocks: Iterable[Block]) -> Iterator[str]:
 def names_in_latex(names: Sequence[str], shown: Sequence[int | None] | None = None) -> list[str]:
     """Return names of tokens in LaTeX, long ones cut and still told apart."""
     places = range(len(names)) if shown is None else shown
-    whole = [harmless(names[i]) for i in places if i is not None]
-    short = [in_latex(name) for name in shortened(whole, LONGEST_NAME)]
-    if None in places:
-        short.insert(list(places).index(None), r"\dots{}")
-    return short
+    return shown_names(names, places, LONGEST_NAME, in_latex, ("…", r"\dots{}"))
 
 
 def _display(equations: list[str]) -> str:

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from attncalc.labels import shortened
+from attncalc.labels import shown_names
 from attncalc.page import MARK, Cell, Grid, Page, Section, kept
-from attncalc.safe_text import harmless, on_a_line
+from attncalc.safe_text import on_a_line
 from attncalc.words import legend
 from attncalc.writing.latex_lines import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
@@ -97,10 +97,10 @@ def _table(grid: Grid, *, full: bool) -> str:
     """Return a matrix as a table, its rows and columns named."""
     rows, columns = (kept(len(names), full=full) for names in (grid.rows, grid.columns))
     lines = [
-        ["", *_names(grid.columns, columns)],
+        ["", *shown_names(grid.columns, columns, LONGEST_NAME, escaped)],
         ["---", *("---:" for _ in columns)],
     ]
-    for name, i in zip(_names(grid.rows, rows), rows, strict=True):
+    for name, i in zip(shown_names(grid.rows, rows, LONGEST_NAME, escaped), rows, strict=True):
         cells = ("…" if i is None or j is None else _cell(grid.cell(i, j)) for j in columns)
         lines.append([f"**{name}**", *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -111,14 +111,6 @@ def _cell(cell: Cell) -> str:
         return "&nbsp;" * 8
     text = in_text(cell.content) + (MARK if cell.hidden else "")
     return {"most": f"**{text}**", "second": f"*{text}*", "": text}[cell.rank]
-
-
-def _names(names: tuple[str, ...], shown: list[int | None]) -> list[str]:
-    short = shortened([harmless(names[i]) for i in shown if i is not None], LONGEST_NAME)
-    written = [escaped(name) for name in short]
-    if None in shown:
-        written.insert(shown.index(None), "…")
-    return written
 
 
 def _connections(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:

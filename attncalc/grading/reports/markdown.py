@@ -8,7 +8,7 @@ from attncalc.grading.reports.many import Marked, rows, summary
 from attncalc.grading.reports.marks import MARKS, heads_of, legend, percent, place_of, size_of
 from attncalc.grading.rules import Status
 from attncalc.grading.verdict import found_text, verdict
-from attncalc.labels import shortened
+from attncalc.labels import shown_names
 from attncalc.page import kept
 from attncalc.words import heading, shape
 from attncalc.writing.markdown import LONGEST_NAME, escaped
@@ -46,8 +46,8 @@ def _step(marking: Marking, marks: StepMarks, *, full: bool) -> Iterator[str]:
 def _table(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bool) -> str:
     solution, size = marking.key.solution, size_of(marking, marks)
     rows, columns = (kept(length, full=full) for length in size)
-    row_names = _names(solution.row_labels(marks.step), rows)
-    column_names = _names(solution.column_labels(marks.step), columns)
+    row_names = shown_names(solution.row_labels(marks.step), rows, LONGEST_NAME, escaped)
+    column_names = shown_names(solution.column_labels(marks.step), columns, LONGEST_NAME, escaped)
 
     def cell(i: int | None, j: int | None) -> str:
         if i is None or j is None:
@@ -63,14 +63,6 @@ def _table(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: b
         for name, i in zip(row_names, rows, strict=True)
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _names(names: tuple[str, ...], shown: list[int | None]) -> list[str]:
-    short = shortened([names[i] for i in shown if i is not None], LONGEST_NAME)
-    written = [escaped(name) for name in short]
-    if None in shown:
-        written.insert(shown.index(None), "…")
-    return written
 
 
 def summary_in_markdown(answers: Sequence[Marked]) -> str:
