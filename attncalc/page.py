@@ -139,6 +139,16 @@ class Page(NamedTuple):
         return [(line.entry, line.hidden) for line in section.lines if line.hidden]
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is said of single steps, of all of them."""
+        return tuple(text for section in self.sections for text in section.remarks)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The work of all steps."""
+        return tuple(line for section in self.sections for line in section.lines)
+
+    @property
     def has_map(self) -> bool:
         """Whether the page speaks of what the outputs attend to."""
         steps = [section.step.name for section in self.sections]

@@ -20,7 +20,7 @@ from attncalc.rounding import Matrix
 from attncalc.safe_text import harmless
 from attncalc.writing.fields import as_typed, settings
 from attncalc.writing.mathematics import in_text
-from attncalc.writing.prose import line_in_text
+from attncalc.writing.prose import line_in_text, plain_entry
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a text begins that a spreadsheet would take for a formula."""
@@ -125,18 +125,14 @@ def _labelled(grid: Grid) -> Iterator[Row]:
     """Yield the rows of a matrix as it is shown, between the names of its rows and columns."""
     yield ["", *(harmless_cell(name) for name in grid.columns)]
     for i, name in enumerate(grid.rows):
-        contents = (grid.cell(i, j).content for j in range(len(grid.columns)))
-        yield [
-            harmless_cell(name),
-            *("" if each is None else in_text(each).replace("∞", "inf") for each in contents),
-        ]
+        entries = (plain_entry(grid.cell(i, j)) for j in range(len(grid.columns)))
+        yield [harmless_cell(name), *entries]
 
 
 def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
     """Yield the blocks of the work, of what each output attends to, and of the notes."""
-    lines = [line_in_text(line) for section in page.sections for line in section.lines]
-    if lines:
-        yield "work", [[line] for line in lines]
+    if page.lines:
+        yield "work", [[line_in_text(line)] for line in page.lines]
     connections = [
         [f"head {head}" if head else "", harmless_cell(text)]
         for head, sentences in page.influences
@@ -149,8 +145,8 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
         for section in page.sections
         for entry, value in page.hidden_of(section, full=False)
     ]
-    remarks = [text for section in page.sections for text in section.remarks]
-    notes = [["note", harmless_cell(text)] for text in (*page.conventions, *remarks, *page.notes)]
+    said = (*page.conventions, *page.remarks, *page.notes)
+    notes = [["note", harmless_cell(text)] for text in said]
     yield "notes", [*hidden, *notes]
 
 

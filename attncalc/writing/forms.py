@@ -1,4 +1,4 @@
-"""The forms a page can be written in, and what each of them can hold."""
+"""The forms a page can be written in, and how the names of their files end."""
 
 FORMS = {
     "table": (".txt",),

@@ -19,7 +19,7 @@ from attncalc.solution import Head
 from attncalc.work import Line
 from attncalc.writing.fields import as_typed, settings
 from attncalc.writing.mathematics import in_text
-from attncalc.writing.prose import line_in_text
+from attncalc.writing.prose import line_in_text, plain_entry
 
 
 def write_json(page: Page) -> str:
@@ -33,12 +33,11 @@ def write_json(page: Page) -> str:
         "conventions": _conventions(problem),
         "steps": [_step(page, section) for section in page.sections if section.grids],
     }
-    if any(section.lines for section in page.sections):
-        content["work"] = [_line(line) for each in page.sections for line in each.lines]
+    if page.lines:
+        content["work"] = [_line(line) for line in page.lines]
     if not page.is_blank:
         content["connections"] = _all_connections(page)
-    remarks = [text for section in page.sections for text in section.remarks]
-    content["notes"] = [*remarks, *page.notes]
+    content["notes"] = [*page.remarks, *page.notes]
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
@@ -126,8 +125,7 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
 
 def _texts(grid: Grid) -> list[list[str]]:
     def text(i: int, j: int) -> str:
-        content = grid.cell(i, j).content
-        return "" if content is None else in_text(content).replace("∞", "inf")
+        return plain_entry(grid.cell(i, j))
 
     return [[text(i, j) for j in range(len(grid.columns))] for i in range(len(grid.rows))]
 

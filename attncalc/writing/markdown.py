@@ -10,7 +10,7 @@ from attncalc.words import legend
 from attncalc.writing.latex_lines import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
-from attncalc.writing.prose import footnote, left_out
+from attncalc.writing.prose import footnote, notes_on_the_middle
 
 LINE = 650.0
 """Points that fit on a line of a page on GitHub."""
@@ -61,9 +61,7 @@ def _parts(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
     for section in page.sections:
         yield from _section(page, section, full=full)
     yield from _connections(page, full=full, picture=picture)
-    notes = [*page.notes]
-    if cut := left_out(page, full=full):
-        notes.append(f"the middle of {cut} is left out: --full shows all of it")
+    notes = [*page.notes, *notes_on_the_middle(page, full=full)]
     if notes:
         yield "## Notes"
         yield "\n".join(f"- {escaped(note)}" for note in notes)

@@ -43,14 +43,12 @@ def _results(page: Page) -> Iterator[Array]:
     names = [section.step.name for section in sections if section.grids]
     yield "steps", np.array(names, dtype=str)
     yield from ((name, page.solution[name]) for name in names)
-    if any(section.lines for section in sections):
-        lines = [line_in_text(line) for section in sections for line in section.lines]
-        yield "work", np.array(lines)
-    remarks = [text for section in sections for text in section.remarks]
+    if page.lines:
+        yield "work", np.array([line_in_text(line) for line in page.lines])
     sentences = [text for _, sentences in page.influences for text in sentences]
     for name, texts in (
         ("conventions", page.conventions),
         ("connections", sentences),
-        ("notes", [*remarks, *page.notes]),
+        ("notes", [*page.remarks, *page.notes]),
     ):
         yield name, np.array(texts, dtype=str)

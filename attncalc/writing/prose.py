@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from attncalc.page import MARK, MOST_NAMED, Page, Section, is_cut
+from attncalc.page import MARK, MOST_NAMED, Cell, Page, Section, is_cut
 from attncalc.work import Line
 from attncalc.writing.mathematics import in_text
 
@@ -25,6 +25,20 @@ def footnote(page: Page, section: Section, *, full: bool) -> Iterator[str]:
         values = [f"{in_text(entry)} {in_text(value)}" for entry, value in found[:MOST_NAMED]]
         more = [f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
         yield f"{MARK} not zero: {' · '.join([*values, *more])}"
+
+
+def plain_entry(cell: Cell) -> str:
+    """Return an entry for programs and spreadsheets: "-inf" for what a mask forbids.
+
+    Nothing on a worksheet.
+    """
+    return "" if cell.content is None else in_text(cell.content).replace("∞", "inf")
+
+
+def notes_on_the_middle(page: Page, *, full: bool) -> Iterator[str]:
+    """Say of which matrices the middle is left out, if of any."""
+    if cut := left_out(page, full=full):
+        yield f"the middle of {cut} is left out: --full shows all of it"
 
 
 def left_out(page: Page, *, full: bool) -> str:

@@ -7,13 +7,12 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from attncalc import page as pages
-from attncalc.expressions import MINUS_INFINITY, Number, Ratio
 from attncalc.page import MARK, Grid, Page, Section, kept
 from attncalc.safe_text import on_a_line, within
 from attncalc.words import legend
 from attncalc.writing.frames import Cell, Screen, fitting, framed, padded
 from attncalc.writing.mathematics import in_text
-from attncalc.writing.prose import footnote, left_out, line_in_text
+from attncalc.writing.prose import footnote, line_in_text, notes_on_the_middle, plain_entry
 
 MOST_LINES = 100
 """Outputs whose influences are told before their middle is left out."""
@@ -46,9 +45,7 @@ def write_tables(page: Page, screen: Screen) -> Iterator[Text]:
 def write_notes(page: Page, screen: Screen) -> Iterator[str]:
     """Yield what should be said beside the tables."""
     yield from page.notes
-    cut = left_out(page, full=screen.full)
-    if cut:
-        yield f"the middle of {cut} is left out: --full shows all of it"
+    yield from notes_on_the_middle(page, full=screen.full)
 
 
 def _section(page: Page, section: Section, screen: Screen) -> Iterator[Text]:
@@ -117,7 +114,9 @@ def _cells(grid: Grid, screen: Screen) -> list[list[Cell]]:
         if cell is None:
             return screen.ellipsis + beside, ""
         rank, style = ranks.get(cell.rank, no_rank)
-        return _number(cell.content) + (mark if cell.hidden else " " * len(mark)) + rank, style
+        return (plain_entry(cell) or BLANK) + (
+            mark if cell.hidden else " " * len(mark)
+        ) + rank, style
 
     return [
         [("", ""), *((heading + beside, "bold") for heading in headings)],
@@ -135,9 +134,3 @@ def _ranks(screen: Screen) -> dict[str, Cell]:
         "second": (within(screen.encoding, " ○"), "underline"),
         "": ("  ", ""),
     }
-
-
-def _number(content: Number | Ratio | None) -> str:
-    if content is None:
-        return BLANK
-    return "-inf" if content == MINUS_INFINITY else in_text(content)
