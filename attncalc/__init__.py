@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attncalc.api import cross_attention, self_attention
+    from attncalc.api import check, cross_attention, self_attention
     from attncalc.connections import Connection
     from attncalc.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem import Problem
@@ -25,6 +25,7 @@ __all__ = [
     "ShapeError",
     "Solution",
     "__version__",
+    "check",
     "cross_attention",
     "read_problem",
     "self_attention",
@@ -39,6 +40,7 @@ _HOMES = {
     "Problem": "problem",
     "ShapeError": "errors",
     "Solution": "solution",
+    "check": "api",
     "cross_attention": "api",
     "read_problem": "reading",
     "self_attention": "api",

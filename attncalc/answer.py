@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.fields import MOST_DECIMALS
 from attncalc.rounding import Matrix
 
 IN_FULL = 99
@@ -162,9 +163,12 @@ def matrix_of_entries(heads: Sequence[Sequence[Sequence[Entry]]], place: str) ->
 
 
 def matrix_of_floats(values: Matrix, place: str = "") -> WrittenMatrix:
-    """Return the matrix that a program wrote: nothing of its numbers was cut."""
+    """Return the matrix that a program wrote, its numbers as short as they can be: 0.62 has two."""
     floats = values.astype(np.float64)
-    return WrittenMatrix(floats, np.full(floats.shape, IN_FULL), place=place)
+    decimals = np.full(floats.shape, IN_FULL)
+    for count in range(MOST_DECIMALS, -1, -1):
+        decimals[np.round(floats, count) == floats] = count
+    return WrittenMatrix(floats, decimals, place=place)
 
 
 def _each(function: Any, matrix: Matrix, dtype: Any) -> Matrix:

@@ -1,9 +1,14 @@
-"""Attention for people with arrays in hand: one call, a Solution back."""
+"""Attention for people with arrays in hand: one call, a Solution or a Marking back."""
 
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from attncalc.problem import Problem
 from attncalc.solution import Solution, solve
+
+if TYPE_CHECKING:
+    from attncalc.grading.marking import Marking
 
 
 def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> Solution:
@@ -76,3 +81,46 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     array([[0.5, 0.5]])
     """
     return solve(Problem(X1=X1, X2=X2, W_Q=W_Q, W_K=W_K, W_V=W_V, **conventions))
+
+
+def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking":
+    """Mark a worked answer, entry by entry.
+
+    Parameters
+    ----------
+    problem
+        The problem, or the file that holds it.
+    answer
+        The file or folder that holds the answer, or its matrices by name: lists, arrays, texts.
+    **rules
+        `asked`, `weights`, `follow_penalty`, `rounding_penalty`, `precision_penalty`, `atol`,
+        `rtol`: see `attncalc.grading.rules.Rules`.
+
+    Returns
+    -------
+    Marking
+        `marking.score` is what is earned, of what could be; `marking.verdict` says it in sentences;
+        `marking.steps` holds the status of each entry.
+
+    Raises
+    ------
+    InputError, ShapeError
+        When the problem or the answer cannot be read.
+
+    Examples
+    --------
+    >>> problem = Problem(X=[[1, 2]], W_Q=[[3], [4]], W_K=[[1], [1]], W_V=[[1], [1]])
+    >>> marking = check(problem, {"Q": [[11]], "K": [["2.50"]], "S": [["27.5"]]})
+    >>> marking.score.earned, marking.first_wrong.marks.step.name
+    (Fraction(2, 1), 'K')
+    """
+    from attncalc.grading.key import key_of
+    from attncalc.grading.marking import mark
+    from attncalc.grading.rules import Rules
+    from attncalc.reading import read_problem
+    from attncalc.reading.answers import answer_of, read_answer
+
+    given = problem if isinstance(problem, Problem) else read_problem(problem)
+    written = answer_of(answer) if isinstance(answer, Mapping) else read_answer(answer)
+    marked_by = Rules(**rules)
+    return mark(key_of(given, marked_by), written, marked_by)

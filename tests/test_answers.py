@@ -223,7 +223,9 @@ def test_arrays_of_a_program_are_read(tmp_path: Path) -> None:
     assert answer.matrices["Q"].shape == (2, 3)
     assert answer.matrices["S"].shape == (2, 2)
     assert answer.faults == ('unknown name "extra": it is no step',)
-    assert (answer.matrices["Q"].decimals == IN_FULL).all()
+    assert (answer.matrices["Q"].decimals == 0).all()
+    np.savez(tmp_path / "dump.npz", A=np.array([[0.62, 1 / 3]], dtype=np.float64))
+    assert read_answer(tmp_path / "dump.npz").matrices["A"].decimals.tolist() == [[2, IN_FULL]]
 
 
 def test_lines_of_the_map_are_read_from_sentences_and_json() -> None:

@@ -463,7 +463,7 @@ def test_the_worst_entry_and_the_largest_errors_are_told() -> None:
     marking = of_program(problem, arrays | {"A": changed}, atol=1e-6)
     relative = 0.25 / arrays["A"][3, 4, 2]
     assert said(marking)[2] == (
-        "1 of 180 entries of A are off by more than is allowed; the worst is A[4,5,3]. "
+        "1 of 180 entries of A is off by more than is allowed; the worst is A[4,5,3]. "
         f"The largest error is 0.25, the largest relative error {relative:.3g}."
     )
 

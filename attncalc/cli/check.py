@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from attncalc.answer import Answer
-    from attncalc.grading.key import Key
     from attncalc.grading.reports.many import Marked
     from attncalc.grading.rules import Rules
 
@@ -132,9 +131,8 @@ def check(
 ) -> None:
     """Mark the answers, write what is asked for, and leave with 1 where anything is wrong."""
     from attncalc.cli.progress import reporting
-    from attncalc.grading.key import Key
+    from attncalc.grading.key import key_of
     from attncalc.grading.reports.many import as_csv, has_mistakes
-    from attncalc.grading.slack import ToTheDigit, Within
     from attncalc.writing.files import check_place, write_file
 
     given = context.params
@@ -146,12 +144,7 @@ def check(
         raise InputError("- stands for the problem and for an answer: one of them can be")
     problem = options.problem_from(given, fallback="self")
     rules = _rules(given)
-    slack = (
-        Within(rules.atol or 0.0, rules.rtol or 0.0)
-        if rules.in_tolerance
-        else ToTheDigit(problem.decimals)
-    )
-    key = Key(problem, slack)
+    key = key_of(problem, rules)
     rules = _with_known_steps(rules, key)
     places = _places(answers)
     with reporting() as report:

@@ -10,7 +10,8 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.fields import DISPLAY, EACH_STEP
 from attncalc.grading.recipes import Recipe, recipes
-from attncalc.grading.slack import Slack, Within
+from attncalc.grading.rules import Rules
+from attncalc.grading.slack import Slack, ToTheDigit, Within
 from attncalc.operations import Range
 from attncalc.plan import Step, run
 from attncalc.problem import Problem
@@ -31,6 +32,13 @@ class Style(NamedTuple):
     def code(self) -> str:
         """Its code in JSON, as in `each-step, half-even`."""
         return f"{self.rounding}, {self.rule}"
+
+
+def key_of(problem: Problem, rules: Rules) -> "Key":
+    """Return the key to a problem for answers that are marked by these rules."""
+    if rules.in_tolerance:
+        return Key(problem, Within(rules.atol or 0.0, rules.rtol or 0.0))
+    return Key(problem, ToTheDigit(problem.decimals))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from attncalc.layout import split_heads
 from attncalc.operations import Place, Range
 from attncalc.plan import Step
 from attncalc.rounding import Matrix, round_floats
+
+if TYPE_CHECKING:
+    from attncalc.grading.credit import Score
 
 SMALLEST_CUT_SHORT = 10
 """Whole numbers of two digits and more may be what is left of one with decimals."""
@@ -135,6 +138,20 @@ class Marking:
     style: Style | None = None
     not_asked: tuple[str, ...] = ()
     lines: tuple[LineMark, ...] = ()
+
+    @property
+    def score(self) -> "Score":
+        """What is earned, of what could be."""
+        from attncalc.grading.credit import score  # here, for it is a reader of markings
+
+        return score(self)
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What a good teacher would write under the answer."""
+        from attncalc.grading.verdict import verdict  # here, for it is a reader of markings
+
+        return verdict(self)
 
     @property
     def is_right(self) -> bool:

@@ -96,10 +96,9 @@ def _first_mistake(marking: Marking) -> Iterator[str]:
         yield f"{of_each(before)} {'is' if len(before) == 1 else 'are'} right."
     name = wrong.marks.step.name
     if wrong.place is None:
-        yield (
-            f"{name} has the wrong shape: {wrong.marks.problem}. "
-            f"What comes after it is marked with the {name} of the key."
-        )
+        then = f" What comes after it is marked with the {name} of the key."
+        is_last = wrong.marks is marking.steps[-1]
+        yield f"{name} has the wrong shape: {wrong.marks.problem}.{'' if is_last else then}"
     else:
         yield _entry_is_wrong(marking, wrong.marks, wrong.place, "The first mistake is in")
         yield from _how_many(marking, wrong.marks)
@@ -123,7 +122,8 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
     name, wrong, size = marks.step.name, marks.count(Status.WRONG), marks.statuses.size
     if marking.rules.in_tolerance:
         off = deviation(marking, marks)
-        said = f"{off.differ} of {off.entries} entries of {name} are off by more than is allowed"
+        are = "is" if off.differ == 1 else "are"
+        said = f"{off.differ} of {off.entries} entries of {name} {are} off by more than is allowed"
         if off.worst is not None:
             worst = entry_named(marking, marks, off.worst).name
             said += (

@@ -1,11 +1,14 @@
 """Reading worked answers: JSON, CSV, NumPy files, folders, and text of every kind."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from attncalc.answer import Answer
 from attncalc.errors import InputError
 from attncalc.reading.answers.raw import named
-from attncalc.reading.files import decode, exists, is_folder, list_folder, read_bytes
+from attncalc.reading.files import decode, is_folder, list_folder, read_bytes
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 SHEETS = (".csv", ".tsv")
@@ -56,6 +59,15 @@ def read_answer_bytes(data: bytes, place: str) -> Answer:
     return _checked(read_text_answer(text, place))
 
 
+def answer_of(matrices: Mapping[str, Any]) -> Answer:
+    """Return the answer that matrices by their names make: lists, arrays or texts."""
+    listed = {
+        name: matrix.tolist() if hasattr(matrix, "tolist") else matrix
+        for name, matrix in matrices.items()
+    }
+    return read_answer_bytes(json.dumps(listed).encode(), "answer.json")
+
+
 def answers_in(folder: Path) -> list[Path] | None:
     """Return the answers that a folder holds, or None where it is one answer itself.
 
@@ -99,6 +111,3 @@ def _checked(answer: Answer) -> Answer:
             f"{answer.place}: no step is found in it{why} (name each matrix, as in Q = [1 3; -1 1])"
         )
     return answer
-
-
-__all__ = ["answers_in", "exists", "read_answer", "read_answer_bytes"]
