@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from attncalc.answer import Answer
+    from attncalc.grading.key import Key
     from attncalc.grading.reports.many import Marked
     from attncalc.grading.rules import Rules
 
