@@ -15,7 +15,7 @@ from attncalc.operations import Place
 from attncalc.plan import Step, formula
 from attncalc.problem import Problem
 from attncalc.solution import Solution
-from attncalc.words import conventions, heading, influence, notes, shape
+from attncalc.words import conventions, heading, influence, influence_to_fill_in, notes, shape
 from attncalc.work import Fractions, Line, Work
 
 MOST_WRITTEN_OUT = 2000
@@ -95,7 +95,7 @@ class Page(NamedTuple):
         The steps.
     influences
         What each output attends to, in sentences: for each head its number (0 where there is
-        one), and a sentence for each output.
+        one), and a sentence for each output; on a worksheet, sentences to fill in.
     notes
         What should be said beside it.
     is_blank
@@ -151,8 +151,7 @@ class Page(NamedTuple):
     @property
     def has_map(self) -> bool:
         """Whether the page speaks of what the outputs attend to."""
-        steps = [section.step.name for section in self.sections]
-        return bool(self.influences) or (self.is_blank and "A" in steps)
+        return bool(self.influences)
 
 
 class Contents(NamedTuple):
@@ -238,7 +237,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         solution,
         tuple(_given(work)) if whole and contents.given else (),
         sections,
-        tuple(_influences(solution)) if has_weights and not contents.blank else (),
+        tuple(_influences(solution, blank=contents.blank)) if has_weights else (),
         (*by_step.get("", ()), *_on_carrying(solution, sections)),
         contents.blank,
         contents.fractions is not None,
@@ -344,12 +343,14 @@ def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...
     return names if len(names) == size and names != numbered(size) else ()
 
 
-def _influences(solution: Solution) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _influences(solution: Solution, *, blank: bool) -> Iterator[tuple[int, tuple[str, ...]]]:
+    problem = solution.problem
     for head in solution.heads:
-        yield (
-            head.number,
-            tuple(influence(solution.problem, head, each) for each in head.connections),
-        )
+        if blank:
+            sentences = tuple(influence_to_fill_in(problem, output) for output in range(problem.n))
+        else:
+            sentences = tuple(influence(problem, head, each) for each in head.connections)
+        yield head.number, sentences
 
 
 def _on_carrying(solution: Solution, sections: tuple[Section, ...]) -> Iterator[str]:

@@ -19,6 +19,8 @@ from attncalc.rounding import Matrix, fixed
 from attncalc.safe_text import on_a_line
 from attncalc.solution import Head, Solution
 
+BLANK = "_____"
+"""Where a worksheet wants an answer."""
 MOST_NAMED = 6
 """Names listed in a sentence before the rest is counted."""
 
@@ -83,6 +85,12 @@ def influence(problem: Problem, head: Head, connection: Connection) -> str:
     zero = fixed(0.0, problem.decimals)
     rest = f"no second (the other weights show as {zero})" if problem.m > 1 else "no other"
     return f"{output}: most {inputs(connection.most)}, {rest}"
+
+
+def influence_to_fill_in(problem: Problem, output: int) -> str:
+    """Return a line of a worksheet that asks which inputs influence an output."""
+    name = on_a_line(problem.queries[output])
+    return f"Output {name}: solid line to {BLANK}, dashed line to {BLANK}"
 
 
 def legend(problem: Problem, most: str, second: str) -> str:

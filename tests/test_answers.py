@@ -4,6 +4,7 @@ import json
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -250,19 +251,23 @@ def test_lines_of_the_map_are_read_from_sentences_and_json() -> None:
     ]
 
 
+def console() -> Any:
+    from rich.console import Console
+
+    return Console(color_system=None)
+
+
 def pages(name: str, tmp_path: Path, *, blank: bool) -> dict[str, Answer]:
     """Return our own page of a sample in every form, read back as an answer."""
     solution = solve(read_problem(sample(name).path))
     page = make_page(solution, Contents(solution.plan, blank=blank, full=True))
-    from rich.console import Console
-
     screen = Screen(full=True)
     texts = {
         "a.json": write_json(page),
         "a.csv": write_csv(page),
         "a.md": write_markdown(page, full=True),
         "a.tex": write_latex(page, full=True, standalone=False, picture=None),
-        "a.txt": on_screen(Console(color_system=None), write_tables(page, screen), screen),
+        "a.txt": on_screen(console(), write_tables(page, screen), screen),
     }
     for file, text in write_csv_files(page).items():
         (tmp_path / file).write_text(text, encoding="utf-8")
@@ -293,6 +298,27 @@ def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path
             matrix = answer.matrices[step.name]
             assert matrix.shape == solution[step.name].shape, (form, step.name)
             assert np.isnan(matrix.values).all()
+        assert answer.connections is None
+
+
+@pytest.mark.parametrize("form", ["a.txt", "a.md", "a.tex", "a.csv"])
+def test_the_lines_of_a_worksheet_can_be_filled_in(form: str, tmp_path: Path) -> None:
+    solution = solve(read_problem(sample("self").path))
+    page = make_page(solution, Contents(solution.plan, blank=True))
+    line = "Output 2: solid line to {}, dashed line to {}"
+    blanks = {"a.md": "&#95;" * 5, "a.tex": r"\_" * 5}
+    blank = line.format(*[blanks.get(form, "_" * 5)] * 2)
+    writers = {
+        "a.txt": lambda: on_screen(console(), write_tables(page, Screen()), Screen()),
+        "a.md": lambda: write_markdown(page),
+        "a.tex": lambda: write_latex(page, full=False, standalone=False, picture=None),
+        "a.csv": lambda: write_csv(page),
+    }
+    worksheet = writers[form]()
+    assert blank in worksheet
+    found = read(worksheet.replace(blank, line.format("3", "1 and 2")), form).connections
+    assert found is not None
+    assert [(each.output, each.most, each.second) for each in found] == [("2", ("3",), ("1", "2"))]
 
 
 def test_a_folder_is_one_answer_or_many(tmp_path: Path) -> None:

@@ -256,7 +256,7 @@ def test_a_table_in_a_file_holds_the_problem_and_the_notes(
 def test_a_worksheet_on_a_terminal_has_the_problem_and_the_dots(attncalc: Command) -> None:
     run = attncalc("cross", "--blank")
     assert "│ 4 │  2  0 │" in run.out
-    assert run.out.count("_____") == 2 * 2 + 4 * 2 + 4 * 4 + 2 * 4 * 3
+    assert run.out.count("_____") == 2 * 2 + 4 * 2 + 4 * 4 + 2 * 4 * 3 + 2 * 2
     assert "Inputs                            Outputs\n" in run.out
     assert run.out.count("●") == 4 + 2
     assert "0.40" not in run.out + run.err

@@ -9,7 +9,7 @@ from rich.text import Text
 from attncalc import page as pages
 from attncalc.page import MARK, Grid, Page, Section, kept
 from attncalc.safe_text import on_a_line, within
-from attncalc.words import legend
+from attncalc.words import BLANK, legend
 from attncalc.writing.frames import Cell, Screen, fitting, framed, padded
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, line_in_text, notes_on_the_middle, plain_entry
@@ -20,9 +20,6 @@ LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12
 ROOM_FOR_WORK = 4
 """Empty lines that a worksheet leaves under each matrix."""
-
-BLANK = "_____"
-"""Where a worksheet wants a number."""
 
 
 def write_tables(page: Page, screen: Screen) -> Iterator[Text]:

@@ -20,13 +20,12 @@ from attncalc.grading.verdict import found_text, verdict
 from attncalc.page import kept
 from attncalc.plan import formula
 from attncalc.safe_text import on_a_line, within
-from attncalc.words import heading, shape
+from attncalc.words import BLANK, heading, shape
 from attncalc.writing.frames import Cell, Screen, fitting, framed
 from attncalc.writing.mathematics import in_text
 
 LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12
-BLANK = "_____"
 
 
 def marking_in_tables(marking: Marking, screen: Screen) -> Iterator[Text]:

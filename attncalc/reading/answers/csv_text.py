@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from attncalc.answer import Answer, WrittenConnection
 from attncalc.errors import InputError
 from attncalc.fields import RESULTS
-from attncalc.reading.answers.lines import connection_in, names_in
+from attncalc.reading.answers.lines import connection_in, is_about_lines, names_in
 from attncalc.reading.answers.raw import Raw, assembled, named, without_names
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
@@ -100,6 +100,8 @@ def _connections(rows: list[Row]) -> list[WrittenConnection]:
         if sentence:
             head = named(f"A {row.cells[0]}") if row.cells[0] else None
             found.append(sentence._replace(head=head[1] if head else 0))
+        elif any(map(is_about_lines, row.cells)):
+            continue  # still to be filled in
         elif len(row.cells) >= 2 and row.cells[0].lower() not in ("output", "outputs"):
             output, most, *second = row.cells
             found.append(

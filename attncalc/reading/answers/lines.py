@@ -1,5 +1,6 @@
 """What a person says of the lines they drew: `Output 1: most input 3, second input 2`."""
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,8 @@ _SECOND = re.compile(
     r",?\s*(?:and\s+)?(?:second|dashed)\s*(?:inputs?|lines? to)?\s*:?\s*", re.IGNORECASE
 )
 _NO_SECOND = re.compile(r",? *(?:and )?(?:no (?:second|other|dashed)|so no)", re.IGNORECASE)
+_TALK = re.compile(r"solid|dashed|most|second|input", re.IGNORECASE)
+_TEX = re.compile(r"\\(?:noindent|par)\b")
 _WEIGHT = re.compile(r"\s*\([^()]*\)\s*$")
 _NOTHING = re.compile(r"^(?:no\b.*|none|-|–|—|so no second|_*|\?|)$", re.IGNORECASE)
 
@@ -26,16 +29,27 @@ def connection_in(line: str, head: int = 0) -> WrittenConnection | None:
     >>> connection_in("Output 2: most input 3 (0.99), second inputs 1 and 2 (0.01 each)")
     WrittenConnection(head=0, output='2', most=('3',), second=('1', '2'))
     """
-    match = _SENTENCE.search(line[:2000])
+    match = _SENTENCE.search(_plain(line[:2000]))
     if match is None:
         return None
     rest, *without = _NO_SECOND.split(match["rest"], maxsplit=1)
     most, *second = [rest] if without else _SECOND.split(rest, maxsplit=1)
-    if set(most.strip()) <= {"_"} and not second:
+    if all(set(part.strip(" .")) <= {"_"} for part in (most, *second)):
         return None  # a line to write on
     return WrittenConnection(
         head, match["output"], names_in(most), names_in(second[0]) if second else ()
     )
+
+
+def is_about_lines(line: str) -> bool:
+    """Say whether a line speaks of the map, even if it is still to be filled in."""
+    match = _SENTENCE.search(_plain(line[:2000]))
+    return match is not None and _TALK.search(line) is not None
+
+
+def _plain(line: str) -> str:
+    """Return a line without what Markdown and LaTeX put around its words."""
+    return html.unescape(_TEX.sub("", line).replace(r"\_", "_"))
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from attncalc.answer import Answer, WrittenConnection
 from attncalc.reading.answers.entry import looks_like_entry
-from attncalc.reading.answers.lines import connection_in
+from attncalc.reading.answers.lines import connection_in, is_about_lines
 from attncalc.reading.answers.literals import TooDeep, literal_at
 from attncalc.reading.answers.raw import Raw, Rows, assembled, named, without_names
 
@@ -190,8 +190,10 @@ class _Scanner:
         captions = list(_CAPTION.finditer(line))
         for caption in captions:
             self._caption(caption)
-        if found := connection_in(line, self.head):
-            self.connections.append(found)
+        if is_about_lines(line):
+            found = connection_in(line, self.head)
+            self.connections += [found] if found else []
+            self.is_fresh = False
         elif (head := _HEAD.match(clean)) and not named(clean):
             self.head, self.is_fresh = int(head[1]), True
         elif what := _named_in(line, clean):
