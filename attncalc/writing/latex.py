@@ -102,7 +102,7 @@ def _section(page: Page, section: Section, *, full: bool) -> Iterator[str]:
 def _connections(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
     if page.has_map:
         yield r"\subsection*{What each output attends to}"
-    for head, sentences in page.influences:
+    for head, sentences in page.influences if not page.is_blank else ():  # paper is drawn on
         if head:
             yield rf"\noindent\textbf{{Head {head}}}\par"
         for index in kept(len(sentences), full=full, most=MOST_SENTENCES):
