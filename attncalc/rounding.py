@@ -22,7 +22,7 @@ Rule = Literal["half-away", "half-even", "truncate"]
 INFINITE = float("inf")
 RELATIVE_TIE = 1e-12
 """How near to a half, relative to the value, a float64 counts as the tie it came from …"""
-POCKET_TIE = 1e-9
+POCKET_TIE = 5e-11
 """How near to the next digit, relative to the value, a pocket calculator shows that digit."""
 LARGEST_TIE = 1e-4
 """… but never further than this share of the last place, or large values would all be ties."""
