@@ -8,7 +8,7 @@ from attncalc.problem import Problem
 from attncalc.solution import Solution, solve
 
 if TYPE_CHECKING:
-    from attncalc.grading.marking import Marking
+    from attncalc.grading.marks import Marking
 
 
 def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> Solution:

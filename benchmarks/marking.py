@@ -25,7 +25,8 @@ import planting
 from attncalc import Problem
 from attncalc.errors import AttncalcError
 from attncalc.grading.key import Key
-from attncalc.grading.marking import Marking, mark
+from attncalc.grading.marking import mark
+from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import ToTheDigit
 from attncalc.reading.answers import read_answer_bytes

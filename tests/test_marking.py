@@ -17,7 +17,8 @@ from attncalc import Problem, read_problem, solve
 from attncalc.grading.credit import score
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Key
-from attncalc.grading.marking import Marking, mark
+from attncalc.grading.marking import mark
+from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.grading.verdict import verdict

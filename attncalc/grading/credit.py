@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import NamedTuple
 
-from attncalc.grading.marking import Marking
+from attncalc.grading.marks import Marking
 from attncalc.grading.rules import LINES
 
 

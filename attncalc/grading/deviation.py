@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import NUMBER_OF, Status
 from attncalc.operations import Place
 

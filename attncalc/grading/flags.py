@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.rounding import Matrix
 

@@ -1,174 +1,24 @@
 """Marking: each entry beside the key first, then beside what the script itself leads to."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from attncalc.answer import Answer, WrittenMatrix
-from attncalc.grading.causes import Cause, causes_of
+from attncalc.grading.arranging import arranged, turned, with_plain_whole_numbers
+from attncalc.grading.causes import causes_of
 from attncalc.grading.key import RULES, Key, Style
 from attncalc.grading.known import Known, with_mistakes_mended
 from attncalc.grading.lines import LineMark, mark_lines
-from attncalc.grading.rules import LINES, NUMBER_OF, STATUSES, Rules, Status
+from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.rules import LINES, NUMBER_OF, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, Slack, ToTheDigit
-from attncalc.layout import split_heads
-from attncalc.operations import Place, Range
+from attncalc.operations import Range
 from attncalc.plan import Step
 from attncalc.rounding import Matrix, round_floats
 
-if TYPE_CHECKING:
-    from attncalc.grading.credit import Score
-
-SMALLEST_CUT_SHORT = 10
-"""Whole numbers of two digits and more may be what is left of one with decimals."""
 MINUS_INFINITY_WRITTEN = -1e4
 """From here down a masked score counts as -∞: people and programs write -1e9."""
-
-
-@dataclass(frozen=True, eq=False)
-class StepMarks:
-    """One step of an answer, marked. Matrices are as the plan has them.
-
-    Parameters
-    ----------
-    step
-        The step.
-    written
-        What was written; None where the step is asked for and left out.
-    statuses
-        The status of each entry, as its number in `STATUSES`.
-    expected
-        What each entry should be: of the key, or what follows from the script's own values.
-    causes
-        What went wrong, where a wrong recipe gives every entry; several: one cannot tell which.
-    is_repeated
-        Whether the same cause was charged for in an earlier step.
-    from_own
-        Whether any entry was judged by the script's own earlier values.
-    problem
-        What is wrong with the matrix as a whole.
-    """
-
-    step: Step
-    written: WrittenMatrix | None
-    statuses: Matrix
-    expected: Matrix
-    causes: tuple[Cause, ...] = ()
-    is_repeated: bool = False
-    from_own: bool = False
-    problem: str = ""
-
-    def count(self, *statuses: Status) -> int:
-        """Return how many entries have one of these statuses."""
-        return int(np.isin(self.statuses, [NUMBER_OF[each] for each in statuses]).sum())
-
-    def status(self, place: Place) -> Status:
-        """Return the status of one entry."""
-        return STATUSES[int(self.statuses[place])]
-
-    def places(self, *statuses: Status) -> Iterator[Place]:
-        """Yield the places of the entries that have one of these statuses."""
-        found = np.isin(self.statuses, [NUMBER_OF[each] for each in statuses])
-        yield from map(tuple, np.argwhere(found).tolist())
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether one cause is known, and not one of several that fit."""
-        return len(self.causes) == 1
-
-    @property
-    def cause(self) -> Cause | None:
-        """The cause, where one alone fits."""
-        return self.causes[0] if self.is_sure else None
-
-    @property
-    def is_right(self) -> bool:
-        """Whether every entry is correct, or differs by rounding alone."""
-        return self.count(*(each for each in Status if each.is_right)) == self.statuses.size
-
-    def credit(self, rules: Rules) -> Fraction:
-        """Return the share of the step that is earned."""
-        if not self.statuses.size:
-            return Fraction(0)
-        counts = {status: self.count(status) for status in Status}
-        earned = sum((rules.credit(each) * count for each, count in counts.items()), Fraction(0))
-        if self.is_repeated:
-            again = counts[Status.WRONG] + counts[Status.WRONG_SHAPE]
-            earned += again * rules.credit(Status.FOLLOWS)
-        return earned / self.statuses.size
-
-
-class Wrong(NamedTuple):
-    """The first wrong entry; `place` is None where a matrix has the wrong shape."""
-
-    marks: StepMarks
-    place: Place | None
-
-
-@dataclass(frozen=True, eq=False)
-class Marking:
-    """An answer, marked.
-
-    Parameters
-    ----------
-    key
-        What it was compared with.
-    answer
-        What was written.
-    steps
-        The steps that are asked for, in the order of the plan.
-    rules
-        How it was marked.
-    style
-        How the script rounds, where that is not the key's way and explains every such entry.
-    not_asked
-        Names of matrices that are no step of this problem.
-    lines
-        The lines of the map, where the answer says anything of them.
-    """
-
-    key: Key
-    answer: Answer
-    steps: tuple[StepMarks, ...]
-    rules: Rules
-    style: Style | None = None
-    not_asked: tuple[str, ...] = ()
-    lines: tuple[LineMark, ...] = ()
-
-    @property
-    def score(self) -> "Score":
-        """What is earned, of what could be."""
-        from attncalc.grading.credit import score  # here, for it is a reader of markings
-
-        return score(self)
-
-    @property
-    def verdict(self) -> tuple[str, ...]:
-        """What a good teacher would write under the answer."""
-        from attncalc.grading.verdict import verdict  # here, for it is a reader of markings
-
-        return verdict(self)
-
-    @property
-    def is_right(self) -> bool:
-        """Whether every entry is correct or rounding, and every line leads where it should."""
-        return all(marks.is_right for marks in self.steps) and all(
-            line.status is Status.CORRECT for line in self.lines
-        )
-
-    @property
-    def first_wrong(self) -> Wrong | None:
-        """The first wrong entry, in the order of the steps, row by row."""
-        for marks in self.steps:
-            if marks.count(Status.WRONG_SHAPE):
-                return Wrong(marks, None)
-            for place in marks.places(Status.WRONG):
-                return Wrong(marks, place)
-        return None
 
 
 def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
@@ -245,10 +95,10 @@ class _Marker:
         given = self.answer.matrices.get(step.name)
         if given is None:
             return StepMarks(step, None, self._all(shape, Status.BLANK), self.key.shown[step.name])
-        written, problem = _arranged(self.key, step, given)
+        written, problem = arranged(self.key, step, given)
         if written is None:
             return self._of_wrong_shape(step, given, problem)
-        written = _with_plain_whole_numbers(written, self.key.problem.decimals)
+        written = with_plain_whole_numbers(written, self.key.problem.decimals)
         marks = self._compared(step, written)
         self._keep(step, written, marks)
         return marks
@@ -259,7 +109,7 @@ class _Marker:
     def _of_wrong_shape(self, step: Step, given: WrittenMatrix, problem: str) -> StepMarks:
         self.own.unusable.add(step.name)
         shown = self.key.shown[step.name]
-        found = causes_of(self.own, step, _turned(self.key, given))
+        found = causes_of(self.own, step, turned(self.key, given))
         marks = StepMarks(
             step, given, self._all(shown.shape, Status.WRONG_SHAPE), shown, found, problem=problem
         )
@@ -404,48 +254,3 @@ def _is_in_style(marks: StepMarks, script: Matrix, decimals: int, style: Style) 
     cut = round_floats(marks.written.values, decimals, style.rule)
     same: bool = (cut == script)[right].all()
     return bool(same)
-
-
-def _arranged(key: Key, step: Step, given: WrittenMatrix) -> tuple[WrittenMatrix | None, str]:
-    """Return a matrix as the plan has it, or None and what is wrong with its shape."""
-    shape = key.shown[step.name].shape
-    written = _turned(key, given)
-    if written.problem:
-        return None, written.problem
-    if len(shape) == 2 and written.values.ndim == 3 and len(written.values) == 1:
-        written = written.arranged(lambda matrix: matrix[0])
-    if len(shape) == 3 and written.values.ndim == 2:
-        if written.shape == (shape[1], shape[0] * shape[2]):
-            written = written.arranged(partial(split_heads, heads=shape[0]))
-        else:
-            written = written.arranged(lambda matrix: matrix[np.newaxis])
-    if len(shape) == 3 and written.shape[1:] == shape[1:] and len(written.values) < shape[0]:
-        written = written.with_heads(shape[0])
-    if written.shape != shape:
-        return None, f"{_size(key, given.shape)} is written, where it is {_size(key, shape, True)}"
-    return written, ""
-
-
-def _with_plain_whole_numbers(written: WrittenMatrix, asked: int) -> WrittenMatrix:
-    """Take whole numbers at their word: 8 is 8.00, and not 8.3 cut short.
-
-    But large ones in a matrix without any decimals: they may well be cut short.
-    """
-    values, decimals = written.values, written.decimals
-    has_decimals = bool((decimals[~np.isnan(values)] > 0).any())
-    whole = (decimals == 0) & (has_decimals | (np.abs(values) < SMALLEST_CUT_SHORT))
-    return replace(written, decimals=np.where(whole, asked, decimals))
-
-
-def _turned(key: Key, given: WrittenMatrix) -> WrittenMatrix:
-    if key.problem.layout == "rows":
-        return given
-    return given.arranged(lambda matrix: matrix.swapaxes(-1, -2))
-
-
-def _size(key: Key, shape: tuple[int, ...], in_plan_form: bool = False) -> str:
-    """Return a shape in words: 3 × 2, or 2 heads of 3 × 2."""
-    *heads, rows, columns = shape
-    if in_plan_form and key.problem.layout == "columns":
-        rows, columns = columns, rows
-    return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"

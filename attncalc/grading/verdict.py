@@ -7,7 +7,7 @@ from attncalc.grading.causes import ANY_SLIP, Cause
 from attncalc.grading.deviation import deviation
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
-from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.labels import numbered
 from attncalc.operations import Place

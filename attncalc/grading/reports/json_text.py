@@ -6,7 +6,7 @@ from typing import Any
 from attncalc.grading.credit import score
 from attncalc.grading.deviation import deviation
 from attncalc.grading.flags import flags
-from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.reports.marks import heads_of, place_of, size_of
 from attncalc.grading.verdict import expected_text, found_text, verdict
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from attncalc.grading.credit import score
 from attncalc.grading.flags import flags
-from attncalc.grading.marking import Marking
+from attncalc.grading.marks import Marking
 from attncalc.grading.reports.json_text import as_values
 from attncalc.grading.reports.marks import percent
 from attncalc.grading.verdict import entry_named

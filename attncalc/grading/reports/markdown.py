@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from attncalc.grading.credit import score
-from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.reports.many import Marked, rows, summary
 from attncalc.grading.reports.marks import MARKS, heads_of, legend, percent, place_of, size_of
 from attncalc.grading.rules import Status

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from attncalc.grading.credit import Score
-from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.operations import Place
 

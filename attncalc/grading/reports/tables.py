@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from attncalc.grading.credit import score
-from attncalc.grading.marking import Marking, StepMarks
+from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.reports.many import Marked, rows, summary
 from attncalc.grading.reports.marks import (
     MARKS,

@@ -1,0 +1,60 @@
+"""From a matrix as it was written to the plan's form: turned, its heads parted, its size told."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from attncalc.answer import WrittenMatrix
+from attncalc.grading.key import Key
+from attncalc.layout import split_heads
+from attncalc.plan import Step
+
+SMALLEST_CUT_SHORT = 10
+"""Whole numbers of two digits and more may be what is left of one with decimals."""
+
+
+def arranged(key: Key, step: Step, given: WrittenMatrix) -> tuple[WrittenMatrix | None, str]:
+    """Return a matrix as the plan has it, or None and what is wrong with its shape."""
+    shape = key.shown[step.name].shape
+    written = turned(key, given)
+    if written.problem:
+        return None, written.problem
+    if len(shape) == 2 and written.values.ndim == 3 and len(written.values) == 1:
+        written = written.arranged(lambda matrix: matrix[0])
+    if len(shape) == 3 and written.values.ndim == 2:
+        if written.shape == (shape[1], shape[0] * shape[2]):
+            written = written.arranged(partial(split_heads, heads=shape[0]))
+        else:
+            written = written.arranged(lambda matrix: matrix[np.newaxis])
+    if len(shape) == 3 and written.shape[1:] == shape[1:] and len(written.values) < shape[0]:
+        written = written.with_heads(shape[0])
+    if written.shape != shape:
+        return None, f"{_size(key, given.shape)} is written, where it is {_size(key, shape, True)}"
+    return written, ""
+
+
+def with_plain_whole_numbers(written: WrittenMatrix, asked: int) -> WrittenMatrix:
+    """Take whole numbers at their word: 8 is 8.00, and not 8.3 cut short.
+
+    But large ones in a matrix without any decimals: they may well be cut short.
+    """
+    values, decimals = written.values, written.decimals
+    has_decimals = bool((decimals[~np.isnan(values)] > 0).any())
+    whole = (decimals == 0) & (has_decimals | (np.abs(values) < SMALLEST_CUT_SHORT))
+    return replace(written, decimals=np.where(whole, asked, decimals))
+
+
+def turned(key: Key, given: WrittenMatrix) -> WrittenMatrix:
+    """Return a matrix with tokens as rows, as the plan has it."""
+    if key.problem.layout == "rows":
+        return given
+    return given.arranged(lambda matrix: matrix.swapaxes(-1, -2))
+
+
+def _size(key: Key, shape: tuple[int, ...], in_plan_form: bool = False) -> str:
+    """Return a shape in words: 3 × 2, or 2 heads of 3 × 2."""
+    *heads, rows, columns = shape
+    if in_plan_form and key.problem.layout == "columns":
+        rows, columns = columns, rows
+    return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"

@@ -1,0 +1,162 @@
+"""An answer, marked: the status of each entry, and what explains those that are wrong."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from attncalc.answer import Answer, WrittenMatrix
+from attncalc.grading.causes import Cause
+from attncalc.grading.key import Key, Style
+from attncalc.grading.lines import LineMark
+from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
+from attncalc.operations import Place
+from attncalc.plan import Step
+from attncalc.rounding import Matrix
+
+if TYPE_CHECKING:
+    from attncalc.grading.credit import Score
+
+
+@dataclass(frozen=True, eq=False)
+class StepMarks:
+    """One step of an answer, marked. Matrices are as the plan has them.
+
+    Parameters
+    ----------
+    step
+        The step.
+    written
+        What was written; None where the step is asked for and left out.
+    statuses
+        The status of each entry, as its number in `STATUSES`.
+    expected
+        What each entry should be: of the key, or what follows from the script's own values.
+    causes
+        What went wrong, where a wrong recipe gives every entry; several: one cannot tell which.
+    is_repeated
+        Whether the same cause was charged for in an earlier step.
+    from_own
+        Whether any entry was judged by the script's own earlier values.
+    problem
+        What is wrong with the matrix as a whole.
+    """
+
+    step: Step
+    written: WrittenMatrix | None
+    statuses: Matrix
+    expected: Matrix
+    causes: tuple[Cause, ...] = ()
+    is_repeated: bool = False
+    from_own: bool = False
+    problem: str = ""
+
+    def count(self, *statuses: Status) -> int:
+        """Return how many entries have one of these statuses."""
+        return int(np.isin(self.statuses, [NUMBER_OF[each] for each in statuses]).sum())
+
+    def status(self, place: Place) -> Status:
+        """Return the status of one entry."""
+        return STATUSES[int(self.statuses[place])]
+
+    def places(self, *statuses: Status) -> Iterator[Place]:
+        """Yield the places of the entries that have one of these statuses."""
+        found = np.isin(self.statuses, [NUMBER_OF[each] for each in statuses])
+        yield from map(tuple, np.argwhere(found).tolist())
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether one cause is known, and not one of several that fit."""
+        return len(self.causes) == 1
+
+    @property
+    def cause(self) -> Cause | None:
+        """The cause, where one alone fits."""
+        return self.causes[0] if self.is_sure else None
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every entry is correct, or differs by rounding alone."""
+        return self.count(*(each for each in Status if each.is_right)) == self.statuses.size
+
+    def credit(self, rules: Rules) -> Fraction:
+        """Return the share of the step that is earned."""
+        if not self.statuses.size:
+            return Fraction(0)
+        counts = {status: self.count(status) for status in Status}
+        earned = sum((rules.credit(each) * count for each, count in counts.items()), Fraction(0))
+        if self.is_repeated:
+            again = counts[Status.WRONG] + counts[Status.WRONG_SHAPE]
+            earned += again * rules.credit(Status.FOLLOWS)
+        return earned / self.statuses.size
+
+
+class Wrong(NamedTuple):
+    """The first wrong entry; `place` is None where a matrix has the wrong shape."""
+
+    marks: StepMarks
+    place: Place | None
+
+
+@dataclass(frozen=True, eq=False)
+class Marking:
+    """An answer, marked.
+
+    Parameters
+    ----------
+    key
+        What it was compared with.
+    answer
+        What was written.
+    steps
+        The steps that are asked for, in the order of the plan.
+    rules
+        How it was marked.
+    style
+        How the script rounds, where that is not the key's way and explains every such entry.
+    not_asked
+        Names of matrices that are no step of this problem.
+    lines
+        The lines of the map, where the answer says anything of them.
+    """
+
+    key: Key
+    answer: Answer
+    steps: tuple[StepMarks, ...]
+    rules: Rules
+    style: Style | None = None
+    not_asked: tuple[str, ...] = ()
+    lines: tuple[LineMark, ...] = ()
+
+    @property
+    def score(self) -> "Score":
+        """What is earned, of what could be."""
+        from attncalc.grading.credit import score  # here, for it is a reader of markings
+
+        return score(self)
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What a good teacher would write under the answer."""
+        from attncalc.grading.verdict import verdict  # here, for it is a reader of markings
+
+        return verdict(self)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every entry is correct or rounding, and every line leads where it should."""
+        return all(marks.is_right for marks in self.steps) and all(
+            line.status is Status.CORRECT for line in self.lines
+        )
+
+    @property
+    def first_wrong(self) -> Wrong | None:
+        """The first wrong entry, in the order of the steps, row by row."""
+        for marks in self.steps:
+            if marks.count(Status.WRONG_SHAPE):
+                return Wrong(marks, None)
+            for place in marks.places(Status.WRONG):
+                return Wrong(marks, place)
+        return None

@@ -1,0 +1,52 @@
+"""What a wrong recipe is, and what recipes are made with."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from attncalc.operations import Range
+from attncalc.plan import Step
+
+Read = Callable[[str], Range]
+"""Returns where the values of a matrix may lie."""
+
+
+class Recipe(NamedTuple):
+    """A wrong way to come by a step.
+
+    Parameters
+    ----------
+    code
+        What it is called in JSON.
+    says
+        What was done, as a clause: "K was not transposed".
+    step
+        The step it stands in for.
+    make
+        Returns what it comes to, from what it reads; None where shapes do not allow it.
+    """
+
+    code: str
+    says: str
+    step: str
+    make: Callable[[Read], Range | None]
+
+
+Make = Callable[[Read], Range | None]
+Wrong = tuple[str, str, Make]
+"""A code, what is done, and what comes of it."""
+
+
+def transposed(values: Range) -> Range:
+    """Return a matrix with its rows as columns."""
+    return values.map(lambda end: end.swapaxes(-1, -2))
+
+
+def times(values: Range, factor: float) -> Range:
+    """Return a matrix times a factor of either sign."""
+    product = values.map(lambda end: end * factor)
+    return product if factor >= 0 else Range(product.high, product.low)
+
+
+def done_right(step: Step, read: Read) -> Range:
+    """Return what a step comes to when it is done as it should be."""
+    return step.operation.over(*map(read, step.inputs))

@@ -1,0 +1,122 @@
+"""Wrong outputs, and what can go wrong in any step: left out, turned, its heads out of order."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import permutations
+
+from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
+from attncalc.operations import (
+    Add,
+    Concat,
+    DivideBySqrt,
+    Mask,
+    Mean,
+    Multiply,
+    Range,
+    Rotate,
+    Same,
+    Scores,
+    SoftCap,
+)
+from attncalc.plan import Plan, Step
+from attncalc.problem import Problem
+
+MOST_PERMUTED = 4
+"""Heads up to which every order of them is tried; of more, the reverse alone."""
+
+
+def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
+    """Yield what comes of weighing with, or weighing, another matrix."""
+    A, V = step.inputs
+    columns = problem.layout == "columns"
+
+    def product(left: str, right: str) -> str:
+        return f"{right} {left}" if columns else f"{left} {right}"
+
+    def weighed(weights: str, values: str, read: Read) -> Range:
+        return step.operation.over(read(weights), read(values))
+
+    def turned(read: Read) -> Range:
+        return step.operation.over(transposed(read(A)), read(V))
+
+    yield "weights-turned", f"{product('Aᵀ', V)} is computed, not {product(A, V)}", turned
+    tokens = {"V": "X" if problem.kind == "self" else "X2"}.get(problem.value_source)
+    tokens = tokens or problem.value_source
+    for code, other in (("a-x", tokens), ("a-k", "K"), ("a-q", "Q")):
+        if other in problem.names or other in {each.name for each in steps}:
+            says = f"{product(A, other)} is computed, not {product(A, V)}"
+            yield code, says, partial(weighed, A, other)
+    for each in steps:
+        if isinstance(each.operation, Scores | DivideBySqrt | Multiply | SoftCap | Mask):
+            says = f"the scores {each.name} weigh the values, and not A"
+            yield f"scores-for-weights:{each.name}", says, partial(weighed, each.name, V)
+
+
+def of_others(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of leaving out what is added, rotated, capped, or joined otherwise."""
+    operation, first = step.operation, step.inputs[0]
+    if isinstance(operation, Add):
+        code = "bias-forgotten" if step.name == "O" else "positions-forgotten"
+        yield code, f"{step.inputs[1]} is not added", lambda read: read(first)
+    elif isinstance(operation, Rotate):
+        yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
+        other = "interleaved" if operation.pairing == "halves" else "halves"
+        yield (
+            "rope-pairing",
+            f"the columns are paired otherwise ({other})",
+            lambda read: replace(operation, pairing=other).over(read(first)),
+        )
+        yield (
+            "rope-offset",
+            "places are counted from one more",
+            lambda read: replace(operation, offset=operation.offset + 1).over(read(first)),
+        )
+    elif isinstance(operation, SoftCap):
+        yield "cap-forgotten", "the scores are not capped", lambda read: read(first)
+    elif isinstance(operation, Concat):
+        mean = "the heads are averaged, not set side by side"
+        yield "mean-for-concat", mean, lambda read: Mean().over(read(first))
+    elif isinstance(operation, Mean):
+        side = "the heads are set side by side, not averaged"
+        yield "concat-for-mean", side, lambda read: Concat().over(read(first))
+        total = "the heads are added, and not divided by their number"
+        yield (
+            "sum-for-mean",
+            total,
+            lambda read: times(done_right(step, read), float(len(read(first).low))),
+        )
+
+
+def of_the_whole(step: Step, problem: Problem) -> Iterator[Wrong]:
+    """Yield what can happen to the matrix of any step: turned, or its heads in another order."""
+    if not isinstance(step.operation, Scores | Same):
+        yield (
+            "transposed",
+            f"the rows of {step.name} are written as columns",
+            lambda read: transposed(done_right(step, read)),
+        )
+    heads = problem.n_kv_heads if step.name in ("K", "V", "K_rot") else problem.n_heads
+    if heads == 1:
+        return
+    orders = (
+        list(permutations(range(heads)))[1:]
+        if heads <= MOST_PERMUTED
+        else [tuple(range(heads))[::-1]]
+    )
+    for order in orders:
+        named = ", ".join(str(head + 1) for head in order)
+        yield (
+            f"heads-order:{named.replace(' ', '')}",
+            f"the heads stand in the order {named}",
+            partial(_reordered, step, list(order)),
+        )
+
+
+def _reordered(step: Step, order: list[int], read: Read) -> Range | None:
+    if isinstance(step.operation, Concat):
+        return step.operation.over(read(step.inputs[0]).map(lambda end: end[order]))
+    right = done_right(step, read)
+    if right.low.ndim != 3:
+        return None
+    return right.map(lambda end: end[order])

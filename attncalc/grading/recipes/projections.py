@@ -1,0 +1,73 @@
+"""Wrong projections: other weights, weights turned, other tokens, no bias, no product at all."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from attncalc.grading.recipes.common import Read, Wrong
+from attncalc.layout import in_plan_form, split_heads
+from attncalc.operations import Range
+from attncalc.plan import Step
+from attncalc.problem import Problem
+from attncalc.rounding import Matrix
+
+
+def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
+    """Yield what comes of other weights or tokens, or without the bias."""
+    tokens, weights, *bias = step.inputs
+
+    def with_weights(other: Matrix, read: Read) -> Range:
+        return step.operation.over(read(tokens), Range.at(other), *map(read, bias))
+
+    if bias:
+        yield (
+            "bias-forgotten",
+            f"{bias[0]} is left out",
+            lambda read: step.operation.over(read(tokens), read(weights)),
+        )
+    stored = getattr(problem, weights)
+    if stored.shape[-1] == stored.shape[-2]:
+        turned = in_plan_form(problem, weights, stored.swapaxes(-1, -2))
+        yield (
+            "weights-transposed",
+            f"{weights} is transposed",
+            partial(with_weights, turned),
+        )
+    for other in ("W_Q", "W_K", "W_V"):
+        if other in problem.names and weights not in (other, "W_O"):
+            yield (
+                f"weights-swapped:{other}",
+                f"{other} is used in place of {weights}",
+                partial(with_weights, problem.in_plan_form(other)),
+            )
+    yield from _of_sources(step, problem)
+
+
+def _of_sources(step: Step, problem: Problem) -> Iterator[Wrong]:
+    """Yield what comes of other tokens, or of tokens that are not projected at all."""
+    tokens, weights, *bias = step.inputs
+    if weights == "W_O":
+        yield (
+            "unprojected",
+            f"{tokens} itself is taken for {step.name}: the product with W_O is left out",
+            lambda read: read(tokens),
+        )
+        return
+    heads = problem.n_heads if step.name == "Q" else problem.n_kv_heads
+
+    def unprojected(read: Read) -> Range:
+        return read(tokens).map(lambda end: split_heads(end, heads))
+
+    def of_others(other: str, read: Read) -> Range:
+        return step.operation.over(read(other), read(weights), *map(read, bias))
+
+    product = f"the product with {weights} is left out"
+    yield "unprojected", f"{tokens} itself is taken for {step.name}: {product}", unprojected
+    plain = tokens.removesuffix("_P")
+    if plain != tokens:
+        says = "the positions are not added to the tokens"
+        yield "positions-forgotten", says, partial(of_others, plain)
+    for other in ("X1", "X2", "X3"):
+        if other in problem.names and other != plain:
+            name = other + tokens.removeprefix(plain)
+            says = f"{step.name} is computed from {other} and not from {plain}"
+            yield f"wrong-source:{other}", says, partial(of_others, name)

@@ -1,0 +1,118 @@
+"""Wrong scores: other products, other scales."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
+from attncalc.operations import Multiply, Range
+from attncalc.plan import Step
+from attncalc.problem import Problem
+
+
+def of_scores(step: Step, problem: Problem) -> Iterator[Wrong]:
+    """Yield what comes of other products of queries, keys and values."""
+    Q, K = step.inputs
+    columns = problem.layout == "columns"
+
+    def product(left: str, right: str) -> str:
+        """Return how `left rightᵀ` is written in the problem's layout."""
+        return f"{right}ᵀ {left}" if columns else f"{left} {right}ᵀ"
+
+    def scores(left: str, right: str, read: Read) -> Range:
+        return step.operation.over(*_of_equal_heads(read(left), read(right)))
+
+    def untransposed(read: Read) -> Range:
+        queries, keys = _of_equal_heads(read(Q), read(K))
+        return step.operation.over(queries, transposed(keys))
+
+    def entrywise(read: Read) -> Range:
+        queries, keys = _of_equal_heads(read(Q), read(K))
+        if queries.is_point and keys.is_point:
+            return Range.at(queries.low * keys.low)
+        products = [a * b for a in queries for b in keys]
+        return Range(np.min(products, axis=0), np.max(products, axis=0))
+
+    plain = f"{K} {Q}" if columns else f"{Q} {K}"
+    yield "k-not-transposed", f"{K} is not transposed ({plain})", untransposed
+    swapped = f"{product(K, Q)} is computed, not {product(Q, K)}"
+    yield "scores-transposed", f"{swapped}: the scores are transposed", partial(scores, K, Q)
+    for code, left, right in (("q-q", Q, Q), ("k-k", K, K), ("q-v", Q, "V")):
+        says = f"{product(left, right)} is computed, not {product(Q, K)}"
+        yield code, says, partial(scores, left, right)
+    yield "entrywise", f"{Q} and {K} are multiplied entry by entry", entrywise
+    if Q != "Q":
+        says = "queries and keys are not rotated"
+        yield "rope-forgotten", says, partial(scores, "Q", "K")
+
+
+def _of_equal_heads(left: Range, right: Range) -> tuple[Range, Range]:
+    """Repeat the heads of the one that has fewer, as grouped queries do."""
+    heads = max(len(each.low) if each.low.ndim == 3 else 1 for each in (left, right))
+
+    def spread(values: Range) -> Range:
+        if values.low.ndim == 2 or len(values.low) == heads:
+            return values
+        return values.map(lambda end: np.repeat(end, heads // len(end), axis=0))
+
+    return spread(left), spread(right)
+
+
+def _factors(problem: Problem) -> Iterator[tuple[str, str, float]]:
+    """Yield what scores are multiplied by, rightly or wrongly: code, words, factor."""
+    d_k, m, n = problem.d_k, problem.m, problem.n
+    yield "scale-none", "the scores are not scaled", 1.0
+    yield "scale-sqrt-dk", f"the scores are divided by √d_k = √{d_k}", d_k**-0.5
+    yield "scale-dk", f"the scores are divided by d_k = {d_k}, not by its root", 1 / d_k
+    yield "scale-multiplied", f"the scores are multiplied by √d_k = √{d_k}", d_k**0.5
+    widths = {
+        int(getattr(problem, X).shape[-1 if problem.layout == "rows" else -2])
+        for X in ("X", "X1", "X2")
+        if X in problem.names
+    }
+    for width in sorted(widths | {problem.n_heads * d_k}):
+        yield (
+            "scale-sqrt-d-model",
+            f"the scores are divided by √{width}, the root of d_model",
+            (width**-0.5),
+        )
+    for size in sorted({n, m}):
+        yield "scale-sqrt-n", f"the scores are divided by √{size}, the root of n", size**-0.5
+
+
+def of_scale(step: Step, problem: Problem) -> Iterator[Wrong]:
+    """Yield what comes of another factor."""
+    (scores, *_) = step.inputs
+    right = problem.d_k**-0.5
+    if isinstance(step.operation, Multiply):
+        right = float(step.operation.factor)
+    others = list(_factors(problem))
+    if isinstance(step.operation, Multiply):
+        others.append(("scale-divided", "the scores are divided by the factor", 1 / right))
+    for code, says, factor in others:
+        if round(factor, 12) != round(right, 12):
+            yield code, says, partial(_scaled, scores, factor)
+
+
+def _scaled(scores: str, factor: float, read: Read) -> Range:
+    return times(read(scores), factor)
+
+
+def of_scale_not_asked(step: Step, problem: Problem) -> Iterator[Wrong]:
+    """Yield what comes of dividing by √d_k where that is not asked for, or not yet."""
+    root, d_k = problem.d_k**0.5, problem.d_k
+    if d_k == 1:
+        return
+    if step.name == "S":
+        says = f"the scores are divided by √d_k = √{d_k} already here"
+        if problem.scale == "none":
+            says = f"the scores are divided by √d_k = √{d_k}, which is not asked for"
+        yield "scale-not-asked", says, lambda read: times(done_right(step, read), 1 / root)
+    elif step.inputs[0] == "S" and problem.scale == "none":
+        scores, *others = step.inputs
+        yield (
+            "scale-not-asked",
+            f"the scores are divided by √d_k = √{d_k}, which is not asked for",
+            lambda read: step.operation.over(times(read(scores), 1 / root), *map(read, others)),
+        )
