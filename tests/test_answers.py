@@ -84,7 +84,10 @@ def test_a_blank_or_a_question_mark_is_unanswered(text: str) -> None:
     assert (entry.value, entry.fault) == (None, "")
 
 
-@pytest.mark.parametrize("text", ["-inf", "-∞", r"-\infty", "−∞", "-Infinity"])
+@pytest.mark.parametrize(
+    "text",
+    ["-inf", "-∞", r"-\infty", "−∞", "-Infinity", "float('-inf')", '-float("inf")', "-np.inf"],
+)
 def test_a_masked_score_is_read(text: str) -> None:
     assert read_entry(text).value == float("-inf")
 
@@ -97,7 +100,7 @@ def test_a_masked_score_is_read(text: str) -> None:
         ("1/0", '"1/0" divides by zero'),
         ("1_000", '"1_000" is not a number: write it without underscores'),
         ("2.5×10^99999", '"2.5×10^99999" is out of range'),
-        ("__import__('os')", '"__import__(os)" is not a number'),
+        ("__import__('os')", "\"__import__('os')\" is not a number"),
         ("1" * 500, '"' + "1" * 39 + '…" is too long for a number'),
     ],
 )
@@ -135,6 +138,10 @@ FORMS = {
     "blocks.csv": "Q\n1,3\n-1,1/2\n",
     "padded.csv": "Q,,\n1,3,\n-1,0.5,\n,,\nK,,\n2,2,\n",
     "semicolons.csv": "Q;\n1;3\n-1;0,5\n",
+    "commas.csv": "Q\n1,00;3,00\n-1,00;0,50\n",
+    "beside.txt": "Q = 1 3\n-1 0.5\n",
+    "bare.md": "# Q\n\n 1 | 3\n---|---\n -1 | 0.5\n",
+    "head.txt": "head 1: K = [1]\nQ = [1 3; -1 .5]\n",
     "named.csv": "Q\n,1,2\ncat,1,3\ndog,-1,0.5\n",
     "plain.json": '{"Q": [[1, 3], [-1, "1/2"]]}',
     "steps.json": '{"steps": [{"name": "Q", "shown": [["1", "3"], ["-1", "0.5"]]}]}',
@@ -182,11 +189,31 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_kept() -> None:
     assert answer.matrices["A"].problem == "row 1 has 2 entries, row 2 has 1"
 
 
+def test_a_blank_row_or_column_is_unanswered_and_no_other_shape() -> None:
+    assert numbers(read("A\n0,1\n,\n1,\n", "a.csv"), "A") == [[0, 1], [None, None], [1, None]]
+    assert numbers(read("A\n0,\n1,\n", "a.csv"), "A") == [[0, None], [1, None]]
+    table = "# A\n\n| |x|y|\n|-|-|-|\n|cat|||\n|dog|1|0|\n"
+    assert numbers(read(table), "A") == [[None, None], [1, 0]]
+    frame = (
+        "A\n╭───┬──────╮\n│   │ 1  2 │\n├───┼──────┤\n│ 1 │      │\n│ 2 │ 1  0 │\n╰───┴──────╯\n"
+    )
+    assert numbers(read(frame, "a.txt"), "A") == [[None, None], [1, 0]]
+
+
+def test_a_text_cannot_make_a_large_matrix_of_nothing() -> None:
+    answer = read("# Q\nrows 999999 of 9999999\ncolumns 900000 of 9\n\n| |1|2|\n|-|-|-|\n|1|3|4|")
+    assert answer.matrices["Q"].shape == (1, 2)
+
+
 def test_brackets_are_followed_to_a_limited_depth() -> None:
     with pytest.raises(InputError, match="brackets are nested too deeply"):
         read("Q = " + "[" * 100_000)
     with pytest.raises(InputError, match="nested too deeply"):
         read('{"Q": ' + "[" * 100_000 + "}", "a.json")
+    with pytest.raises(InputError, match="nested too deeply"):
+        read('{"Q": ' + "[" * 900 + "1" + "]" * 900 + "}", "a.json")
+    with pytest.raises(InputError, match="a text, where a list of rows is needed"):
+        read('{"Q": "' + "[" * 20 + "1" + "]" * 20 + '"}', "a.json")
 
 
 @pytest.mark.parametrize(
@@ -242,6 +269,10 @@ def test_lines_of_the_map_are_read_from_sentences_and_json() -> None:
         ("4", ("1", "2"), ()),
         ("5", (), ()),
     ]
+    text = "Q = [1]\nOutput 1: dashed 2, solid 1\nOutput 2 -> solid 3; dashed a (1)\\\\\n"
+    found = read(text).connections
+    assert found is not None
+    assert [(each.most, each.second) for each in found] == [(("1",), ("2",)), (("3",), ("a (1)",))]
     content = {"connections": [{"output": 1, "most": 3, "second": [1, 2]}, "Output 2: solid 1"]}
     found = read(json.dumps(content), "a.json").connections
     assert found is not None

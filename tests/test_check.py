@@ -115,6 +115,7 @@ def test_a_folder_of_answers_has_a_row_for_each_and_a_summary(
         "S": "1/3",
         "A": "1",
         "O": "1",
+        "connections": "1",
     }
 
 
@@ -161,7 +162,7 @@ def test_standard_input_flags_and_weights(attncalc: Command) -> None:
     assert json.loads(run.out)["score"] == {"earned": "17/12", "possible": "3/2"}
     assert json.loads(run.out)["answer"] == "standard input"
     run = attncalc("check", PROBLEM, "-", "--steps", "q,attention weights", stdin=text)
-    assert "Score: 11/6 of 3 (61 %)" in run.out
+    assert "Score: 1 of 2 (50 %)" in run.out
     run = attncalc("check", PROBLEM, "-", "--decimals", "1", stdin="A = [0 0 1; 0 0 1; 0.6 0.4 0]")
     assert run.code == 0
 

@@ -83,6 +83,8 @@ def _recipes_that_fit(
 ) -> list[tuple[Cause, int]]:
     """Return the recipes that give every entry, and in how many they differ from the right one."""
     answered = ~np.isnan(written.values)
+    if answered.sum() < 2 or written.problem:
+        return []
     found: dict[str, tuple[Cause, int]] = {}  # left out before or done here: one mistake
     for rule in _ways_to_read(known, step):
         right = known.result(step, rule)

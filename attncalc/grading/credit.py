@@ -27,7 +27,11 @@ def score(marking: Marking) -> Score:
         possible += weight
     if marking.lines:
         weight = rules.weights.get(LINES, Fraction(1))
-        shares = sum((line.share for line in marking.lines), Fraction(0))
-        earned += weight * shares / len(marking.lines)
+        earned += weight * share_of_lines(marking)
         possible += weight
     return Score(earned, possible)
+
+
+def share_of_lines(marking: Marking) -> Fraction:
+    """Return how many of the lines of the map lead where they should, from 0 to 1."""
+    return sum((line.share for line in marking.lines), Fraction(0)) / len(marking.lines)

@@ -31,7 +31,7 @@ def _of_step(marking: Marking, marks: StepMarks) -> Iterator[Flag]:
         return
     values, right = marks.written.values, marking.key.shown[name]
     answered = values[~np.isnan(values)]
-    if answered.size < 2 or _is_constant(right) or marks.is_right:
+    if answered.size < max(2, values.size) or _is_constant(right) or marks.is_right:
         return
     if _is_constant(answered):
         code, what = ("all-zeros", "zero") if answered[0] == 0 else ("constant", "the same number")

@@ -1,6 +1,7 @@
 """The key: what each entry should be, and what every honest way of rounding makes of it."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -80,7 +81,9 @@ class Key:
     def shown(self) -> Mapping[str, Matrix]:
         """Each step at the decimals that are handed in; in full, for programs."""
         if self.in_tolerance:
-            return self.exact
+            return {
+                name: self.solution.in_plan_form(name).astype(np.float64) for name in self.steps
+            }
         return {
             name: self.solution.rounded_in_plan_form(name).astype(np.float64) for name in self.steps
         }
@@ -145,7 +148,7 @@ class Key:
             if style.rounding == DISPLAY:
                 scripts[style] = {name: cut(matrix) for name, matrix in self._carried.items()}
             else:
-                with np.errstate(all="ignore"):
+                with np.errstate(all="ignore"), suppress(InputError):  # nothing to divide by
                     scripts[style] = run(self.solution.plan, self.given, cut)
         return scripts
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from attncalc.errors import InputError
 from attncalc.grading.key import RULES, Key
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack
@@ -74,8 +75,12 @@ class Known:
         wrong
             A wrong recipe that stands in for one of the steps that are left out.
         """
+        inputs = [self.read(name, rule, wrong) for name in step.inputs]
         with np.errstate(all="ignore"):
-            return step.operation.over(*(self.read(name, rule, wrong) for name in step.inputs))
+            try:
+                return step.operation.over(*inputs)
+            except InputError:  # own scores that sum to 0, say: nothing follows from them
+                return Range.at(np.full(self.key.shown[step.name].shape, np.nan))
 
     def by(self, wrong: Recipe, step: Step, rule: Rule | None) -> Range | None:
         """Return what a step comes to when it, or one left out before it, is done wrongly."""
@@ -84,7 +89,7 @@ class Known:
                 if wrong.step == step.name:
                     return wrong.make(lambda name: self.read(name, rule))
                 return self.result(step, rule, wrong)
-            except ValueError:  # shapes that do not go together
+            except (ValueError, InputError):  # shapes that do not go together, a sum of 0
                 return None
 
     def read(self, name: str, rule: Rule | None, wrong: Recipe | None = None) -> Range:

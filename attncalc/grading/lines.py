@@ -13,6 +13,7 @@ from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
 from attncalc.rounding import Matrix
 
+_WEIGHT = re.compile(r"\s*\([^()]*\)$")
 _MORE = re.compile(r"(\d{1,6}) more")
 
 
@@ -108,6 +109,9 @@ def _are_same(key: Key, names: Sequence[str], inputs: tuple[int, ...]) -> bool:
 def _index(name: str, labels: Sequence[str]) -> int | None:
     """Return which token is meant, from 0: by its name, or by its number."""
     plain = name.strip().strip("\"'`*")
+    if plain in labels:
+        return labels.index(plain)
+    plain = _WEIGHT.sub("", plain)
     if plain in labels:
         return labels.index(plain)
     if plain.isascii() and plain.isdigit() and len(plain) < 9:

@@ -37,7 +37,10 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
     if not rules.in_tolerance and any(_mistakes(steps)):
         cutting = ToTheDigit(key.problem.decimals, cuts=True)
         steps = min(steps, _Marker(key, answer, rules, cutting).all_marks(), key=_mistakes)
-    not_asked = tuple(name for name in answer.matrices if name not in key.steps)
+    if rules.asked is not None:
+        steps = tuple(marks for marks in steps if marks.step.name in rules.asked)
+    known = (*key.steps, *key.problem.names)
+    not_asked = tuple(name for name in answer.matrices if name not in known)
     style = _style(key, steps, rules)
     return Marking(key, answer, steps, rules, style, not_asked, _lines(key, answer, steps, rules))
 
@@ -118,25 +121,45 @@ class _Marker:
     def _compared(self, step: Step, written: WrittenMatrix) -> StepMarks:
         """Mark entries of the right shape: by the key first, then by the script's own values."""
         values = written.values
-        codes = _by_key(self.key, self.slack, step.name, written, self.rules)
+        codes, is_near = _by_key(self.key, self.slack, step.name, written, self.rules)
         has_mistakes = any(each.any() for each in self.tainted.values())
         clean = with_mistakes_mended(self.own, self.tainted) if has_mistakes else self.own
         open_ = codes == NUMBER_OF[Status.WRONG]
+        differs = self._differs(step, clean) if has_mistakes else np.zeros(values.shape, dtype=bool)
         if open_.any() or has_mistakes:
-            self._by_own(codes, open_, step, written, clean)
+            self._by_own(codes, open_, step, written, clean, differs)
+        still = (codes == NUMBER_OF[Status.WRONG]) & is_near
+        codes[still] = np.where(
+            differs[still], NUMBER_OF[Status.MATCHES_KEY], NUMBER_OF[Status.ROUNDING]
+        )
         from_own = open_ & (codes == NUMBER_OF[Status.FOLLOWS])
-        codes[np.isnan(values)] = NUMBER_OF[Status.BLANK]
+        if written.texts is not None:  # in a program's array NaN is wrong
+            codes[np.isnan(values)] = NUMBER_OF[Status.BLANK]
         for place in written.faults:
             codes[place] = NUMBER_OF[Status.UNREADABLE]
         wrong = codes == NUMBER_OF[Status.WRONG]
-        expected = self._expected(step, clean)
+        expected = self._expected(step, differs)
         causes = causes_of(self.own, step, written, wrong) if wrong.any() else ()
         return self._charged(
-            StepMarks(step, written, codes, expected, causes, from_own=bool(from_own.any()))
+            StepMarks(
+                step,
+                written,
+                codes,
+                expected,
+                causes,
+                from_own=bool(from_own.any()),
+                from_mistakes=differs,
+            )
         )
 
     def _by_own(
-        self, codes: Matrix, open_: Matrix, step: Step, written: WrittenMatrix, clean: Known
+        self,
+        codes: Matrix,
+        open_: Matrix,
+        step: Step,
+        written: WrittenMatrix,
+        clean: Known,
+        differs: Matrix,
     ) -> None:
         """Settle what the key leaves open, and flag what fits the key and not the script."""
         values = written.values
@@ -148,8 +171,8 @@ class _Marker:
             coarsely = self._fits(self.own, step, values, written.decimals)
         settled = Status.CORRECT if self.rules.in_tolerance else Status.ROUNDING
         codes[open_ & coarsely] = NUMBER_OF[Status.PRECISION]
-        codes[open_ & fits] = NUMBER_OF[Status.FOLLOWS]
         codes[open_ & fits_clean] = NUMBER_OF[settled]
+        codes[open_ & fits & (differs | ~fits_clean)] = NUMBER_OF[Status.FOLLOWS]
         if clean is not self.own:
             codes[~open_ & ~coarsely] = NUMBER_OF[Status.MATCHES_KEY]
 
@@ -160,14 +183,21 @@ class _Marker:
             fits |= self.slack.near(values, decimals, result)
         return fits
 
-    def _expected(self, step: Step, clean: Known) -> Matrix:
+    def _differs(self, step: Step, clean: Known) -> Matrix:
+        """Say where own mistakes lead to another value than the key's."""
+        own, right = self._result(self.own, step), self._result(clean, step)
+        same: Matrix = (own == right) | (np.isnan(own) & np.isnan(right))
+        return ~same
+
+    def _result(self, known: Known, step: Step) -> Matrix:
+        return known.result(step, None if self.rules.in_tolerance else RULES[0]).low
+
+    def _expected(self, step: Step, differs: Matrix) -> Matrix:
         """Return what each entry should be: the key's, or what follows from own mistakes."""
         shown = self.key.shown[step.name]
-        if clean is self.own:
+        if not differs.any():
             return shown
-        rule = None if self.rules.in_tolerance else RULES[0]
-        own, right = (known.result(step, rule).low for known in (self.own, clean))
-        differs = ~((own == right) | (np.isnan(own) & np.isnan(right)))
+        own = self._result(self.own, step)
         rounded = own if self.rules.in_tolerance else round_floats(own, self.key.problem.decimals)
         return np.where(differs, rounded, shown)
 
@@ -180,7 +210,8 @@ class _Marker:
         decimals[~coarse] = np.maximum(decimals, key.problem.decimals)[~coarse]
         masked = np.isneginf(key.shown[name]) & (values <= MINUS_INFINITY_WRITTEN)
         points = np.where(masked, -np.inf, np.where(answered, values, key.shown[name]))
-        exactly = np.isinf(points) | (key.is_shown_exactly[name] & (points == key.shown[name]))
+        may_be_exact = key.is_shown_exactly[name] & (points == key.shown[name])
+        exactly = np.isinf(points) | (may_be_exact & ~marks.from_mistakes)
         behind = self.slack.behind(points, decimals)
         if not self.rules.in_tolerance:
             right = zip(behind, key.ranges[name], strict=True)
@@ -206,37 +237,44 @@ class _Marker:
         return replace(marks, is_repeated=True)
 
 
-def _by_key(key: Key, slack: Slack, name: str, written: WrittenMatrix, rules: Rules) -> Matrix:
-    """Return the status of each entry beside the key; `WRONG` where the key leaves it open."""
+def _by_key(
+    key: Key, slack: Slack, name: str, written: WrittenMatrix, rules: Rules
+) -> tuple[Matrix, Matrix]:
+    """Return the status of each entry beside the key, and where the key can reach it at all.
+
+    The status is `WRONG` where the key leaves it open.
+    """
     values, decimals = written.values, written.decimals
     shown, exact = key.shown[name], key.exact[name]
     masked = np.isneginf(shown) & (values <= MINUS_INFINITY_WRITTEN)
     codes = np.full(values.shape, NUMBER_OF[Status.WRONG])
     if rules.in_tolerance:
-        right = slack.near(values, decimals, Range.at(exact))
-        codes[right | masked] = NUMBER_OF[Status.CORRECT]
-        return codes
+        right = slack.near(values, decimals, Range.at(exact)) | masked
+        right |= slack.near(values, decimals, Range.at(shown))
+        codes[right] = NUMBER_OF[Status.CORRECT]
+        return codes, right
     asked = key.problem.decimals
     half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(exact)
     with np.errstate(invalid="ignore"):  # of infinities
         off = np.abs(values - exact)
-    near = slack.near(values, np.maximum(decimals, asked), key.reached[name])
-    codes[near] = NUMBER_OF[Status.ROUNDING]
     codes[(decimals < asked) & (off <= half)] = NUMBER_OF[Status.PRECISION]
     for script in key.scripts.values():
         if name in script:
             codes[values == script[name]] = NUMBER_OF[Status.ROUNDING]
     right = (values == shown) | ((decimals > asked) & (off <= half)) | masked
     codes[right] = NUMBER_OF[Status.CORRECT]
-    return codes
+    return codes, slack.near(values, np.maximum(decimals, asked), key.reached[name])
 
 
 def _style(key: Key, steps: tuple[StepMarks, ...], rules: Rules) -> Style | None:
-    """Return how a script rounds, where that is not the key's way and explains each such entry."""
-    if rules.in_tolerance or not any(marks.count(Status.ROUNDING) for marks in steps):
+    """Return how a script rounds, where that is not the key's way and explains each such entry.
+
+    A single entry says too little.
+    """
+    if rules.in_tolerance or sum(marks.count(Status.ROUNDING) for marks in steps) < 2:
         return None
     decimals = key.problem.decimals
-    for style, script in key.scripts.items():
+    for style, script in list(key.scripts.items())[1:]:
         if all(
             _is_in_style(marks, script[marks.step.name], decimals, style)
             for marks in steps

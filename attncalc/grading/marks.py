@@ -42,6 +42,8 @@ class StepMarks:
         Whether any entry was judged by the script's own earlier values.
     problem
         What is wrong with the matrix as a whole.
+    from_mistakes
+        Where earlier mistakes lead to another value than the key's.
     """
 
     step: Step
@@ -52,6 +54,7 @@ class StepMarks:
     is_repeated: bool = False
     from_own: bool = False
     problem: str = ""
+    from_mistakes: Matrix | bool = False
 
     def count(self, *statuses: Status) -> int:
         """Return how many entries have one of these statuses."""

@@ -15,7 +15,7 @@ from attncalc.rounding import Matrix, fixed
 Slip = tuple[str, str]
 """A code, and what may have happened, as a clause."""
 
-MOST_MEANT = 60
+MOST_MEANT = 4
 """Numbers that may have been meant, up to which each is tried."""
 MOST_TERMS = 64
 """Terms of a sum up to which each is left out in turn."""
@@ -82,7 +82,8 @@ def _could_be_meant(low: float, high: float, decimals: int) -> list[float]:
     unit = 10.0**-decimals
     first, last = math.floor(low / unit), math.ceil(high / unit)
     if last - first > MOST_MEANT:
-        return [round((low + high) / 2, decimals)]
+        middle = (low + high) / 2 / unit
+        first, last = math.floor(middle), math.ceil(middle)
     return [round(place * unit, decimals) for place in range(first, last + 1)]
 
 

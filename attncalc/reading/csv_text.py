@@ -94,15 +94,15 @@ def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> Non
     _read_sheet(_Sheet(name, delimiter != ",", rows), fields, faults)
 
 
-def rows_of(text: str, delimiter: str, faults: Faults) -> Iterator[Row]:
-    """Yield the rows that hold something, their cells stripped."""
+def rows_of(text: str, delimiter: str, faults: Faults, *, blank: bool = False) -> Iterator[Row]:
+    """Yield the rows that hold something, their cells stripped; or all that have cells."""
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True
     )
     try:
         for cells in lines:
             row = Row([cell.strip() for cell in cells], lines.line_num)
-            if row.filled:
+            if row.filled or (blank and len(row.cells) > 1):
                 yield row
     except csv.Error as error:
         reason = "a quotation mark is opened and never closed"

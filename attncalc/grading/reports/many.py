@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from statistics import mean, median
 from typing import NamedTuple
 
-from attncalc.grading.credit import score
+from attncalc.grading.credit import score, share_of_lines
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.grading.reports.json_text import as_values
 from attncalc.grading.reports.marks import percent
+from attncalc.grading.rules import LINES
 from attncalc.grading.verdict import entry_named
 from attncalc.writing.csv_text import harmless_cell
 
@@ -34,7 +35,7 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str]) -> str:
     """Return a row for each answer, with what it earns in each of the named steps."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([*COLUMNS, *names])
+    writer.writerow([*COLUMNS, *names, LINES])
     for answer in answers:
         earned = _credits(answer, names)
         writer.writerow([harmless_cell(cell) for cell in (*_row(answer), *earned)])
@@ -124,6 +125,7 @@ def _credits(answer: Marked, names: Sequence[str]) -> Iterator[str]:
     steps = {} if marking is None else {each.step.name: each for each in marking.steps}
     for name in names:
         yield str(steps[name].credit(marking.rules)) if marking and name in steps else ""
+    yield str(share_of_lines(marking)) if marking and marking.lines else ""
 
 
 def has_mistakes(answers: Sequence[Marked]) -> bool:

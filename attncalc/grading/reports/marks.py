@@ -58,4 +58,9 @@ def place_of(marking: Marking, shown: Place) -> Place:
 
 def percent(score: Score) -> str:
     """Return the share that is earned, as in 98 %; nothing where nothing can be."""
-    return f"{round(100 * score.earned / score.possible)} %" if score.possible else "-"
+    if not score.possible:
+        return "-"
+    rounded = round(100 * score.earned / score.possible)
+    if 0 < score.earned < score.possible:  # neither all of it nor nothing
+        rounded = min(max(rounded, 1), 99)
+    return f"{rounded} %"

@@ -21,7 +21,11 @@ _POWER = re.compile(
 )
 _MIXED = re.compile(r"^([+-]?)(\d+)[ +]+(\d+) ?/ ?(\d+)$")
 _BLANK = re.compile(r"^[_\s.…?]*$|^-{1,3}$|^[–—]$|^\\[cv]dots$")
-_INFINITE = re.compile(r"^-\s*(?:inf(?:inity|ty)?|∞|\\infty)$", re.IGNORECASE)
+_INFINITE = re.compile(
+    r"-\s*(?:(?:np|numpy|math|torch)\.)?(?:inf(?:inity|ty)?|∞|\\infty)"
+    r"|-\s*float\(\s*inf(?:inity)?\s*\)|float\(\s*-\s*inf(?:inity)?\s*\)",
+    re.IGNORECASE,
+)
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "⁄": "/", "∕": "/", "\u00a0": " ", "\u2009": " "})
@@ -49,12 +53,12 @@ def read_entry(text: str, *, decimal_comma: bool = False) -> Entry:
     clean = _plain(typed)
     if not clean.strip("_?.… ") or _BLANK.match(clean):
         return Entry(typed)
-    if _INFINITE.match(clean):
+    if _INFINITE.fullmatch(clean):
         return Entry(typed, Decimal("-Infinity"), IN_FULL)
     try:
         number = _number(clean, decimal_comma=decimal_comma)
     except NotANumber as reason:
-        return Entry(typed, fault=str(reason))
+        return Entry(typed, fault=str(reason).replace(quoted(clean), quoted(typed)))
     decimals = IN_FULL if isinstance(number, Fraction) else max(0, -int(number.as_tuple().exponent))
     return Entry(typed, number, decimals)
 

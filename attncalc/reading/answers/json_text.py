@@ -6,7 +6,7 @@ from attncalc.answer import Answer
 from attncalc.errors import InputError
 from attncalc.numbers import quoted
 from attncalc.reading.answers.lines import connections_in
-from attncalc.reading.answers.literals import literal_at
+from attncalc.reading.answers.literals import TooDeep, literal_at
 from attncalc.reading.answers.raw import Raw, assembled, named
 from attncalc.reading.cells import Faults, in_words
 from attncalc.reading.json_text import parse, plain
@@ -20,7 +20,10 @@ _NOT_STEPS = (
 
 def read_json_answer(text: str, place: str) -> Answer:
     """Return the answer of a JSON object: `{"Q": [[1, 3]], "A": [["0.30", null]]}`."""
-    content = plain(parse(text, Faults(place)))
+    try:
+        content = plain(parse(text, Faults(place)))
+    except RecursionError:
+        raise InputError(f"{place}: not an answer: its lists are nested too deeply") from None
     if isinstance(content, dict) and isinstance(content.get("answer"), dict):
         content = content["answer"]
     if not isinstance(content, dict):
@@ -79,7 +82,10 @@ def _as_lists(value: Any) -> Any:
         return value.get("shown", value.get("values"))
     if not isinstance(value, str):
         return value
-    parsed = literal_at(f"[{value.strip().removeprefix('[').removesuffix(']')}]", 0)
+    try:
+        parsed = literal_at(f"[{value.strip().removeprefix('[').removesuffix(']')}]", 0)
+    except TooDeep:
+        return value
     if parsed is None:
         return value
     heads, _ = parsed

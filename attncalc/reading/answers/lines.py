@@ -7,18 +7,19 @@ from typing import Any
 
 from attncalc.answer import WrittenConnection
 
-_SENTENCE = re.compile(
-    r"Output\s+(?P<output>.{1,200}?)\s*:\s*(?:most|solid)?\s*(?:inputs?|lines? to)?\s*(?P<rest>.*)",
+LONGEST_LINE = 2000
+_SENTENCE = re.compile(r"\bOutput\s+(\S.{0,199}?)\s*(?::|->|→|=>)(?=\s|$)\s*(.*)", re.IGNORECASE)
+_KIND = re.compile(
+    r"[\s,;.]*\b(so no|no|and)?\s*\b(most|solid|second|dashed|other)\b\s*"
+    r"(?:lines?\s+to\b|lines?\b|inputs?\b)?\s*(?:inputs?\b)?\s*:?",
     re.IGNORECASE,
 )
-_SECOND = re.compile(
-    r",?\s*(?:and\s+)?(?:second|dashed)\s*(?:inputs?|lines? to)?\s*:?\s*", re.IGNORECASE
+_TALK = re.compile(r"\b(?:solid|dashed|most|second|inputs?|attend|no key)\b", re.IGNORECASE)
+_WEIGHT = re.compile(
+    r"\s*\((?:[^()]*\beach|-?[0-9]*\.[0-9]+†?|the other weights[^()]*|every[^()]*)\)$"
 )
-_NO_SECOND = re.compile(r",? *(?:and )?(?:no (?:second|other|dashed)|so no)", re.IGNORECASE)
-_TALK = re.compile(r"solid|dashed|most|second|input", re.IGNORECASE)
-_TEX = re.compile(r"\\(?:noindent|par)\b")
-_WEIGHT = re.compile(r"\s*\([^()]*\)\s*$")
-_NOTHING = re.compile(r"^(?:no\b.*|none|-|–|—|so no second|_*|\?|)$", re.IGNORECASE)
+_NOTHING = re.compile(r"(?:no (?:inputs?|line|key).*|none|nothing|-|–|—|_*|\?|)", re.IGNORECASE)
+_TEX = re.compile(r"\\(?:noindent|par)\b|\\\\\s*$")
 
 
 def connection_in(line: str, head: int = 0) -> WrittenConnection | None:
@@ -28,36 +29,54 @@ def connection_in(line: str, head: int = 0) -> WrittenConnection | None:
     --------
     >>> connection_in("Output 2: most input 3 (0.99), second inputs 1 and 2 (0.01 each)")
     WrittenConnection(head=0, output='2', most=('3',), second=('1', '2'))
+    >>> connection_in("Output 3: dashed 2, solid 1").second
+    ('2',)
     """
-    match = _SENTENCE.search(_plain(line[:2000]))
+    match = _SENTENCE.search(_plain(line))
     if match is None:
         return None
-    rest, *without = _NO_SECOND.split(match["rest"], maxsplit=1)
-    most, *second = [rest] if without else _SECOND.split(rest, maxsplit=1)
-    if all(set(part.strip(" .")) <= {"_"} for part in (most, *second)):
+    parts = _parts(match[2])
+    if all(set(text.strip(" .")) <= {"_"} for text in parts.values()):
         return None  # a line to write on
     return WrittenConnection(
-        head, match["output"], names_in(most), names_in(second[0]) if second else ()
+        head, match[1], names_in(parts.get("most", "")), names_in(parts.get("second", ""))
     )
+
+
+def _parts(rest: str) -> dict[str, str]:
+    """Return what is said of the solid and of the dashed line, in whichever order."""
+    pieces = _KIND.split(rest)
+    parts = {"most": pieces[0]} if pieces[0].strip() else {}
+    for denied, kind, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
+        which = "most" if kind.lower() in ("most", "solid") else "second"
+        is_denied = denied is not None and denied.lower() != "and"
+        parts[which] = "none" if is_denied else text
+    return parts
 
 
 def is_about_lines(line: str) -> bool:
     """Say whether a line speaks of the map, even if it is still to be filled in."""
-    match = _SENTENCE.search(_plain(line[:2000]))
-    return match is not None and _TALK.search(line) is not None
+    match = _SENTENCE.search(_plain(line))
+    return match is not None and _TALK.search(match[2]) is not None
 
 
 def _plain(line: str) -> str:
     """Return a line without what Markdown and LaTeX put around its words."""
-    return html.unescape(_TEX.sub("", line).replace(r"\_", "_"))
+    return html.unescape(_TEX.sub("", line[:LONGEST_LINE]).replace(r"\_", "_"))
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Return the inputs that a text lists: `1 and 2 (0.40 each)`; nothing for `none` or `-`."""
-    clean = _WEIGHT.sub("", text.strip().rstrip(".").strip())
-    if _NOTHING.match(clean):
+    """Return the inputs that a text lists, one for now where that is all it may be.
+
+    Examples
+    --------
+    >>> names_in("1, 2 and 3 (0.20 each)"), names_in("none")
+    (('1', '2', '3'), ())
+    """
+    clean = _WEIGHT.sub("", text.strip().removesuffix(".").strip(" ,;"))
+    if _NOTHING.fullmatch(clean):
         return ()
-    return tuple(part.strip() for part in re.split(r"\s*(?:,|&|\band\b)\s*", clean) if part.strip())
+    return tuple(part.strip() for part in re.split(r",|&|\band\b", clean) if part.strip())
 
 
 def connections_in(value: Any, head: int = 0) -> Iterator[WrittenConnection]:
@@ -66,7 +85,7 @@ def connections_in(value: Any, head: int = 0) -> Iterator[WrittenConnection]:
         value = [{"output": key, **each} for key, each in value.items() if isinstance(each, dict)]
     if not isinstance(value, list):
         return
-    if value and all(isinstance(each, list) for each in value):
+    if head == 0 and value and all(isinstance(each, list) for each in value):
         for number, each in enumerate(value, start=1):
             yield from connections_in(each, number)
         return
@@ -80,10 +99,9 @@ def connections_in(value: Any, head: int = 0) -> Iterator[WrittenConnection]:
 
 
 def _inputs(value: Any) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, list):
-        return tuple(name for each in value for name in _inputs(each))
-    if isinstance(value, dict):
-        return _inputs(value.get("input"))
-    return names_in(str(value))
+    """Return the inputs that JSON lists: what is named there is one name, whatever is in it."""
+    if isinstance(value, str):
+        return names_in(value)
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    names = [each.get("input") if isinstance(each, dict) else each for each in listed]
+    return tuple(str(name) for name in names if name is not None)

@@ -59,7 +59,6 @@ class Raw(NamedTuple):
     head: int
     rows: Rows
     place: str = ""
-    decimal_comma: bool = False
     row_from: int = 0
     column_from: int = 0
 
@@ -84,6 +83,8 @@ def named(text: str) -> tuple[str, int] | None:
     if len(text) > 80:
         return None
     clean = _SET.sub("", text)
+    if clean.count("[") != clean.count("]"):
+        return None  # a part of something longer: A[2,1]
     clean = re.sub(r"[\^({\[]", "_", clean) if "^t" not in clean.lower() else clean
     clean = re.sub(r"[`*$#)}\]\\:]", "", clean).strip(" _.")
     if known := _known(clean):
@@ -204,11 +205,11 @@ def _entries(raws: list[Raw]) -> list[list[Entry]]:
     """Return the entries of a matrix whose parts stand beside and below one another."""
     rows: list[list[Entry]] = []
     for raw in raws:
-        for i, cells in enumerate(raw.rows, start=raw.row_from):
-            while len(rows) <= i:
+        start = min(raw.row_from, len(rows))
+        for i, cells in enumerate(raw.rows, start=start):
+            if i == len(rows):
                 rows.append([])
-            rows[i] += [Entry("")] * (raw.column_from - len(rows[i]))
-            rows[i] += [read_entry(cell, decimal_comma=raw.decimal_comma) for cell in cells]
+            rows[i] += [read_entry(cell) for cell in cells]
     return rows
 
 

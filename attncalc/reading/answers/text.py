@@ -15,10 +15,14 @@ from attncalc.reading.answers.raw import Raw, Rows, assembled, named, without_na
 
 _TABLE = re.compile(r"\s*[|│╭├╰┌└+]")
 _RULE = re.compile(r"[\s|:+\-─│╭├╰┌└┬┼┴╮┤╯┐┘]*")
+_OUTER = re.compile(r"^[|│]|[|│]$")
+_DELIMITER = re.compile(r"[ \t]*:?-{2,}[-:| \t]*\|[-:| \t]*")
 _BAR = re.compile(r"[|│]")
 _ENVIRONMENT = re.compile(r"\\begin\s*\{(\w*matrix\*?|array)\}(?:\s*\{[^{}]*\})?")
 _START = re.compile(rf"{_ENVIRONMENT.pattern}|(?<![\w\\}}\]\[])\[")
 _ASSIGNED = re.compile(r"(\\?[A-Za-z][^=:<>\n&$]{0,60}?)\s*(?:=|:=?|←)(?![=>])")
+_BEGUN = re.compile(r"(?m)^([ \t]*[A-Za-z]\w*[ \t]*[=:])[ \t]+([-+.\d½¼¾?][^\[\]|&\\=\n]*)$")
+"""A name with the first row of its matrix beside it."""
 _EQUATION = re.compile(r"\$\$?|\\\[|\\\(|\\qquad|\\quad|;|\n|&")
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
 _HEAD = re.compile(r"\bhead (\d{1,4})\b", re.IGNORECASE)
@@ -36,7 +40,8 @@ class _Block(NamedTuple):
 
 def read_text_answer(text: str, place: str) -> Answer:
     """Return the answer that a text holds; what cannot be read is noted, and the rest is kept."""
-    scanner = _Scanner(text.replace("\r\n", "\n").replace("\r", "\n"))
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    scanner = _Scanner(_BEGUN.sub(r"\1\n\2", lines))
     scanner.run()
     return assembled(
         place,
@@ -59,6 +64,7 @@ class _Scanner:
         self.head = 0
         self.row_from = self.column_from = 0
         self.last_stop = 0
+        self.missing: set[str] = set()
         self.line = 0
         self.counted = 0
 
@@ -68,7 +74,7 @@ class _Scanner:
         while position < len(self.text):
             end = self._end_of_line(position)
             line = self.text[position:end]
-            if _TABLE.match(line) and _BAR.search(self._paragraph(position)):
+            if self._is_table(line, end):
                 position = self._table(position)
             elif start := _START.search(self.text, position, end):
                 position = self._bracketed(position, start)
@@ -82,8 +88,12 @@ class _Scanner:
         end = self.text.find("\n", position)
         return len(self.text) if end < 0 else end
 
-    def _paragraph(self, position: int) -> str:
-        return self.text[position : self._end_of_line(self._end_of_line(position) + 1)]
+    def _is_table(self, line: str, end: int) -> bool:
+        """Say whether a table begins: with a bar or a frame, or without, above a line of dashes."""
+        below = self.text[end + 1 : self._end_of_line(end + 1)]
+        if _TABLE.match(line):
+            return _BAR.search(line + below) is not None
+        return "|" in line and _DELIMITER.fullmatch(below) is not None
 
     def _table(self, position: int) -> int:
         """Read consecutive lines of a table: Markdown's, or the frame of a worksheet."""
@@ -92,14 +102,16 @@ class _Scanner:
         while position < len(self.text):
             end = self._end_of_line(position)
             line = self.text[position:end]
-            if not _TABLE.match(line):
+            if not _TABLE.match(line) and "|" not in line:
                 break
             framed = framed or line.lstrip()[:1] in "╭├╰┌└+│"
             if not _RULE.fullmatch(line) or (line.strip("|│ ") == "" and "│" not in line):
-                rows.append([cell.strip() for cell in _BAR.split(line.strip().strip("|│"))])
+                rows.append([cell.strip() for cell in _BAR.split(_OUTER.sub("", line.strip()))])
             position = end + 1
         if framed:  # a worksheet of our own: its first line and column are names
-            rows = [_parted(" ".join(row[1:])) for row in rows[1:]]
+            width = len(_parted(" ".join(rows[0][1:]))) if rows else 0
+            parted = [_parted(" ".join(row[1:])) for row in rows[1:]]
+            rows = [row or [""] * width for row in parted]
         else:
             rows = without_names(_filled(rows))
         self._keep(start, [row for row in rows if row])
@@ -123,22 +135,28 @@ class _Scanner:
         """Take the name from what stands before a matrix; say whether there is a new one."""
         self.last_stop = max(self.last_stop, position)
         equation = _EQUATION.split(before.rstrip())[-1]
-        for caption in _CAPTION.finditer(before):
-            self._caption(caption)
+        captions = list(_CAPTION.finditer(before))
         matches = list(_ASSIGNED.finditer(equation))
+        if head := _HEAD.match(equation.strip()):
+            self.head = int(head[1])
         for match in matches:
             if what := named(match[1].split(",")[-1]):
-                self._begin(*what)
+                self._begin(what[0], what[1] or (self.head if head else 0))
+                for caption in captions:
+                    self._caption(caption)
                 return True
+        for caption in captions:
+            self._caption(caption)
         if matches and re.search(r"[A-Za-z]", matches[0][1]) and not _only_tex(matches[0][1]):
             self._begin(matches[0][1].strip(), 0)
             return True
-        return "\n\n" in before or _CAPTION.search(before) is not None
+        return "\n\n" in before or bool(captions)
 
     def _environment(self, start: "re.Match[str]") -> _Block | None:
         closing = f"\\end{{{start[1]}}}"
-        stop = self.text.find(closing, start.end())
+        stop = -1 if closing in self.missing else self.text.find(closing, start.end())
         if stop < 0:
+            self.missing.add(closing)
             self.faults.append(f"line {self._line(start.start())}: {start[0]} is never closed")
             return None
         content = re.sub(r"(?<!\\)%.*", "", self.text[start.end() : stop])
@@ -202,8 +220,7 @@ class _Scanner:
             self._begin("", 0)
 
     def _begin(self, name: str, head: int) -> None:
-        if name != self.name or head:
-            self.head = head
+        self.head = head
         self.name, self.is_fresh = name, True
         self.row_from = self.column_from = 0
 
@@ -248,7 +265,7 @@ def _parted(line: str) -> list[str]:
     (['1.00', '2 1/2'], ['1', '-2.5'])
     """
     cells: list[str] = []
-    for cell in re.split(r" {2,}|\t", re.sub(r"[●○†]", " ", line).strip()):
+    for cell in re.split(r"  |\t", re.sub(r"[●○†]", " ", line).strip()):
         cell = cell.strip()
         if not cell:
             continue
@@ -258,8 +275,8 @@ def _parted(line: str) -> list[str]:
 
 def _row_cells(line: str) -> list[str]:
     """Part a plain row at commas, semicolons or tabs, and else at blanks."""
-    parts = re.split(r"\s*[,;\t]\s*", line.strip())
-    return parts if len(parts) > 1 else line.split()
+    parts = re.split(r"[,;\t]", line.strip())
+    return [part.strip() for part in parts] if len(parts) > 1 else line.split()
 
 
 def _filled(rows: Rows) -> Rows:
