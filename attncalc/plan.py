@@ -184,10 +184,11 @@ def _causal_from(problem: Problem) -> int | None:
 def _combined(problem: Problem) -> Iterator[Step]:
     """Go from weights and values to outputs: each head's, the heads together, their projection."""
     projected = problem.W_O is not None or problem.b_O is not None
+    weigh = Weigh(of_shares=problem.normalizer != "sum")
     if problem.n_heads == 1 and not projected:
-        yield Step("O", "outputs", Weigh(), ("A", "V"), "queries", "features")
+        yield Step("O", "outputs", weigh, ("A", "V"), "queries", "features")
         return
-    yield Step("H", "each head's outputs", Weigh(), ("A", "V"), "queries", "features")
+    yield Step("H", "each head's outputs", weigh, ("A", "V"), "queries", "features")
     joined = "H"
     if problem.n_heads > 1:
         joined = "C"

@@ -9,7 +9,7 @@ from test_kinds import FORMS, Form, kinds
 from test_pages import is_solvable
 
 from attncalc import InputError, solve
-from attncalc.operations import HardMax, Mask, Range, Rotate, Scores, SoftCap, Softmax
+from attncalc.operations import HardMax, Mask, Range, Rotate, Scores, SoftCap, Softmax, Weigh
 from attncalc.plan import plan
 
 SLACK = 1e-9
@@ -38,6 +38,8 @@ def test_every_result_of_values_within_reach_is_within_reach(
             matrix + spread * random.choice([-1.0, 0.3, 1.0], matrix.shape) if spread else matrix
             for matrix, spread in zip(inputs, spreads, strict=True)
         ]
+        if isinstance(step.operation, Weigh) and step.operation.of_shares:
+            moved[0] = other_shares(inputs[0], 0.05, random)
         try:
             result = step.operation.apply(*moved)
         except InputError:  # a row of scores that then sums to 0
@@ -45,6 +47,24 @@ def test_every_result_of_values_within_reach_is_within_reach(
         slack = SLACK * (1 + np.abs(np.nan_to_num(result, neginf=0.0)))
         assert (result >= reached.low - slack).all(), step.name
         assert (result <= reached.high + slack).all(), step.name
+
+
+def other_shares(weights: np.ndarray, spread: float, random: np.random.Generator) -> np.ndarray:
+    """Return weights no further away than the spread, whose rows still sum to 1."""
+    other = random.dirichlet(np.ones(weights.shape[-1]) / 3, size=weights.shape[:-1])
+    away = np.where(weights.sum(axis=-1, keepdims=True) > 0, other - weights, 0.0)
+    furthest = np.abs(away).max(axis=-1, keepdims=True)
+    moved: np.ndarray = weights + away * np.minimum(1, spread / np.maximum(furthest, 1e-9))
+    return moved
+
+
+def test_weights_that_sum_to_1_reach_no_further_than_the_values() -> None:
+    weights, values = np.array([[1.0, 0.0]]), np.array([[50.0], [-60.0]])
+    low, high = Weigh(of_shares=True).reach(Range.around(weights, 0.005), Range.at(values))
+    assert low == pytest.approx(50 - 0.005 * 110)
+    assert high == pytest.approx(50)
+    low, high = Weigh().reach(Range.around(weights, 0.005), Range.at(values))
+    assert (low, high) == (pytest.approx(50 - 0.55), pytest.approx(50 + 0.55))
 
 
 def test_what_is_known_exactly_reaches_nowhere_else() -> None:

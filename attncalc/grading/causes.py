@@ -6,14 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.answer import WrittenMatrix
-from attncalc.grading.key import RULES
 from attncalc.grading.known import Known
 from attncalc.grading.programs import findings
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slips import slips
 from attncalc.operations import Range
 from attncalc.plan import Step
-from attncalc.rounding import Matrix, Rule
+from attncalc.rounding import Matrix
 
 ANY_SLIP = "slip"
 
@@ -86,7 +85,7 @@ def _recipes_that_fit(
     if answered.sum() < 2 or written.problem:
         return []
     found: dict[str, tuple[Cause, int]] = {}  # left out before or done here: one mistake
-    for rule in _ways_to_read(known, step):
+    for rule in known.rules(step):
         right = known.result(step, rule)
         for recipe in _candidates(known, step):
             if recipe.code in found:
@@ -100,14 +99,6 @@ def _recipes_that_fit(
                 cause = Cause(recipe.code, recipe.says, recipe.step)
                 found[recipe.code] = cause, seen_in
     return list(found.values())
-
-
-def _ways_to_read(known: Known, step: Step) -> tuple[Rule | None, ...]:
-    """Return how a script's values can be read: as they are written, or as more was carried."""
-    if known.key.in_tolerance:
-        return (None,)
-    rules = known.rules(step)
-    return rules if len(rules) > 1 else (RULES[0], None)
 
 
 def _differences(made: Range, right: Range, answered: Matrix) -> int:
@@ -130,7 +121,7 @@ def _slips(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> I
     (place,) = map(tuple, np.argwhere(wrong).tolist())
     value, decimals = float(written.values[place]), int(written.decimals[place])
     found: dict[str, str] = {}
-    for rule in _ways_to_read(known, step):
+    for rule in known.rules(step):
         right = known.result(step, rule)
         for code, says in slips(known, step, place, value, decimals, right):
             found.setdefault(code, says)

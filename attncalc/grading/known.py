@@ -13,7 +13,7 @@ from attncalc.errors import InputError
 from attncalc.grading.key import RULES, Key
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack
-from attncalc.operations import Range
+from attncalc.operations import Range, Weigh
 from attncalc.plan import Step
 from attncalc.rounding import Matrix, Rule, round_floats
 
@@ -32,6 +32,8 @@ class Known:
         The script's own values, by step.
     behind
         Where the values may lie that were carried on.
+    unusable, doubtful
+        Steps of a wrong shape, and those with mistakes: weights may no longer sum to 1.
     """
 
     key: Key
@@ -39,6 +41,7 @@ class Known:
     points: dict[str, Matrix] = field(default_factory=dict)
     behind: dict[str, Range] = field(default_factory=dict)
     unusable: set[str] = field(default_factory=set)
+    doubtful: set[str] = field(default_factory=set)
     _cache: dict[tuple[str, Rule | None], Range] = field(default_factory=dict)
 
     def keep(self, name: str, points: Matrix, behind: Range) -> None:
@@ -53,10 +56,13 @@ class Known:
                 yield self.key.steps[name]
 
     def rules(self, step: Step) -> tuple[Rule | None, ...]:
-        """Return how steps that are left out may have been rounded: not at all, or by a rule."""
-        if self.key.in_tolerance or not any(True for _ in self.missing(step)):
+        """Return how a script's values can be read: as more was carried, or as they are written.
+
+        Steps that are left out may have been rounded by any rule.
+        """
+        if self.key.in_tolerance:
             return (None,)
-        return (None, *RULES)
+        return (None, *RULES) if any(True for _ in self.missing(step)) else (None, RULES[0])
 
     def results(self, step: Step) -> Iterator[Range]:
         """Yield what a step comes to, for each way to round what was left out before it."""
@@ -76,9 +82,12 @@ class Known:
             A wrong recipe that stands in for one of the steps that are left out.
         """
         inputs = [self.read(name, rule, wrong) for name in step.inputs]
+        operation = step.operation
+        if isinstance(operation, Weigh) and (wrong or step.inputs[0] in self.doubtful):
+            operation = Weigh()
         with np.errstate(all="ignore"):
             try:
-                return step.operation.over(*inputs)
+                return operation.over(*inputs)
             except InputError:  # own scores that sum to 0, say: nothing follows from them
                 return Range.at(np.full(self.key.shown[step.name].shape, np.nan))
 
@@ -121,7 +130,7 @@ class Known:
 
 def with_mistakes_mended(known: Known, wrong: Mapping[str, Matrix]) -> Known:
     """Return the same script with the key's values where its own are wrong."""
-    mended = Known(known.key, known.slack, unusable=known.unusable)
+    mended = Known(known.key, known.slack, unusable=known.unusable, doubtful=known.doubtful)
     for name, own in known.points.items():
         right = zip(known.key.ranges[name], known.behind[name], strict=True)
         mended.keep(

@@ -223,6 +223,8 @@ class _Marker:
             )
         self.own.keep(name, points, behind)
         wrong = [NUMBER_OF[status] for status in (Status.WRONG, Status.FOLLOWS)]
+        if marks.count(Status.WRONG, Status.PRECISION, Status.MATCHES_KEY):
+            self.own.doubtful.add(name)
         self.tainted[name] = np.isin(marks.statuses, wrong)
 
     def _charged(self, marks: StepMarks) -> StepMarks:

@@ -1,5 +1,7 @@
 """Matrix products: projections X W + b, scores Q Kᵀ, and the weighted sum of values A V."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from attncalc.expressions import (
@@ -11,7 +13,7 @@ from attncalc.expressions import (
     added,
     explained,
 )
-from attncalc.operations.base import Operand, Operation, Place
+from attncalc.operations.base import Operand, Operation, Place, Range
 from attncalc.rounding import Matrix
 
 
@@ -74,14 +76,41 @@ class Scores(Operation):
         return explained(added(*terms))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Weigh(Operation):
-    """The weighted sum of the values, A V: (n, m) and (m, d_v) give (n, d_v)."""
+    """The weighted sum of the values, A V: (n, m) and (m, d_v) give (n, d_v).
+
+    Parameters
+    ----------
+    of_shares
+        Whether no weight is negative and those of each row sum to 1, as after a softmax.
+    """
+
+    of_shares: bool = False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply weights by values."""
         A, V = matrices
         weighed: Matrix = np.matmul(A, _for_heads_of(A, V), out=out)
         return weighed
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the smallest and the largest means of the values that the weights can make.
+
+        Weights that cannot sum to 1 within their ranges are taken as any others.
+        """
+        weights, values = ranges
+        widest = super().reach(weights, values)
+        if not self.of_shares:
+            return widest
+        low, high = (np.clip(end, 0.0, 1.0) for end in weights)
+        possible = (low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1)
+        largest = _largest_mean(low, high, _for_heads_of(low, values.high))
+        smallest = -_largest_mean(low, high, -_for_heads_of(low, values.low))
+        return Range(
+            np.where(possible[..., np.newaxis], smallest, widest.low),
+            np.where(possible[..., np.newaxis], largest, widest.high),
+        )
 
     def formula(self, *operands: Expression, columns: bool = False) -> Expression:
         """Return A V."""
@@ -98,6 +127,22 @@ class Weigh(Operation):
             for k in range(A.matrix.shape[-1])
         ]
         return explained(added(*terms))
+
+
+def _largest_mean(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
+    """Return the largest Σ a_j v_j of weights a between low and high that sum to 1.
+
+    What is left of 1 above the low ends goes to the largest values first.
+    """
+    values = np.broadcast_to(values, (*low.shape[:-2], *values.shape[-2:]))
+    order = np.argsort(-values, axis=-2)  # (…, m, d_v)
+    left = (1 - low.sum(axis=-1, keepdims=True))[..., np.newaxis]  # (…, n, 1, 1)
+    room = np.take_along_axis((high - low)[..., np.newaxis], order[..., np.newaxis, :, :], axis=-2)
+    before = np.cumsum(room, axis=-2) - room
+    given = np.clip(left - before, 0.0, room)  # (…, n, m, d_v)
+    sorted_values = np.take_along_axis(values, order, axis=-2)
+    means: Matrix = low @ values + (given * sorted_values[..., np.newaxis, :, :]).sum(axis=-2)
+    return means
 
 
 def _product(left: Expression, right: Expression, *, columns: bool, sign: str = "·") -> Expression:

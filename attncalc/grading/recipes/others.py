@@ -18,6 +18,7 @@ from attncalc.operations import (
     Same,
     Scores,
     SoftCap,
+    Weigh,
 )
 from attncalc.plan import Plan, Step
 from attncalc.problem import Problem
@@ -35,10 +36,10 @@ def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
         return f"{right} {left}" if columns else f"{left} {right}"
 
     def weighed(weights: str, values: str, read: Read) -> Range:
-        return step.operation.over(read(weights), read(values))
+        return Weigh().over(read(weights), read(values))
 
     def turned(read: Read) -> Range:
-        return step.operation.over(transposed(read(A)), read(V))
+        return Weigh().over(transposed(read(A)), read(V))
 
     yield "weights-turned", f"{product('Aᵀ', V)} is computed, not {product(A, V)}", turned
     tokens = {"V": "X" if problem.kind == "self" else "X2"}.get(problem.value_source)
