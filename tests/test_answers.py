@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from attncalc import InputError, read_problem, solve
 from attncalc.answer import IN_FULL, Answer
+from attncalc.grading.key import key_of
+from attncalc.grading.marking import mark
+from attncalc.grading.rules import Rules
 from attncalc.page import Contents, make_page
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.entry import read_entry
@@ -288,10 +291,10 @@ def console() -> Any:
     return Console(color_system=None)
 
 
-def pages(name: str, tmp_path: Path, *, blank: bool) -> dict[str, Answer]:
+def pages(name: str, tmp_path: Path, *, blank: bool, work: bool = False) -> dict[str, Answer]:
     """Return our own page of a sample in every form, read back as an answer."""
     solution = solve(read_problem(sample(name).path))
-    page = make_page(solution, Contents(solution.plan, blank=blank, full=True))
+    page = make_page(solution, Contents(solution.plan, blank=blank, work=work, full=True))
     screen = Screen(full=True)
     texts = {
         "a.json": write_json(page),
@@ -307,10 +310,18 @@ def pages(name: str, tmp_path: Path, *, blank: bool) -> dict[str, Answer]:
     }
 
 
+@pytest.mark.parametrize("work", [False, True])
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
-def test_what_is_written_is_read_back_as_a_flawless_answer(name: str, tmp_path: Path) -> None:
+def test_what_is_written_is_read_back_as_a_flawless_answer(
+    name: str, work: bool, tmp_path: Path
+) -> None:
     solution = solve(read_problem(sample(name).path))
-    for form, answer in pages(name, tmp_path, blank=False).items():
+    key = key_of(solution.problem, Rules())
+    for form, answer in pages(name, tmp_path, blank=False, work=work).items():
+        marking = mark(key, answer, Rules())
+        assert marking.verdict[0].startswith("Every entry is right"), form
+        assert marking.is_right, (form, marking.verdict)
+        assert marking.not_asked == ()
         assert answer.faults == (), form
         for step in solution.plan:
             shown = np.array(solution.shown(step.name)).astype(float)

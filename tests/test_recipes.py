@@ -125,6 +125,17 @@ OTHERS: dict[str, tuple[dict[str, Any], str, np.ndarray]] = {
         "S_masked",
         np.where([[1, 1, 0], [1, 1, 1], [0, 0, 1]], SCALED, -np.inf),
     ),
+    "mask-turned": (
+        GIVEN | {"causal": True},
+        "S_masked",
+        np.where(np.triu(np.ones((3, 3), dtype=bool)), SCALED, -np.inf),
+    ),
+    "mask-zero": (
+        GIVEN | {"causal": True},
+        "S_masked",
+        np.where(np.tril(np.ones((3, 3), dtype=bool)), SCALED, 0.0),
+    ),
+    "negated": (GIVEN, "Q", -Q),
     "positions-forgotten": (GIVEN | {"P": P}, "Q", X @ W_Q),
     "cap-forgotten": (GIVEN | {"softcap": 2}, "S_capped", SCALED),
     "softmax-not-asked": (GIVEN | {"normalizer": "sum"}, "A", A),

@@ -1,5 +1,6 @@
 """`attncalc check`: mark worked answers, and say where and why they went wrong."""
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -138,6 +139,8 @@ def check(
 
     given = context.params
     form = _form(format, out)
+    if out is not None and out == sheet:
+        raise InputError(f"--out and --csv both name {out}: give each a file of its own")
     for place in (out, sheet):
         if place is not None:
             check_place(Path(place))
@@ -173,6 +176,9 @@ def _form(form: str | None, out: str | None) -> str:
 def _rules(given: dict[str, Any]) -> "Rules":
     from attncalc.grading.rules import Rules
 
+    for name in ("atol", "rtol"):
+        if given[name] is not None and not math.isfinite(given[name]):
+            raise InputError(f"--{name} takes a number from 0, not {given[name]}")
     steps = given["steps"]
     follow, rounding, precision = (
         _number(f"--{name}-penalty", given[f"{name}_penalty"], most=1)

@@ -29,9 +29,23 @@ def arranged(key: Key, step: Step, given: WrittenMatrix) -> tuple[WrittenMatrix 
             written = written.arranged(lambda matrix: matrix[np.newaxis])
     if len(shape) == 3 and written.shape[1:] == shape[1:] and len(written.values) < shape[0]:
         written = written.with_heads(shape[0])
+    written = _without_names(written, shape)
     if written.shape != shape:
         return None, f"{_size(key, given.shape)} is written, where it is {_size(key, shape, True)}"
     return written, ""
+
+
+def _without_names(written: WrittenMatrix, shape: tuple[int, ...]) -> WrittenMatrix:
+    """Return a matrix without a row 1, 2, 3 … above it, or tokens named by numbers around it."""
+    if written.values.ndim != 2 or len(shape) != 2:
+        return written
+    rows, columns = written.shape
+    if (rows, columns) == (shape[0] + 1, shape[1] + 1) and np.isnan(written.values[0, 0]):
+        return written.arranged(lambda matrix: matrix[1:, 1:])
+    counted = np.array_equal(written.values[0], np.arange(1, columns + 1))
+    if (rows, columns) == (shape[0] + 1, shape[1]) and counted:
+        return written.arranged(lambda matrix: matrix[1:])
+    return written
 
 
 def with_plain_whole_numbers(written: WrittenMatrix, asked: int) -> WrittenMatrix:

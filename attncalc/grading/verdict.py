@@ -73,6 +73,14 @@ def expected_text(marking: Marking, marks: StepMarks, place: Place) -> str:
     return fixed(value, marking.key.problem.decimals)
 
 
+def _told_apart(marking: Marking, marks: StepMarks, place: Place) -> tuple[str, str]:
+    """Return what is written and what should be; with all digits where few would look the same."""
+    found, expected = found_text(marks, place), expected_text(marking, marks, place)
+    if found != expected or marks.written is None:
+        return found, expected
+    return repr(float(marks.written.values[place])), repr(float(marks.expected[place]))
+
+
 def _opening(marking: Marking) -> Iterator[str]:
     if not marking.steps and not marking.lines:
         yield "Nothing in it belongs to this problem."
@@ -108,7 +116,7 @@ def _first_mistake(marking: Marking) -> Iterator[str]:
 def _entry_is_wrong(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
     """Say what is written, what is right, and the arithmetic that gives it."""
     named = entry_named(marking, marks, place)
-    found, expected = found_text(marks, place), expected_text(marking, marks, place)
+    found, expected = _told_apart(marking, marks, place)
     said = f"{opening} {marks.step.name}, {named.where}: {named.name} is {expected}, not {found}."
     if (
         marking.rules.in_tolerance
@@ -217,7 +225,7 @@ def _is_own(marking: Marking, marks: StepMarks) -> bool:
 
 def _later(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
     named = entry_named(marking, marks, place)
-    found, expected = found_text(marks, place), expected_text(marking, marks, place)
+    found, expected = _told_apart(marking, marks, place)
     return f"{opening}: {named.name} is {expected}, not {found} ({named.where})."
 
 

@@ -30,11 +30,20 @@ def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
     yield "mask-forgotten", "no score is masked", partial(masked, np.zeros_like)
     inverted = "the mask is inverted: what may be attended to is forbidden"
     yield "mask-inverted", inverted, partial(masked, np.logical_not)
+    turned = "the mask is turned: rows and columns of it are exchanged"
+    yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
+    zero = "0 is written where a score is forbidden, not -∞"
+    yield "mask-zero", zero, lambda read: _right_with_zeros(operation, step, read)
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
     if "bias" in masks:
         yield "bias-not-added", f"{masks[-1]} is not added", partial(_unbiased, operation, step)
+
+
+def _right_with_zeros(operation: Mask, step: Step, read: Read) -> Range:
+    masked = operation.over(*map(read, step.inputs))
+    return masked.map(lambda end: np.where(np.isneginf(end), 0.0, end))
 
 
 def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:

@@ -97,6 +97,9 @@ def of_the_whole(step: Step, problem: Problem) -> Iterator[Wrong]:
             f"the rows of {step.name} are written as columns",
             lambda read: transposed(done_right(step, read)),
         )
+    if step.name != "A":
+        negated = "every sign is the other one"
+        yield "negated", negated, lambda read: times(done_right(step, read), -1.0)
     heads = problem.n_kv_heads if step.name in ("K", "V", "K_rot") else problem.n_heads
     if heads == 1:
         return

@@ -10,10 +10,11 @@ from attncalc.answer import WrittenConnection
 LONGEST_LINE = 2000
 _SENTENCE = re.compile(r"\bOutput\s+(\S.{0,199}?)\s*(?::|->|→|=>)(?=\s|$)\s*(.*)", re.IGNORECASE)
 _KIND = re.compile(
-    r"[\s,;.]*\b(so no|no|and)?\s*\b(most|solid|second|dashed|other)\b\s*"
+    r"[\s,;.]*\b(so no|no|and)?\s*\b(most|solid|second|dashed)\b\s*"
     r"(?:lines?\s+to\b|lines?\b|inputs?\b)?\s*(?:inputs?\b)?\s*:?",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"\((?:the other|every) [^()]*\)")
 _TALK = re.compile(r"\b(?:solid|dashed|most|second|inputs?|attend|no key)\b", re.IGNORECASE)
 _WEIGHT = re.compile(
     r"\s*\((?:[^()]*\beach|-?[0-9]*\.[0-9]+†?|the other weights[^()]*|every[^()]*)\)$"
@@ -45,7 +46,7 @@ def connection_in(line: str, head: int = 0) -> WrittenConnection | None:
 
 def _parts(rest: str) -> dict[str, str]:
     """Return what is said of the solid and of the dashed line, in whichever order."""
-    pieces = _KIND.split(rest)
+    pieces = _KIND.split(_ASIDE.sub("", rest).replace("no other", "no second"))
     parts = {"most": pieces[0]} if pieces[0].strip() else {}
     for denied, kind, text in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
         which = "most" if kind.lower() in ("most", "solid") else "second"

@@ -1,12 +1,14 @@
 """Answers as NumPy's arrays: what a program dumped, a step under each name."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from attncalc.answer import Answer, WrittenMatrix, matrix_of_floats
 from attncalc.errors import InputError
 from attncalc.fields import MATRICES
 from attncalc.numbers import quoted
-from attncalc.reading.answers.raw import STEPS, named
+from attncalc.reading.answers.raw import MOST_HEADS, STEPS, named
 from attncalc.reading.cells import Faults
 from attncalc.reading.npz_file import OWN, load_arrays
 from attncalc.rounding import Matrix
@@ -42,6 +44,9 @@ def _keep(
     if array.dtype.kind not in "biuf" or array.ndim not in (2, 3) or not array.size:
         faults.append(f"{name}: {array.ndim} dimensions of {array.dtype}, where numbers are needed")
         return
+    if head > MOST_HEADS:
+        faults.append(f"{name}: there is no head {head}")
+        return
     found.setdefault(name, {})[head] = array
 
 
@@ -52,5 +57,5 @@ def _joined(heads: dict[int, Matrix]) -> WrittenMatrix:
     blank = np.full(shape, np.nan)
     listed = [heads.get(number, blank) for number in range(1, max(heads) + 1)]
     if any(each.shape != shape for each in listed):
-        return matrix_of_floats(listed[0])
+        return replace(matrix_of_floats(listed[0]), problem="its heads differ in size")
     return matrix_of_floats(np.array(listed))
