@@ -138,7 +138,7 @@ class _Marker:
         for place in written.faults:
             codes[place] = NUMBER_OF[Status.UNREADABLE]
         wrong = codes == NUMBER_OF[Status.WRONG]
-        expected = self._expected(step, differs)
+        expected = self._expected(step, clean)
         causes = causes_of(self.own, step, written, wrong) if wrong.any() else ()
         return self._charged(
             StepMarks(
@@ -184,22 +184,21 @@ class _Marker:
         return fits
 
     def _differs(self, step: Step, clean: Known) -> Matrix:
-        """Say where own mistakes lead to another value than the key's."""
-        own, right = self._result(self.own, step), self._result(clean, step)
-        same: Matrix = (own == right) | (np.isnan(own) & np.isnan(right))
-        return ~same
+        """Say where own mistakes lead elsewhere than the key's values do."""
+        pairs = zip(self.own.result(step, None), clean.result(step, None), strict=True)
+        low, high = (_are_unequal(own, right) for own, right in pairs)
+        differs: Matrix = low | high
+        return differs
 
-    def _result(self, known: Known, step: Step) -> Matrix:
-        return known.result(step, None if self.rules.in_tolerance else RULES[0]).low
-
-    def _expected(self, step: Step, differs: Matrix) -> Matrix:
+    def _expected(self, step: Step, clean: Known) -> Matrix:
         """Return what each entry should be: the key's, or what follows from own mistakes."""
         shown = self.key.shown[step.name]
-        if not differs.any():
+        if clean is self.own:
             return shown
-        own = self._result(self.own, step)
+        rule = None if self.rules.in_tolerance else RULES[0]
+        own, right = (known.result(step, rule).low for known in (self.own, clean))
         rounded = own if self.rules.in_tolerance else round_floats(own, self.key.problem.decimals)
-        return np.where(differs, rounded, shown)
+        return np.where(_are_unequal(own, right), rounded, shown)
 
     def _keep(self, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
         """Keep a step's values for later ones; the key's where there is no answer."""
@@ -225,7 +224,7 @@ class _Marker:
         wrong = [NUMBER_OF[status] for status in (Status.WRONG, Status.FOLLOWS)]
         if marks.count(Status.WRONG, Status.PRECISION, Status.MATCHES_KEY):
             self.own.doubtful.add(name)
-        self.tainted[name] = np.isin(marks.statuses, wrong)
+        self.tainted[name] = np.isin(marks.statuses, wrong) | marks.from_mistakes
 
     def _charged(self, marks: StepMarks) -> StepMarks:
         """Charge a cause once: what is the same mistake again costs nothing more."""
@@ -237,6 +236,11 @@ class _Marker:
         if not repeated:
             return marks
         return replace(marks, is_repeated=True)
+
+
+def _are_unequal(left: Matrix, right: Matrix) -> Matrix:
+    unequal: Matrix = ~((left == right) | (np.isnan(left) & np.isnan(right)))
+    return unequal
 
 
 def _by_key(
