@@ -207,6 +207,14 @@ def test_a_programs_dump_is_compared_with_its_layer(attncalc: Command, tmp_path:
             "error: --follow-penalty takes a number from 0 to 1, not 2\n",
         ),
         (
+            [PROBLEM, "a.md", "--atol", "nan"],
+            "error: --atol takes a number from 0, not nan\n",
+        ),
+        (
+            [PROBLEM, "a.md", "-o", "x.csv", "--csv", "x.csv"],
+            "error: --out and --csv both name x.csv: give each a file of its own\n",
+        ),
+        (
             [PROBLEM, "a.md", "-o", "marks.docx"],
             "error: marks.docx: end the name in .txt, .json, .md, .csv, or say --format\n",
         ),
@@ -234,6 +242,27 @@ def test_what_a_person_typed_does_nothing_to_the_terminal(
         assert run.code == 1
         assert "\x1b" not in run.out
     assert "[31m[red]:smile:" in attncalc("check", PROBLEM, "a.json").out
+
+
+def test_no_mistake_is_100_percent(attncalc: Command, tmp_path: Path) -> None:
+    rows = [[0.01] * 100 for _ in range(100)]
+    tokens = [[0]] * 100
+    problem = {"X": tokens, "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
+    (tmp_path / "p.json").write_text(json.dumps(problem))
+    rows[5][7] = 0.5
+    (tmp_path / "a.json").write_text(json.dumps({"A": rows}))
+    run = attncalc("check", "p.json", "a.json")
+    assert "Score: 9999/10000 of 1 (99 %)" in run.out
+
+
+def test_a_worksheet_is_written_whole(attncalc: Command, tmp_path: Path) -> None:
+    problem = {"X": [[0]] * 40, "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
+    (tmp_path / "p.json").write_text(json.dumps(problem))
+    for name in ("b.txt", "b.md", "b.tex", "b.csv"):
+        attncalc("self", "p.json", "--blank", "-o", name)
+        run = attncalc("check", "p.json", name)
+        assert "4960 entries are blank, in Q, K, V, S, S_scaled, A and O." in run.out
+        assert "shape" not in run.out
 
 
 def test_an_ascii_terminal_gets_ascii(attncalc: Command) -> None:

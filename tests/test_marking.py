@@ -316,6 +316,66 @@ def test_trivial_answers_that_gain_are_shown_to_a_person(
     assert follows.steps[1].credit(follows.rules) == 1
 
 
+def test_weights_that_sum_to_1_make_no_output_beyond_the_values() -> None:
+    """Half a unit of each weight, apart, would allow O to be 50.55."""
+    problem = Problem(Q=[[1]], K=[[12], [1]], V=[[50], [-60]], scale="none")
+    for entry, expected in (("50.00", "correct"), ("49.80", "rounding"), ("50.40", "wrong")):
+        marking = marked({"S": [[12, 1]], "A": [["1.00", "0.00"]], "O": [[entry]]}, problem)
+        assert marking.steps[-1].status((0, 0)).value == expected
+
+
+def test_what_was_carried_behind_digits_like_the_keys_follows() -> None:
+    """0.00 of a score that should be masked is 0.0025, and weighs a thousand."""
+    problem = Problem(Q=[[1], [1]], K=[[6], [0]], V=[[0], [1000]], causal=True)
+    answer = {"S_masked": [[6, 0], [6, 0]], "A": [["1.00", "0.00"]] * 2, "O": [["2.47"], ["2.47"]]}
+    marking = marked(answer, problem)
+    assert status(marking, "O", 1, 1) is Status.FOLLOWS
+    assert status(marking, "O", 2, 1) is Status.CORRECT
+
+
+def test_a_sum_of_0_to_divide_by_stops_no_marking() -> None:
+    problem = Problem(
+        Q=[[1], [1]],
+        K=[[Fraction(4, 10)], [Fraction(-3, 10)]],
+        V=[[0], [10]],
+        normalizer="sum",
+        decimals=0,
+    )
+    assert marked({"A": solve(problem).shown("A")}, problem).is_right
+    problem = Problem(Q=[[1], [2]], K=[[4], [-3]], V=[[0], [10]], normalizer="sum")
+    marking = marked({"S": [[3, -3], [8, -6]], "A": [[1, 0], [4, -3]]}, problem)
+    assert status(marking, "S", 1, 1) is Status.WRONG
+    assert status(marking, "A", 2, 1).is_right
+
+
+def test_the_keys_own_rounding_is_no_reason() -> None:
+    answer = with_entry("A", 3, 1, "0.6249")
+    marking = marked(answer)
+    assert status(marking, "A", 3, 1) is Status.ROUNDING
+    assert marking.style is None
+    assert said(marking)[1] == (
+        "1 entry differs from the key by rounding alone. That counts as right."
+    )
+
+
+def test_matrices_of_the_problem_are_not_strange_to_it() -> None:
+    problem = Problem(Q=[[1, 0]], K=[[1, 0], [0, 1]], V=[[1], [2]])
+    answer = {"Q": [[1, 0]], "S": solve(problem).shown("S"), "S_capped": [[1]]}
+    assert marked(answer, problem).not_asked == ("S_capped",)
+
+
+def test_a_row_that_counts_the_columns_is_no_row_of_the_matrix() -> None:
+    marking = marked({"A": [[1, 2, 3], *HAND["A"]]})
+    assert statuses(marking, "A") == {Status.CORRECT}
+    around = [["", 1, 2, 3], *([name, *row] for name, row in zip("213", HAND["A"], strict=True))]
+    assert statuses(marked({"A": around}), "A") == {Status.CORRECT}
+
+
+def test_one_entry_names_no_cause() -> None:
+    marking = marked({"A": [[None] * 3, [None] * 3, [None, None, 1]]})
+    assert all(cause.is_slip for cause in marking.steps[0].causes)
+
+
 def lines(*pairs: tuple[Any, Any]) -> list[dict[str, Any]]:
     return [
         {"output": number, "most": most, "second": second}
@@ -467,6 +527,22 @@ def test_the_worst_entry_and_the_largest_errors_are_told() -> None:
         "1 of 180 entries of A is off by more than is allowed; the worst is A[4,5,3]. "
         f"The largest error is 0.25, the largest relative error {relative:.3g}."
     )
+
+
+def test_what_is_no_number_in_a_program_is_wrong() -> None:
+    problem, arrays = layer()
+    broken = arrays["A"].copy()
+    broken[0, 0, 0] = np.nan
+    marking = of_program(problem, arrays | {"A": broken}, atol=1e-6)
+    wrong = marking.first_wrong
+    assert wrong is not None
+    assert (wrong.marks.step.name, wrong.place) == ("A", (0, 0, 0))
+
+
+def test_steps_that_are_rounded_are_right_within_a_tolerance() -> None:
+    arrays = {step.name: solve(HOMEWORK)[step.name] for step in solve(HOMEWORK).plan}
+    assert HOMEWORK.rounding == "each-step"
+    assert of_program(HOMEWORK, arrays, atol=1e-9).is_right
 
 
 # ---------------------------------------------------------------- how often it is right
