@@ -11,7 +11,10 @@ from attncalc.answer import WrittenConnection, WrittenMatrix
 from attncalc.connections import Connection, connections
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
+from attncalc.reading.answers.lines import names_in
 from attncalc.rounding import Matrix
+from attncalc.safe_text import on_a_line
+from attncalc.words import of_each
 
 _WEIGHT = re.compile(r"\s*\([^()]*\)$")
 _MORE = re.compile(r"(\d{1,6}) more")
@@ -101,6 +104,9 @@ def _share(key: Key, found: WrittenConnection, right: Connection) -> Fraction:
 
 def _are_same(key: Key, names: Sequence[str], inputs: tuple[int, ...]) -> bool:
     """Say whether names stand for these inputs; "and 2 more", as our own sentences have, counts."""
+    labels = [on_a_line(key.problem.keys[index]) for index in inputs]
+    if names and names == names_in(of_each(labels) if labels else ""):
+        return True  # "salt and pepper" is one label, and read as two
     more = _MORE.fullmatch(names[-1]) if names else None
     named = {_index(name, key.problem.keys) for name in (names[:-1] if more else names)}
     return named <= set(inputs) and len(named) + int(more[1] if more else 0) == len(inputs)
