@@ -151,6 +151,8 @@ def test_too_few_decimals_are_told_apart_from_wrong() -> None:
         ("0.6225", Status.CORRECT),  # more decimals than asked, and right
         ("0.622", Status.CORRECT),
         ("0.623", Status.ROUNDING),
+        ("0.6274", Status.ROUNDING),  # within half a unit of 0.62246
+        ("0.6276", Status.WRONG),
         ("62/100", Status.CORRECT),
         ("0.63", Status.WRONG),
         ("62e-2", Status.CORRECT),
@@ -398,6 +400,13 @@ def test_the_lines_of_the_map_are_marked(
     marking = marked({"connections": lines(*pairs)})
     assert [line.status.value for line in marking.lines] == expected
     assert score(marking) == (earned, 1)
+
+
+def test_lines_of_an_output_that_is_not_there_are_told() -> None:
+    pairs = [(3, None), (3, None), (1, 2), (1, None)]
+    marking = marked({"connections": lines(*pairs)})
+    assert said(marking)[0] == "On the map there is no output 4."
+    assert score(marking) == (1, 1)
 
 
 def test_lines_follow_from_the_weights_that_are_written() -> None:

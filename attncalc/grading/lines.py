@@ -57,6 +57,12 @@ def mark_lines(
     return tuple(_marks(key, written, weights, rules))
 
 
+def unknown_outputs(key: Key, written: Sequence[WrittenConnection]) -> tuple[str, ...]:
+    """Return the outputs that lines are drawn for, and that the problem does not have."""
+    places = ((each.output, _index(each.output, key.problem.queries)) for each in written)
+    return tuple(name for name, place in places if place is None or place >= key.problem.n)
+
+
 def _marks(
     key: Key, written: Sequence[WrittenConnection], weights: WrittenMatrix | None, rules: Rules
 ) -> Iterator[LineMark]:

@@ -7,6 +7,7 @@ from attncalc.grading.causes import ANY_SLIP, Cause
 from attncalc.grading.deviation import deviation
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
+from attncalc.grading.lines import unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.labels import numbered
@@ -309,6 +310,8 @@ def _unanswered(marking: Marking) -> Iterator[str]:
 
 def _lines(marking: Marking) -> Iterator[str]:
     problem = marking.key.problem
+    for name in unknown_outputs(marking.key, marking.answer.connections or ()):
+        yield f"On the map there is no output {on_a_line(name)}."
     for line in marking.lines:
         if line.status not in (Status.WRONG, Status.BLANK):
             continue
