@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from attncalc.api import check, cross_attention, self_attention
-    from attncalc.connections import Connection
     from attncalc.errors import AttncalcError, InputError, OutputError, ShapeError
-    from attncalc.problem import Problem
+    from attncalc.problem.problem import Problem
     from attncalc.reading import read_problem
-    from attncalc.solution import Solution, solve
+    from attncalc.solving.connections import Connection
+    from attncalc.solving.solution import Solution, solve
 
 __version__ = "0.1.0"
 
@@ -34,17 +34,17 @@ __all__ = [
 
 _HOMES = {
     "AttncalcError": "errors",
-    "Connection": "connections",
+    "Connection": "solving.connections",
     "InputError": "errors",
     "OutputError": "errors",
-    "Problem": "problem",
+    "Problem": "problem.problem",
     "ShapeError": "errors",
-    "Solution": "solution",
+    "Solution": "solving.solution",
     "check": "api",
     "cross_attention": "api",
     "read_problem": "reading",
     "self_attention": "api",
-    "solve": "solution",
+    "solve": "solving.solution",
 }
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attncalc.problem import Problem
-from attncalc.solution import Solution, solve
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import Solution, solve
 
 if TYPE_CHECKING:
     from attncalc.grading.marks import Marking

@@ -12,19 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncalc import InputError, read_problem, solve
-from attncalc.answer import IN_FULL, Answer
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
-from attncalc.page import Contents, make_page
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
+from attncalc.reading.answers.answer import IN_FULL, Answer
 from attncalc.reading.answers.entry import read_entry
-from attncalc.samples import SAMPLES, sample
+from attncalc.reading.samples import SAMPLES, sample
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen, on_screen
 from attncalc.writing.json_text import write_json
 from attncalc.writing.latex import write_latex
 from attncalc.writing.markdown import write_markdown
+from attncalc.writing.page import Contents, make_page
 from attncalc.writing.tables import write_tables
 
 NAN = float("nan")

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import InputError, Problem, Solution, blocks, memory, solution, solve
+from attncalc import InputError, Problem, Solution, solve
+from attncalc.solving import long_inputs as blocks
+from attncalc.solving import memory, solution
 
 N, M = 300, 420
 RANDOM = np.random.default_rng(11)

@@ -25,7 +25,7 @@ from oracle_kinds import (
 )
 
 from attncalc import InputError, Problem, ShapeError, Solution, solve
-from attncalc.fields import MATRICES
+from attncalc.problem.fields import MATRICES
 
 ROUNDINGS = ("display", "each-step")
 NORMALIZERS = ("softmax", "hardmax", "sum")
@@ -438,7 +438,7 @@ def scores_read(kind: Kind, exact: dict[str, list[Masked]]) -> list[Row]:
 def floats_only() -> Iterator[None]:
     """Solve as large problems are solved."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("attncalc.arithmetic.LARGEST_COST", 0)
+        patch.setattr("attncalc.numbers.decimals.LARGEST_COST", 0)
         yield
 
 

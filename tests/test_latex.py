@@ -12,10 +12,10 @@ import pytest
 from conftest import Command
 
 from attncalc import Problem, read_problem, solve
-from attncalc.page import Contents, make_page
-from attncalc.samples import SAMPLES
+from attncalc.reading.samples import SAMPLES
 from attncalc.writing.latex import write_latex
 from attncalc.writing.latex_text import in_latex
+from attncalc.writing.page import Contents, make_page
 
 needs_latex = pytest.mark.skipif(
     shutil.which("pdflatex") is None, reason="no pdflatex here (Debian's texlive-latex-base has it)"

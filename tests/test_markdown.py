@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 from test_latex import HOSTILE, random_problem
 
 from attncalc import Problem, read_problem, solve
-from attncalc.page import Contents, make_page
-from attncalc.samples import SAMPLES
+from attncalc.reading.samples import SAMPLES
 from attncalc.writing.markdown import write_markdown
+from attncalc.writing.page import Contents, make_page
 
 FORMULA = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.DOTALL | re.MULTILINE)
 

@@ -21,9 +21,9 @@ from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
-from attncalc.grading.verdict import verdict
 from attncalc.reading.answers import read_answer, read_answer_bytes
-from attncalc.samples import ANSWERS, sample
+from attncalc.reading.samples import ANSWERS, sample
+from attncalc.writing.verdict import verdict
 
 HOMEWORK = read_problem(sample("self").path)
 HAND = {
@@ -489,7 +489,7 @@ def layer() -> tuple[Problem, dict[str, np.ndarray]]:
 
 
 def of_program(problem: Problem, arrays: dict[str, np.ndarray], **rules: Any) -> Marking:
-    from attncalc.answer import Answer, matrix_of_floats
+    from attncalc.reading.answers.answer import Answer, matrix_of_floats
 
     key = Key(problem, Within(rules.get("atol", 0.0), rules.get("rtol", 0.0)))
     matrices = {name: matrix_of_floats(array) for name, array in arrays.items()}

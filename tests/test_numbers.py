@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncalc.numbers import NotANumber, read_number
+from attncalc.numbers.typed import NotANumber, read_number
 
 
 @pytest.mark.parametrize(

@@ -15,15 +15,15 @@ from oracle_kinds import Kind
 from test_kinds import FORMS, Form, kinds
 
 from attncalc import InputError, Problem, Solution, read_problem, solve
-from attncalc.page import Contents, Page, make_page
 from attncalc.plotting.picture import render, render_blank
-from attncalc.samples import SAMPLES
-from attncalc.work import Fractions
+from attncalc.reading.samples import SAMPLES
+from attncalc.solving.work import Fractions
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.json_text import write_json
 from attncalc.writing.latex import write_latex
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.npz_file import write_npz
+from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import line_in_text
 
 HOSTILE = [

@@ -9,8 +9,9 @@ from test_kinds import FORMS, Form, kinds
 from test_pages import is_solvable
 
 from attncalc import InputError, solve
-from attncalc.operations import HardMax, Mask, Range, Rotate, Scores, SoftCap, Softmax, Weigh
-from attncalc.plan import plan
+from attncalc.numbers.types import Range
+from attncalc.operations import HardMax, Mask, Rotate, Scores, SoftCap, Softmax, Weigh
+from attncalc.solving.plan import plan
 
 SLACK = 1e-9
 

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from attncalc import Problem, Solution, read_problem, self_attention, solve
-from attncalc.page import Contents, make_page
-from attncalc.samples import sample
+from attncalc.reading.samples import sample
 from attncalc.writing.frames import FRAME, Screen, on_screen
+from attncalc.writing.page import Contents, make_page
 from attncalc.writing.tables import write_notes, write_tables
 
 NUMBER = re.compile(r"-?\d+\.\d+")

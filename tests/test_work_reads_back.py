@@ -12,7 +12,7 @@ from test_pages import is_solvable
 from work_reader import ReadLine, Value, read_line
 
 from attncalc import Solution, solve
-from attncalc.page import Contents, make_page
+from attncalc.writing.page import Contents, make_page
 from attncalc.writing.prose import line_in_text
 
 NEAR = Decimal("1e-40")

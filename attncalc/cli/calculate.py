@@ -8,11 +8,11 @@ from attncalc.cli import options
 from attncalc.errors import InputError
 
 if TYPE_CHECKING:
-    from attncalc.operations import Place
-    from attncalc.page import Contents
-    from attncalc.plan import Step
-    from attncalc.problem import Problem
-    from attncalc.solution import Solution
+    from attncalc.numbers.types import Place
+    from attncalc.problem.problem import Problem
+    from attncalc.solving.plan import Step
+    from attncalc.solving.solution import Solution
+    from attncalc.writing.page import Contents
 
 SELF_HELP = """Compute self-attention, every step shown.
 
@@ -71,9 +71,9 @@ def _show(problem: "Problem", flags: dict[str, Any]) -> None:
     """Solve, and write what is asked for to where it is asked for."""
     from attncalc.cli.progress import reporting
     from attncalc.cli.targets import target_of, write_page
-    from attncalc.page import make_page
-    from attncalc.plan import plan
-    from attncalc.solution import solve
+    from attncalc.solving.plan import plan
+    from attncalc.solving.solution import solve
+    from attncalc.writing.page import make_page
 
     _check_combinations(flags)
     target = target_of(flags)
@@ -110,7 +110,7 @@ def _kept(
 
 
 def _contents(solution: "Solution", steps: "tuple[Step, ...]", flags: dict[str, Any]) -> "Contents":
-    from attncalc.page import Contents
+    from attncalc.writing.page import Contents
 
     entries = _entries(solution, flags["entry"]) if flags["entry"] else None
     rational = flags["fractions"] or flags["mixed"]
@@ -126,7 +126,7 @@ def _contents(solution: "Solution", steps: "tuple[Step, ...]", flags: dict[str, 
 
 
 def _entries(solution: "Solution", references: list[str]) -> "dict[str, tuple[Place, ...]]":
-    from attncalc.entries import chosen_entries
+    from attncalc.solving.entries import chosen_entries
 
     try:
         return chosen_entries(solution, references, _by_name(solution.plan))

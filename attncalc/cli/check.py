@@ -14,10 +14,10 @@ from attncalc.errors import AttncalcError, InputError, OutputError
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from attncalc.answer import Answer
     from attncalc.grading.key import Key
-    from attncalc.grading.reports.many import Marked
     from attncalc.grading.rules import Rules
+    from attncalc.reading.answers.answer import Answer
+    from attncalc.writing.reports.many import Marked
 
 HELP = """Mark a worked answer: which entry went wrong first, why, and what follows from it.
 
@@ -134,8 +134,8 @@ def check(
     """Mark the answers, write what is asked for, and leave with 1 where anything is wrong."""
     from attncalc.cli.progress import reporting
     from attncalc.grading.key import key_of
-    from attncalc.grading.reports.many import as_csv, has_mistakes
     from attncalc.writing.files import check_place, write_file
+    from attncalc.writing.reports.many import as_csv, has_mistakes
 
     given = context.params
     form = _form(format, out)
@@ -205,7 +205,7 @@ def _weight(text: str) -> "tuple[str, Fraction]":
 def _number(flag: str, text: str, most: int | None) -> "Fraction":
     from fractions import Fraction
 
-    from attncalc.numbers import NotANumber, read_number
+    from attncalc.numbers.typed import NotANumber, read_number
 
     try:
         number = Fraction(read_number(text))
@@ -259,8 +259,8 @@ def _marked(
     from dataclasses import replace
 
     from attncalc.grading.marking import mark
-    from attncalc.grading.reports.many import Marked
     from attncalc.grading.rules import LINES
+    from attncalc.writing.reports.many import Marked
 
     read = [_read(place, alone=alone) for place in places]
     if not alone and rules.asked is None:
@@ -298,17 +298,17 @@ def _text(
     marked: "Sequence[Marked]", key: "Key", form: str, *, full: bool, alone: bool, on_screen: bool
 ) -> str:
     """Return the markings in a form; of many answers, a row for each and a summary."""
-    from attncalc.grading.reports import many
+    from attncalc.writing.reports import many
 
     markings = [each.marking for each in marked if each.marking is not None]
     if form == "csv":
         return many.as_csv(marked, list(key.steps))
     if form == "json":
-        from attncalc.grading.reports.json_text import marking_as_json
+        from attncalc.writing.reports.json_text import marking_as_json
 
         return marking_as_json(markings[0]) if alone else many.as_json(marked)
     if form == "markdown":
-        from attncalc.grading.reports.markdown import marking_in_markdown, summary_in_markdown
+        from attncalc.writing.reports.markdown import marking_in_markdown, summary_in_markdown
 
         pages = [marking_in_markdown(each, full=full) for each in markings]
         return pages[0] if alone else "\n".join([summary_in_markdown(marked), *pages])
@@ -320,9 +320,9 @@ def _tables(marked: "Sequence[Marked]", *, full: bool, alone: bool, on_screen: b
 
     from rich.console import Console
 
-    from attncalc.grading.reports.tables import many_in_tables, marking_in_tables
     from attncalc.writing.frames import Screen
     from attncalc.writing.frames import on_screen as as_shown
+    from attncalc.writing.reports.tables import many_in_tables, marking_in_tables
 
     if on_screen:
         console = Console(file=sys.stdout)

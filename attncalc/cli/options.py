@@ -1,6 +1,6 @@
 """The flags that commands share, and how they become a Problem.
 
-What a problem can say is listed once, in `attncalc.fields`; each of it is a flag of every command.
+What a problem can say is listed once, in `attncalc.problem.fields`: each is a flag of every command.
 """
 
 import inspect
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from attncalc.problem import Problem
+    from attncalc.problem.problem import Problem
 
 _MATRICES = "Matrices (a file, or text such as '1 0; 0 1')"
 _MORE_MATRICES = "More matrices"
@@ -258,7 +258,7 @@ def _parameter(name: str, option: Any, kind: Any, default: Any) -> inspect.Param
 
 def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Read the matrices given as flags, and the labels of tokens that their files hold."""
-    from attncalc.fields import COLUMN_NAMES, ROW_NAMES
+    from attncalc.problem.fields import COLUMN_NAMES, ROW_NAMES
     from attncalc.reading import read_matrix
 
     names = (ROW_NAMES, COLUMN_NAMES)
@@ -272,7 +272,7 @@ def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def _conventions(flags: Mapping[str, Any]) -> dict[str, Any]:
     from attncalc.errors import InputError
-    from attncalc.fields import NONE, read_setting
+    from attncalc.problem.fields import NONE, read_setting
 
     names = (*_SETTINGS, "title")
     given = {name: flags[name] for name in names if flags[name] is not None}
@@ -292,7 +292,7 @@ def _problem(
 ) -> "Problem":
     from attncalc.cli.streams import note, receive
     from attncalc.reading import build, read_problem, read_stream
-    from attncalc.samples import sample
+    from attncalc.reading.samples import sample
 
     changes = matrices | conventions
     if file == "-":

@@ -87,9 +87,9 @@ def plot(
     from attncalc.cli.streams import emit, note
     from attncalc.plotting.look import Look, read_size
     from attncalc.plotting.picture import check_ending, chosen_heads, render
-    from attncalc.solution import solve
-    from attncalc.words import notes
+    from attncalc.solving.solution import solve
     from attncalc.writing.files import check_place, write_file
+    from attncalc.writing.sentences import notes
 
     path = Path(DEFAULT_PLACE if out is None else out)
     form = check_ending(path)

@@ -5,7 +5,7 @@ import os
 import sys
 from typing import NoReturn
 
-from attncalc.safe_text import on_a_line, within
+from attncalc.text import on_a_line, within
 
 
 def prepare() -> None:

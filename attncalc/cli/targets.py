@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.errors import InputError, OutputError
-from attncalc.numbers import quoted
+from attncalc.numbers.typed import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from attncalc.page import Page
     from attncalc.plotting.picture import Picture
     from attncalc.writing.files import Content
+    from attncalc.writing.page import Page
 
 
 class Target(NamedTuple):

@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.answer import WrittenMatrix
 from attncalc.grading.key import Key
-from attncalc.layout import split_heads
-from attncalc.plan import Step
+from attncalc.problem.standing import split_heads
+from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.solving.plan import Step
 
 SMALLEST_CUT_SHORT = 10
 """Whole numbers of two digits and more may be what is left of one with decimals."""

@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.answer import WrittenMatrix
 from attncalc.grading.known import Known
 from attncalc.grading.programs import findings
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slips import slips
-from attncalc.operations import Range
-from attncalc.plan import Step
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix, Range
+from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.solving.plan import Step
 
 ANY_SLIP = "slip"
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import NUMBER_OF, Status
-from attncalc.operations import Place
+from attncalc.numbers.types import Place
 
 
 class Deviation(NamedTuple):

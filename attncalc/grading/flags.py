@@ -7,7 +7,7 @@ import numpy as np
 
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix
 
 CREDITED = (Status.CORRECT, Status.ROUNDING, Status.FOLLOWS, Status.MATCHES_KEY, Status.PRECISION)
 

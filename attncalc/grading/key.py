@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.fields import DISPLAY, EACH_STEP
 from attncalc.grading.recipes import Recipe, recipes
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import Slack, ToTheDigit, Within
-from attncalc.operations import Range
-from attncalc.plan import Step, run
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix, Rule, round_floats
-from attncalc.solution import Solution, solve
-from attncalc.work import Work
+from attncalc.numbers.rounding import Rule, round_floats
+from attncalc.numbers.types import Matrix, Range
+from attncalc.problem.fields import DISPLAY, EACH_STEP
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import Step, run
+from attncalc.solving.solution import Solution, solve
+from attncalc.solving.work import Work
 
 RULES: tuple[Rule, ...] = ("half-away", "half-even", "truncate")
 

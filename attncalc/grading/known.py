@@ -13,9 +13,10 @@ from attncalc.errors import InputError
 from attncalc.grading.key import RULES, Key
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack
-from attncalc.operations import Range, Weigh
-from attncalc.plan import Step
-from attncalc.rounding import Matrix, Rule, round_floats
+from attncalc.numbers.rounding import Rule, round_floats
+from attncalc.numbers.types import Matrix, Range
+from attncalc.operations import Weigh
+from attncalc.solving.plan import Step
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.answer import WrittenConnection, WrittenMatrix
-from attncalc.connections import Connection, connections
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
+from attncalc.numbers.types import Matrix
+from attncalc.reading.answers.answer import WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.lines import names_in
-from attncalc.rounding import Matrix
-from attncalc.safe_text import on_a_line
-from attncalc.words import of_each
+from attncalc.solving.connections import Connection, connections
+from attncalc.text import on_a_line
+from attncalc.writing.sentences import of_each
 
 _WEIGHT = re.compile(r"\s*\([^()]*\)$")
 _MORE = re.compile(r"(\d{1,6}) more")

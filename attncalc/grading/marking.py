@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from attncalc.answer import Answer, WrittenMatrix
 from attncalc.grading.arranging import arranged, turned, with_plain_whole_numbers
 from attncalc.grading.causes import causes_of
 from attncalc.grading.key import RULES, Key, Style
@@ -13,9 +12,10 @@ from attncalc.grading.lines import LineMark, mark_lines
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import LINES, NUMBER_OF, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, Slack, ToTheDigit
-from attncalc.operations import Range
-from attncalc.plan import Step
-from attncalc.rounding import Matrix, round_floats
+from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.types import Matrix, Range
+from attncalc.reading.answers.answer import Answer, WrittenMatrix
+from attncalc.solving.plan import Step
 
 MINUS_INFINITY_WRITTEN = -1e4
 """From here down a masked score counts as -∞: people and programs write -1e9."""

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncalc.answer import Answer, WrittenMatrix
 from attncalc.grading.causes import Cause
 from attncalc.grading.key import Key, Style
 from attncalc.grading.lines import LineMark
 from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
-from attncalc.operations import Place
-from attncalc.plan import Step
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix, Place
+from attncalc.reading.answers.answer import Answer, WrittenMatrix
+from attncalc.solving.plan import Step
 
 if TYPE_CHECKING:
     from attncalc.grading.credit import Score
@@ -143,7 +142,7 @@ class Marking:
     @property
     def verdict(self) -> tuple[str, ...]:
         """What a good teacher would write under the answer."""
-        from attncalc.grading.verdict import verdict  # here, for it is a reader of markings
+        from attncalc.writing.verdict import verdict  # here, for it is a reader of markings
 
         return verdict(self)
 

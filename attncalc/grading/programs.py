@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncalc.answer import WrittenMatrix
 from attncalc.grading.known import Known
-from attncalc.operations import Concat, Range
-from attncalc.plan import Step
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix, Range
+from attncalc.operations import Concat
+from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.solving.plan import Step
 
 Finding = tuple[str, str]
 """A code, and what was done, as a clause."""

@@ -5,8 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from attncalc.operations import Range
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix, Range
 
 DUST = 1e-6
 """Of the last place: what float64 arithmetic may add to a bound."""

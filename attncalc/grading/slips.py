@@ -8,9 +8,10 @@ import numpy as np
 
 from attncalc.grading.known import Known
 from attncalc.grading.slack import Slack
-from attncalc.operations import Add, Concat, Mean, Place, Range, Same, Softmax
-from attncalc.plan import Step
-from attncalc.rounding import Matrix, fixed
+from attncalc.numbers.rounding import fixed
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations import Add, Concat, Mean, Same, Softmax
+from attncalc.solving.plan import Step
 
 Slip = tuple[str, str]
 """A code, and what may have happened, as a clause."""

@@ -5,7 +5,7 @@ whole matrices and on blocks of their rows. For tokens as columns, equation and 
 every product round.
 """
 
-from attncalc.operations.base import Operand, Operation, Place, Range
+from attncalc.operations.base import Operand, Operation
 from attncalc.operations.joins import Add, Concat, Mean, Same
 from attncalc.operations.normalizers import DivideBySum, HardMax, Softmax, exponentials
 from attncalc.operations.positions import Rotate, Sinusoids
@@ -23,9 +23,7 @@ __all__ = [
     "Multiply",
     "Operand",
     "Operation",
-    "Place",
     "Project",
-    "Range",
     "Rotate",
     "Same",
     "Scores",

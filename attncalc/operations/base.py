@@ -6,11 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.expressions import Entry, Explanation, Expression
-from attncalc.rounding import Matrix
-
-Place = tuple[int, ...]
-"""Where an entry of a plan's matrix is: (row, column), or (head, row, column), from 0."""
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations.expressions import Entry, Explanation, Expression
 
 
 class Operand(NamedTuple):
@@ -52,46 +49,6 @@ class Operand(NamedTuple):
         shape = self.matrix.shape
         own = place[len(place) - len(shape) :]
         return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))
-
-
-class Range(NamedTuple):
-    """Between which values each entry of a matrix lies, in floats."""
-
-    low: Matrix
-    high: Matrix
-
-    @property
-    def middle(self) -> Matrix:
-        """The values half way."""
-        middle: Matrix = (self.low + self.high) / 2
-        return middle
-
-    @property
-    def spread(self) -> Matrix:
-        """How far from the middle the values may lie; 0 for a masked score."""
-        with np.errstate(invalid="ignore"):  # of -∞ and -∞
-            spread = (self.high - self.low) / 2
-        return np.where(self.low == self.high, 0.0, spread)
-
-    def map(self, function: Callable[[Matrix], Matrix]) -> "Range":
-        """Return the range of what a function makes of these values, where it never falls."""
-        low = function(self.low)
-        return Range(low, low if self.is_point else function(self.high))
-
-    @property
-    def is_point(self) -> bool:
-        """Whether there is one value for each entry, and no doubt."""
-        return self.low is self.high
-
-    @classmethod
-    def at(cls, matrix: Matrix) -> "Range":
-        """Return the range of values that are known."""
-        return cls(matrix, matrix)
-
-    @classmethod
-    def around(cls, matrix: Matrix, spread: Matrix | float = 0.0) -> "Range":
-        """Return the range of values this near to those of a matrix."""
-        return cls(matrix - spread, matrix + spread)
 
 
 class Operation:

@@ -4,8 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from attncalc.arithmetic import in_system_of
-from attncalc.expressions import (
+from attncalc.numbers.decimals import in_system_of
+from attncalc.numbers.types import Matrix, Place
+from attncalc.operations.base import Operand, Operation
+from attncalc.operations.expressions import (
     Call,
     Explanation,
     Expression,
@@ -14,8 +16,6 @@ from attncalc.expressions import (
     explained,
     whole,
 )
-from attncalc.operations.base import Operand, Operation, Place
-from attncalc.rounding import Matrix
 
 
 class Add(Operation):

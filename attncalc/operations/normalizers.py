@@ -5,9 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from attncalc.arithmetic import in_system_of, infinity_of, tolerance_of
 from attncalc.errors import InputError
-from attncalc.expressions import (
+from attncalc.numbers.decimals import in_system_of, infinity_of, tolerance_of
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations.base import Operand, Operation
+from attncalc.operations.expressions import (
     ZERO,
     Call,
     E,
@@ -21,8 +23,6 @@ from attncalc.expressions import (
     explained,
     whole,
 )
-from attncalc.operations.base import Operand, Operation, Place, Range
-from attncalc.rounding import Matrix
 
 LARGEST_EXPONENT = 230
 """e to this has 100 digits, the most a pocket calculator can hold."""

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.arithmetic import cos_sin, in_system_of
-from attncalc.expressions import (
+from attncalc.numbers.decimals import cos_sin, in_system_of
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations.base import Operand, Operation
+from attncalc.operations.expressions import (
     Call,
     Explanation,
     Expression,
@@ -21,8 +23,6 @@ from attncalc.expressions import (
     given,
     whole,
 )
-from attncalc.operations.base import Operand, Operation, Place, Range
-from attncalc.rounding import Matrix
 
 SINUSOIDS_BASE = Fraction(10_000)
 

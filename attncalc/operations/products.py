@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attncalc.expressions import (
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations.base import Operand, Operation
+from attncalc.operations.expressions import (
     Explanation,
     Expression,
     Product,
@@ -13,8 +15,6 @@ from attncalc.expressions import (
     added,
     explained,
 )
-from attncalc.operations.base import Operand, Operation, Place, Range
-from attncalc.rounding import Matrix
 
 
 class Project(Operation):

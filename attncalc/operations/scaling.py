@@ -5,8 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from attncalc.arithmetic import in_system_of, infinity_of, tanh
-from attncalc.expressions import (
+from attncalc.numbers.decimals import in_system_of, infinity_of, tanh
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations.base import Operand, Operation
+from attncalc.operations.expressions import (
     MINUS_INFINITY,
     Call,
     Explanation,
@@ -22,8 +24,6 @@ from attncalc.expressions import (
     given,
     whole,
 )
-from attncalc.operations.base import Operand, Operation, Place, Range
-from attncalc.rounding import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)

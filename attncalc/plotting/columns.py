@@ -16,7 +16,7 @@ from attncalc.plotting.page import (
 )
 from attncalc.plotting.placing import Point
 from attncalc.plotting.style import Palette
-from attncalc.problem import Problem
+from attncalc.problem.problem import Problem
 
 TALLEST = 14.4
 """Inches a column takes at most where nothing else is asked for: forty rows of usual size."""

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
+from attncalc.numbers.rounding import fixed
 from attncalc.plotting.columns import (
     FOOTROOM,
     Layout,
@@ -37,9 +38,8 @@ from attncalc.plotting.page import (
 from attncalc.plotting.placing import Line, Point, place
 from attncalc.plotting.scale import Scale, scale_of
 from attncalc.plotting.style import Palette
-from attncalc.problem import Problem
-from attncalc.rounding import fixed
-from attncalc.solution import Head
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import Head
 
 THINNEST, THICKEST = 0.9, 3.4
 """Line widths in points, for weights of 0 and of 1."""

@@ -25,10 +25,10 @@ from attncalc.plotting.heatmap import Heatmap, draw_heatmap, lay_out_heatmap, mo
 from attncalc.plotting.look import Look, Size
 from attncalc.plotting.page import Frame, around, write_conventions, write_title
 from attncalc.plotting.style import DARK, LIGHT, Palette, house_style
-from attncalc.problem import Problem
-from attncalc.safe_text import harmless
-from attncalc.solution import Head
-from attncalc.words import heading
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import Head
+from attncalc.text import harmless
+from attncalc.writing.sentences import heading
 
 APART = 0.5
 """Inches between the map and the heatmap."""

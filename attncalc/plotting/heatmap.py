@@ -15,7 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
-from attncalc.layout import back_to_layout
+from attncalc.numbers.rounding import fixed
+from attncalc.numbers.types import Matrix
 from attncalc.plotting.contrast import BLACK, WHITE, dark_enough_for_white
 from attncalc.plotting.look import Look
 from attncalc.plotting.page import (
@@ -33,9 +34,9 @@ from attncalc.plotting.page import (
 )
 from attncalc.plotting.scale import Scale, scale_of
 from attncalc.plotting.style import WEIGHTS, Palette
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix, fixed
-from attncalc.solution import Head
+from attncalc.problem.problem import Problem
+from attncalc.problem.standing import back_to_layout
+from attncalc.solving.solution import Head
 
 NAME_SIZE, VALUE_SIZE, TICK_SIZE = 10.0, 9.0, 8.5
 CELL = 0.5

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attncalc.problem import Problem
-from attncalc.rounding import fixed
-from attncalc.solution import Head
+from attncalc.numbers.rounding import fixed
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import Head
 
 MOST_TEXTS = 3
 """Tied lines that each carry their weight; more of them share one text beside the output."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.numbers import NotANumber, quoted, read_number
+from attncalc.numbers.typed import NotANumber, quoted, read_number
 
 KINDS = ("map", "heatmap", "both")
 SMALLEST_SIDE, LARGEST_SIDE = 1, 40

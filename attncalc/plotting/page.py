@@ -8,11 +8,10 @@ from itertools import product
 from matplotlib.axes import Axes
 from matplotlib.textpath import TextPath
 
-from attncalc.labels import shortened
 from attncalc.plotting.style import Palette
-from attncalc.problem import Problem
-from attncalc.safe_text import harmless
-from attncalc.words import conventions
+from attncalc.problem.problem import Problem
+from attncalc.text import harmless, shortened
+from attncalc.writing.sentences import conventions
 
 TEXT_SIZE, WEIGHT_SIZE, TITLE_SIZE, SMALL_SIZE = 11.0, 8.5, 13.0, 7.5
 SMALLEST_TEXT = 5.0

@@ -8,16 +8,16 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from attncalc.errors import InputError, OutputError
-from attncalc.numbers import quoted
+from attncalc.numbers.rounding import fixed
+from attncalc.numbers.typed import quoted
 from attncalc.plotting.drawing import draw, draw_blank, texts_of
 from attncalc.plotting.figure import FORMS, AttentionFigure
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.style import undrawable
-from attncalc.problem import Problem
-from attncalc.rounding import fixed
-from attncalc.safe_text import harmless, on_a_line
-from attncalc.solution import Head, Solution
-from attncalc.words import conventions, heading, influence, of_each
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import Head, Solution
+from attncalc.text import harmless, on_a_line
+from attncalc.writing.sentences import conventions, heading, influence, of_each
 
 MOST_SPOKEN = 100
 """Outputs whose connections, and weights, a description tells; nobody listens to more."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attncalc.rounding import Matrix
-from attncalc.solution import Head
+from attncalc.numbers.types import Matrix
+from attncalc.solving.solution import Head
 
 FULL_FROM = 0.5
 """A largest weight from which the scale reaches to 1; a smaller one ends the scale itself."""

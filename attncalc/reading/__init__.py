@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.errors import AttncalcError, InputError
-from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, OWN_PROBLEM, ROW_NAMES
-from attncalc.numbers import is_number, quoted
-from attncalc.problem import Problem
+from attncalc.numbers.typed import is_number, quoted
+from attncalc.problem.fields import COLUMN_NAMES, LABELLED, MATRICES, OWN_PROBLEM, ROW_NAMES
+from attncalc.problem.problem import Problem
 from attncalc.reading.cells import Faults, in_place
 from attncalc.reading.files import decode, exists, is_folder, list_folder, read_bytes
 from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells
@@ -42,7 +42,7 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
 
     Examples
     --------
-    >>> from attncalc.samples import sample
+    >>> from attncalc.reading.samples import sample
     >>> read_problem(sample("self").path, decimals=3).decimals
     3
     """

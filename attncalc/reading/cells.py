@@ -8,9 +8,9 @@ from decimal import Decimal
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.fields import MARKS
-from attncalc.numbers import NotANumber, Number, quoted, read_number
-from attncalc.rounding import Matrix
+from attncalc.numbers.typed import NotANumber, Number, quoted, read_number
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import MARKS
 
 MOST_FAULTS = 20
 _MARKS = {"1": Decimal(1), "true": Decimal(1), "0": Decimal(0), "false": Decimal(0)}

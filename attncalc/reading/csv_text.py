@@ -9,8 +9,8 @@ from itertools import takewhile
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, RESULTS, ROW_NAMES, SETTINGS
-from attncalc.numbers import is_number, quoted
+from attncalc.numbers.typed import is_number, quoted
+from attncalc.problem.fields import COLUMN_NAMES, LABELLED, MATRICES, RESULTS, ROW_NAMES, SETTINGS
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
 

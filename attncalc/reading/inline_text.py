@@ -2,9 +2,9 @@
 
 import re
 
-from attncalc.numbers import quoted
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Matrix
 from attncalc.reading.cells import Faults, read_cells
-from attncalc.rounding import Matrix
 
 _NESTED = re.compile(r"\[\s*\[([^\[\]]*)\](?:\s*,?\s*\[([^\[\]]*)\])*\s*,?\s*\]")
 _FLAT = re.compile(r"\[([^\[\]]*)\]")

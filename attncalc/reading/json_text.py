@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.fields import MATRICES
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import MATRICES
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
 from attncalc.reading.names import canonical, unknown
-from attncalc.rounding import Matrix
 
 Fields = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from attncalc.fields import KNOWN
-from attncalc.numbers import quoted
+from attncalc.numbers.typed import quoted
+from attncalc.problem.fields import KNOWN
 
 MOST_LISTED = 12
 """Names that a message lists; of more, it says only the nearest."""

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.fields import KNOWN, MATRICES
-from attncalc.numbers import read_number
+from attncalc.numbers.typed import read_number
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import KNOWN, MATRICES
 from attncalc.reading.cells import Faults
 from attncalc.reading.names import canonical, unknown
-from attncalc.rounding import Matrix
 
 Fields = dict[str, Any]
 

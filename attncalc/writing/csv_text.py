@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.fields import BIASES, LABELLED, OWN_PROBLEM, RESULTS, TOKEN, WEIGHTS
-from attncalc.layout import in_plan_form, is_turned
-from attncalc.page import Grid, Page, Section
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix
-from attncalc.safe_text import harmless
-from attncalc.writing.fields import as_typed, settings
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import BIASES, LABELLED, OWN_PROBLEM, RESULTS, TOKEN, WEIGHTS
+from attncalc.problem.problem import Problem
+from attncalc.problem.serialising import as_typed, settings
+from attncalc.problem.standing import in_plan_form, is_turned
+from attncalc.text import harmless
 from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import Grid, Page, Section
 from attncalc.writing.prose import line_in_text, plain_entry
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from attncalc import __version__
-from attncalc.connections import Connection
-from attncalc.fields import SETTINGS, SQRT_DK
-from attncalc.numbers import exact
-from attncalc.page import Grid, Page, Section
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix, fixed
-from attncalc.solution import Head
-from attncalc.work import Line
-from attncalc.writing.fields import as_typed, settings
+from attncalc.numbers.rounding import fixed
+from attncalc.numbers.typed import exact
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import SETTINGS, SQRT_DK
+from attncalc.problem.problem import Problem
+from attncalc.problem.serialising import as_typed, settings
+from attncalc.solving.connections import Connection
+from attncalc.solving.solution import Head
+from attncalc.solving.work import Line
 from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import Grid, Page, Section
 from attncalc.writing.prose import line_in_text, plain_entry
 
 

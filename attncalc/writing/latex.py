@@ -6,8 +6,6 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 from collections.abc import Iterator
 
-from attncalc.page import MOST_NAMED, Page, Section, kept
-from attncalc.words import legend
 from attncalc.writing.latex_lines import LINE, by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_matrix import (
@@ -17,7 +15,9 @@ from attncalc.writing.latex_matrix import (
     side_by_side,
 )
 from attncalc.writing.latex_text import LETTERS, in_latex
+from attncalc.writing.page import MOST_NAMED, Page, Section, kept
 from attncalc.writing.prose import left_out
+from attncalc.writing.sentences import legend
 
 MOST_SENTENCES = 100
 LINES_TOGETHER = 9

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from attncalc.work import Line
+from attncalc.solving.work import Line
 from attncalc.writing.latex_math import TexMath, in_tex
 from attncalc.writing.latex_text import in_latex
 

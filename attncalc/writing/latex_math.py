@@ -6,7 +6,7 @@ underscore after it. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 
 import re
 
-from attncalc.expressions import (
+from attncalc.operations.expressions import (
     Call,
     Entry,
     Expression,

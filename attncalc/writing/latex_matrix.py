@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from attncalc.labels import shown_names
-from attncalc.page import Cell, Grid, kept
+from attncalc.text import shown_names
 from attncalc.writing.blocks import blocks_of, caption
 from attncalc.writing.latex_lines import LINE, width
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_text import in_latex
+from attncalc.writing.page import Cell, Grid, kept
 
 COLUMN_GAP, BRACKETS = 10.0, 20.0
 MOST_ROWS = 25

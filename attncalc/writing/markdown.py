@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from attncalc.labels import shown_names
-from attncalc.page import MARK, Cell, Grid, Page, Section, kept
-from attncalc.safe_text import on_a_line
-from attncalc.words import legend
+from attncalc.text import on_a_line, shown_names
 from attncalc.writing.latex_lines import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import MARK, Cell, Grid, Page, Section, kept
 from attncalc.writing.prose import footnote, notes_on_the_middle
+from attncalc.writing.sentences import legend
 
 LINE = 650.0
 """Points that fit on a line of a page on GitHub."""

@@ -1,6 +1,6 @@
 """How expressions are written: one method for each kind of expression, one class for each form."""
 
-from attncalc.expressions import (
+from attncalc.operations.expressions import (
     Call,
     Entry,
     Expression,

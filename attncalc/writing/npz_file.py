@@ -9,9 +9,9 @@ from typing import IO, Any
 import numpy as np
 
 from attncalc import __version__
-from attncalc.page import Page
-from attncalc.problem import Problem
-from attncalc.writing.fields import as_typed, settings
+from attncalc.problem.problem import Problem
+from attncalc.problem.serialising import as_typed, settings
+from attncalc.writing.page import Page
 from attncalc.writing.prose import line_in_text
 
 Array = tuple[str, Any]

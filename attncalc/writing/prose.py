@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from attncalc.page import MARK, MOST_NAMED, Cell, Page, Section, is_cut
-from attncalc.work import Line
+from attncalc.solving.work import Line
 from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import MARK, MOST_NAMED, Cell, Page, Section, is_cut
 
 
 def line_in_text(line: Line) -> str:

@@ -6,13 +6,13 @@ from itertools import zip_longest
 from rich.cells import cell_len
 from rich.text import Text
 
-from attncalc import page as pages
-from attncalc.page import MARK, Grid, Page, Section, kept
-from attncalc.safe_text import on_a_line, within
-from attncalc.words import BLANK, legend
+from attncalc.text import on_a_line, within
+from attncalc.writing import page as pages
 from attncalc.writing.frames import Cell, Screen, fitting, framed, padded
 from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import MARK, Grid, Page, Section, kept
 from attncalc.writing.prose import footnote, line_in_text, notes_on_the_middle, plain_entry
+from attncalc.writing.sentences import BLANK, legend
 
 MOST_LINES = 100
 """Outputs whose influences are told before their middle is left out."""

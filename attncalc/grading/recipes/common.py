@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from attncalc.operations import Range
-from attncalc.plan import Step
+from attncalc.numbers.types import Range
+from attncalc.solving.plan import Step
 
 Read = Callable[[str], Range]
 """Returns where the values of a matrix may lie."""

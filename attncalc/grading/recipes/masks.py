@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from attncalc.grading.recipes.common import Read, Wrong
-from attncalc.operations import Mask, Range
-from attncalc.plan import Step
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix, Range
+from attncalc.operations import Mask
+from attncalc.solving.plan import Step
 
 MASKED = float("-inf")
 

@@ -6,6 +6,7 @@ from functools import partial
 from itertools import permutations
 
 from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
+from attncalc.numbers.types import Range
 from attncalc.operations import (
     Add,
     Concat,
@@ -13,15 +14,14 @@ from attncalc.operations import (
     Mask,
     Mean,
     Multiply,
-    Range,
     Rotate,
     Same,
     Scores,
     SoftCap,
     Weigh,
 )
-from attncalc.plan import Plan, Step
-from attncalc.problem import Problem
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import Plan, Step
 
 MOST_PERMUTED = 4
 """Heads up to which every order of them is tried; of more, the reverse alone."""

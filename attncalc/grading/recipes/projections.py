@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from attncalc.grading.recipes.common import Read, Wrong
-from attncalc.layout import in_plan_form, split_heads
-from attncalc.operations import Range
-from attncalc.plan import Step
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix, Range
+from attncalc.problem.problem import Problem
+from attncalc.problem.standing import in_plan_form, split_heads
+from attncalc.solving.plan import Step
 
 
 def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:

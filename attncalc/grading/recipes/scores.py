@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 
 from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
-from attncalc.operations import Multiply, Range
-from attncalc.plan import Step
-from attncalc.problem import Problem
+from attncalc.numbers.types import Range
+from attncalc.operations import Multiply
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import Step
 
 
 def of_scores(step: Step, problem: Problem) -> Iterator[Wrong]:

@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 
 from attncalc.grading.recipes.common import Read, Wrong, times, transposed
-from attncalc.operations import DivideBySum, Range, Softmax, exponentials
-from attncalc.plan import Plan, Step
-from attncalc.problem import Problem
+from attncalc.numbers.types import Range
+from attncalc.operations import DivideBySum, Softmax, exponentials
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import Plan, Step
 
 
 def of_weights(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attncalc.answer import Answer
 from attncalc.errors import InputError
+from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.raw import named
 from attncalc.reading.files import decode, is_folder, list_folder, read_bytes
 
@@ -28,7 +28,7 @@ def read_answer(source: str | Path) -> Answer:
 
     Examples
     --------
-    >>> from attncalc.samples import sample
+    >>> from attncalc.reading.samples import sample
     >>> sorted(read_answer(sample("hand").path).matrices)
     ['A', 'K', 'O', 'Q', 'S', 'V']
     """

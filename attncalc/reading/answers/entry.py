@@ -4,8 +4,8 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-from attncalc.answer import IN_FULL, Entry
-from attncalc.numbers import LONGEST, NotANumber, quoted, read_number
+from attncalc.numbers.typed import LONGEST, NotANumber, quoted, read_number
+from attncalc.reading.answers.answer import IN_FULL, Entry
 
 _MARKS = re.compile(r"[†●○✓✗`'\"]|\*\*|&nbsp;|\\dagger|\\[,;:! ]|\$|~(?!\d)")
 """What stands beside a number, in our own pages too, and is no part of it."""

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from attncalc.answer import Answer
 from attncalc.errors import InputError
-from attncalc.numbers import quoted
+from attncalc.numbers.typed import quoted
+from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.lines import connections_in
 from attncalc.reading.answers.literals import TooDeep, literal_at
 from attncalc.reading.answers.raw import Raw, assembled, named

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from attncalc.answer import WrittenConnection
+from attncalc.reading.answers.answer import WrittenConnection
 
 LONGEST_LINE = 2000
 _SENTENCE = re.compile(r"\bOutput\s+(\S.{0,199}?)\s*(?::|->|→|=>)(?=\s|$)\s*(.*)", re.IGNORECASE)

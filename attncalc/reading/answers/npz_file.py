@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from attncalc.answer import Answer, WrittenMatrix, matrix_of_floats
 from attncalc.errors import InputError
-from attncalc.fields import MATRICES
-from attncalc.numbers import quoted
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import MATRICES
+from attncalc.reading.answers.answer import Answer, WrittenMatrix, matrix_of_floats
 from attncalc.reading.answers.raw import MOST_HEADS, STEPS, named
 from attncalc.reading.cells import Faults
 from attncalc.reading.npz_file import OWN, load_arrays
-from attncalc.rounding import Matrix
 
 
 def read_npz_answer(data: bytes, place: str) -> Answer:

@@ -4,15 +4,15 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attncalc.answer import (
+from attncalc.numbers.typed import quoted
+from attncalc.problem.fields import MATRICES
+from attncalc.reading.answers.answer import (
     Answer,
     Entry,
     WrittenConnection,
     WrittenMatrix,
     matrix_of_entries,
 )
-from attncalc.fields import MATRICES
-from attncalc.numbers import quoted
 from attncalc.reading.answers.entry import looks_like_entry, read_entry
 from attncalc.reading.names import canonical
 

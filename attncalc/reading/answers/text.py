@@ -7,7 +7,7 @@ environment of LaTeX, a bracketed literal, or plain rows of numbers.
 import re
 from typing import NamedTuple
 
-from attncalc.answer import Answer, WrittenConnection
+from attncalc.reading.answers.answer import Answer, WrittenConnection
 from attncalc.reading.answers.entry import looks_like_entry
 from attncalc.reading.answers.lines import connection_in, is_about_lines
 from attncalc.reading.answers.literals import TooDeep, literal_at

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attncalc.arithmetic import Digits, decimals_of, digits_for
-from attncalc.connections import Connection, connections
 from attncalc.errors import InputError
-from attncalc.fields import DISPLAY, EACH_STEP, MARKS
-from attncalc.labels import numbered
-from attncalc.layout import back_to_layout, in_plan_form
-from attncalc.overflow import refuse_overflow
-from attncalc.plan import Axis, Plan, Report, Step, plan, run
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix, fixed, round_decimals, round_floats
+from attncalc.numbers.decimals import Digits, decimals_of, digits_for
+from attncalc.numbers.rounding import fixed, round_decimals, round_floats
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import DISPLAY, EACH_STEP, MARKS
+from attncalc.problem.problem import Problem
+from attncalc.problem.standing import back_to_layout, in_plan_form
+from attncalc.solving.connections import Connection, connections
+from attncalc.solving.overflow import refuse_overflow
+from attncalc.solving.plan import Axis, Plan, Report, Step, plan, run
+from attncalc.text import numbered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,7 +140,7 @@ class Solution:
         return self._kept(floats)
 
     def _run_long(self, decimals: int | None) -> Mapping[str, Matrix]:
-        from attncalc.blocks import run_in_blocks  # here, for most problems are short
+        from attncalc.solving.long_inputs import run_in_blocks  # here, for most problems are short
 
         names = {step.name for step in self.steps}
         given = self.problem.matrices()

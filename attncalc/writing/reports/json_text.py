@@ -7,8 +7,8 @@ from attncalc.grading.credit import score
 from attncalc.grading.deviation import deviation
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.reports.marks import heads_of, place_of, size_of
-from attncalc.grading.verdict import expected_text, found_text, verdict
+from attncalc.writing.reports.marks import heads_of, place_of, size_of
+from attncalc.writing.verdict import expected_text, found_text, verdict
 
 
 def marking_as_json(marking: Marking) -> str:

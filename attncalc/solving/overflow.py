@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix
 
 
 def refuse_overflow(matrices: Mapping[str, Matrix]) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix
 
 TIE = 1e-9
 """Weights this near each other, relative to the larger, share a place."""

@@ -10,14 +10,15 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.connections import Connection
 from attncalc.errors import InputError
-from attncalc.fields import EACH_STEP, MASKS, SQRT_DK, as_written
-from attncalc.plan import Step
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix, fixed
-from attncalc.safe_text import on_a_line
-from attncalc.solution import Head, Solution
+from attncalc.numbers.rounding import fixed
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import EACH_STEP, MASKS, SQRT_DK, as_written
+from attncalc.problem.problem import Problem
+from attncalc.solving.connections import Connection
+from attncalc.solving.plan import Step
+from attncalc.solving.solution import Head, Solution
+from attncalc.text import on_a_line
 
 BLANK = "_____"
 """Where a worksheet wants an answer."""

@@ -10,13 +10,12 @@ from attncalc.grading.key import Style
 from attncalc.grading.lines import unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
-from attncalc.labels import numbered
-from attncalc.operations import Place
-from attncalc.rounding import fixed
-from attncalc.safe_text import on_a_line
-from attncalc.words import of_each
+from attncalc.numbers.rounding import fixed
+from attncalc.numbers.types import Place
+from attncalc.text import numbered, on_a_line
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
+from attncalc.writing.sentences import of_each
 
 MOST_FAULTS = 10
 """What cannot be read, of which a verdict says no more."""

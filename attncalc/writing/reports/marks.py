@@ -6,7 +6,7 @@ from typing import NamedTuple
 from attncalc.grading.credit import Score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
-from attncalc.operations import Place
+from attncalc.numbers.types import Place
 
 
 class Mark(NamedTuple):

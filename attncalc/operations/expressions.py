@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import isqrt, prod
 from typing import NamedTuple, Union
 
-from attncalc.fields import as_written
+from attncalc.problem.fields import as_written
 
 
 class Number(NamedTuple):

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.numbers import NotANumber, quoted, read_number
+from attncalc.numbers.typed import NotANumber, quoted, read_number
 
 SQRT_DK, NONE = "sqrt_dk", "none"
 DISPLAY, EACH_STEP = "display", "each-step"

@@ -8,7 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from attncalc.expressions import (
+from attncalc.numbers.rounding import fixed, half_away
+from attncalc.numbers.typed import exact
+from attncalc.numbers.types import Place
+from attncalc.operations import Operand, Softmax
+from attncalc.operations.expressions import (
     MINUS_INFINITY,
     Entry,
     Explanation,
@@ -20,13 +24,10 @@ from attncalc.expressions import (
     significant,
     whole,
 )
-from attncalc.fields import EACH_STEP
-from attncalc.layout import in_plan_form
-from attncalc.numbers import exact
-from attncalc.operations import Operand, Place, Softmax
-from attncalc.plan import Step
-from attncalc.rounding import fixed, half_away
-from attncalc.solution import Solution
+from attncalc.problem.fields import EACH_STEP
+from attncalc.problem.standing import in_plan_form
+from attncalc.solving.plan import Step
+from attncalc.solving.solution import Solution
 
 Fractions = Literal["plain", "mixed"]
 FOOTNOTE_DIGITS = 2

@@ -5,16 +5,11 @@ One rule in two number systems: exact decimals (every small problem) and float64
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[Any]
-else:
-    Matrix = np.ndarray  # numpy.typing takes milliseconds to import, at every start
+from attncalc.numbers.types import Matrix
 
 Rule = Literal["half-away", "half-even", "truncate"]
 """How a number is cut: ours, the one of IEEE 754 and of statistics, and digits left out."""

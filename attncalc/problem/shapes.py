@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attncalc.errors import InputError, ShapeError
-from attncalc.fields import BIASES, MASKS, POSITIONS
-from attncalc.layout import upright
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import BIASES, MASKS, POSITIONS
+from attncalc.problem.standing import upright
 
 if TYPE_CHECKING:
-    from attncalc.problem import Problem
+    from attncalc.problem.problem import Problem
 
 
 def size_of(matrix: Matrix) -> str:

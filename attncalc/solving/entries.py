@@ -6,12 +6,12 @@ from itertools import product
 from typing import NamedTuple
 
 from attncalc.errors import InputError
-from attncalc.numbers import quoted
-from attncalc.operations import Place
-from attncalc.plan import Step
-from attncalc.safe_text import on_a_line
-from attncalc.solution import Solution
-from attncalc.words import of_each, shape
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Place
+from attncalc.solving.plan import Step
+from attncalc.solving.solution import Solution
+from attncalc.text import on_a_line
+from attncalc.writing.sentences import of_each, shape
 
 HOW = "A[3,1], a row A[3,:], or all of it, A"
 _REFERENCE = re.compile(r"\s*([^\[\]]+?)\s*(?:\[(.*)\]\s*)?", re.DOTALL)

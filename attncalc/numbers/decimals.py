@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.fields import MARKS
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import MARKS
+from attncalc.problem.problem import Problem
 
 LONGEST_CHAIN = 6
 """Factors at most multiplied into one entry: X W_Q (X W_K)ᵀ has four, with room to spare."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from attncalc.grading.credit import score
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.reports.many import Marked, rows, summary
-from attncalc.grading.reports.marks import MARKS, heads_of, legend, percent, place_of, size_of
 from attncalc.grading.rules import Status
-from attncalc.grading.verdict import found_text, verdict
-from attncalc.labels import shown_names
-from attncalc.page import kept
-from attncalc.words import heading, shape
+from attncalc.text import shown_names
 from attncalc.writing.markdown import LONGEST_NAME, escaped
+from attncalc.writing.page import kept
+from attncalc.writing.reports.many import Marked, rows, summary
+from attncalc.writing.reports.marks import MARKS, heads_of, legend, percent, place_of, size_of
+from attncalc.writing.sentences import heading, shape
+from attncalc.writing.verdict import found_text, verdict
 
 
 def marking_in_markdown(marking: Marking, *, full: bool) -> str:

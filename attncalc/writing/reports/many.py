@@ -11,11 +11,11 @@ from typing import NamedTuple
 from attncalc.grading.credit import score, share_of_lines
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
-from attncalc.grading.reports.json_text import as_values
-from attncalc.grading.reports.marks import percent
 from attncalc.grading.rules import LINES
-from attncalc.grading.verdict import entry_named
 from attncalc.writing.csv_text import harmless_cell
+from attncalc.writing.reports.json_text import as_values
+from attncalc.writing.reports.marks import percent
+from attncalc.writing.verdict import entry_named
 
 COLUMNS = ("answer", "earned", "possible", "percent", "first wrong", "causes", "flags", "note")
 MOST_COMMON = 10

@@ -11,13 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.fields import MARKS, MATRICES, SETTINGS, TOKENS, read_setting
-from attncalc.labels import numbered, told_apart
-from attncalc.layout import in_plan_form
-from attncalc.numbers import exact
-from attncalc.rounding import Matrix
-from attncalc.safe_text import harmless
-from attncalc.shapes import check_shapes, count_heads, count_kv_heads, size_of
+from attncalc.numbers.typed import exact
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import MARKS, MATRICES, SETTINGS, TOKENS, read_setting
+from attncalc.problem.shapes import check_shapes, count_heads, count_kv_heads, size_of
+from attncalc.problem.standing import in_plan_form
+from attncalc.text import harmless, numbered, told_apart
 
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 
@@ -256,7 +255,7 @@ class Problem:
         return self._token_names(("X",) if self.kind == "self" else ("X2", "K"), self.m)
 
     def in_plan_form(self, name: str) -> Matrix:
-        """Return a given matrix in floats as a plan reads it: see `attncalc.layout`."""
+        """Return a given matrix in floats as a plan reads it: see `attncalc.problem.standing`."""
         return in_plan_form(self, name, getattr(self, name))
 
     def matrices(self) -> dict[str, Matrix]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.fields import SETTINGS, as_written
-from attncalc.numbers import exact
-from attncalc.problem import Problem
+from attncalc.numbers.typed import exact
+from attncalc.problem.fields import SETTINGS, as_written
+from attncalc.problem.problem import Problem
 
 ALWAYS_SAID = ("scale", "rounding", "decimals")
 

@@ -6,8 +6,14 @@ from rich.text import Text
 
 from attncalc.grading.credit import score
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.reports.many import Marked, rows, summary
-from attncalc.grading.reports.marks import (
+from attncalc.grading.rules import Status
+from attncalc.solving.plan import formula
+from attncalc.text import on_a_line, within
+from attncalc.writing.frames import Cell, Screen, fitting, framed
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import kept
+from attncalc.writing.reports.many import Marked, rows, summary
+from attncalc.writing.reports.marks import (
     MARKS,
     heads_of,
     legend,
@@ -15,14 +21,8 @@ from attncalc.grading.reports.marks import (
     place_of,
     size_of,
 )
-from attncalc.grading.rules import Status
-from attncalc.grading.verdict import found_text, verdict
-from attncalc.page import kept
-from attncalc.plan import formula
-from attncalc.safe_text import on_a_line, within
-from attncalc.words import BLANK, heading, shape
-from attncalc.writing.frames import Cell, Screen, fitting, framed
-from attncalc.writing.mathematics import in_text
+from attncalc.writing.sentences import BLANK, heading, shape
+from attncalc.writing.verdict import found_text, verdict
 
 LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from attncalc.expressions import Expression, Symbol, Transposed
-from attncalc.fields import MASKS, SQRT_DK, WEIGHTS
+from attncalc.numbers.types import Matrix
 from attncalc.operations import (
     Add,
     Concat,
@@ -29,8 +28,9 @@ from attncalc.operations import (
     Softmax,
     Weigh,
 )
-from attncalc.problem import Problem
-from attncalc.rounding import Matrix
+from attncalc.operations.expressions import Expression, Symbol, Transposed
+from attncalc.problem.fields import MASKS, SQRT_DK, WEIGHTS
+from attncalc.problem.problem import Problem
 
 Axis = Literal["queries", "keys", "values", "features"]
 Plan = tuple["Step", ...]

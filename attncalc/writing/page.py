@@ -8,15 +8,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from attncalc.errors import InputError
-from attncalc.expressions import Entry, Expression, Number, Ratio
-from attncalc.fields import BIASES, DISPLAY, MASKS, WEIGHTS
-from attncalc.labels import numbered
-from attncalc.operations import Place
-from attncalc.plan import Step, formula
-from attncalc.problem import Problem
-from attncalc.solution import Solution
-from attncalc.words import conventions, heading, influence, influence_to_fill_in, notes, shape
-from attncalc.work import Fractions, Line, Work
+from attncalc.numbers.types import Place
+from attncalc.operations.expressions import Entry, Expression, Number, Ratio
+from attncalc.problem.fields import BIASES, DISPLAY, MASKS, WEIGHTS
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import Step, formula
+from attncalc.solving.solution import Solution
+from attncalc.solving.work import Fractions, Line, Work
+from attncalc.text import numbered
+from attncalc.writing.sentences import (
+    conventions,
+    heading,
+    influence,
+    influence_to_fill_in,
+    notes,
+    shape,
+)
 
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""

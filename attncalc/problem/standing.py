@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attncalc.fields import BIASES, WEIGHTS
-from attncalc.rounding import Matrix
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import BIASES, WEIGHTS
 
 if TYPE_CHECKING:
-    from attncalc.problem import Problem
+    from attncalc.problem.problem import Problem
 
 ASKING = ("W_Q", "b_Q", "Q")
 ANSWERING = ("W_K", "b_K", "K", "W_V", "b_V", "V")

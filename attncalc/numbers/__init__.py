@@ -1,0 +1,1 @@
+"""Numbers as they are typed, as exact decimals and as they are rounded."""

@@ -1,0 +1,1 @@
+"""What is asked: the fields, the matrices as they stand, and the conventions."""

@@ -1,0 +1,1 @@
+"""From a problem to its solution: the plan, what each step comes to, and the work."""
