@@ -15,10 +15,10 @@ from attncalc import InputError, read_problem, solve
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
+from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import IN_FULL, Answer
 from attncalc.reading.answers.entry import read_entry
-from attncalc.reading.samples import SAMPLES, sample
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen, on_screen
 from attncalc.writing.json_text import write_json

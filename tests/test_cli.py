@@ -13,7 +13,7 @@ import pytest
 from conftest import GOOD, Command, clean_environment
 
 from attncalc import __version__
-from attncalc.reading.samples import SAMPLES
+from attncalc.problem.samples import SAMPLES
 
 PNG = b"\x89PNG"
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from attncalc import __version__, cross_attention, read_problem, self_attention, solve
-from attncalc.reading.samples import sample
+from attncalc.problem.samples import sample
 from attncalc.writing.json_text import write_json
 from attncalc.writing.page import Contents, make_page
 

@@ -12,7 +12,7 @@ import pytest
 from conftest import Command
 
 from attncalc import Problem, read_problem, solve
-from attncalc.reading.samples import SAMPLES
+from attncalc.problem.samples import SAMPLES
 from attncalc.writing.latex import write_latex
 from attncalc.writing.latex_text import in_latex
 from attncalc.writing.page import Contents, make_page

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 from test_latex import HOSTILE, random_problem
 
 from attncalc import Problem, read_problem, solve
-from attncalc.reading.samples import SAMPLES
+from attncalc.problem.samples import SAMPLES
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 

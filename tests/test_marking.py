@@ -21,8 +21,8 @@ from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
+from attncalc.problem.samples import ANSWERS, sample
 from attncalc.reading.answers import read_answer, read_answer_bytes
-from attncalc.reading.samples import ANSWERS, sample
 from attncalc.writing.verdict import verdict
 
 HOMEWORK = read_problem(sample("self").path)

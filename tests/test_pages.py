@@ -16,7 +16,7 @@ from test_kinds import FORMS, Form, kinds
 
 from attncalc import InputError, Problem, Solution, read_problem, solve
 from attncalc.plotting.picture import render, render_blank
-from attncalc.reading.samples import SAMPLES
+from attncalc.problem.samples import SAMPLES
 from attncalc.solving.work import Fractions
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.json_text import write_json

@@ -21,7 +21,7 @@ from attncalc.plotting.drawing import draw
 from attncalc.plotting.look import KINDS, Look
 from attncalc.plotting.picture import check_ending, render
 from attncalc.plotting.style import DARK, LIGHT
-from attncalc.reading.samples import SAMPLES, sample
+from attncalc.problem.samples import SAMPLES, sample
 
 STYLES = {"most": "solid", "second": "dashed", "others": "dotted"}
 

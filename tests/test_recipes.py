@@ -195,7 +195,7 @@ def test_a_slip_of_one_entry_is_listed_and_never_named(
     code: str, step: str, place: tuple[int, int], written: str
 ) -> None:
     from attncalc import read_problem, solve
-    from attncalc.reading.samples import sample
+    from attncalc.problem.samples import sample
 
     problem = read_problem(sample("self").path)
     answer = {step: solve(problem).shown(step)}

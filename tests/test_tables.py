@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from attncalc import Problem, Solution, read_problem, self_attention, solve
-from attncalc.reading.samples import sample
+from attncalc.problem.samples import sample
 from attncalc.writing.frames import FRAME, Screen, on_screen
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.tables import write_notes, write_tables

@@ -7,7 +7,7 @@ import pytest
 from conftest import GOOD, Command
 
 from attncalc import Problem, read_problem, self_attention, solve
-from attncalc.reading.samples import sample
+from attncalc.problem.samples import sample
 from attncalc.solving.work import Fractions
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import footnote, line_in_text

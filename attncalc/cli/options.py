@@ -1,6 +1,6 @@
 """The flags that commands share, and how they become a Problem.
 
-What a problem can say is listed once, in `attncalc.problem.fields`: each is a flag of every command.
+What a problem can say is listed once, in `attncalc.problem.fields`: each is a flag of all commands.
 """
 
 import inspect
@@ -291,8 +291,8 @@ def _problem(
     file: str | None, matrices: dict[str, Any], conventions: dict[str, Any], fallback: str
 ) -> "Problem":
     from attncalc.cli.streams import note, receive
+    from attncalc.problem.samples import sample
     from attncalc.reading import build, read_problem, read_stream
-    from attncalc.reading.samples import sample
 
     changes = matrices | conventions
     if file == "-":

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from attncalc.reading.samples import ANSWERS, SAMPLES, sample
+from attncalc.problem.samples import ANSWERS, SAMPLES, sample
 
 HELP = """List the bundled problems and answers, or write one out to start from.
 

@@ -75,6 +75,29 @@ def exact(value: float | str) -> Decimal:
     return Decimal(str(value))
 
 
+def as_written(number: Fraction | Decimal) -> str:
+    """Return a number of the person's own as they would write it: 0.5, 10000, 1/3.
+
+    Examples
+    --------
+    >>> as_written(Fraction(1, 2)), as_written(Fraction(1, 3))
+    ('0.5', '1/3')
+    """
+    fraction = Fraction(number)
+    rest, places = fraction.denominator, 0
+    for prime in (2, 5):
+        count = 0
+        while rest % prime == 0:
+            rest //= prime
+            count += 1
+        places = max(places, count)
+    if rest != 1:
+        return str(fraction)
+    digits = str(abs(fraction.numerator) * 10**places // fraction.denominator).zfill(places + 1)
+    sign = "-" if fraction < 0 else ""
+    return sign + digits[: len(digits) - places] + ("." + digits[-places:] if places else "")
+
+
 def quoted(text: str) -> str:
     """Return `text` as a message can show it: in quotes, harmless, and cut when long."""
     short = text if len(text) <= 40 else text[:39] + "…"

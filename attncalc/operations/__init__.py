@@ -1,8 +1,7 @@
 """What a step does to whole matrices, how its equation is written, and how each entry comes about.
 
 Each operation is written once, in numpy, and so runs on floats and on arrays of Decimals alike, on
-whole matrices and on blocks of their rows. For tokens as columns, equation and explanation turn
-every product round.
+whole matrices and on blocks of their rows. Tokens are rows here, whatever the layout.
 """
 
 from attncalc.operations.base import Operand, Operation

@@ -28,8 +28,6 @@ class Operand(NamedTuple):
         be rational, as it is written.
     own
         Returns a number of the person's own, a factor say, as it is written.
-    columns
-        Whether tokens are columns, so that every product is the other way round.
     """
 
     name: str
@@ -38,7 +36,6 @@ class Operand(NamedTuple):
     entry: Callable[[Place], Entry]
     write: Callable[[Any, Fraction | None], Expression]
     own: Callable[[Fraction], Expression]
-    columns: bool = False
 
     def at(self, *place: int) -> Expression:
         """Return an entry; a matrix without heads, or of a single row, serves all alike."""
@@ -67,7 +64,7 @@ class Operation:
         """Return the matrix of the step; written into `out` where that saves an array."""
         raise NotImplementedError
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return the right-hand side of the step's equation, for these inputs."""
         raise NotImplementedError
 

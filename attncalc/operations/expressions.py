@@ -7,9 +7,9 @@ then which. (Named tuples, for a dozen dataclasses would be felt at every start.
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from math import isqrt, prod
-from typing import NamedTuple, Union
+from typing import Any, NamedTuple, Union, get_args
 
-from attncalc.problem.fields import as_written
+from attncalc.numbers.typed import as_written
 
 
 class Number(NamedTuple):
@@ -78,10 +78,14 @@ class Negative(NamedTuple):
 
 
 class Product(NamedTuple):
-    """Factors that are multiplied; `sign` stands between them, "·", "×" or nothing."""
+    """Factors that are multiplied; `sign` stands between them, "·", "×" or nothing.
+
+    The factors of an ordered one are matrices, or their entries: tokens as columns turn it round.
+    """
 
     factors: "tuple[Expression, ...]"
     sign: str = "·"
+    is_ordered: bool = False
 
     @property
     def exact(self) -> Fraction | None:
@@ -179,6 +183,7 @@ Expression = Union[  # noqa: UP007 - a forward reference inside a string takes n
     Where,
 ]
 
+EXPRESSIONS = get_args(Expression)
 E = Symbol("e")
 ZERO = Number("0", Fraction(0))
 MINUS_INFINITY = Number("-∞")
@@ -212,6 +217,28 @@ def explained(*forms: Expression, remark: str = "") -> Explanation:
 def added(*terms: Expression) -> Expression:
     """Return the sum of the terms, or the only term."""
     return terms[0] if len(terms) == 1 else Sum(terms)
+
+
+def turned_round(expression: Expression) -> Expression:
+    """Return an expression as it reads where tokens are columns: X W_Q becomes W_Q X.
+
+    Examples
+    --------
+    >>> turned_round(Product((Symbol("X"), Symbol("W_Q")), "", is_ordered=True)).factors
+    (Symbol(name='W_Q', exact=None), Symbol(name='X', exact=None))
+    """
+    parts = {
+        name: _each_turned(part) for name, part in zip(expression._fields, expression, strict=True)
+    }
+    if isinstance(expression, Product) and expression.is_ordered:
+        parts["factors"] = parts["factors"][::-1]
+    return expression._replace(**parts)
+
+
+def _each_turned(part: Any) -> Any:
+    if type(part) is tuple:  # terms, factors; the numbers of a place turn into themselves
+        return tuple(_each_turned(each) for each in part)
+    return turned_round(part) if isinstance(part, EXPRESSIONS) else part
 
 
 def whole(number: int) -> Number:

@@ -27,7 +27,7 @@ class Add(Operation):
         total: Matrix = left + right
         return total
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return X + P."""
         return Sum(operands)
 
@@ -44,7 +44,7 @@ class Concat(Operation):
         (heads,) = matrices
         return np.concatenate(list(heads), axis=-1)
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return concat(H)."""
         return Call("concat", operands[0])
 
@@ -64,7 +64,7 @@ class Mean(Operation):
         mean: Matrix = heads.sum(axis=0) / in_system_of(heads, Fraction(len(heads)))
         return mean
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return mean(H)."""
         return Call("mean", operands[0])
 
@@ -83,7 +83,7 @@ class Same(Operation):
         """Return it."""
         return matrices[0]
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return its own name."""
         return operands[0]
 

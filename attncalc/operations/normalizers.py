@@ -91,7 +91,7 @@ class Softmax(Operation):
         weights *= 1 / _nonzero(weights.sum(axis=-1, keepdims=True), self.masked)
         return weights
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return softmax(S)."""
         return Call("softmax", operands[0])
 
@@ -139,7 +139,7 @@ class HardMax(Operation):
         shared: Matrix = winners / _nonzero(winners.sum(axis=-1, keepdims=True), self.masked)
         return shared
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return hardmax(S)."""
         return Call("hardmax", operands[0])
 
@@ -198,7 +198,7 @@ class DivideBySum(Operation):
         """Return the operation for these rows, which it names by their place in the whole."""
         return DivideBySum(self.masked, self.first_row + (rows.start or 0))
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return S / sum(S)."""
         return Quotient(operands[0], Call("sum", operands[0]))
 

@@ -48,7 +48,7 @@ class Sinusoids(Operation):
         positions[:, 1::2] = cosines[:, : d // 2]
         return positions
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return the two formulas, for even and odd columns."""
         exponent = Quotient(Symbol("2i"), Symbol("d"))
         angle = Quotient(Symbol("t"), Power(given(SINUSOIDS_BASE), exponent))
@@ -95,7 +95,7 @@ class Rotate(Operation):
         turned[..., second] = x * sines + y * cosines
         return turned
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return rope(Q)."""
         return Call("rope", operands[0])
 

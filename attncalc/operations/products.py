@@ -29,20 +29,17 @@ class Project(Operation):
         product: Matrix = X @ W
         return product + bias[0] if bias else product
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return X W_Q + b_Q."""
         X, W, *bias = operands
-        product = _product(X, W, columns=columns, sign="")
+        product = _product(X, W, sign="")
         return Sum((product, *bias)) if bias else product
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out a row of tokens times a column of weights."""
         X, W, *bias = operands
         *head, i, j = place
-        terms = [
-            _product(X.at(*head, i, k), W.at(*head, k, j), columns=X.columns)
-            for k in range(X.matrix.shape[-1])
-        ]
+        terms = [_product(X.at(*head, i, k), W.at(*head, k, j)) for k in range(X.matrix.shape[-1])]
         return explained(added(*terms, *(b.at(*head, 0, j) for b in bias)))
 
 
@@ -59,10 +56,10 @@ class Scores(Operation):
         scores: Matrix = np.matmul(Q, _for_heads_of(Q, K).swapaxes(-1, -2), out=out)
         return scores
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return Q Kᵀ."""
         Q, K = operands
-        return Product((Transposed(K), Q) if columns else (Q, Transposed(K)), sign="")
+        return _product(Q, Transposed(K), sign="")
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out a query times a key."""
@@ -70,8 +67,7 @@ class Scores(Operation):
         *head, i, j = place
         key_head = _head_serving(Q.matrix, K.matrix, head)
         terms = [
-            _product(Q.at(*head, i, k), K.at(*key_head, j, k), columns=Q.columns)
-            for k in range(Q.matrix.shape[-1])
+            _product(Q.at(*head, i, k), K.at(*key_head, j, k)) for k in range(Q.matrix.shape[-1])
         ]
         return explained(added(*terms))
 
@@ -112,10 +108,10 @@ class Weigh(Operation):
             np.where(possible[..., np.newaxis], largest, widest.high),
         )
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return A V."""
         A, V = operands
-        return _product(A, V, columns=columns, sign="")
+        return _product(A, V, sign="")
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out a row of weights times a column of values."""
@@ -123,8 +119,7 @@ class Weigh(Operation):
         *head, i, j = place
         value_head = _head_serving(A.matrix, V.matrix, head)
         terms = [
-            _product(A.at(*head, i, k), V.at(*value_head, k, j), columns=A.columns)
-            for k in range(A.matrix.shape[-1])
+            _product(A.at(*head, i, k), V.at(*value_head, k, j)) for k in range(A.matrix.shape[-1])
         ]
         return explained(added(*terms))
 
@@ -145,8 +140,9 @@ def _largest_mean(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
     return means
 
 
-def _product(left: Expression, right: Expression, *, columns: bool, sign: str = "·") -> Expression:
-    return Product((right, left) if columns else (left, right), sign)
+def _product(left: Expression, right: Expression, sign: str = "·") -> Expression:
+    """Return a product whose order the layout decides: of matrices, or of their entries."""
+    return Product((left, right), sign, is_ordered=True)
 
 
 def _for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:

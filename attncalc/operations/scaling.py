@@ -51,7 +51,7 @@ class DivideBySqrt(Operation):
         """Return the bound divided likewise."""
         return float(largest / self.d_k**0.5)
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return S / √d_k."""
         return Quotient(operands[0], Root(Symbol("d_k")))
 
@@ -76,7 +76,7 @@ class Multiply(Operation):
         """Return the bound multiplied likewise."""
         return largest * abs(float(self.factor))
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return S × 1/3."""
         return Product((operands[0], given(self.factor)), sign="×")
 
@@ -110,7 +110,7 @@ class SoftCap(Operation):
         """Return the cap, where it is the smaller one."""
         return min(largest, float(self.cap))
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return 50 tanh(S / 50)."""
         cap = given(self.cap)
         return Product((cap, Call("tanh", Quotient(operands[0], cap))), sign="")
@@ -177,7 +177,7 @@ class Mask(Operation):
         finite = masks["bias"][np.isfinite(masks["bias"])]
         return largest + float(np.abs(finite).max(initial=0.0))
 
-    def formula(self, *operands: Expression, columns: bool = False) -> Expression:
+    def formula(self, *operands: Expression) -> Expression:
         """Return S + bias where causal and keep, else -∞."""
         conditions = ["causal"] if self.causal_from is not None else []
         conditions += [

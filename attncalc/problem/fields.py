@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -156,26 +155,3 @@ def read_setting(name: str, given: Any) -> Any:
         raise InputError(f"{name} takes {setting.takes}: {reason}") from None
     except ValueError:
         raise InputError(f"{name} takes {setting.takes}, not {quoted(str(given))}") from None
-
-
-def as_written(number: Fraction | Decimal) -> str:
-    """Return a number of the person's own as they would write it: 0.5, 10000, 1/3.
-
-    Examples
-    --------
-    >>> as_written(Fraction(1, 2)), as_written(Fraction(1, 3))
-    ('0.5', '1/3')
-    """
-    fraction = Fraction(number)
-    rest, places = fraction.denominator, 0
-    for prime in (2, 5):
-        count = 0
-        while rest % prime == 0:
-            rest //= prime
-            count += 1
-        places = max(places, count)
-    if rest != 1:
-        return str(fraction)
-    digits = str(abs(fraction.numerator) * 10**places // fraction.denominator).zfill(places + 1)
-    sign = "-" if fraction < 0 else ""
-    return sign + digits[: len(digits) - places] + ("." + digits[-places:] if places else "")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.numbers.typed import exact
-from attncalc.problem.fields import SETTINGS, as_written
+from attncalc.numbers.typed import as_written, exact
+from attncalc.problem.fields import SETTINGS
 from attncalc.problem.problem import Problem
 
 ALWAYS_SAID = ("scale", "rounding", "decimals")

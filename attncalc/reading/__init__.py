@@ -42,7 +42,7 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
 
     Examples
     --------
-    >>> from attncalc.reading.samples import sample
+    >>> from attncalc.problem.samples import sample
     >>> read_problem(sample("self").path, decimals=3).decimals
     3
     """

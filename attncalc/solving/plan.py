@@ -28,7 +28,7 @@ from attncalc.operations import (
     Softmax,
     Weigh,
 )
-from attncalc.operations.expressions import Expression, Symbol, Transposed
+from attncalc.operations.expressions import Expression, Symbol, Transposed, turned_round
 from attncalc.problem.fields import MASKS, SQRT_DK, WEIGHTS
 from attncalc.problem.problem import Problem
 
@@ -76,7 +76,8 @@ def formula(step: Step, problem: Problem) -> Expression:
         Transposed(Symbol(name)) if turned and name in WEIGHTS else Symbol(name)
         for name in step.inputs
     ]
-    return step.operation.formula(*operands, columns=columns)
+    stated = step.operation.formula(*operands)
+    return turned_round(stated) if columns else stated
 
 
 def run(

@@ -22,6 +22,7 @@ from attncalc.operations.expressions import (
     fraction,
     given,
     significant,
+    turned_round,
     whole,
 )
 from attncalc.problem.fields import EACH_STEP
@@ -157,7 +158,10 @@ class Work:
     def _explain(self, name: str, place: Place) -> Explanation:
         step = self._steps[name]
         with self.solution.arithmetic():
-            return step.operation.explain(place, *(self._operand(each) for each in step.inputs))
+            made = step.operation.explain(place, *(self._operand(each) for each in step.inputs))
+        if self.problem.layout == "rows":
+            return made
+        return made._replace(forms=tuple(turned_round(form) for form in made.forms))
 
     def _make_operand(self, name: str) -> Operand:
         is_step = name in self._steps
@@ -168,7 +172,6 @@ class Work:
             entry=partial(self.entry, name),
             write=self._written,
             own=self._own,
-            columns=self.problem.layout == "columns",
         )
 
     def entry(self, name: str, place: Place) -> Entry:

@@ -12,8 +12,9 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
+from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import EACH_STEP, MASKS, SQRT_DK, as_written
+from attncalc.problem.fields import EACH_STEP, MASKS, SQRT_DK
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection
 from attncalc.solving.plan import Step

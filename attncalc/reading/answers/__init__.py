@@ -28,7 +28,7 @@ def read_answer(source: str | Path) -> Answer:
 
     Examples
     --------
-    >>> from attncalc.reading.samples import sample
+    >>> from attncalc.problem.samples import sample
     >>> sorted(read_answer(sample("hand").path).matrices)
     ['A', 'K', 'O', 'Q', 'S', 'V']
     """
