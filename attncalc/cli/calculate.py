@@ -9,8 +9,8 @@ from attncalc.errors import InputError
 
 if TYPE_CHECKING:
     from attncalc.numbers.types import Place
+    from attncalc.operations.step import Step
     from attncalc.problem.problem import Problem
-    from attncalc.solving.plan import Step
     from attncalc.solving.solution import Solution
     from attncalc.writing.page import Contents
 

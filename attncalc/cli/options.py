@@ -258,7 +258,7 @@ def _parameter(name: str, option: Any, kind: Any, default: Any) -> inspect.Param
 
 def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Read the matrices given as flags, and the labels of tokens that their files hold."""
-    from attncalc.problem.fields import COLUMN_NAMES, ROW_NAMES
+    from attncalc.problem.serialising import COLUMN_NAMES, ROW_NAMES
     from attncalc.reading import read_matrix
 
     names = (ROW_NAMES, COLUMN_NAMES)
@@ -272,7 +272,8 @@ def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def _conventions(flags: Mapping[str, Any]) -> dict[str, Any]:
     from attncalc.errors import InputError
-    from attncalc.problem.fields import NONE, read_setting
+    from attncalc.problem.attention.fields import NONE
+    from attncalc.problem.fields import read_setting
 
     names = (*_SETTINGS, "title")
     given = {name: flags[name] for name in names if flags[name] is not None}

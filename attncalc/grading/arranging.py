@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 
 from attncalc.grading.key import Key
+from attncalc.operations.step import Step
 from attncalc.problem.standing import split_heads
 from attncalc.reading.answers.answer import WrittenMatrix
-from attncalc.solving.plan import Step
 
 SMALLEST_CUT_SHORT = 10
 """Whole numbers of two digits and more may be what is left of one with decimals."""
@@ -61,14 +61,14 @@ def with_plain_whole_numbers(written: WrittenMatrix, asked: int) -> WrittenMatri
 
 def turned(key: Key, given: WrittenMatrix) -> WrittenMatrix:
     """Return a matrix with tokens as rows, as the plan has it."""
-    if key.problem.layout == "rows":
+    if not key.problem.standing.by_columns:
         return given
-    return given.arranged(lambda matrix: matrix.swapaxes(-1, -2))
+    return given.arranged(key.problem.standing.shown)
 
 
 def _size(key: Key, shape: tuple[int, ...], in_plan_form: bool = False) -> str:
     """Return a shape in words: 3 × 2, or 2 heads of 3 × 2."""
     *heads, rows, columns = shape
-    if in_plan_form and key.problem.layout == "columns":
-        rows, columns = columns, rows
+    if in_plan_form:
+        rows, columns = key.problem.standing.pair(rows, columns)
     return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"

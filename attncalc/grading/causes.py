@@ -10,8 +10,8 @@ from attncalc.grading.programs import findings
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slips import slips
 from attncalc.numbers.types import Matrix, Range
+from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
-from attncalc.solving.plan import Step
 
 ANY_SLIP = "slip"
 

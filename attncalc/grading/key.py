@@ -14,9 +14,9 @@ from attncalc.grading.rules import Rules
 from attncalc.grading.slack import Slack, ToTheDigit, Within
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.problem.fields import DISPLAY, EACH_STEP
+from attncalc.operations.step import Step, run
+from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
-from attncalc.solving.plan import Step, run
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 
@@ -75,7 +75,7 @@ class Key:
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
         """The matrices of the problem, in floats."""
-        return self.problem.matrices()
+        return self.problem.given
 
     @cached_property
     def shown(self) -> Mapping[str, Matrix]:

@@ -16,7 +16,7 @@ from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Weigh
-from attncalc.solving.plan import Step
+from attncalc.operations.step import Step
 
 
 @dataclass(frozen=True, eq=False)

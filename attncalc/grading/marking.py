@@ -14,8 +14,8 @@ from attncalc.grading.rules import LINES, NUMBER_OF, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, Slack, ToTheDigit
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
+from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
-from attncalc.solving.plan import Step
 
 MINUS_INFINITY_WRITTEN = -1e4
 """From here down a masked score counts as -∞: people and programs write -1e9."""

@@ -12,8 +12,8 @@ from attncalc.grading.key import Key, Style
 from attncalc.grading.lines import LineMark
 from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
 from attncalc.numbers.types import Matrix, Place
+from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
-from attncalc.solving.plan import Step
 
 if TYPE_CHECKING:
     from attncalc.grading.credit import Score

@@ -7,8 +7,8 @@ import numpy as np
 from attncalc.grading.known import Known
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Concat
+from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
-from attncalc.solving.plan import Step
 
 Finding = tuple[str, str]
 """A code, and what was done, as a clause."""

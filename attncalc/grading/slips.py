@@ -11,7 +11,7 @@ from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations import Add, Concat, Mean, Same, Softmax
-from attncalc.solving.plan import Step
+from attncalc.operations.step import Step
 
 Slip = tuple[str, str]
 """A code, and what may have happened, as a clause."""

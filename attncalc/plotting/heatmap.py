@@ -35,7 +35,6 @@ from attncalc.plotting.page import (
 from attncalc.plotting.scale import Scale, scale_of
 from attncalc.plotting.style import WEIGHTS, Palette
 from attncalc.problem.problem import Problem
-from attncalc.problem.standing import back_to_layout
 from attncalc.solving.solution import Head
 
 NAME_SIZE, VALUE_SIZE, TICK_SIZE = 10.0, 9.0, 8.5
@@ -209,7 +208,7 @@ def lay_out_heatmap(
     stretch
         How much wider and higher than usual the cells are.
     """
-    shown = [back_to_layout(problem, head.weights) for head in heads]
+    shown = [problem.standing.shown(head.weights) for head in heads]
     texts, unwritten = _texts(problem, heads, look)
     sides = _sides(problem)
     cells = _cells(sides, texts, len(heads) > 1, stretch)
@@ -260,7 +259,7 @@ def _texts(
         return (), 0
     if cells > MOST_VALUES:
         return (), cells
-    rounded = (back_to_layout(problem, head.rounded) for head in heads)
+    rounded = (problem.standing.shown(head.rounded) for head in heads)
     return tuple(
         tuple(tuple(fixed(value, problem.decimals) for value in row) for row in matrix)
         for matrix in rounded

@@ -1,135 +1,30 @@
-"""The fields a problem can have, and what each setting takes."""
+"""All fields that a problem can have, of all its parts, and what each setting takes."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, quoted, read_number
+from attncalc.numbers.typed import NotANumber, quoted
+from attncalc.problem.attention.fields import AttentionFields
+from attncalc.problem.field import Given, Setting, declared
 
-SQRT_DK, NONE = "sqrt_dk", "none"
-DISPLAY, EACH_STEP = "display", "each-step"
-MOST_DECIMALS = 12
-
-TOKENS = ("X", "X1", "X2", "X3")
-PROJECTED = ("Q", "K", "V")
-WEIGHTS = ("W_Q", "W_K", "W_V", "W_O")
-BIASES = ("b_Q", "b_K", "b_V", "b_O")
-POSITIONS = ("P", "P1", "P2", "P3")
-MARKS = ("keep", "ignore")
-MASKS = (*MARKS, "bias")
-MATRICES = (*TOKENS, *PROJECTED, *WEIGHTS, *BIASES, *POSITIONS, *MASKS)
+GIVEN: dict[str, Given] = declared(AttentionFields, Given)
+"""Every matrix; a further part adds its own."""
+SETTINGS: dict[str, Setting] = declared(AttentionFields, Setting)
+"""Every convention but `labels` and `title`; a further part adds its own."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A convention: its default, how its value is read, and what it takes, in words.
-
-    `read` returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
-    """
-
-    default: Any
-    read: Callable[[Any], Any]
-    takes: str
+def _of_role(*roles: str) -> tuple[str, ...]:
+    return tuple(name for name, each in GIVEN.items() if each.role in roles)
 
 
-def _one_of(*values: str) -> Callable[[Any], str]:
-    def read(given: Any) -> str:
-        plain = _plain(given)
-        for value in values:
-            if plain == _plain(value):
-                return value
-        raise ValueError
-
-    return read
-
-
-def _scale(given: Any) -> str | Fraction:
-    for value in (SQRT_DK, NONE):
-        if _plain(given) == _plain(value):
-            return value
-    return _number(given)
-
-
-def _number(given: Any) -> Fraction:
-    if isinstance(given, bool):
-        raise ValueError
-    return given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
-
-
-def _positive(given: Any) -> Fraction:
-    number = _number(given)
-    if number <= 0:
-        raise ValueError
-    return number
-
-
-def _whole(low: int, high: int) -> Callable[[Any], int]:
-    def read(given: Any) -> int:
-        number = _number(given)
-        if number != int(number) or not low <= number <= high:
-            raise ValueError
-        return int(number)
-
-    return read
-
-
-def _yes_or_no(given: Any) -> bool:
-    plain = _plain(given)
-    if plain not in ("true", "false", "1", "0"):
-        raise ValueError
-    return plain in ("true", "1")
-
-
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda given: None if given is None else read(given)
-
-
-def _plain(given: Any) -> str:
-    return str(given).strip().lower().replace("_", "-").replace(" ", "-")
-
-
-def _said(*values: str) -> str:
-    quoted_values = [f'"{value}"' for value in values]
-    return f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"
-
-
-def _choice(*values: str) -> Setting:
-    return Setting(values[0], _one_of(*values), _said(*values))
-
-
-SETTINGS: dict[str, Setting] = {
-    "scale": Setting(SQRT_DK, _scale, '"sqrt_dk", "none" or a number that multiplies the scores'),
-    "rounding": _choice(DISPLAY, EACH_STEP),
-    "decimals": Setting(2, _whole(0, MOST_DECIMALS), f"a whole number from 0 to {MOST_DECIMALS}"),
-    "heads": Setting(None, _optional(_whole(1, 10_000)), "a whole number from 1"),
-    "combine": _choice("concat", "mean"),
-    "causal": Setting(False, _yes_or_no, "true or false"),
-    "causal_alignment": _choice("top-left", "bottom-right"),
-    "softcap": Setting(None, _optional(_positive), "a number above 0"),
-    "normalizer": _choice("softmax", "hardmax", "sum"),
-    "positions": _choice("none", "sinusoidal", "rope"),
-    "rope_base": Setting(Fraction(10_000), _positive, "a number above 0"),
-    "rope_offset": Setting(Fraction(0), _number, "a number"),
-    "rope_pairing": _choice("halves", "interleaved"),
-    "layout": _choice("rows", "columns"),
-    "weights_layout": _choice("in-out", "torch"),
-}
-"""Every convention but `labels` and `title`."""
+MATRICES = tuple(GIVEN)
+TOKENS, PROJECTED = _of_role("tokens"), _of_role("projected")
+WEIGHTS, BIASES = _of_role("weights"), _of_role("bias")
+POSITIONS = _of_role("positions")
+MARKS, MASKS = _of_role("marks"), _of_role("marks", "scores")
 
 LABELLED = (*TOKENS, "Q", "K")
 """Matrices whose rows are tokens with names of their own."""
-
-ROW_NAMES, COLUMN_NAMES = "row names", "column names"
-"""Under what a sheet's own names are kept, until the layout says which of them are tokens."""
-
-RESULTS = "results"
-"""Heads what follows the problem in a CSV file of our own: it is not read back."""
-TOKEN = "token"
-"""Heads the names of tokens in CSV, so that none of them is taken for a number."""
-OWN_PROBLEM = "problem.csv"
-"""The problem in a folder that attncalc wrote, beside a file for each step."""
 
 KNOWN = (*MATRICES, "labels", "title", *SETTINGS)
 """Every name a problem's file may use."""

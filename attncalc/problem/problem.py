@@ -6,23 +6,24 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import exact
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import MARKS, MATRICES, SETTINGS, TOKENS, read_setting
-from attncalc.problem.shapes import check_shapes, count_heads, count_kv_heads, size_of
-from attncalc.problem.standing import in_plan_form
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.attention.shapes import size_of
+from attncalc.problem.fields import MARKS, SETTINGS, read_setting
+from attncalc.problem.parts import PARTS
 from attncalc.text import harmless, numbered, told_apart
 
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Attention):
     r"""The matrices a person gives, and the conventions they want.
 
     Self-attention has one matrix of tokens, `X`; cross-attention has two: `X1` asks (queries),
@@ -109,45 +110,8 @@ class Problem:
     ('self', 2, 1)
     """
 
-    X: Any = None
-    X1: Any = None
-    X2: Any = None
-    X3: Any = None
-    Q: Any = None
-    K: Any = None
-    V: Any = None
-    W_Q: Any = None
-    W_K: Any = None
-    W_V: Any = None
-    W_O: Any = None
-    b_Q: Any = None
-    b_K: Any = None
-    b_V: Any = None
-    b_O: Any = None
-    P: Any = None
-    P1: Any = None
-    P2: Any = None
-    P3: Any = None
-    keep: Any = None
-    ignore: Any = None
-    bias: Any = None
     labels: Labels = None
     title: str = ""
-    scale: str | float | Fraction | Decimal = "sqrt_dk"
-    rounding: str = "display"
-    decimals: int = 2
-    heads: int | None = None
-    combine: str = "concat"
-    causal: bool = False
-    causal_alignment: str = "top-left"
-    softcap: float | Fraction | Decimal | None = None
-    normalizer: str = "softmax"
-    positions: str = "none"
-    rope_base: float | Fraction = Fraction(10_000)
-    rope_offset: float | Fraction = Fraction(0)
-    rope_pairing: str = "halves"
-    layout: str = "rows"
-    weights_layout: str = "in-out"
     typed: Mapping[str, Matrix] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -164,85 +128,9 @@ class Problem:
                 typed[name] = kept
             object.__setattr__(self, name, values)
         object.__setattr__(self, "typed", typed)
-        check_shapes(self)
+        for part in PARTS:
+            part.check(self)
         _check_labels(self)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The names of the matrices that are given."""
-        return tuple(name for name in MATRICES if getattr(self, name) is not None)
-
-    @cached_property
-    def kind(self) -> Literal["self", "cross"]:
-        """The kind of attention: one matrix of tokens, or two."""
-        return "self" if self.X is not None else "cross"
-
-    @property
-    def has_tokens(self) -> bool:
-        """Whether any tokens are given, and not queries, keys and values alone."""
-        return any(name in self.names for name in TOKENS)
-
-    @property
-    def query_source(self) -> str:
-        """The name of the tokens that ask, or "Q" where the queries themselves are given."""
-        return "Q" if self.Q is not None else "X" if self.kind == "self" else "X1"
-
-    @property
-    def key_source(self) -> str:
-        """The name of the tokens attended to, or "K" where the keys themselves are given."""
-        return "K" if self.K is not None else "X" if self.kind == "self" else "X2"
-
-    @property
-    def value_source(self) -> str:
-        """The name of the tokens whose values are read, or "V" where those are given."""
-        if self.V is not None:
-            return "V"
-        return "X" if self.kind == "self" else "X3" if self.X3 is not None else "X2"
-
-    @cached_property
-    def n(self) -> int:
-        """The number of queries, hence of outputs."""
-        return self._tokens_of(self.query_source)
-
-    @cached_property
-    def m(self) -> int:
-        """The number of keys, hence of inputs that can be attended to."""
-        return self._tokens_of(self.key_source)
-
-    @cached_property
-    def n_heads(self) -> int:
-        """The number of heads that ask."""
-        return count_heads(self)
-
-    @cached_property
-    def n_kv_heads(self) -> int:
-        """The number of heads that keys and values have."""
-        return count_kv_heads(self)
-
-    @cached_property
-    def d_k(self) -> int:
-        """The width of a head's queries and keys."""
-        return int(self.in_plan_form("W_Q" if self.Q is None else "Q").shape[-1])
-
-    @cached_property
-    def d_v(self) -> int:
-        """The width of a head's values."""
-        return int(self.in_plan_form("W_V" if self.V is None else "V").shape[-1])
-
-    @cached_property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the results: float32 where all that is given is, else float64."""
-        return np.result_type(*(getattr(self, name) for name in self.names if name not in MARKS))
-
-    @property
-    def is_long(self) -> bool:
-        """Whether a matrix of all scores is too large to be kept without being asked for."""
-        return self.n_heads * self.n * self.m > 4_000_000
-
-    @property
-    def is_masked(self) -> bool:
-        """Whether anything may forbid a query to attend to a key, or adds to its score."""
-        return self.causal or any(mask is not None for mask in (self.keep, self.ignore, self.bias))
 
     @cached_property
     def queries(self) -> tuple[str, ...]:
@@ -253,14 +141,6 @@ class Problem:
     def keys(self) -> tuple[str, ...]:
         """The names of the inputs: of the tokens attended to."""
         return self._token_names(("X",) if self.kind == "self" else ("X2", "K"), self.m)
-
-    def in_plan_form(self, name: str) -> Matrix:
-        """Return a given matrix in floats as a plan reads it: see `attncalc.problem.standing`."""
-        return in_plan_form(self, name, getattr(self, name))
-
-    def matrices(self) -> dict[str, Matrix]:
-        """Return all given matrices in floats as a plan reads them."""
-        return {name: self.in_plan_form(name) for name in self.names}
 
     def as_given(self, name: str) -> Matrix:
         """Return a given matrix as typed where floats lose something of it, and else in floats."""
@@ -274,9 +154,6 @@ class Problem:
         values = getattr(self, name)
         shortest = values.astype(str) if values.dtype == np.float32 else values
         return np.asarray(np.frompyfunc(exact, 1, 1)(shortest.astype(object)), dtype=object)
-
-    def _tokens_of(self, source: str) -> int:
-        return int(self.in_plan_form(source).shape[-2])
 
     def _token_names(self, sources: tuple[str, ...], size: int) -> tuple[str, ...]:
         given: Sequence[str] | None

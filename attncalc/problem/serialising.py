@@ -10,6 +10,14 @@ from attncalc.numbers.typed import as_written, exact
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.problem import Problem
 
+ROW_NAMES, COLUMN_NAMES = "row names", "column names"
+"""Under what a sheet's own names are kept, until the layout says which of them are tokens."""
+RESULTS = "results"
+"""Heads what follows the problem in a CSV file of our own: it is not read back."""
+TOKEN = "token"
+"""Heads the names of tokens in CSV, so that none of them is taken for a number."""
+OWN_PROBLEM = "problem.csv"
+"""The problem in a folder that attncalc wrote, beside a file for each step."""
 ALWAYS_SAID = ("scale", "rounding", "decimals")
 
 

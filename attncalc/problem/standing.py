@@ -1,48 +1,93 @@
-"""How given matrices are stored, and the one form in which plans read them.
+"""How matrices stand: the one place that knows of tokens as columns, and of weights (out, in).
 
-A plan reads tokens as rows, weights as (in, out), and several heads as a first axis. A person may
-give tokens as columns, weights as (out, in) or heads side by side in one matrix: here each given
-matrix is turned into the plan's form, by transposing and splitting alone.
+The house knows tokens as rows, weights as (in, out), and several heads as a first axis. A person
+may give tokens as columns, weights as (out, in) or heads side by side in one matrix. Here what is
+given is turned into the house's form, and results are turned back, by transposing and splitting.
 """
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.numbers.types import Matrix, Place
+from attncalc.operations.expressions import Expression, Symbol, Transposed, turned_round
 from attncalc.problem.fields import BIASES, WEIGHTS
 
-if TYPE_CHECKING:
-    from attncalc.problem.problem import Problem
-
-ASKING = ("W_Q", "b_Q", "Q")
-ANSWERING = ("W_K", "b_K", "K", "W_V", "b_V", "V")
+T = TypeVar("T")
 
 
-def upright(problem: "Problem", name: str, matrix: Matrix) -> Matrix:
-    """Return a given matrix with tokens as rows and weights as (in, out), heads not yet parted."""
-    if name in BIASES:
-        return matrix.reshape(1, -1)
-    return matrix.swapaxes(-1, -2) if is_turned(problem, name) else matrix
+class Standing(NamedTuple):
+    """How the matrices of a problem stand.
 
-
-def is_turned(problem: "Problem", name: str) -> bool:
-    """Say whether a given matrix stands the other way round: tokens as columns, weights (out, in).
-
-    Weights with tokens as columns are (out, in) in either case.
+    Parameters
+    ----------
+    by_columns
+        Whether tokens are columns: every matrix is the other way round, weights too.
+    out_in
+        Whether weights are stored (out, in), as PyTorch keeps them.
     """
-    columns = problem.layout == "columns"
-    return columns or (name in WEIGHTS and problem.weights_layout == "torch")
 
+    by_columns: bool = False
+    out_in: bool = False
 
-def in_plan_form(problem: "Problem", name: str, matrix: Matrix) -> Matrix:
-    """Return a given matrix as the plan reads it: upright, one matrix for each head."""
-    standing = upright(problem, name, matrix)
-    if name in ASKING:
-        return split_heads(standing, problem.n_heads)
-    if name in ANSWERING:
-        return split_heads(standing, problem.n_kv_heads)
-    return standing[0] if standing.ndim == 3 and len(standing) == 1 else standing
+    def is_turned(self, name: str) -> bool:
+        """Say whether a given matrix stands the other way round."""
+        return self.by_columns or (name in WEIGHTS and self.out_in)
+
+    def upright(self, name: str, matrix: Matrix) -> Matrix:
+        """Return a given matrix with tokens as rows, weights (in, out); heads not yet parted."""
+        if name in BIASES:
+            return matrix.reshape(1, -1)
+        return matrix.swapaxes(-1, -2) if self.is_turned(name) else matrix
+
+    def shown(self, matrix: Matrix) -> Matrix:
+        """Return a matrix of the house as a person has it, or the other way round."""
+        return np.swapaxes(matrix, -1, -2) if self.by_columns else matrix
+
+    def place(self, place: Place) -> Place:
+        """Return where an entry of the house's matrix is shown, or the other way round."""
+        if not self.by_columns:
+            return place
+        *head, row, column = place
+        return (*head, column, row)
+
+    def pair(self, of_rows: T, of_columns: T) -> tuple[T, T]:
+        """Return what belongs to rows and to columns as they are shown."""
+        return (of_columns, of_rows) if self.by_columns else (of_rows, of_columns)
+
+    def expression(self, expression: Expression) -> Expression:
+        """Return an expression of the house as a person has it."""
+        return turned_round(expression) if self.by_columns else expression
+
+    def symbol(self, name: str) -> Expression:
+        """Return a matrix in an equation: weights stored (out, in) are transposed there."""
+        turned = name in WEIGHTS and self.out_in and not self.by_columns
+        return Transposed(Symbol(name)) if turned else Symbol(name)
+
+    @property
+    def ins(self) -> str:
+        """What of weights is multiplied by tokens: their rows or their columns."""
+        return self.pair("rows", "columns")[0] if not self.out_in else "columns"
+
+    @property
+    def outs(self) -> str:
+        """What of weights gives the features of the result."""
+        return "rows" if self.ins == "columns" else "columns"
+
+    @property
+    def features(self) -> str:
+        """What the features of tokens stand in."""
+        return self.pair("rows", "columns")[1]
+
+    @property
+    def line(self) -> str:
+        """What the weights of one output stand in."""
+        return self.pair("row", "column")[0]
+
+    @property
+    def line_across(self) -> str:
+        """What the weights of one input stand in."""
+        return self.pair("row", "column")[1]
 
 
 def split_heads(matrix: Matrix, heads: int) -> Matrix:
@@ -59,8 +104,3 @@ def split_heads(matrix: Matrix, heads: int) -> Matrix:
         return matrix
     rows, columns = matrix.shape
     return matrix.reshape(rows, heads, columns // heads).swapaxes(0, 1)
-
-
-def back_to_layout(problem: "Problem", matrix: Matrix) -> Matrix:
-    """Return a plan's matrix as the problem's layout shows it: turned where tokens are columns."""
-    return np.swapaxes(matrix, -1, -2) if problem.layout == "columns" else matrix

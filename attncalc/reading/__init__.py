@@ -5,8 +5,9 @@ from typing import Any
 
 from attncalc.errors import AttncalcError, InputError
 from attncalc.numbers.typed import is_number, quoted
-from attncalc.problem.fields import COLUMN_NAMES, LABELLED, MATRICES, OWN_PROBLEM, ROW_NAMES
+from attncalc.problem.fields import LABELLED, MATRICES
 from attncalc.problem.problem import Problem
+from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
 from attncalc.reading.cells import Faults, in_place
 from attncalc.reading.files import decode, exists, is_folder, list_folder, read_bytes
 from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells

@@ -10,7 +10,8 @@ from typing import Any
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import is_number, quoted
-from attncalc.problem.fields import COLUMN_NAMES, LABELLED, MATRICES, RESULTS, ROW_NAMES, SETTINGS
+from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS
+from attncalc.problem.serialising import COLUMN_NAMES, RESULTS, ROW_NAMES
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
 

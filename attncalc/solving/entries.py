@@ -8,7 +8,7 @@ from typing import NamedTuple
 from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Place
-from attncalc.solving.plan import Step
+from attncalc.operations.step import Step
 from attncalc.solving.solution import Solution
 from attncalc.text import on_a_line
 from attncalc.writing.sentences import of_each, shape

@@ -17,9 +17,9 @@ import numpy as np
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.operations import Mask, Scores, Softmax, Weigh, exponentials
+from attncalc.operations.step import Plan, Report, Step, run
 from attncalc.solving.memory import refuse_what_cannot_fit
 from attncalc.solving.overflow import refuse_overflow_of
-from attncalc.solving.plan import Plan, Report, Step, run
 
 ROWS = 256
 TILE_ROWS, TILE_KEYS = 256, 1024

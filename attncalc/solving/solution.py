@@ -13,12 +13,13 @@ from attncalc.errors import InputError
 from attncalc.numbers.decimals import Digits, decimals_of, digits_for
 from attncalc.numbers.rounding import fixed, round_decimals, round_floats
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import DISPLAY, EACH_STEP, MARKS
+from attncalc.operations.step import Axis, Plan, Report, Step, run
+from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.fields import MARKS
 from attncalc.problem.problem import Problem
-from attncalc.problem.standing import back_to_layout, in_plan_form
 from attncalc.solving.connections import Connection, connections
 from attncalc.solving.overflow import refuse_overflow
-from attncalc.solving.plan import Axis, Plan, Report, Step, plan, run
+from attncalc.solving.plan import plan
 from attncalc.text import numbered
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Solution:
     def __getitem__(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, with an axis of heads first where it has any."""
         self._check_name(name)
-        return back_to_layout(self.problem, self.values[name])
+        return self.problem.standing.shown(self.values[name])
 
     @property
     def steps(self) -> Plan:
@@ -84,7 +85,7 @@ class Solution:
     def rounded(self, name: str) -> Matrix:
         """Return the matrix of one step at the shown decimals: Decimals, or floats when large."""
         self._check_name(name)
-        return back_to_layout(self.problem, self._rounded[name])
+        return self.problem.standing.shown(self._rounded[name])
 
     def shown(self, name: str) -> list[Any]:
         """Return the matrix of one step as it is shown, half away from zero.
@@ -106,12 +107,12 @@ class Solution:
 
     def row_labels(self, step: Step) -> tuple[str, ...]:
         """Return what the rows of a step stand for: tokens, by name, or numbers of features."""
-        axis = step.columns if self.problem.layout == "columns" else step.rows
+        axis, _ = self.problem.standing.pair(step.rows, step.columns)
         return self._labels(axis, self[step.name].shape[-2])
 
     def column_labels(self, step: Step) -> tuple[str, ...]:
         """Return what the columns of a step stand for: tokens, by name, or numbers of features."""
-        axis = step.rows if self.problem.layout == "columns" else step.columns
+        _, axis = self.problem.standing.pair(step.rows, step.columns)
         return self._labels(axis, self[step.name].shape[-1])
 
     @cached_property
@@ -135,7 +136,7 @@ class Solution:
 
     def _run_short(self, decimals: int | None) -> Mapping[str, Matrix]:
         rounding = [] if decimals is None else [partial(round_floats, decimals=decimals)]
-        floats = run(self.plan, self.problem.matrices(), *rounding)
+        floats = run(self.plan, dict(self.problem.given), *rounding)
         refuse_overflow(floats)
         return self._kept(floats)
 
@@ -143,7 +144,7 @@ class Solution:
         from attncalc.solving.long_inputs import run_in_blocks  # here, for most problems are short
 
         names = {step.name for step in self.steps}
-        given = self.problem.matrices()
+        given = dict(self.problem.given)
         return run_in_blocks(self.plan, given, names, decimals, self.report)
 
     @cached_property
@@ -180,7 +181,7 @@ class Solution:
         for problems too large for exact decimals, this is the same.
         """
         self._check_name(name)
-        return back_to_layout(self.problem, self._precise(name))
+        return self.problem.standing.shown(self._precise(name))
 
     def _precise(self, name: str) -> Matrix:
         if not self.is_exact:
@@ -201,7 +202,7 @@ class Solution:
         ):
             return known[name]
         with self.arithmetic():
-            given = self._given_exactly if self.is_exact else self.problem.matrices()
+            given = self._given_exactly if self.is_exact else dict(self.problem.given)
             return step.operation.apply(*(({**given, **known})[each] for each in step.inputs))
 
     def in_plan_form(self, name: str) -> Matrix:
@@ -390,8 +391,8 @@ def solve(
 def _as_decimals(problem: Problem) -> dict[str, Matrix]:
     """Return the given matrices as a plan reads them, in Decimals; marks stay true and false."""
     return {
-        name: problem.in_plan_form(name)
+        name: problem.given[name]
         if name in MARKS
-        else in_plan_form(problem, name, decimals_of(problem.as_typed(name)))
+        else problem.turned(name, decimals_of(problem.as_typed(name)))
         for name in problem.names
     }

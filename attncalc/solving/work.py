@@ -22,12 +22,10 @@ from attncalc.operations.expressions import (
     fraction,
     given,
     significant,
-    turned_round,
     whole,
 )
-from attncalc.problem.fields import EACH_STEP
-from attncalc.problem.standing import in_plan_form
-from attncalc.solving.plan import Step
+from attncalc.operations.step import Step
+from attncalc.problem.attention.fields import EACH_STEP
 from attncalc.solving.solution import Solution
 
 Fractions = Literal["plain", "mixed"]
@@ -112,10 +110,7 @@ class Work:
 
     def turned(self, place: Place) -> Place:
         """Return a plan's place as the layout shows it, or the other way round."""
-        if self.problem.layout == "rows":
-            return place
-        *head, row, column = place
-        return (*head, column, row)
+        return self.problem.standing.place(place)
 
     def line(self, name: str, place: Place) -> Line:
         """Return the work of one entry."""
@@ -159,15 +154,13 @@ class Work:
         step = self._steps[name]
         with self.solution.arithmetic():
             made = step.operation.explain(place, *(self._operand(each) for each in step.inputs))
-        if self.problem.layout == "rows":
-            return made
-        return made._replace(forms=tuple(turned_round(form) for form in made.forms))
+        return made._replace(forms=tuple(map(self.problem.standing.expression, made.forms)))
 
     def _make_operand(self, name: str) -> Operand:
         is_step = name in self._steps
         return Operand(
             name,
-            (self.solution if is_step else self.problem).in_plan_form(name),
+            self.solution.in_plan_form(name) if is_step else self.problem.given[name],
             quote=partial(self._step_entry if is_step else self._given_entry, name),
             entry=partial(self.entry, name),
             write=self._written,
@@ -185,7 +178,7 @@ class Work:
     def _read_given_for_plan(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a given matrix, by its place in the plan's form, as it was typed."""
         typed = self.problem.as_given(name)
-        return self._as_typed(in_plan_form(self.problem, name, typed)[place])
+        return self._as_typed(self.problem.turned(name, typed)[place])
 
     def _as_typed(self, value: Any) -> Number | Ratio:
         if not np.isfinite(float(value)):

@@ -13,10 +13,9 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import BIASES, LABELLED, OWN_PROBLEM, RESULTS, TOKEN, WEIGHTS
+from attncalc.problem.fields import BIASES, LABELLED, WEIGHTS
 from attncalc.problem.problem import Problem
-from attncalc.problem.serialising import as_typed, settings
-from attncalc.problem.standing import in_plan_form, is_turned
+from attncalc.problem.serialising import OWN_PROBLEM, RESULTS, TOKEN, as_typed, settings
 from attncalc.text import harmless
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Grid, Page, Section
@@ -78,9 +77,9 @@ def _joined(problem: Problem, name: str) -> Matrix:
         raise InputError(
             f"csv cannot hold {name}, a mask for each head: json and npz can (--format json)"
         )
-    heads = in_plan_form(problem, name, matrix)
+    heads = problem.turned(name, matrix)
     upright = heads if heads.ndim == 2 else np.concatenate(list(heads), axis=-1)
-    return upright.T if is_turned(problem, name) else upright
+    return upright.T if problem.standing.is_turned(name) else upright
 
 
 def _given(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:

@@ -12,7 +12,8 @@ from attncalc import __version__
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import exact
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import SETTINGS, SQRT_DK
+from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.fields import SETTINGS
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import as_typed, settings
 from attncalc.solving.connections import Connection

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from attncalc.errors import InputError
 from attncalc.numbers.types import Place
 from attncalc.operations.expressions import Entry, Expression, Number, Ratio
-from attncalc.problem.fields import BIASES, DISPLAY, MASKS, WEIGHTS
+from attncalc.operations.step import Step
+from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.fields import BIASES, MASKS, WEIGHTS
 from attncalc.problem.problem import Problem
-from attncalc.solving.plan import Step, formula
+from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
 from attncalc.solving.work import Fractions, Line, Work
 from attncalc.text import numbered

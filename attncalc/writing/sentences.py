@@ -14,10 +14,11 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import EACH_STEP, MASKS, SQRT_DK
+from attncalc.operations.step import Step
+from attncalc.problem.attention.fields import EACH_STEP, SQRT_DK
+from attncalc.problem.fields import MASKS
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection
-from attncalc.solving.plan import Step
 from attncalc.solving.solution import Head, Solution
 from attncalc.text import on_a_line
 
@@ -211,7 +212,7 @@ def _inputs(problem: Problem, rounded: Matrix, inputs: tuple[int, ...]) -> str:
 
 def _line_of(problem: Problem) -> str:
     """Return what the weights of one output stand in."""
-    return "row" if problem.layout == "rows" else "column"
+    return problem.standing.line
 
 
 def _row_sums(problem: Problem, head: Head) -> Iterator[Note]:

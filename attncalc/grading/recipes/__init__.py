@@ -11,8 +11,8 @@ from attncalc.grading.recipes.projections import of_projection
 from attncalc.grading.recipes.scores import of_scale, of_scale_not_asked, of_scores
 from attncalc.grading.recipes.weights import of_weights
 from attncalc.operations import DivideBySqrt, Mask, Multiply, Project, Scores, Weigh
+from attncalc.operations.step import Plan, Step
 from attncalc.problem.problem import Problem
-from attncalc.solving.plan import Plan, Step
 
 __all__ = ["Read", "Recipe", "recipes"]
 

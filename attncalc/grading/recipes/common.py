@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from attncalc.numbers.types import Range
-from attncalc.solving.plan import Step
+from attncalc.operations.step import Step
 
 Read = Callable[[str], Range]
 """Returns where the values of a matrix may lie."""

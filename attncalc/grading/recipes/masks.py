@@ -9,7 +9,7 @@ import numpy as np
 from attncalc.grading.recipes.common import Read, Wrong
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Mask
-from attncalc.solving.plan import Step
+from attncalc.operations.step import Step
 
 MASKED = float("-inf")
 

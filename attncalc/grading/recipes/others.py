@@ -20,8 +20,8 @@ from attncalc.operations import (
     SoftCap,
     Weigh,
 )
+from attncalc.operations.step import Plan, Step
 from attncalc.problem.problem import Problem
-from attncalc.solving.plan import Plan, Step
 
 MOST_PERMUTED = 4
 """Heads up to which every order of them is tried; of more, the reverse alone."""

@@ -5,9 +5,9 @@ from functools import partial
 
 from attncalc.grading.recipes.common import Read, Wrong
 from attncalc.numbers.types import Matrix, Range
+from attncalc.operations.step import Step
 from attncalc.problem.problem import Problem
-from attncalc.problem.standing import in_plan_form, split_heads
-from attncalc.solving.plan import Step
+from attncalc.problem.standing import split_heads
 
 
 def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
@@ -25,7 +25,7 @@ def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
         )
     stored = getattr(problem, weights)
     if stored.shape[-1] == stored.shape[-2]:
-        turned = in_plan_form(problem, weights, stored.swapaxes(-1, -2))
+        turned = problem.turned(weights, stored.swapaxes(-1, -2))
         yield (
             "weights-transposed",
             f"{weights} is transposed",
@@ -36,7 +36,7 @@ def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
             yield (
                 f"weights-swapped:{other}",
                 f"{other} is used in place of {weights}",
-                partial(with_weights, problem.in_plan_form(other)),
+                partial(with_weights, problem.given[other]),
             )
     yield from _of_sources(step, problem)
 

@@ -8,8 +8,8 @@ import numpy as np
 from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
 from attncalc.numbers.types import Range
 from attncalc.operations import Multiply
+from attncalc.operations.step import Step
 from attncalc.problem.problem import Problem
-from attncalc.solving.plan import Step
 
 
 def of_scores(step: Step, problem: Problem) -> Iterator[Wrong]:

@@ -8,15 +8,14 @@ import numpy as np
 from attncalc.grading.recipes.common import Read, Wrong, times, transposed
 from attncalc.numbers.types import Range
 from attncalc.operations import DivideBySum, Softmax, exponentials
+from attncalc.operations.step import Plan, Step
 from attncalc.problem.problem import Problem
-from attncalc.solving.plan import Plan, Step
 
 
 def of_weights(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
     """Yield what comes of other lines, other powers, and other scores."""
     (scores,) = step.inputs
-    by_columns = problem.layout == "columns"
-    line, other = ("column", "row") if by_columns else ("row", "column")
+    line, other = problem.standing.line, problem.standing.line_across
     softmax = Softmax(masked=problem.is_masked)
     to_sum = DivideBySum(masked=problem.is_masked)
 

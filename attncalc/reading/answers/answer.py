@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import MOST_DECIMALS
+from attncalc.problem.attention.fields import MOST_DECIMALS
 
 IN_FULL = 99
 """Decimals of a number that was not cut: a fraction, or a float out of a program."""

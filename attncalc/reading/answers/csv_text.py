@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from attncalc.errors import InputError
-from attncalc.problem.fields import RESULTS
+from attncalc.problem.serialising import RESULTS
 from attncalc.reading.answers.answer import Answer, WrittenConnection
 from attncalc.reading.answers.lines import connection_in, is_about_lines, names_in
 from attncalc.reading.answers.raw import Raw, Rows, assembled, named, without_names

@@ -48,7 +48,7 @@ def heads_of(marks: StepMarks) -> list[tuple[int, ...]]:
 def size_of(marking: Marking, marks: StepMarks) -> tuple[int, int]:
     """Return how many rows and columns a step has as it is shown."""
     rows, columns = marks.statuses.shape[-2:]
-    return (rows, columns) if marking.key.problem.layout == "rows" else (columns, rows)
+    return marking.key.problem.standing.pair(rows, columns)
 
 
 def place_of(marking: Marking, shown: Place) -> Place:
