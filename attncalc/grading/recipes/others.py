@@ -30,10 +30,9 @@ MOST_PERMUTED = 4
 def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
     """Yield what comes of weighing with, or weighing, another matrix."""
     A, V = step.inputs
-    columns = problem.layout == "columns"
 
     def product(left: str, right: str) -> str:
-        return f"{right} {left}" if columns else f"{left} {right}"
+        return " ".join(problem.standing.pair(left, right))
 
     def weighed(weights: str, values: str, read: Read) -> Range:
         return Weigh().over(read(weights), read(values))

@@ -15,11 +15,11 @@ from attncalc.problem.problem import Problem
 def of_scores(step: Step, problem: Problem) -> Iterator[Wrong]:
     """Yield what comes of other products of queries, keys and values."""
     Q, K = step.inputs
-    columns = problem.layout == "columns"
+    standing = problem.standing
 
     def product(left: str, right: str) -> str:
         """Return how `left rightᵀ` is written in the problem's layout."""
-        return f"{right}ᵀ {left}" if columns else f"{left} {right}ᵀ"
+        return " ".join(standing.pair(left, f"{right}ᵀ"))
 
     def scores(left: str, right: str, read: Read) -> Range:
         return step.operation.over(*_of_equal_heads(read(left), read(right)))
@@ -35,7 +35,7 @@ def of_scores(step: Step, problem: Problem) -> Iterator[Wrong]:
         products = [a * b for a in queries for b in keys]
         return Range(np.min(products, axis=0), np.max(products, axis=0))
 
-    plain = f"{K} {Q}" if columns else f"{Q} {K}"
+    plain = " ".join(standing.pair(Q, K))
     yield "k-not-transposed", f"{K} is not transposed ({plain})", untransposed
     swapped = f"{product(K, Q)} is computed, not {product(Q, K)}"
     yield "scores-transposed", f"{swapped}: the scores are transposed", partial(scores, K, Q)
@@ -68,7 +68,7 @@ def _factors(problem: Problem) -> Iterator[tuple[str, str, float]]:
     yield "scale-dk", f"the scores are divided by d_k = {d_k}, not by its root", 1 / d_k
     yield "scale-multiplied", f"the scores are multiplied by √d_k = √{d_k}", d_k**0.5
     widths = {
-        int(getattr(problem, X).shape[-1 if problem.layout == "rows" else -2])
+        problem.given[X].shape[-1]
         for X in ("X", "X1", "X2")
         if X in problem.names
     }

@@ -94,7 +94,8 @@ def _source_faults(problem: Attention, source: str, weights: list[str]) -> Itera
         yield (
             f"{source} is {size_of(X)}, and the weights it is multiplied by "
             f"({', '.join(weights)}) have {tokens} {standing.ins}: they need as many as "
-            f"{source} has {standing.features} ({width}). {source} looks transposed: tokens are {problem.layout}"
+            f"{source} has {standing.features} ({width}). "
+            f"{source} looks transposed: tokens are {problem.layout}"
         )
         return
     for name in wrong:
