@@ -609,7 +609,7 @@ def test_float64_shows_the_digits_that_exact_arithmetic_shows(asked: Asked) -> N
     full = exact_values(*asked.by_hand())
     assume(not is_nearly_tied(asked, full, WITHIN_FLOATS))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("attncalc.numbers.decimals.LARGEST_COST", 0)
+        patch.setattr("attncalc.solving.exactness.LARGEST_COST", 0)
         found = asked.solved()
         digits = {step.name: found.shown(step.name) for step in found.steps}
     assert digits == as_shown(full, asked.decimals)

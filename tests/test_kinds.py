@@ -438,7 +438,7 @@ def scores_read(kind: Kind, exact: dict[str, list[Masked]]) -> list[Row]:
 def floats_only() -> Iterator[None]:
     """Solve as large problems are solved."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("attncalc.numbers.decimals.LARGEST_COST", 0)
+        patch.setattr("attncalc.solving.exactness.LARGEST_COST", 0)
         yield
 
 

@@ -172,7 +172,7 @@ def test_a_note_counts_what_the_other_rounding_would_show() -> None:
     assert notes == [
         "carrying full precision (--rounding display) would show other digits in 3 of 42 entries"
     ]
-    shown = Problem(**{**homework.matrices(), "scale": "none"})
+    shown = Problem(**{**homework.given, "scale": "none"})
     assert noted(solve(shown)) == [
         "rounding each step (--rounding each-step) would show other digits in 3 of 42 entries"
     ]

@@ -5,7 +5,6 @@ What numpy cannot do with Decimals (tanh, sine, cosine) stands here for both.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
 from typing import Any
@@ -13,53 +12,6 @@ from typing import Any
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import MARKS
-from attncalc.problem.problem import Problem
-
-LONGEST_CHAIN = 6
-"""Factors at most multiplied into one entry: X W_Q (X W_K)ᵀ has four, with room to spare."""
-SPARE_DIGITS = 90
-TRUSTED_DIGITS = 60
-"""Places beyond the finest exact product that are still right after every step."""
-MOST_DIGITS = 2000
-LARGEST_COST = 4_000_000
-"""Work, in multiply-and-adds of Decimals (60 ns each), up to which digits are exact."""
-
-
-@dataclass(frozen=True)
-class Digits:
-    """How many digits exact decimals carry, and up to which decimal place they can be trusted."""
-
-    precision: int
-    guard: int
-
-
-def digits_for(problem: Problem) -> Digits | None:
-    """Return the digits that make each shown figure exact, or None where floats must do.
-
-    A sum of products of numbers as typed is then held whole: from the largest possible place to
-    the smallest. None where that takes more than 2000 digits (1e300 beside 1e-300), or where the
-    problem is so large that its decimals would take seconds.
-    """
-    if _cost(problem, SPARE_DIGITS) > LARGEST_COST:
-        return None
-    numbers = [
-        entry
-        for name in problem.names
-        if name not in MARKS
-        for entry in problem.as_typed(name).flat
-        if isinstance(entry, Fraction) or entry.is_finite()  # a bias may be -inf
-    ]
-    numbers += [each for each in (problem.scale, problem.softcap) if isinstance(each, Fraction)]
-    high = max(1, *(_highest_place(number) for number in numbers))
-    low = min(-problem.decimals, *(_lowest_place(number) for number in numbers))
-    digits = Digits(
-        precision=SPARE_DIGITS + LONGEST_CHAIN * (high - low),
-        guard=TRUSTED_DIGITS - LONGEST_CHAIN * low,
-    )
-    if digits.precision > MOST_DIGITS or _cost(problem, digits.precision) > LARGEST_COST:
-        return None
-    return digits
 
 
 def to_decimal(number: Decimal | Fraction) -> Decimal:
@@ -150,28 +102,3 @@ def _arctan_of_one_over(n: int) -> Decimal:
         k += 2
         total += term / k
     return total
-
-
-def _cost(problem: Problem, precision: int) -> float:
-    """Estimate a run in Decimals; at 60 digits an exp costs as much as 230 multiply-and-adds."""
-    rows = {"W_Q": problem.n, "W_K": problem.m, "W_V": problem.m, "W_O": problem.n}
-    projections = sum(
-        tokens * getattr(problem, name).size
-        for name, tokens in rows.items()
-        if getattr(problem, name) is not None
-    )
-    functions = 1 if problem.softcap is None else 3
-    per_weight = problem.d_k + problem.d_v + functions * 230 * (precision / 60) ** 2.3
-    return float(projections + problem.n_heads * problem.n * problem.m * per_weight)
-
-
-def _highest_place(number: Decimal | Fraction) -> int:
-    if isinstance(number, Fraction):
-        return len(str(abs(number.numerator) // number.denominator))
-    return number.adjusted() + 1 if number else 0
-
-
-def _lowest_place(number: Decimal | Fraction) -> int:
-    if isinstance(number, Fraction):
-        return -len(str(number.denominator))
-    return int(number.as_tuple().exponent)

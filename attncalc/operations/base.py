@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations.expressions import Entry, Explanation, Expression
+
+Shape = tuple[int, ...]
 
 
 class Operand(NamedTuple):
@@ -88,6 +91,18 @@ class Operation:
         if all(each.is_point for each in ranges):
             return Range.at(self.apply(*(each.low for each in ranges)))
         return self.reach(*ranges)
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return the shape of the result, from those of the inputs."""
+        return shapes[0]
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return how many multiply-and-adds it takes, and how many values of functions."""
+        return prod(self.shape(*shapes)), 0
+
+    def factors(self, *factors: int) -> int:
+        """Return how many numbers are multiplied into one entry, from those of the inputs."""
+        return max(factors)
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
         """Return the operation for these rows of queries, and these keys, alone."""

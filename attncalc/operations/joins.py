@@ -6,7 +6,7 @@ import numpy as np
 
 from attncalc.numbers.decimals import in_system_of
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import Operand, Operation
+from attncalc.operations.base import Operand, Operation, Shape
 from attncalc.operations.expressions import (
     Call,
     Explanation,
@@ -44,6 +44,11 @@ class Concat(Operation):
         (heads,) = matrices
         return np.concatenate(list(heads), axis=-1)
 
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return one matrix, as wide as all heads together."""
+        heads, n, width = shapes[0]
+        return n, heads * width
+
     def formula(self, *operands: Expression) -> Expression:
         """Return concat(H)."""
         return Call("concat", operands[0])
@@ -63,6 +68,10 @@ class Mean(Operation):
         (heads,) = matrices
         mean: Matrix = heads.sum(axis=0) / in_system_of(heads, Fraction(len(heads)))
         return mean
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return that of one head."""
+        return shapes[0][1:]
 
     def formula(self, *operands: Expression) -> Expression:
         """Return mean(H)."""

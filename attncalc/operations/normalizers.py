@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import in_system_of, infinity_of, tolerance_of
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation
+from attncalc.operations.base import Operand, Operation, Shape
 from attncalc.operations.expressions import (
     ZERO,
     Call,
@@ -91,6 +92,14 @@ class Softmax(Operation):
         weights *= 1 / _nonzero(weights.sum(axis=-1, keepdims=True), self.masked)
         return weights
 
+    def factors(self, *factors: int) -> int:
+        """Return 1: a weight is a number of its own, whatever its scores were made of."""
+        return 1
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return a power of e for each score."""
+        return prod(shapes[0]), prod(shapes[0])
+
     def formula(self, *operands: Expression) -> Expression:
         """Return softmax(S)."""
         return Call("softmax", operands[0])
@@ -138,6 +147,10 @@ class HardMax(Operation):
         winners = np.where(_winners(scores, _largest(scores, self.masked)), one, zero)
         shared: Matrix = winners / _nonzero(winners.sum(axis=-1, keepdims=True), self.masked)
         return shared
+
+    def factors(self, *factors: int) -> int:
+        """Return 1: a weight is a number of its own, whatever its scores were made of."""
+        return 1
 
     def formula(self, *operands: Expression) -> Expression:
         """Return hardmax(S)."""
@@ -197,6 +210,10 @@ class DivideBySum(Operation):
     def at(self, rows: slice, keys: slice = slice(None)) -> "DivideBySum":
         """Return the operation for these rows, which it names by their place in the whole."""
         return DivideBySum(self.masked, self.first_row + (rows.start or 0))
+
+    def factors(self, *factors: int) -> int:
+        """Return 1: a weight is a number of its own, whatever its scores were made of."""
+        return 1
 
     def formula(self, *operands: Expression) -> Expression:
         """Return S / sum(S)."""

@@ -1,11 +1,12 @@
 """Matrix products: projections X W + b, scores Q Kᵀ, and the weighted sum of values A V."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation
+from attncalc.operations.base import Operand, Operation, Shape
 from attncalc.operations.expressions import (
     Explanation,
     Expression,
@@ -17,7 +18,19 @@ from attncalc.operations.expressions import (
 )
 
 
-class Project(Operation):
+class _Product(Operation):
+    """A product of matrices."""
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return the products of all rows with all columns."""
+        return prod(self.shape(*shapes)) * shapes[0][-1], 0
+
+    def factors(self, *factors: int) -> int:
+        """Return those of both matrices; a bias that is added has none."""
+        return sum(factors[:2])
+
+
+class Project(_Product):
     """A linear layer: X W, plus a bias when there is one.
 
     (n, d) and (d, d_k) give (n, d_k); weights of several heads, (h, d, d_k), give (h, n, d_k).
@@ -28,6 +41,11 @@ class Project(Operation):
         X, W, *bias = matrices
         product: Matrix = X @ W
         return product + bias[0] if bias else product
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return that of the tokens, as wide as the weights, for each head of these."""
+        tokens, weights = shapes[:2]
+        return (*np.broadcast_shapes(tokens[:-2], weights[:-2]), tokens[-2], weights[-1])
 
     def formula(self, *operands: Expression) -> Expression:
         """Return X W_Q + b_Q."""
@@ -43,7 +61,7 @@ class Project(Operation):
         return explained(added(*terms, *(b.at(*head, 0, j) for b in bias)))
 
 
-class Scores(Operation):
+class Scores(_Product):
     """The dot product of each query with each key, Q Kᵀ.
 
     (n, d_k) and (m, d_k) give (n, m). Where keys have fewer heads than queries, each of their
@@ -55,6 +73,11 @@ class Scores(Operation):
         Q, K = matrices
         scores: Matrix = np.matmul(Q, _for_heads_of(Q, K).swapaxes(-1, -2), out=out)
         return scores
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return a column for each key."""
+        queries, keys = shapes
+        return (*queries[:-1], keys[-2])
 
     def formula(self, *operands: Expression) -> Expression:
         """Return Q Kᵀ."""
@@ -73,7 +96,7 @@ class Scores(Operation):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Weigh(Operation):
+class Weigh(_Product):
     """The weighted sum of the values, A V: (n, m) and (m, d_v) give (n, d_v).
 
     Parameters
@@ -89,6 +112,11 @@ class Weigh(Operation):
         A, V = matrices
         weighed: Matrix = np.matmul(A, _for_heads_of(A, V), out=out)
         return weighed
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return rows as wide as the values."""
+        weights, values = shapes
+        return (*weights[:-1], values[-1])
 
     def reach(self, *ranges: Range) -> Range:
         """Return the smallest and the largest means of the values that the weights can make.

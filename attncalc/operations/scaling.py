@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
 from attncalc.numbers.decimals import in_system_of, infinity_of, tanh
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation
+from attncalc.operations.base import Operand, Operation, Shape
 from attncalc.operations.expressions import (
     MINUS_INFINITY,
     Call,
@@ -72,6 +73,10 @@ class Multiply(Operation):
         scaled: Matrix = np.multiply(scores, in_system_of(scores, self.factor), out=out)
         return scaled
 
+    def factors(self, *factors: int) -> int:
+        """Return one more: the number itself."""
+        return factors[0] + 1
+
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound multiplied likewise."""
         return largest * abs(float(self.factor))
@@ -105,6 +110,10 @@ class SoftCap(Operation):
         cap = in_system_of(scores, self.cap)
         capped: Matrix = np.multiply(tanh(np.divide(scores, cap, out=out)), cap, out=out)
         return capped
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return a tanh for each score, which is worth two powers of e."""
+        return prod(shapes[0]), 2 * prod(shapes[0])
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the cap, where it is the smaller one."""
@@ -158,6 +167,10 @@ class Mask(Operation):
         for forbidden in self._forbidden(masked.shape, masks).values():
             np.copyto(masked, -infinity_of(masked), where=forbidden)
         return masked
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return that of the scores, for each head where a mask has heads."""
+        return np.broadcast_shapes(*shapes)
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Mask":
         """Return the mask of these rows and keys: the causal edge moves with them."""

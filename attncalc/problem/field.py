@@ -24,8 +24,8 @@ class Setting:
         Returns the value, or raises `NotANumber` or `ValueError` where it cannot be one.
     takes
         What it takes, in words.
-    help
-        What its flag says.
+    says
+        What it means, as its flag says it.
     panel
         Under which heading the flag stands.
     """
@@ -33,7 +33,7 @@ class Setting:
     default: Any
     read: Callable[[Any], Any]
     takes: str
-    help: str
+    says: str
     panel: str
 
 
@@ -45,14 +45,14 @@ class Given:
     ----------
     role
         What it is: "tokens", "projected", "weights", "bias", "positions", "marks" or "scores".
-    help, panel
+    says, panel
         As of a `Setting`.
     kind
         The kind of attention that alone can have it, "self" or "cross"; "" for both.
     """
 
     role: str
-    help: str
+    says: str
     panel: str
     kind: str = ""
 
@@ -70,27 +70,27 @@ def setting(
     default: Any,
     read: Callable[[Any], Any],
     takes: str,
-    help: str,
+    says: str,
     panel: str,
 ) -> Any:
     """Declare a convention."""
-    meaning = Setting(default, read, takes, help, panel)
+    meaning = Setting(default, read, takes, says, panel)
     return field(default=default, metadata={"field": meaning})
 
 
-def choice(*values: str, help: str, panel: str) -> Any:  # noqa: A002 - it is what flags call it
+def choice(*values: str, says: str, panel: str) -> Any:
     """Declare a convention that has one of these values, by default the first."""
-    return setting(values[0], _one_of(*values), _said(*values), help, panel)
+    return setting(values[0], _one_of(*values), _said(*values), says, panel)
 
 
 def matrix(
     role: str,
-    help: str,
+    says: str,
     panel: str,
     kind: str = "",
 ) -> Any:
     """Declare a matrix."""
-    return field(default=None, metadata={"field": Given(role, help, panel, kind)})
+    return field(default=None, metadata={"field": Given(role, says, panel, kind)})
 
 
 def number(given: Any) -> Fraction:

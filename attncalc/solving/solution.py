@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.numbers.decimals import Digits, decimals_of, digits_for
+from attncalc.numbers.decimals import decimals_of
 from attncalc.numbers.rounding import fixed, round_decimals, round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Axis, Plan, Report, Step, run
@@ -18,6 +18,7 @@ from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.fields import MARKS
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection, connections
+from attncalc.solving.exactness import Digits, digits_for
 from attncalc.solving.overflow import refuse_overflow
 from attncalc.solving.plan import plan
 from attncalc.text import numbered
@@ -233,7 +234,7 @@ class Solution:
 
     @cached_property
     def _digits(self) -> Digits | None:
-        return digits_for(self.problem)
+        return digits_for(self.problem, self.plan)
 
     @cached_property
     def _rounded(self) -> Mapping[str, Matrix]:

@@ -67,11 +67,7 @@ def _factors(problem: Problem) -> Iterator[tuple[str, str, float]]:
     yield "scale-sqrt-dk", f"the scores are divided by √d_k = √{d_k}", d_k**-0.5
     yield "scale-dk", f"the scores are divided by d_k = {d_k}, not by its root", 1 / d_k
     yield "scale-multiplied", f"the scores are multiplied by √d_k = √{d_k}", d_k**0.5
-    widths = {
-        problem.given[X].shape[-1]
-        for X in ("X", "X1", "X2")
-        if X in problem.names
-    }
+    widths = {problem.given[X].shape[-1] for X in ("X", "X1", "X2") if X in problem.names}
     for width in sorted(widths | {problem.n_heads * d_k}):
         yield (
             "scale-sqrt-d-model",

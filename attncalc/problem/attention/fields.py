@@ -71,7 +71,7 @@ class AttentionFields:
     rounding: str = choice(
         DISPLAY,
         EACH_STEP,
-        help="display (only what is shown) or each-step (the next step reads rounded numbers).",
+        says="display (only what is shown) or each-step (the next step reads rounded numbers).",
         panel=CONVENTIONS,
     )
     decimals: int = setting(
@@ -88,7 +88,7 @@ class AttentionFields:
         "How many heads stand side by side in the weights.",
         KINDS,
     )
-    combine: str = choice("concat", "mean", help="concat or mean of the heads.", panel=KINDS)
+    combine: str = choice("concat", "mean", says="concat or mean of the heads.", panel=KINDS)
     causal: bool = setting(
         False,
         yes_or_no,
@@ -99,7 +99,7 @@ class AttentionFields:
     causal_alignment: str = choice(
         "top-left",
         "bottom-right",
-        help="top-left, or bottom-right: a decoder with earlier keys.",
+        says="top-left, or bottom-right: a decoder with earlier keys.",
         panel=KINDS,
     )
     softcap: Any = setting(
@@ -110,13 +110,13 @@ class AttentionFields:
         KINDS,
     )
     normalizer: str = choice(
-        "softmax", "hardmax", "sum", help="softmax, hardmax or sum.", panel=KINDS
+        "softmax", "hardmax", "sum", says="softmax, hardmax or sum.", panel=KINDS
     )
     positions: str = choice(
         "none",
         "sinusoidal",
         "rope",
-        help="sinusoidal (added to the tokens), rope (queries and keys turned) or none.",
+        says="sinusoidal (added to the tokens), rope (queries and keys turned) or none.",
         panel=KINDS,
     )
     rope_base: Any = setting(
@@ -135,18 +135,18 @@ class AttentionFields:
     rope_pairing: str = choice(
         "halves",
         "interleaved",
-        help="halves or interleaved: which columns rope pairs.",
+        says="halves or interleaved: which columns rope pairs.",
         panel=KINDS,
     )
     layout: str = choice(
         "rows",
         "columns",
-        help="rows, or columns: tokens are columns, Q = W_Q X.",
+        says="rows, or columns: tokens are columns, Q = W_Q X.",
         panel=CONVENTIONS,
     )
     weights_layout: str = choice(
         "in-out",
         "torch",
-        help="in-out, or torch: weights stored (out, in).",
+        says="in-out, or torch: weights stored (out, in).",
         panel=CONVENTIONS,
     )

@@ -1,0 +1,98 @@
+"""Whether a problem is worked out in exact decimals, and then with how many digits."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from attncalc.operations.base import Shape
+from attncalc.operations.step import Plan
+from attncalc.problem.fields import MARKS
+from attncalc.problem.problem import Problem
+
+SPARE_FACTORS = 2
+"""Factors of an entry beyond those that the plan multiplies."""
+SPARE_DIGITS = 90
+TRUSTED_DIGITS = 60
+"""Places beyond the finest exact product that are still right after every step."""
+MOST_DIGITS = 2000
+LARGEST_COST = 4_000_000
+"""Work, in multiply-and-adds of Decimals (60 ns each), up to which digits are exact."""
+COST_OF_FUNCTION = 230
+"""What a power of e costs at 60 digits, in multiply-and-adds."""
+
+
+@dataclass(frozen=True)
+class Digits:
+    """How many digits exact decimals carry, and up to which decimal place they can be trusted."""
+
+    precision: int
+    guard: int
+
+
+def digits_for(problem: Problem, plan: Plan) -> Digits | None:
+    """Return the digits that make each shown figure exact, or None where floats must do.
+
+    A sum of products of numbers as typed is then held whole: from the largest possible place to
+    the smallest. None where that takes more than 2000 digits (1e300 beside 1e-300), or where the
+    problem is so large that its decimals would take seconds.
+    """
+    if _cost(problem, plan, SPARE_DIGITS) > LARGEST_COST:
+        return None
+    numbers = [
+        entry
+        for name in problem.names
+        if name not in MARKS
+        for entry in problem.as_typed(name).flat
+        if isinstance(entry, Fraction) or entry.is_finite()  # a bias may be -inf
+    ]
+    numbers += [each for each in (problem.scale, problem.softcap) if isinstance(each, Fraction)]
+    high = max(1, *(_highest_place(number) for number in numbers))
+    low = min(-problem.decimals, *(_lowest_place(number) for number in numbers))
+    factors = longest_product(plan) + SPARE_FACTORS
+    digits = Digits(
+        precision=SPARE_DIGITS + factors * (high - low),
+        guard=TRUSTED_DIGITS - factors * low,
+    )
+    if digits.precision > MOST_DIGITS or _cost(problem, plan, digits.precision) > LARGEST_COST:
+        return None
+    return digits
+
+
+def longest_product(plan: Plan) -> int:
+    """Return how many numbers as typed are multiplied into one entry at most.
+
+    Examples
+    --------
+    >>> from attncalc.solving.plan import plan
+    >>> X, W = [[1]], [[2]]
+    >>> longest_product(plan(Problem(X=X, W_Q=W, W_K=W, W_V=W)))  # X W_Q (X W_K)ᵀ
+    4
+    """
+    factors: dict[str, int] = {}
+    for step in plan:
+        factors[step.name] = step.operation.factors(*(factors.get(name, 1) for name in step.inputs))
+    return max(factors.values())
+
+
+def _cost(problem: Problem, plan: Plan, precision: int) -> float:
+    """Estimate a run in Decimals, in multiply-and-adds."""
+    shapes: dict[str, Shape] = {name: matrix.shape for name, matrix in problem.given.items()}
+    total = 0.0
+    for step in plan:
+        inputs = [shapes[name] for name in step.inputs]
+        shapes[step.name] = step.operation.shape(*inputs)
+        products, functions = step.operation.cost(*inputs)
+        total += products + functions * COST_OF_FUNCTION * (precision / 60) ** 2.3
+    return total
+
+
+def _highest_place(number: Decimal | Fraction) -> int:
+    if isinstance(number, Fraction):
+        return len(str(abs(number.numerator) // number.denominator))
+    return number.adjusted() + 1 if number else 0
+
+
+def _lowest_place(number: Decimal | Fraction) -> int:
+    if isinstance(number, Fraction):
+        return -len(str(number.denominator))
+    return int(number.as_tuple().exponent)
