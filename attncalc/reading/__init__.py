@@ -51,13 +51,15 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     path = Path(source)
     if is_folder(path) and exists(str(path / OWN_PROBLEM)):
         path /= OWN_PROBLEM
-    fields = _read_folder(path) if is_folder(path) else _read_content(read_bytes(path), path)
+    fields = (
+        _read_folder(path) if is_folder(path) else _read_content(read_bytes(path), path, changes)
+    )
     return build(str(path), fields, changes)
 
 
 def read_stream(data: bytes, place: str, **changes: Any) -> Problem:
     """Read a problem from a stream's bytes, JSON, CSV or `.npz`; `place` names it in messages."""
-    return build(place, _read_content(data, Path(place)), changes)
+    return build(place, _read_content(data, Path(place), changes), changes)
 
 
 def read_matrix(name: str, text: str) -> Fields:
@@ -118,12 +120,12 @@ def _labels(fields: Fields, sheets: str, changed: list[str]) -> Any:
     return None if changed else labels
 
 
-def _read_content(data: bytes, path: Path) -> Fields:
+def _read_content(data: bytes, path: Path, changes: Fields) -> Fields:
     faults = Faults(str(path))
     if data.startswith(_NUMPY_STARTS):
         from attncalc.reading.npz_file import read_npz_problem
 
-        return read_npz_problem(data, faults)
+        return read_npz_problem(data, faults, changes)
     text = decode(data, str(path))
     suffix = path.suffix.lower()
     as_json = suffix == ".json" or (suffix not in _SHEETS and text.lstrip()[:1] in ("{", "["))
