@@ -113,6 +113,7 @@ SETTINGS: dict[str, Setting] = {
     "positions": _choice("none", "sinusoidal", "rope"),
     "rope_base": Setting(Fraction(10_000), _positive, "a number above 0"),
     "rope_offset": Setting(Fraction(0), _number, "a number"),
+    "rope_query_offset": Setting(None, _optional(_number), "a number"),
     "rope_pairing": _choice("halves", "interleaved"),
     "layout": _choice("rows", "columns"),
     "weights_layout": _choice("in-out", "torch"),

@@ -109,10 +109,16 @@ def _positioned(problem: Problem) -> Iterator[Step]:
             continue
         P = X.replace("X", "P")
         if problem.positions == "sinusoidal":
-            yield Step(P, "positions", Sinusoids(), (X,), axes[X], "features")
+            place = sinusoidal_place(problem, X)
+            yield Step(P, "positions", Sinusoids(place), (X,), axes[X], "features")
         elif getattr(problem, P) is None:
             continue
         yield Step(f"{X}_P", "tokens at their places", Add(), (X, P), axes[X], "features")
+
+
+def sinusoidal_place(problem: Problem, tokens: str) -> int:
+    """Return the place of the first of these tokens; those that ask may be the last of all."""
+    return problem.query_place if tokens == problem.query_source else 0
 
 
 def _projected(problem: Problem) -> Iterator[Step]:
@@ -141,9 +147,10 @@ def _with_bias(problem: Problem, tokens: str, name: str) -> tuple[str, ...]:
 def _rotated(problem: Problem) -> Iterator[Step]:
     if problem.positions != "rope":
         return
-    rope = Rotate(Fraction(problem.rope_base), Fraction(problem.rope_offset), problem.rope_pairing)
-    yield Step("Q_rot", "rotated queries", rope, ("Q",), "queries", "features")
-    yield Step("K_rot", "rotated keys", rope, ("K",), "keys", "features")
+    base, pairing = Fraction(problem.rope_base), problem.rope_pairing
+    of_queries, of_keys = (Rotate(base, place, pairing) for place in problem.rope_places)
+    yield Step("Q_rot", "rotated queries", of_queries, ("Q",), "queries", "features")
+    yield Step("K_rot", "rotated keys", of_keys, ("K",), "keys", "features")
 
 
 def _scored(problem: Problem) -> Iterator[Step]:
@@ -178,7 +185,7 @@ def _refinements(problem: Problem) -> Iterator[tuple[str, str, Operation, tuple[
 def _causal_from(problem: Problem) -> int | None:
     if not problem.causal:
         return None
-    return 1 + (problem.m - problem.n if problem.causal_alignment == "bottom-right" else 0)
+    return 1 + problem.query_place
 
 
 def _combined(problem: Problem) -> Iterator[Step]:

@@ -71,7 +71,8 @@ class Problem:
         `"concat"` or `"mean"` of the heads.
     causal, causal_alignment
         Whether a query may attend only to keys up to its own place, counted from the
-        `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys).
+        `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys): then the
+        first query stands m − n places after the first key, for `positions` too.
     softcap
         c, for scores of c · tanh(s / c).
     normalizer
@@ -79,9 +80,10 @@ class Problem:
         score divided by the sum of its row).
     positions
         `"sinusoidal"` (added to the tokens), `"rope"` (queries and keys rotated) or `"none"`.
-    rope_base, rope_offset, rope_pairing
-        For rope: its base, the place of the first token, and whether a column is paired with the
-        one half the width away (`"halves"`) or beside it (`"interleaved"`).
+    rope_base, rope_offset, rope_query_offset, rope_pairing
+        For rope: its base, the place of the first key, that of the first query (None: the first
+        key's, or m − n after it when aligned `"bottom-right"`), and whether a column is paired
+        with the one half the width away (`"halves"`) or beside it (`"interleaved"`).
     layout
         `"rows"`, or `"columns"`: tokens are columns, Q = W_Q X, S = Kᵀ Q.
     weights_layout
@@ -146,6 +148,7 @@ class Problem:
     positions: str = "none"
     rope_base: float | Fraction = Fraction(10_000)
     rope_offset: float | Fraction = Fraction(0)
+    rope_query_offset: float | Fraction | None = None
     rope_pairing: str = "halves"
     layout: str = "rows"
     weights_layout: str = "in-out"
@@ -209,6 +212,19 @@ class Problem:
     def m(self) -> int:
         """The number of keys, hence of inputs that can be attended to."""
         return self._tokens_of(self.key_source)
+
+    @property
+    def query_place(self) -> int:
+        """How many places after the first key the first query stands."""
+        return self.m - self.n if self.causal_alignment == "bottom-right" else 0
+
+    @property
+    def rope_places(self) -> tuple[Fraction, Fraction]:
+        """The places of the first query and of the first key, for rope."""
+        first_key = Fraction(self.rope_offset)
+        if self.rope_query_offset is None:
+            return first_key + self.query_place, first_key
+        return Fraction(self.rope_query_offset), first_key
 
     @cached_property
     def n_heads(self) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 
 from attncalc.connections import Connection
 from attncalc.errors import InputError
-from attncalc.fields import EACH_STEP, MASKS, SQRT_DK, as_written
-from attncalc.plan import Step
+from attncalc.fields import EACH_STEP, MASKS, SQRT_DK, TOKENS, as_written
+from attncalc.plan import Step, sinusoidal_place
 from attncalc.problem import Problem
 from attncalc.rounding import Matrix, fixed
 from attncalc.safe_text import on_a_line
@@ -138,14 +138,27 @@ def _layout_in_words(problem: Problem) -> Iterator[str]:
 
 def _positions_in_words(problem: Problem) -> Iterator[str]:
     if problem.positions == "sinusoidal":
-        yield "sinusoidal positions added to the tokens, the first at place 0"
+        yield f"sinusoidal positions added to the tokens, {_sinusoidal_places(problem)}"
     if problem.positions == "rope":
         pairs = "half the width apart" if problem.rope_pairing == "halves" else "side by side"
-        base, offset = (as_written(Fraction(n)) for n in (problem.rope_base, problem.rope_offset))
         yield (
-            f"queries and keys rotated by rope: base {base}, the first token at place {offset}, "
-            f"paired columns {pairs} ({problem.rope_pairing})"
+            f"queries and keys rotated by rope: base {as_written(Fraction(problem.rope_base))}, "
+            f"{_rope_places(problem)}, paired columns {pairs} ({problem.rope_pairing})"
         )
+
+
+def _sinusoidal_places(problem: Problem) -> str:
+    places = {name: sinusoidal_place(problem, name) for name in TOKENS if name in problem.names}
+    if len(set(places.values())) == 1:
+        return f"the first at place {next(iter(places.values()))}"
+    return ", ".join(f"the first of {name} at place {place}" for name, place in places.items())
+
+
+def _rope_places(problem: Problem) -> str:
+    query, key = map(as_written, problem.rope_places)
+    if query == key:
+        return f"the first token at place {key}"
+    return f"the first query at place {query}, the first key at place {key}"
 
 
 def _heads_in_words(problem: Problem) -> Iterator[str]:
