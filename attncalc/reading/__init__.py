@@ -8,7 +8,7 @@ from attncalc.fields import COLUMN_NAMES, LABELLED, MATRICES, OWN_PROBLEM, ROW_N
 from attncalc.numbers import is_number, quoted
 from attncalc.problem import Problem
 from attncalc.reading.cells import Faults, in_place
-from attncalc.reading.files import decode, exists, is_folder, list_folder, read_bytes
+from attncalc.reading.files import decode, exists, files_of, is_folder, read_bytes
 from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells
 from attncalc.reading.names import canonical, unknown
 
@@ -141,8 +141,8 @@ def _read_content(data: bytes, path: Path, changes: Fields) -> Fields:
 def _read_folder(folder: Path) -> Fields:
     faults = Faults(str(folder))
     fields: Fields = {}
-    for path in list_folder(folder):
-        if path.suffix.lower() not in (*_SHEETS, *_ARRAYS) or path.name.startswith("."):
+    for path in files_of(folder, (*_SHEETS, *_ARRAYS)):
+        if path.name.startswith("."):
             continue
         name = canonical(path.stem)
         if name not in MATRICES:

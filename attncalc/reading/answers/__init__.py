@@ -8,7 +8,8 @@ from typing import Any
 from attncalc.answer import Answer
 from attncalc.errors import InputError
 from attncalc.reading.answers.raw import named
-from attncalc.reading.files import decode, is_folder, list_folder, read_bytes
+from attncalc.reading.files import decode, files_of, is_folder, list_folder, read_bytes
+from attncalc.sources import remember
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 SHEETS = (".csv", ".tsv")
@@ -77,6 +78,7 @@ def answers_in(folder: Path) -> list[Path] | None:
     sheets = [path for path in inside if path.suffix.lower() in SHEETS]
     if any(named(path.stem) for path in sheets):
         return None
+    remember(folder, ENDINGS)
     files = [path for path in inside if path.suffix.lower() in ENDINGS or _holds_steps(path)]
     if not files:
         raise InputError(
@@ -95,7 +97,7 @@ def _holds_steps(folder: Path) -> bool:
 def _read_folder(folder: Path) -> Answer:
     from attncalc.reading.answers.csv_text import read_csv_folder
 
-    sheets = [path for path in list_folder(folder) if path.suffix.lower() in SHEETS]
+    sheets = files_of(folder, SHEETS)
     if not sheets:
         raise InputError(f"{folder}: this folder holds no step, as Q.csv or A.csv")
     return read_csv_folder(
