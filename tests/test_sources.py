@@ -293,6 +293,9 @@ def test_devices_are_read_and_written_alike(here: Here) -> None:
     """Nothing is lost on /dev/null, nor through a pipe."""
     done = here("check", "self.json", "mine.json", "--csv", os.devnull, "-o", os.devnull)
     assert "cannot write" not in done.err
+    null = os.devnull
+    done = here("check", "self.json", "mine.json", null, "--format", "json", "-o", null)
+    assert done.err == f"note: written to {null}\n"
     reader, writer = os.pipe()
     done = here("self", "self.json", "--format", "json", "-o", f"/dev/fd/{writer}")
     os.close(writer)
