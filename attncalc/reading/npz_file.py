@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.fields import KNOWN, MATRICES
+from attncalc.fields import KNOWN, MATRICES, SETTINGS
 from attncalc.numbers import read_number
 from attncalc.reading.cells import Faults
 from attncalc.reading.names import canonical, unknown
@@ -56,7 +56,7 @@ def read_npz_problem(data: bytes, faults: Faults, changes: Fields | None = None)
         elif name in fields:
             faults.add(f"{name} is given twice")
         else:
-            fields[name] = array if name in MATRICES else _setting(array)
+            fields[name] = array if name in (*MATRICES, *SETTINGS) else _setting(array)
     if not arrays.keys().isdisjoint(_TORCH_STATE) and "heads" not in _said(fields, changes or {}):
         faults.add(_HOW_TO_GIVE_HEADS)
     faults.raise_if_any()

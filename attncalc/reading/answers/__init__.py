@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from attncalc.answer import Answer
+from attncalc.arrays import as_array
 from attncalc.errors import InputError
 from attncalc.reading.answers.raw import named
 from attncalc.reading.files import decode, files_of, is_folder, list_folder, read_bytes
@@ -61,12 +64,28 @@ def read_answer_bytes(data: bytes, place: str) -> Answer:
 
 
 def answer_of(matrices: Mapping[str, Any]) -> Answer:
-    """Return the answer that matrices by their names make: lists, arrays or texts."""
-    listed = {
-        name: matrix.tolist() if hasattr(matrix, "tolist") else matrix
-        for name, matrix in matrices.items()
-    }
-    return read_answer_bytes(json.dumps(listed).encode(), "answer.json")
+    """Return the answer that matrices by their names make: lists, arrays, tensors or texts.
+
+    Raises
+    ------
+    InputError
+        When one of them is something else.
+    """
+    return read_answer_bytes(json.dumps(dict(matrices), default=_plain).encode(), "answer.json")
+
+
+def _plain(given: Any) -> Any:
+    """Return what JSON cannot hold as lists and numbers, or as texts that stand for numbers."""
+    if isinstance(given, Fraction | Decimal):
+        return str(given)
+    if hasattr(given, "__array__"):
+        try:
+            return as_array(given).tolist()
+        except InputError as error:
+            raise InputError(f"a matrix of the answer {error}") from None
+    raise InputError(
+        f"an answer holds matrices: lists, arrays or texts, not {type(given).__name__}"
+    )
 
 
 def answers_in(folder: Path) -> list[Path] | None:
