@@ -4,6 +4,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+MOST_NAMED = 6
+"""Names listed in a sentence before the rest is counted."""
 _LEFT_TO_RIGHT_MARK = "\u200e"
 _RIGHT_TO_LEFT = ("R", "AL")
 _SPELLED_OUT = {"\n": "⏎", "\r": "⏎", "\t": " "}
@@ -154,3 +156,16 @@ def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tup
             for label in labels
         ]
     )
+
+
+def of_each(names: Sequence[str]) -> str:
+    """List names, the first few of them, and count the rest.
+
+    Examples
+    --------
+    >>> of_each(["1", "2", "3"])
+    '1, 2 and 3'
+    """
+    if len(names) > MOST_NAMED + 1:
+        names = [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

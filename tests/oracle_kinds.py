@@ -68,6 +68,7 @@ class Kind:
     P3: Rows | None = None
     rope_base: Fraction = Fraction(10000)
     rope_offset: Fraction = Fraction(0)
+    rope_query_offset: Fraction | None = None
     rope_pairing: str = "halves"
     scale: str | Fraction = "sqrt_dk"
     softcap: Fraction | None = None
@@ -89,6 +90,18 @@ class Kind:
     def is_self(self) -> bool:
         """Whether one matrix of tokens gives queries, keys and values."""
         return self.X1 is self.X2 and self.X3 is None
+
+    @property
+    def query_place(self) -> int:
+        """How many places after the first key the first query stands."""
+        if self.causal_alignment == "top-left":
+            return 0
+        n, m = (len(given[0] if given else tokens or []) for given, tokens in self._sides)
+        return m - n
+
+    @property
+    def _sides(self) -> tuple[tuple[Heads | None, Rows | None], ...]:
+        return (self.Q, self.X1), (self.K, self.X2)
 
     @property
     def is_masked(self) -> bool:
@@ -163,7 +176,9 @@ def _positioned(
     if tokens is None:
         return None
     if kind.positions == "sinusoidal":
-        yield "P" + number, [table := sinusoids(len(tokens), len(tokens[0]))]
+        asks = kind.Q is None and number in ("", "1")
+        first = kind.query_place if asks else 0
+        yield "P" + number, [table := sinusoids(len(tokens), len(tokens[0]), first)]
         (added,) = read([table])
     if added is None:
         return tokens
@@ -185,8 +200,11 @@ def _projections(
             yield name, projected
             ready[name] = read(projected)
     if kind.positions == "rope":
-        for name in ("Q", "K"):
-            yield name + "_rot", (turned := [rotated(kind, matrix) for matrix in ready[name]])
+        query = kind.rope_query_offset
+        query = kind.rope_offset + kind.query_place if query is None else query
+        for name, first in (("Q", query), ("K", kind.rope_offset)):
+            turned = [rotated(kind, matrix, first) for matrix in ready[name]]
+            yield name + "_rot", turned
             ready[name] = read(turned)
     return ready
 
@@ -326,24 +344,24 @@ def shares(scores: Sequence[Fraction | None]) -> Row:
 # -- positions -----------------------------------------------------------------------------------
 
 
-def sinusoids(n: int, d: int) -> Rows:
-    """Return sin(t / 10000^(2i/d)) in columns 2i and its cosine in columns 2i + 1, t from 0."""
+def sinusoids(n: int, d: int, first: int) -> Rows:
+    """Return sin(t / 10000^(2i/d)) in columns 2i and its cosine in columns 2i + 1."""
     table = []
-    for t in range(n):
+    for t in range(first, first + n):
         turns = [sin_cos(angle(Fraction(t), Fraction(10000), j // 2, d)) for j in range(d)]
         table.append([turn[j % 2] for j, turn in enumerate(turns)])
     return table
 
 
-def rotated(kind: Kind, matrix: Rows) -> Rows:
-    """Return queries or keys turned by their positions."""
+def rotated(kind: Kind, matrix: Rows, start: Fraction) -> Rows:
+    """Return queries or keys turned by their positions, the first of them at this one."""
     d = len(matrix[0])
     halves = [(j, j + d // 2) for j in range(d // 2)]
     pairs = halves if kind.rope_pairing == "halves" else list(pairwise(range(d)))[::2]
     rows = [list(row) for row in matrix]
     for t, row in enumerate(rows):
         for j, (first, second) in enumerate(pairs):
-            sin, cos = sin_cos(angle(t + kind.rope_offset, kind.rope_base, j, d))
+            sin, cos = sin_cos(angle(t + start, kind.rope_base, j, d))
             x, y = row[first], row[second]
             row[first], row[second] = x * cos - y * sin, x * sin + y * cos
     return rows

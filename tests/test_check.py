@@ -212,7 +212,8 @@ def test_a_programs_dump_is_compared_with_its_layer(attncalc: Command, tmp_path:
         ),
         (
             [PROBLEM, "a.md", "-o", "x.csv", "--csv", "x.csv"],
-            "error: --out and --csv both name x.csv: give each a file of its own\n",
+            "error: cannot write both x.csv and x.csv: they are one file: "
+            "give each a file of its own\n",
         ),
         (
             [PROBLEM, "a.md", "-o", "marks.docx"],

@@ -318,7 +318,10 @@ def test_samples_are_written_byte_for_byte_whatever_the_encoding(attncalc: Comma
 def test_the_problem_itself_is_never_overwritten(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "in.json").write_text(json.dumps(GOOD))
     run = attncalc("self", "in.json", "-o", "in.json")
-    assert (run.code, run.err) == (2, "error: cannot write in.json: it is the problem\n")
+    assert (run.code, run.err) == (
+        2,
+        "error: cannot write in.json: it is in.json, which was read: name another place\n",
+    )
     run = attncalc("self", "in.json", "-o", "steps.png")
     assert run.code == 2
     assert run.err == (

@@ -122,8 +122,8 @@ class Form:
 
 def conventions(kind: Kind) -> dict[str, Any]:
     """Return the settings of a problem that are no matrices."""
-    names = """combine positions rope_base rope_offset rope_pairing scale softcap causal
-    causal_alignment normalizer rounding decimals"""
+    names = """combine positions rope_base rope_offset rope_query_offset rope_pairing scale softcap
+    causal causal_alignment normalizer rounding decimals"""
     return {name: getattr(kind, name) for name in names.split()}
 
 
@@ -304,6 +304,7 @@ def _with_positions(some: Draw, kind: Kind) -> Kind:
     fields: dict[str, Any] = {"positions": positions}
     if positions == "rope":
         fields |= {"rope_base": some.one_of(*BASES), "rope_offset": some.one_of(*OFFSETS)}
+        fields["rope_query_offset"] = some.one_of(None, None, *OFFSETS)
         fields["rope_pairing"] = some.one_of("halves", "interleaved")
     if positions == "P":
         fields["positions"] = "none"
@@ -328,7 +329,7 @@ def _with_masks(some: Draw, kind: Kind, sizes: _Sizes) -> Kind:
     fields: dict[str, Any] = {}
     size = sizes.heads, sizes.n, sizes.m
     if some.chance(4):
-        fields["causal"] = True
+        fields["causal"] = some.one_of(True, True, False)  # the alignment places queries without it
         fields["causal_alignment"] = some.one_of("top-left", "bottom-right")
     if some.chance(4):
         fields["keep"] = some.mask(*size, st.sampled_from((True, True, False)))
@@ -624,6 +625,115 @@ def test_rope_scores_depend_on_the_distance_alone(entries: list[int], offset: in
     S = solve(Problem(**two, positions="rope", rope_offset=offset))["S"]
     assert np.allclose(np.diag(S), np.full(3, S[0, 0]), atol=1e-9)
     assert np.allclose(S[1:, 1:], S[:2, :2], atol=1e-9)
+
+
+# -- where queries stand --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """A whole sequence, and its last tokens asking a cache of all keys and values."""
+
+    whole: Kind
+    last: Kind
+
+    @property
+    def earlier(self) -> int:
+        """How many tokens stand before those that ask."""
+        return self.last.query_place
+
+
+@st.composite
+def decodings(draw: Any) -> Decoding:
+    """Draw a causal problem of n tokens, and the same asked by the last of them alone."""
+    some = Draw(draw)
+    n, heads, kv_heads = 1 + some.size(3), *some.one_of((1, 1), (2, 2), (2, 1))
+    asking = some.size(n - 1)
+    kind = Kind(
+        scale=some.one_of("sqrt_dk", "none"),
+        softcap=some.one_of(None, None, Fraction(5)),
+        causal=True,
+        rounding=some.one_of(*ROUNDINGS),
+        decimals=draw(st.integers(0, 6)),
+    )
+    if some.chance():
+        sizes = _Sizes("QKV", "cross", n, n, 2 * some.size(2), some.size(), heads, kv_heads)
+        whole = _with_outputs(some, _with_inputs(some, kind, sizes), sizes)
+        turns = {"rope_base": some.one_of(*BASES), "rope_offset": some.one_of(*OFFSETS)}
+        turns["rope_pairing"] = some.one_of("halves", "interleaved")
+        whole = replace(whole, positions="rope", **turns)
+        changes: dict[str, Any] = {"Q": [matrix[-asking:] for matrix in whole.Q or []]}
+    else:
+        sizes = _Sizes("", "self", n, n, some.size(), some.size(), heads, kv_heads)
+        whole = _with_outputs(some, _with_inputs(some, kind, sizes), sizes)
+        whole = replace(whole, positions="sinusoidal")
+        changes = {"X1": (whole.X1 or [])[-asking:]}
+    return Decoding(whole, replace(whole, **changes, causal_alignment="bottom-right"))
+
+
+@pytest.mark.parametrize("way", [floats_only, pytest.MonkeyPatch.context])
+@many(150)
+@given(decodings(), st.sampled_from(FORMS))
+def test_a_step_of_decoding_with_a_cache_is_the_last_of_the_whole_sequence(
+    way: Any, decoding: Decoding, form: Form
+) -> None:
+    """The last queries with all keys, aligned bottom-right, are the last rows to the digit."""
+    with way():
+        whole, last = (solve(form.problem(kind)) for kind in (decoding.whole, decoding.last))
+        for name in {step.name for step in last.steps} - {"K", "V", "K_rot", "P2", "X2_P"}:
+            of_whole = {"P1": "P", "X1_P": "X_P"}.get(name, name)
+            if form.layout == "rows":
+                expected = np.array(whole.shown(of_whole))[..., decoding.earlier :, :]
+            else:
+                expected = np.array(whole.shown(of_whole))[..., :, decoding.earlier :]
+            assert last.shown(name) == expected.tolist(), name
+
+
+def rotated_plainly(matrix: np.ndarray, first: float) -> np.ndarray:
+    """Turn pairs of columns half the width apart as complex numbers, base 10000."""
+    half = matrix.shape[-1] // 2
+    rates = 10_000.0 ** (-np.arange(half) / half)
+    turns = np.exp(1j * np.outer(first + np.arange(matrix.shape[-2]), rates))
+    turned = (matrix[..., :half] + 1j * matrix[..., half:]) * turns
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+PLACES: dict[str, tuple[dict[str, Any], float, float]] = {
+    "as the keys": ({}, 0, 0),
+    "as the keys, from their offset": ({"rope_offset": 7}, 7, 7),
+    "the last": ({"causal_alignment": "bottom-right"}, 3, 0),
+    "the last, from the keys' offset": (
+        {"causal_alignment": "bottom-right", "rope_offset": 7},
+        10,
+        7,
+    ),
+    "where it is said": ({"rope_query_offset": 0.5, "rope_offset": 7}, 0.5, 7),
+    "where it is said, and not last": (
+        {"rope_query_offset": 0, "causal_alignment": "bottom-right"},
+        0,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("what", PLACES)
+def test_queries_are_rotated_from_their_own_place(what: str, causal: bool) -> None:
+    fields, query, key = PLACES[what]
+    chance = np.random.default_rng(1)
+    Q, K = chance.normal(size=(2, 6)), chance.normal(size=(5, 6))
+    solution = solve(Problem(Q=Q, K=K, V=np.eye(5), positions="rope", causal=causal, **fields))
+    expected = rotated_plainly(Q, query) @ rotated_plainly(K, key).T
+    assert np.allclose(solution["S"], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_queries_of_a_long_input_are_rotated_from_their_own_place() -> None:
+    chance = np.random.default_rng(2)
+    Q, K, V = (chance.normal(size=(5000, 8)) for _ in range(3))
+    rope = {"positions": "rope", "causal": True}
+    whole = solve(Problem(Q=Q, K=K, V=V, **rope), keep=("O",))["O"]
+    last = Problem(Q=Q[-3:], K=K, V=V, **rope, causal_alignment="bottom-right")
+    assert np.allclose(solve(last, keep=("O",))["O"], whole[-3:], rtol=1e-11, atol=1e-12)
 
 
 # -- masks ---------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 """NumPy's files: problems, single matrices and PyTorch layers; never a pickle."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from conftest import GOOD
+from conftest import GOOD, Command
 
 from attncalc import InputError, Problem, read_problem, solve
 from attncalc.reading import read_matrix, read_stream
@@ -73,6 +74,80 @@ def test_a_pytorch_layer_is_read_as_it_is(tmp_path: Path) -> None:
     assert np.allclose(found["O"], solve(by_hand)["O"], rtol=1e-14, atol=0)
 
 
+NO_HEADS = (
+    "a PyTorch layer, and nothing says how many heads it has (no state dict does): add the array "
+    "num_heads to the file, or give --heads (in Python: read_problem(…, heads=…))"
+)
+PARTS_OF_A_LAYER: dict[str, dict[str, Any]] = {
+    "a whole state dict": {"X": np.ones((2, 4)), **layer()},
+    "query, key and value": {name: np.ones((2, 4)) for name in ("query", "key", "value")} | layer(),
+    "weights apart": {
+        "query": np.ones((2, 4)),
+        "key": np.ones((2, 3)),
+        **{f"{name}_proj_weight": np.ones((4, 4 if name == "q" else 3)) for name in "qkv"},
+    },
+    "no bias": {"X": np.ones((2, 4)), "in_proj_weight": np.ones((12, 4))},
+    "an output projection": {**GOOD, "W_V": [[1, 1]], "out_proj.weight": np.ones((1, 1))},
+}
+"""Layers of several heads, as far as a file can say: read as one head, each gives a number."""
+
+
+@pytest.mark.parametrize("what", PARTS_OF_A_LAYER)
+def test_a_layer_whose_number_of_heads_nothing_says_is_refused(what: str, tmp_path: Path) -> None:
+    path = saved(tmp_path, **PARTS_OF_A_LAYER[what])
+    for changes in ({}, {"heads": None}, {"decimals": 3}):
+        with pytest.raises(InputError) as error:
+            read_problem(path, **changes)
+        assert str(error.value) == f"{path}: {NO_HEADS}"
+    with pytest.raises(InputError) as error:
+        read_stream(path.read_bytes(), "standard input")
+    assert str(error.value) == f"standard input: {NO_HEADS}"
+
+
+@pytest.mark.parametrize("what", PARTS_OF_A_LAYER)
+def test_heads_of_a_layer_may_be_said_beside_the_file(what: str, tmp_path: Path) -> None:
+    arrays = PARTS_OF_A_LAYER[what]
+    heads = 1 if what == "an output projection" else 2
+    expected = solve(read_problem(saved(tmp_path, **arrays, num_heads=heads)))["A"]
+    assert (solve(read_problem(saved(tmp_path, **arrays, heads=heads)))["A"] == expected).all()
+    path = saved(tmp_path, **arrays)
+    assert (solve(read_problem(path, heads=heads))["A"] == expected).all()
+    stream = read_stream(path.read_bytes(), "standard input", heads=heads)
+    assert (solve(stream)["A"] == expected).all()
+
+
+def test_heads_beside_the_file_override_those_in_it_but_not_with_nothing(tmp_path: Path) -> None:
+    path = saved(tmp_path, **PARTS_OF_A_LAYER["a whole state dict"], num_heads=2)
+    assert read_problem(path, heads=4).n_heads == 4
+    with pytest.raises(InputError, match="nothing says how many heads"):
+        read_problem(path, heads=None)
+
+
+@pytest.mark.parametrize("command", ["self", "plot", "check"])
+def test_every_command_refuses_a_layer_without_heads_and_takes_them(
+    command: str, attncalc: Command, tmp_path: Path
+) -> None:
+    saved(tmp_path, **PARTS_OF_A_LAYER["a whole state dict"])
+    np.savez(tmp_path / "dump.npz", Q=np.ones((2, 2, 2)))
+    words = {
+        "self": ("self", "in.npz"),
+        "plot": ("plot", "in.npz", "-o", "map.svg"),
+        "check": ("check", "in.npz", "dump.npz", "--atol", "1e9"),
+    }[command]
+    refused = attncalc(*words)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == f"error: in.npz: {NO_HEADS}\n"
+    assert not (tmp_path / "map.svg").exists()
+    taken = attncalc(*words, "--heads", "2")
+    assert taken.code == 0, taken.err
+
+
+def test_attncalc_s_own_file_of_a_layer_needs_no_flag(attncalc: Command, tmp_path: Path) -> None:
+    saved(tmp_path, **PARTS_OF_A_LAYER["a whole state dict"])
+    attncalc("self", "in.npz", "--heads", "2", "-o", "out.npz")
+    assert read_problem(tmp_path / "out.npz").n_heads == 2
+
+
 def test_query_key_and_value_become_the_kind_of_attention_they_are(tmp_path: Path) -> None:
     state, X, Y = layer(), np.ones((2, 4)), np.zeros((3, 4))
     for tokens, names in (
@@ -80,7 +155,7 @@ def test_query_key_and_value_become_the_kind_of_attention_they_are(tmp_path: Pat
         ({"query": X, "key": Y, "value": Y}, {"X1", "X2"}),
         ({"query": X, "key": Y, "value": Y + 1}, {"X1", "X2", "X3"}),
     ):
-        problem = read_problem(saved(tmp_path, **tokens, **state))
+        problem = read_problem(saved(tmp_path, **tokens, **state, num_heads=2))
         assert {name for name in problem.names if name.startswith("X")} == names
 
 

@@ -343,10 +343,15 @@ def test_the_folder_of_the_problem_is_never_written_to(attncalc: Command, tmp_pa
     attncalc("samples", "folder", "-o", "animals")
     before = sorted(path.name for path in (tmp_path / "animals").iterdir())
     run = attncalc("self", "animals", "-o", "animals/")
-    assert run.err == "error: cannot write animals: it is the problem\n"
+    assert run.err == (
+        "error: cannot write animals: it is animals, which was read: name another place\n"
+    )
     attncalc("samples", "self", "-o", "animals/in.json")
     run = attncalc("self", "animals/in.json", "-o", "animals")
-    assert run.err == "error: cannot write animals: it holds the problem\n"
+    assert run.err == (
+        "error: cannot write animals: it holds animals/in.json, which was read: "
+        "name another place\n"
+    )
     assert sorted(path.name for path in (tmp_path / "animals").iterdir()) == [*before, "in.json"]
 
 

@@ -1,5 +1,8 @@
 """Problem: what it takes from Python, what it refuses, and what it keeps."""
 
+import time
+import tracemalloc
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -9,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import GOOD
 
-from attncalc import AttncalcError, InputError, Problem, ShapeError, solve
+from attncalc import AttncalcError, InputError, Problem, ShapeError, check, solve
 from attncalc.text import told_apart
 
 
@@ -106,3 +109,230 @@ def test_an_unknown_step_names_those_there_are() -> None:
     solution = solve(Problem(**GOOD, scale="none"))
     with pytest.raises(KeyError, match="no step S_scaled: there are Q, K, V, S, A, O"):
         solution["S_scaled"]
+
+
+# -- arrays as programs hold them ----------------------------------------------------------------
+
+
+def seconds(made: Callable[[], object]) -> float:
+    """Return the shortest of several runs: the others were disturbed."""
+    times = []
+    for _ in range(7):
+        start = time.perf_counter()
+        made()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def peak(made: Callable[[], object]) -> int:
+    """Return the most bytes that were held at once."""
+    tracemalloc.start()
+    try:
+        made()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_list_of_heads_costs_what_one_array_costs() -> None:
+    """Looked at number by number, it took a hundred times as long."""
+    Q = np.random.default_rng(0).normal(size=(8, 512, 64))
+    heads = [head.copy() for head in Q]
+    listed, stacked = Problem(Q=heads, K=heads, V=heads), Problem(Q=Q, K=Q, V=Q)
+    assert np.array_equal(listed.Q, Q)
+    assert listed.Q.dtype == stacked.Q.dtype
+    assert seconds(lambda: Problem(Q=heads, K=heads, V=heads)) < 5 * seconds(
+        lambda: Problem(Q=Q, K=Q, V=Q)
+    )
+    assert peak(lambda: Problem(Q=heads, K=heads, V=heads)) < 1.1 * peak(
+        lambda: Problem(Q=Q, K=Q, V=Q)
+    )
+
+
+@pytest.mark.parametrize("name", ["keep", "ignore"])
+def test_a_mask_of_booleans_is_held_once_and_copied_never(name: str) -> None:
+    mask = np.tri(2048, dtype=bool) if name == "keep" else np.triu(np.ones((2048, 2048), bool), 1)
+    Q = np.ones((2048, 1))
+    assert peak(lambda: Problem(Q=Q, K=Q, V=Q, **{name: mask})) < 1.2 * mask.nbytes
+    whole = mask.astype(np.int64)
+    assert peak(lambda: Problem(Q=Q, K=Q, V=Q, **{name: whole})) < 2.2 * mask.nbytes
+    bias = np.where(mask, 0.0, -np.inf)
+    assert peak(lambda: Problem(Q=Q, K=Q, V=Q, bias=bias)) < 1.2 * bias.nbytes
+
+
+def test_a_mask_does_not_change_with_the_array_it_was_made_of() -> None:
+    for mask in (np.array([[True, False]]), np.array([[1, 0]]), [np.array([True, False])]):
+        problem = Problem(**GOOD, keep=mask)
+        mask[0][0] = 0
+        assert problem.keep.dtype == bool
+        assert problem.keep.tolist() == [[True, False]]
+
+
+@pytest.mark.parametrize(
+    ("marks", "said"),
+    [
+        (np.array([[1, 2], [1, 1]]), "row 1, column 2: 2"),
+        (np.array([[1, 1], [np.nan, 1]]), "row 2, column 1: nan"),
+        (np.array([[1, 1], [1, 0.5]], dtype=np.float32), "row 2, column 2: 0.5"),
+        (np.array([[[1, 1], [-1, 1]]], dtype=np.int8), "head 1, row 2, column 1: -1"),
+        ([[Decimal(1), Decimal(3)], [Decimal(0), Decimal(1)]], "row 1, column 2: 3"),
+    ],
+)
+def test_a_mark_is_1_or_0_whatever_its_type(marks: Any, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        Problem(**GOOD, keep=marks)
+    assert str(error.value) == f"keep, {said}, where 1 or 0 (true or false) is needed"
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [np.array([0.5, 1.0]), [Fraction(1, 3), Decimal("0.1")]],
+        [[0.5, 1], np.array([Fraction(1, 3), Decimal("0.1")])],
+        (np.array([Decimal("0.5"), 1]), (Fraction(1, 3), Decimal("0.1"))),
+    ],
+)
+def test_exact_numbers_stay_so_beside_arrays(X: Any) -> None:
+    problem = Problem(**GOOD | {"X": X})
+    exactly = [[Decimal("0.5"), Decimal(1)], [Fraction(1, 3), Decimal("0.1")]]
+    assert problem.as_typed("X").tolist() == exactly
+    assert problem.X.tolist() == [[float(entry) for entry in row] for row in exactly]
+
+
+@pytest.mark.parametrize("as_given", [list, np.array])
+def test_whole_numbers_beyond_those_of_float64_stay_so(as_given: Any) -> None:
+    """2**53 + 1 is no float64; of 2**60 the shortest decimal is another number."""
+    X = [[2**53 + 1, 2**60], [-(2**62) - 3, 7]]
+    assert Problem(**GOOD | {"X": as_given(X)}).as_typed("X").tolist() == X
+    assert Problem(**GOOD | {"X": as_given([[1, 2], [3, 2**53]])}).typed == {}
+    assert Problem(**GOOD | {"X": [[10**30, 1], [1, 1]]}).as_typed("X")[0, 0] == 10**30
+
+
+class Tensor:
+    """What a library of tensors hands over: its array only out of the graph, and off the device."""
+
+    def __init__(self, values: Any, at: str = "in the graph on the device") -> None:
+        self.values, self.at = values, at
+        self.ndim = np.ndim(values)
+
+    def detach(self) -> "Tensor":
+        """Return it out of the graph."""
+        return Tensor(self.values, self.at.replace("in the graph ", ""))
+
+    def cpu(self) -> "Tensor":
+        """Return it off the device."""
+        return Tensor(self.values, self.at.replace("on the device", ""))
+
+    def double(self) -> "Tensor":
+        """Return it in a type that numpy knows; of nothing there is none."""
+        if self.values is None:
+            return self
+        return Tensor(np.asarray(self.values, dtype=np.float64), self.at)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if self.at:
+            raise RuntimeError(f"it is {self.at}")
+        if isinstance(self.values, list):
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        if self.values is None:
+            raise NotImplementedError("there is nothing in it\nand a long list of places")
+        return np.array(self.values)
+
+
+def test_tensors_are_taken_out_of_their_graph_and_off_their_device() -> None:
+    X = np.array(GOOD["X"], dtype=np.float32)
+    rows = [Tensor(row) for row in X]
+    for tensor in (Tensor(X), rows, [[Tensor(entry) for entry in row] for row in X]):
+        problem = Problem(**GOOD | {"X": tensor})
+        assert (problem.X.dtype, problem.X.tolist()) == (np.float32, GOOD["X"])
+    assert Problem(**GOOD | {"X": Tensor(GOOD["X"])}).X.dtype == np.float64
+    assert Problem(Q=[Tensor(X)] * 2, K=[Tensor(X)] * 2, V=[Tensor(X)] * 2).n_heads == 2
+
+
+def test_what_a_tensor_refuses_is_said_in_one_line() -> None:
+    for X in (Tensor(None), [Tensor(None)]):
+        with pytest.raises(InputError) as error:
+            Problem(**GOOD | {"X": X})
+        assert str(error.value) == "X cannot be read as an array: there is nothing in it"
+
+
+def test_an_array_with_masked_entries_is_refused_and_its_hidden_numbers_not_read() -> None:
+    hidden = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
+    with pytest.raises(InputError) as error:
+        Problem(**GOOD | {"X": hidden})
+    assert str(error.value) == (
+        "X has masked entries: fill them in, or give them as keep or ignore"
+    )
+    assert Problem(**GOOD | {"X": hidden.filled(0)}).X[0, 1] == 0
+    assert Problem(**GOOD | {"X": np.ma.array(GOOD["X"])}).X.tolist() == GOOD["X"]
+
+
+NUMBERS_OF_LIBRARIES: list[Callable[[float], Any]] = [
+    np.array,
+    np.int64,
+    np.uint8,
+    np.float32,
+    np.float64,
+    lambda value: np.array([value]),
+    lambda value: np.array([[value]], dtype=np.float16),
+    lambda value: np.array([Fraction(value)]),
+    lambda value: Tensor(np.array(value)),
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS_OF_LIBRARIES)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("heads", 2),
+        ("decimals", 3),
+        ("scale", 2),
+        ("softcap", 3),
+        ("rope_base", 100),
+        ("rope_offset", 1),
+        ("causal", 1),
+    ],
+)
+def test_a_setting_may_be_a_number_of_numpy_or_an_array_of_one(
+    name: str, value: int, number: Callable[[float], Any]
+) -> None:
+    if name == "causal":
+        assert Problem(**GOOD, causal=np.array([True])).causal is True
+    else:
+        fields = GOOD | {"W_V": [[1, 2], [3, 4]]}
+        assert getattr(Problem(**fields | {name: number(value)}), name) == value
+
+
+def test_a_number_of_float32_is_the_decimal_it_shows() -> None:
+    assert Problem(**GOOD, scale=np.float32(0.1)).scale == Fraction(1, 10)
+    assert Problem(**GOOD, softcap=np.array([0.3], dtype=np.float32)).softcap == Fraction(3, 10)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (np.array([4, 2]), 'heads takes a whole number from 1: "[4 2]" is not a number'),
+        (np.array([]), 'heads takes a whole number from 1: "[]" is not a number'),
+        (np.array([2.5]), 'heads takes a whole number from 1, not "[2.5]"'),
+        (np.bool_(True), 'heads takes a whole number from 1: "True" is not a number'),
+        (Tensor(None), "heads cannot be read as an array: there is nothing in it"),
+    ],
+)
+def test_an_array_that_is_no_setting_is_refused(given: Any, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        Problem(**GOOD, heads=given)
+    assert str(error.value) == said
+
+
+def test_an_answer_may_hold_arrays_tensors_and_fractions() -> None:
+    problem = Problem(**GOOD, scale="none")
+    Q = [np.array([1, 2]), [Fraction(3), Decimal(4)]]
+    assert check(problem, {"Q": Q, "K": Tensor(np.array([[2, 1], [4, 3]]))}).score.earned == 2
+    with pytest.raises(InputError) as error:
+        check(problem, {"Q": {1, 2}})
+    assert str(error.value) == "an answer holds matrices: lists, arrays or texts, not set"
+    with pytest.raises(InputError) as error:
+        check(problem, {"Q": Tensor(None)})
+    assert str(error.value) == (
+        "a matrix of the answer cannot be read as an array: there is nothing in it"
+    )

@@ -146,6 +146,7 @@ OTHERS: dict[str, tuple[dict[str, Any], str, np.ndarray]] = {
     "rope-forgotten": (ROPE, "Q_rot", X4),
     "rope-pairing": (ROPE, "Q_rot", rotated(X4, **BESIDE)),
     "rope-offset": (ROPE, "Q_rot", rotated(X4, start=1, **HALVES)),
+    "places-of-keys": (ROPE | {"rope_query_offset": 5}, "Q_rot", rotated(X4, **HALVES)),
     "mean-for-concat": (HEADS, "C", H.mean(axis=0)),
     "concat-for-mean": (HEADS | {"combine": "mean"}, "C", np.concatenate(list(H), axis=1)),
     "sum-for-mean": (HEADS | {"combine": "mean"}, "C", H.sum(axis=0)),

@@ -1,13 +1,15 @@
 """PyTorch's own attention, in float64: the same numbers, to 1e-12."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attncalc import Problem, Solution, read_problem, solve
+from attncalc import InputError, Problem, Solution, read_problem, solve
+from attncalc import check as check_answer
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch==2.13.0")
 
@@ -294,6 +296,63 @@ def test_tensors_may_be_given_as_they_are(rounding: str, dtype: Any) -> None:
     assert found["O"].dtype == expected["O"].dtype
     assert found["O"].tolist() == expected["O"].tolist()
     assert found.shown("O") == expected.shown("O")
+
+
+def test_weights_that_need_gradients_are_taken_as_they_are() -> None:
+    linear = torch.nn.Linear(3, 2)
+    W = linear.weight
+    X = [[torch.tensor(1.0), W[0, 0], W[0, 1]]]
+    problem = Problem(X=X, W_Q=W, W_K=list(W), W_V=[W], b_Q=linear.bias, weights_layout="torch")
+    assert problem.X.tolist() == [[1.0, W[0, 0].item(), W[0, 1].item()]]
+    assert problem.W_Q.tolist() == problem.W_V[0].tolist() == W.detach().tolist()
+    assert problem.dtype == np.float32
+    assert W.requires_grad
+    with torch.no_grad():
+        W[0, 0] += 1
+    assert problem.W_Q[0, 0] != W[0, 0].item()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "int32", "uint8"])
+def test_tensors_of_every_type_of_real_numbers_are_read_exactly(dtype: str) -> None:
+    X = torch.tensor([[0.1, 2.0], [3.0, 4.5]]).to(getattr(torch, dtype))
+    problem = Problem(X=X, W_Q=torch.eye(2), W_K=torch.eye(2), W_V=[torch.eye(2)])
+    assert problem.X.dtype == np.float64
+    assert problem.X.tolist() == X.double().tolist()
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        torch.eye(2).to_sparse(),
+        torch.empty(2, 2, device="meta"),
+        torch.eye(2, dtype=torch.complex64),
+        torch.eye(2, dtype=torch.bool),
+    ],
+)
+def test_tensors_without_real_numbers_are_refused_for_a_person(X: Any) -> None:
+    with pytest.raises(InputError, match=r"^X (cannot be read as an array|is not a matrix)"):
+        Problem(X=X, W_Q=torch.eye(2), W_K=torch.eye(2), W_V=torch.eye(2))
+
+
+def test_settings_may_be_tensors_of_one_number() -> None:
+    weights = {"W_Q": torch.eye(2), "W_K": torch.eye(2), "W_V": torch.eye(2)}
+    problem = Problem(
+        X=torch.eye(2),
+        **weights,
+        heads=torch.tensor([2]),
+        decimals=torch.tensor(3),
+        scale=torch.tensor(0.1, requires_grad=True),
+        causal=torch.tensor(True),
+    )
+    assert (problem.heads, problem.decimals, problem.causal) == (2, 3, True)
+    assert problem.scale == Fraction(1, 10)
+
+
+def test_an_answer_may_be_tensors_that_need_gradients() -> None:
+    weights = {"W_Q": torch.eye(2), "W_K": torch.eye(2), "W_V": torch.eye(2)}
+    problem = Problem(X=torch.eye(2), **weights)
+    Q = torch.eye(2, requires_grad=True)
+    assert check_answer(problem, {"Q": Q, "K": [Q[0], Q[1]]}).score.earned == 2
 
 
 # -- a layer saved as .npz -----------------------------------------------------------------------

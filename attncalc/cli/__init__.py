@@ -10,10 +10,12 @@ def run() -> int:
     from attncalc.cli.app import app_for
     from attncalc.cli.streams import complain, leave_quietly, prepare
     from attncalc.errors import AttncalcError
+    from attncalc.sources import remembering
 
     prepare()
     try:
-        app_for(sys.argv[1:])(prog_name="attncalc")
+        with remembering():
+            app_for(sys.argv[1:])(prog_name="attncalc")
     except AttncalcError as error:
         complain(str(error))
         return 2

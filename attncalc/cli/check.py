@@ -133,17 +133,16 @@ def check(
 ) -> None:
     """Mark the answers, write what is asked for, and leave with 1 where anything is wrong."""
     from attncalc.cli.progress import reporting
+    from attncalc.cli.targets import check_outputs, place_of
     from attncalc.grading.key import key_of
-    from attncalc.writing.files import check_place, write_file
     from attncalc.writing.reports.many import as_csv, has_mistakes
 
     given = context.params
-    form = _form(format, out)
-    if out is not None and out == sheet:
-        raise InputError(f"--out and --csv both name {out}: give each a file of its own")
-    for place in (out, sheet):
-        if place is not None:
-            check_place(Path(place))
+    page, table = place_of("--out", out), place_of("--csv", sheet)
+    form = _form(format, page)
+    if sheet is not None and page is table:
+        raise InputError("--csv and the marks both go to standard output: give one of them a file")
+    check_outputs(page, table)
     if file == "-" and "-" in answers:
         raise InputError("- stands for the problem and for an answer: one of them can be")
     problem = options.problem_from(given, fallback="self")
@@ -151,23 +150,24 @@ def check(
     key = key_of(problem, rules)
     rules = _with_known_steps(rules, key)
     places = _places(answers)
+    read = [(place, _read(place, alone=places is None)) for place in places or answers]
+    check_outputs(page, table)  # once more, now that it is known what was read
     with reporting() as report:
-        marked = _marked(key, places or answers, rules, report, alone=places is None)
-    if sheet is not None:
-        write_file(Path(sheet), as_csv(marked, list(key.steps)))
-    text = _text(marked, key, form, full=full, alone=places is None, on_screen=out is None)
-    _deliver(text, out, sheet)
+        marked = _marked(key, read, rules, report, alone=places is None)
+    text = _text(marked, key, form, full=full, alone=places is None, on_screen=page is None)
+    rows = [] if sheet is None else [(table, as_csv(marked, list(key.steps)))]
+    _deliver([(page, text), *rows])
     if all(each.marking is None for each in marked):
         raise typer.Exit(2)
     if has_mistakes(marked):
         raise typer.Exit(1)
 
 
-def _form(form: str | None, out: str | None) -> str:
+def _form(form: str | None, out: Path | None) -> str:
     """Return the form of the output: as asked, or as the ending of the file has it."""
     if form is not None or out is None:
         return form or "table"
-    ending = Path(out).suffix.lower()
+    ending = out.suffix.lower()
     if ending not in ENDINGS:
         raise OutputError(f"{out}: end the name in {', '.join(ENDINGS)}, or say --format")
     return ENDINGS[ending]
@@ -253,7 +253,12 @@ def _places(answers: Sequence[str]) -> list[str] | None:
 
 
 def _marked(
-    key: "Key", places: Sequence[str], rules: "Rules", report: Any, *, alone: bool
+    key: "Key",
+    read: "Sequence[tuple[str, Answer | str]]",
+    rules: "Rules",
+    report: Any,
+    *,
+    alone: bool,
 ) -> "list[Marked]":
     """Mark each answer; among many, one that cannot be read stops none of the others."""
     from dataclasses import replace
@@ -262,20 +267,20 @@ def _marked(
     from attncalc.grading.rules import LINES
     from attncalc.writing.reports.many import Marked
 
-    read = [_read(place, alone=alone) for place in places]
     if not alone and rules.asked is None:
-        held = {name for each in read if not isinstance(each, str) for name in each.matrices}
-        if any(not isinstance(each, str) and each.connections is not None for each in read):
+        answers = [answer for _, answer in read if not isinstance(answer, str)]
+        held = {name for answer in answers for name in answer.matrices}
+        if any(answer.connections is not None for answer in answers):
             held.add(LINES)
         rules = replace(rules, asked=tuple(name for name in (*key.steps, LINES) if name in held))
     marked = []
-    for done, (place, answer) in enumerate(zip(places, read, strict=True), start=1):
+    for done, (place, answer) in enumerate(read, start=1):
         if isinstance(answer, str):
             marked.append(Marked(place, None, answer))
         else:
             marked.append(Marked(place, mark(key, answer, rules)))
         if report is not None:
-            report(done, len(places))
+            report(done, len(read))
     return marked
 
 
@@ -336,14 +341,15 @@ def _tables(marked: "Sequence[Marked]", *, full: bool, alone: bool, on_screen: b
     return as_shown(console, many_in_tables(marked, screen), screen)
 
 
-def _deliver(text: str, out: str | None, sheet: str | None) -> None:
+def _deliver(pages: "Sequence[tuple[Path | None, str]]") -> None:
+    """Write the files, all or none, then print what goes to standard output."""
     from attncalc.cli.streams import emit, note
-    from attncalc.writing.files import write_file
+    from attncalc.writing.files import write_files
 
-    if sheet is not None:
-        note(f"written to {sheet}")
-    if out is None or out == "-":
-        emit(text)
-        return
-    write_file(Path(out), text)
-    note(f"written to {out}")
+    files = {place: text for place, text in pages if place is not None}
+    write_files(files)
+    for path in files:
+        note(f"written to {path}")
+    for place, text in pages:
+        if place is None:
+            emit(text)

@@ -62,6 +62,7 @@ _SETTINGS = {
     "positions": "sinusoidal (added to the tokens), rope (queries and keys turned) or none.",
     "rope_base": "The base of rope's angles.",
     "rope_offset": "The place of the first token, for rope.",
+    "rope_query_offset": "The place of the first query: else as keys, m - n later if bottom-right.",
     "rope_pairing": "halves or interleaved: which columns rope pairs.",
 }
 _CONVENTIONS_FIRST = ("rounding", "decimals", "layout", "weights_layout")

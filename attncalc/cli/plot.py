@@ -85,18 +85,21 @@ def plot(
 ) -> None:
     """Draw the connection map, the heatmap, or both."""
     from attncalc.cli.streams import emit, note
+    from attncalc.cli.targets import check_outputs, place_of
     from attncalc.plotting.look import Look, read_size
     from attncalc.plotting.picture import check_ending, chosen_heads, render
     from attncalc.solving.solution import solve
-    from attncalc.writing.files import check_place, write_file
+    from attncalc.writing.files import write_file
     from attncalc.writing.sentences import notes
 
-    path = Path(DEFAULT_PLACE if out is None else out)
+    path = place_of("--out", DEFAULT_PLACE if out is None else out) or Path("-")
     form = check_ending(path)
-    check_place(path)
+    check_outputs(path, None)
     with as_flags():
         look = Look(kind, every_line, values, dark, read_size(size))
-    solution = solve(options.problem_from(context.params, fallback="self"))
+    problem = options.problem_from(context.params, fallback="self")
+    check_outputs(path, None)  # once more, now that it is known what was read
+    solution = solve(problem)
     for remark in notes(solution):
         note(remark.text)
     with as_flags():

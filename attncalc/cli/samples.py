@@ -34,22 +34,23 @@ def samples(
 ) -> None:
     """List the samples, or write one out."""
     from attncalc.cli.streams import emit, emit_bytes, note
+    from attncalc.cli.targets import place_of
     from attncalc.errors import InputError
     from attncalc.writing.files import write_file
 
     if name is None:
         emit(_listing())
         return
-    chosen = sample(name)
+    chosen, place = sample(name), place_of("--out", out)
     if chosen.path.is_dir():
-        if out is None:
+        if place is None:
             raise InputError(f"{name} is a folder of files: say where to write it, as -o my-{name}")
-        _copy_folder(chosen.path, Path(out))
+        _copy_folder(chosen.path, place)
         note(f"written to {out}")
-    elif out is None:
-        emit_bytes(chosen.path.read_bytes())
+    elif place is None:
+        emit_bytes(_content(chosen.path))
     else:
-        write_file(Path(out), chosen.path.read_bytes())
+        write_file(place, _content(chosen.path))
         note(f"written to {out}")
 
 
@@ -61,12 +62,16 @@ def _listing() -> str:
 
 def _copy_folder(source: Path, target: Path) -> None:
     """Copy the files of a sample into a folder, which is made where its parent exists."""
-    from attncalc.errors import OutputError
-    from attncalc.writing.files import write_file
+    from attncalc.sources import remember
+    from attncalc.writing.files import write_files
 
-    try:
-        target.mkdir(exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror}") from None
-    for file in sorted(path for path in source.iterdir() if path.is_file()):
-        write_file(target / file.name, file.read_bytes())
+    remember(source)
+    files = sorted(path for path in source.iterdir() if path.is_file())
+    write_files({target / file.name: _content(file) for file in files}, folder=target)
+
+
+def _content(file: Path) -> bytes:
+    from attncalc.sources import remember
+
+    remember(file)
+    return file.read_bytes()

@@ -3,8 +3,10 @@
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
+from attncalc.sources import refuse_to_print, remember_stream
 from attncalc.text import on_a_line, within
 
 
@@ -24,11 +26,16 @@ def prepare() -> None:
 
 def receive() -> bytes:
     """Return all of standard input."""
-    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+    if sys.stdin is None:
+        return b""
+    with suppress(OSError):  # a stand-in without a file behind it
+        remember_stream(sys.stdin.fileno())
+    return sys.stdin.buffer.read()
 
 
 def emit_bytes(data: bytes) -> None:
     """Write bytes to standard output as they are."""
+    check_printing()
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.flush()
@@ -36,12 +43,19 @@ def emit_bytes(data: bytes) -> None:
 
 def emit(text: str) -> None:
     """Write data to standard output, all of it, or end quietly when nobody reads on."""
+    check_printing()
     encoding = sys.stdout.encoding or "utf-8"
     try:
         sys.stdout.write(within(encoding, text))
         sys.stdout.flush()
     except BrokenPipeError:
         leave_quietly(0)
+
+
+def check_printing() -> None:
+    """Refuse to print to a file that was read."""
+    with suppress(OSError):  # a stand-in without a file behind it
+        refuse_to_print(sys.stdout.fileno())
 
 
 def note(text: str) -> None:

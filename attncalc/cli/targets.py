@@ -56,6 +56,40 @@ class Written(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+def place_of(flag: str, given: str | None) -> Path | None:
+    """Return the file or folder that a flag names, or None for standard output.
+
+    Raises
+    ------
+    OutputError
+        When the name is empty, which as a path would be the current folder.
+    """
+    if given is not None and not given.strip():
+        raise OutputError(f"{flag} names no file: its value is empty")
+    return None if given in (None, "-", "/dev/stdout") else Path(str(given))
+
+
+def check_outputs(*places: Path | None) -> None:
+    """Refuse outputs that cannot be, or would do harm, before any work is done for them.
+
+    Parameters
+    ----------
+    *places
+        Files, with None for standard output.
+
+    Raises
+    ------
+    OutputError
+        When there can be no such file, it was read, or two of them are one.
+    """
+    from attncalc.cli.streams import check_printing
+    from attncalc.writing.files import check_places
+
+    check_places(*(place for place in places if place is not None))
+    if None in places:
+        check_printing()
+
+
 def target_of(flags: dict[str, Any]) -> Target:
     """Return where the flags send the output; refuse what cannot be, or would do harm.
 
@@ -67,21 +101,17 @@ def target_of(flags: dict[str, Any]) -> Target:
         When the form cannot hold what is asked for; the message says which can.
     """
     from attncalc.reading.files import is_folder
-    from attncalc.writing.files import check_place
+    from attncalc.writing.files import check_folder
 
-    out = None if flags["out"] in (None, "-", "/dev/stdout") else str(flags["out"])
-    place = None if out is None else Path(out)
-    to_folder = place is not None and (str(out).endswith(("/", os.sep)) or is_folder(place))
+    place = place_of("--out", flags["out"])
+    to_folder = place is not None and (flags["out"].endswith(("/", os.sep)) or is_folder(place))
     form = flags["format"] or _implied_form(place, flags, to_folder=to_folder)
     target = Target(form, place, to_folder, flags["standalone"])
     _check_form(target, flags)
-    if place is not None and not to_folder:
-        check_place(place)
-    source = flags["file"]
-    if place is not None and source not in (None, "-") and place.exists():
-        inside = to_folder and Path(source).resolve().parent == place.resolve()
-        if inside or place.samefile(source):
-            raise OutputError(f"cannot write {place}: it {'holds' if inside else 'is'} the problem")
+    if place is not None and to_folder:
+        check_folder(place)
+    else:
+        check_outputs(place)
     return target
 
 

@@ -13,8 +13,7 @@ from attncalc.numbers.types import Matrix
 from attncalc.reading.answers.answer import WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.lines import names_in
 from attncalc.solving.connections import Connection, connections
-from attncalc.text import on_a_line
-from attncalc.writing.sentences import of_each
+from attncalc.text import of_each, on_a_line
 
 _WEIGHT = re.compile(r"\s*\([^()]*\)$")
 _MORE = re.compile(r"(\d{1,6}) more")

@@ -27,11 +27,14 @@ from attncalc.operations.expressions import (
 SINUSOIDS_BASE = Fraction(10_000)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Sinusoids(Operation):
     """Sinusoidal positions of tokens: sin(t / 10000^(2i/d)) and, beside it, its cosine.
 
-    Row t, counted from 0; Vaswani et al. (2017), section 3.5.
+    Token t is counted from `offset`; Vaswani et al. (2017), section 3.5.
     """
+
+    offset: int = 0
 
     @property
     def is_rational(self) -> bool:
@@ -42,7 +45,7 @@ class Sinusoids(Operation):
         """Return positions for tokens of this shape."""
         (X,) = matrices
         n, d = X.shape
-        cosines, sines = cos_sin(_angles(X, n, d, SINUSOIDS_BASE, offset=Fraction(0)))
+        cosines, sines = cos_sin(_angles(X, n, d, SINUSOIDS_BASE, Fraction(self.offset)))
         positions: Matrix = np.empty_like(X)
         positions[:, 0::2] = sines
         positions[:, 1::2] = cosines[:, : d // 2]
@@ -61,7 +64,8 @@ class Sinusoids(Operation):
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the angle, and which function of it is taken."""
         t, column = place
-        angle = _angle(Fraction(t), SINUSOIDS_BASE, column // 2, operands[0].matrix.shape[-1])
+        place_of_t = Fraction(t + self.offset)
+        angle = _angle(place_of_t, SINUSOIDS_BASE, column // 2, operands[0].matrix.shape[-1])
         return explained(Call("cos" if column % 2 else "sin", angle))
 
 

@@ -26,9 +26,9 @@ from attncalc.plotting.look import Look, Size
 from attncalc.plotting.page import Frame, around, write_conventions, write_title
 from attncalc.plotting.style import DARK, LIGHT, Palette, house_style
 from attncalc.problem.problem import Problem
+from attncalc.problem.stated import heading
 from attncalc.solving.solution import Head
 from attncalc.text import harmless
-from attncalc.writing.sentences import heading
 
 APART = 0.5
 """Inches between the map and the heatmap."""

@@ -10,8 +10,8 @@ from matplotlib.textpath import TextPath
 
 from attncalc.plotting.style import Palette
 from attncalc.problem.problem import Problem
+from attncalc.problem.stated import conventions
 from attncalc.text import harmless, shortened
-from attncalc.writing.sentences import conventions
 
 TEXT_SIZE, WEIGHT_SIZE, TITLE_SIZE, SMALL_SIZE = 11.0, 8.5, 13.0, 7.5
 SMALLEST_TEXT = 5.0

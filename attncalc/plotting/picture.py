@@ -15,9 +15,10 @@ from attncalc.plotting.figure import FORMS, AttentionFigure
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.style import undrawable
 from attncalc.problem.problem import Problem
+from attncalc.problem.stated import conventions, heading
 from attncalc.solving.solution import Head, Solution
-from attncalc.text import harmless, on_a_line
-from attncalc.writing.sentences import conventions, heading, influence, of_each
+from attncalc.text import harmless, of_each, on_a_line
+from attncalc.writing.sentences import influence
 
 MOST_SPOKEN = 100
 """Outputs whose connections, and weights, a description tells; nobody listens to more."""

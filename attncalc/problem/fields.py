@@ -45,8 +45,19 @@ def read_setting(name: str, given: Any) -> Any:
     """
     setting = SETTINGS[name]
     try:
-        return setting.read(given)
+        return setting.read(_alone(given))
+    except InputError as error:  # its text starts where the name ends
+        raise InputError(f"{name} {error}") from None
     except NotANumber as reason:
         raise InputError(f"{name} takes {setting.takes}: {reason}") from None
     except ValueError:
         raise InputError(f"{name} takes {setting.takes}, not {quoted(str(given))}") from None
+
+
+def _alone(given: Any) -> Any:
+    """Return the number of an array or a tensor of one."""
+    if not hasattr(given, "__array__"):
+        return given
+    from attncalc.numbers.arrays import only_value  # here, for a command line needs no numpy
+
+    return only_value(given)

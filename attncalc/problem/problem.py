@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.numbers.typed import exact
+from attncalc.numbers.arrays import as_array
+from attncalc.numbers.typed import Number, exact
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.shapes import size_of
@@ -19,6 +20,9 @@ from attncalc.problem.fields import MARKS, SETTINGS, read_setting
 from attncalc.problem.parts import PARTS
 from attncalc.text import harmless, numbered, told_apart
 
+_EXACT = (Decimal, Fraction)
+MOST_WHOLE = 2**53
+"""Up to this number, float64 holds every whole one."""
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 
 
@@ -71,7 +75,8 @@ class Problem(Attention):
         `"concat"` or `"mean"` of the heads.
     causal, causal_alignment
         Whether a query may attend only to keys up to its own place, counted from the
-        `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys).
+        `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys): then the
+        first query stands m − n places after the first key, for `positions` too.
     softcap
         c, for scores of c · tanh(s / c).
     normalizer
@@ -79,9 +84,10 @@ class Problem(Attention):
         score divided by the sum of its row).
     positions
         `"sinusoidal"` (added to the tokens), `"rope"` (queries and keys rotated) or `"none"`.
-    rope_base, rope_offset, rope_pairing
-        For rope: its base, the place of the first token, and whether a column is paired with the
-        one half the width away (`"halves"`) or beside it (`"interleaved"`).
+    rope_base, rope_offset, rope_query_offset, rope_pairing
+        For rope: its base, the place of the first key, that of the first query (None: the first
+        key's, or m − n after it when aligned `"bottom-right"`), and whether a column is paired
+        with the one half the width away (`"halves"`) or beside it (`"interleaved"`).
     layout
         `"rows"`, or `"columns"`: tokens are columns, Q = W_Q X, S = Kᵀ Q.
     weights_layout
@@ -98,9 +104,11 @@ class Problem(Attention):
 
     Notes
     -----
-    Matrices become float64 arrays; float32 arrays stay so. Entries may also be
-    `fractions.Fraction` or `decimal.Decimal`; `typed` then keeps them exactly where floats
-    cannot, so that shown digits are those of the numbers as typed. See Vaswani et al.,
+    Matrices are lists, arrays, tensors of any library (whatever their device, also those that need
+    gradients), or lists of these. They become float64 arrays; float32 arrays stay so. Entries may
+    also be `fractions.Fraction`, `decimal.Decimal` or whole numbers of any length; `typed` then
+    keeps them exactly where floats cannot, so that shown digits are those of the numbers as typed.
+    Settings may be numbers of numpy, or arrays and tensors of one. See Vaswani et al.,
     *Attention Is All You Need* (2017), section 3.2.
 
     Examples
@@ -121,10 +129,10 @@ class Problem(Attention):
         typed = {}
         for name in self.names:
             given = getattr(self, name)
-            if hasattr(given, "__array__"):  # a tensor of PyTorch, say
-                given = np.asarray(given)
-            values = _values(name, given, as_column=self.layout == "columns")
-            if (kept := _typed(given, values, self.typed.get(name))) is not None:
+            raw = _raw(name, given)
+            is_own = isinstance(given, list | tuple)  # joined here: nobody else has this array
+            values = _values(name, raw, is_own=is_own, as_column=self.layout == "columns")
+            if (kept := _typed(raw, values, self.typed.get(name))) is not None:
                 typed[name] = kept
             object.__setattr__(self, name, values)
         object.__setattr__(self, "typed", typed)
@@ -171,69 +179,94 @@ class Problem(Attention):
         )
 
 
-def _values(name: str, given: object, *, as_column: bool) -> Matrix:
-    """Return what is given as an array of floats, or for marks of booleans, that cannot change."""
+def _raw(name: str, given: object) -> Matrix:
+    """Return what is given as one array, its numbers as they are."""
     try:
-        raw = np.asarray(given)
-        if raw.dtype.kind not in ("biufO" if name in MARKS else "iufO"):
-            raise TypeError
-        values: Matrix = raw.astype(np.float32 if raw.dtype == np.float32 else np.float64)
+        raw = as_array(given)
+    except InputError as error:  # its text starts where the name ends
+        raise InputError(f"{name} {error}") from None
+    except (TypeError, ValueError, RecursionError):
+        raise _no_matrix(name) from None
+    if raw.dtype.kind not in ("biufO" if name in MARKS else "iufO"):
+        raise _no_matrix(name)
+    return raw
+
+
+def _no_matrix(name: str) -> InputError:
+    return InputError(f"{name} is not a matrix of real numbers: give rows of equal length")
+
+
+def _values(name: str, raw: Matrix, *, is_own: bool, as_column: bool) -> Matrix:
+    """Return an array of floats, or for marks of booleans, that nothing can change."""
+    try:
+        numbers = raw.astype(np.float64) if raw.dtype == object else raw
+        values: Matrix = numbers.astype(_dtype(name, numbers), copy=not is_own)
     except OverflowError:
         raise InputError(f"{name} holds a number too large for float64") from None
     except (TypeError, ValueError):
-        raise InputError(
-            f"{name} is not a matrix of real numbers: give rows of equal length"
-        ) from None
+        raise _no_matrix(name) from None
     if values.ndim == 1 and values.size:
         values = values[:, np.newaxis] if as_column else values[np.newaxis, :]
     if values.size == 0:
         raise InputError(f"{name} is empty: it needs at least one row and one column")
     if values.ndim not in (2, 3):
         raise InputError(f"{name} has {values.ndim} dimensions: a matrix has rows and columns")
-    _check_entries(name, values)
-    if name in MARKS:
-        values = values.astype(bool)
+    _check_entries(name, numbers.reshape(values.shape), values)
     values.flags.writeable = False
     return values
 
 
-def _check_entries(name: str, values: Matrix) -> None:
+def _dtype(name: str, numbers: Matrix) -> type[Any]:
     if name in MARKS:
-        wrong, why = (values != 0) & (values != 1), "1 or 0 (true or false) is needed"
+        return np.bool_
+    return np.float32 if numbers.dtype == np.float32 else np.float64
+
+
+def _check_entries(name: str, numbers: Matrix, values: Matrix) -> None:
+    """Refuse numbers that cannot be entries; `values` is what they have become."""
+    if name in MARKS:
+        if numbers.dtype == np.bool_:  # large masks are: no array is made to look at them
+            return
+        right, why = values == numbers, "1 or 0 (true or false) is needed"
     elif name == "bias":
-        wrong, why = ~(np.isfinite(values) | np.isneginf(values)), "a number or -inf is needed"
+        right, why = values < np.inf, "a number or -inf is needed"  # no number is less: nan is not
     else:
-        wrong, why = ~np.isfinite(values), "a finite number is needed"
-    if wrong.any():
-        place = tuple(np.argwhere(wrong)[0])
+        right, why = np.isfinite(values), "a finite number is needed"
+    if not right.all():
+        place = tuple(np.argwhere(~right)[0])
         head = f"head {place[0] + 1}, " if values.ndim == 3 else ""
         raise InputError(
             f"{name}, {head}row {place[-2] + 1}, column {place[-1] + 1}: "
-            f"{values[place]:g}, where {why}"
+            f"{numbers[place]:g}, where {why}"
         )
 
 
-def _typed(given: object, values: Matrix, kept: Matrix | None) -> Matrix | None:
+def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
     """Return the numbers as typed where floats lose something of them, and else nothing."""
     if kept is not None and np.array_equal(kept.astype(values.dtype), values):
         return kept
-    if isinstance(given, np.ndarray) and given.dtype != object:
+    if raw.dtype != object and not _holds_long_whole_numbers(raw):
         return None
-    entries = np.array(given, dtype=object).reshape(values.shape)
-    flat = zip(entries.flat, values.flat, strict=True)
-    if all(_is_exact(entry, value) for entry, value in flat):
+    entries = raw.astype(object).reshape(values.shape)
+    if all(map(_is_exact, entries.flat, values.flat)):
         return None
     typed: Matrix = np.frompyfunc(_as_number, 1, 1)(entries)
     typed.flags.writeable = False
     return typed
 
 
+def _holds_long_whole_numbers(raw: Matrix) -> bool:
+    """Say whether whole numbers are beyond those that float64 has all of."""
+    whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
+    return whole and bool(raw.max() > MOST_WHOLE or raw.min() < -MOST_WHOLE)
+
+
 def _is_exact(entry: object, value: float) -> bool:
-    return not isinstance(entry, Decimal | Fraction) or entry == exact(float(value))
+    return not isinstance(entry, (*_EXACT, int)) or entry == exact(float(value))
 
 
-def _as_number(entry: Any) -> Decimal | Fraction:
-    if isinstance(entry, Decimal | Fraction):
+def _as_number(entry: Any) -> Number:
+    if isinstance(entry, _EXACT):
         return entry
     return Decimal(int(entry)) if isinstance(entry, abstract.Integral) else exact(float(entry))
 

@@ -9,7 +9,7 @@ from attncalc.problem.fields import LABELLED, MATRICES
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
 from attncalc.reading.cells import Faults, in_place
-from attncalc.reading.files import decode, exists, is_folder, list_folder, read_bytes
+from attncalc.reading.files import decode, exists, files_of, is_folder, read_bytes
 from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells
 from attncalc.reading.names import canonical, unknown
 
@@ -52,13 +52,15 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     path = Path(source)
     if is_folder(path) and exists(str(path / OWN_PROBLEM)):
         path /= OWN_PROBLEM
-    fields = _read_folder(path) if is_folder(path) else _read_content(read_bytes(path), path)
+    fields = (
+        _read_folder(path) if is_folder(path) else _read_content(read_bytes(path), path, changes)
+    )
     return build(str(path), fields, changes)
 
 
 def read_stream(data: bytes, place: str, **changes: Any) -> Problem:
     """Read a problem from a stream's bytes, JSON, CSV or `.npz`; `place` names it in messages."""
-    return build(place, _read_content(data, Path(place)), changes)
+    return build(place, _read_content(data, Path(place), changes), changes)
 
 
 def read_matrix(name: str, text: str) -> Fields:
@@ -119,12 +121,12 @@ def _labels(fields: Fields, sheets: str, changed: list[str]) -> Any:
     return None if changed else labels
 
 
-def _read_content(data: bytes, path: Path) -> Fields:
+def _read_content(data: bytes, path: Path, changes: Fields) -> Fields:
     faults = Faults(str(path))
     if data.startswith(_NUMPY_STARTS):
         from attncalc.reading.npz_file import read_npz_problem
 
-        return read_npz_problem(data, faults)
+        return read_npz_problem(data, faults, changes)
     text = decode(data, str(path))
     suffix = path.suffix.lower()
     as_json = suffix == ".json" or (suffix not in _SHEETS and text.lstrip()[:1] in ("{", "["))
@@ -140,8 +142,8 @@ def _read_content(data: bytes, path: Path) -> Fields:
 def _read_folder(folder: Path) -> Fields:
     faults = Faults(str(folder))
     fields: Fields = {}
-    for path in list_folder(folder):
-        if path.suffix.lower() not in (*_SHEETS, *_ARRAYS) or path.name.startswith("."):
+    for path in files_of(folder, (*_SHEETS, *_ARRAYS)):
+        if path.name.startswith("."):
             continue
         name = canonical(path.stem)
         if name not in MATRICES:

@@ -2,9 +2,11 @@
 
 import codecs
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from attncalc.errors import InputError
+from attncalc.sources import remember
 
 MOST_BYTES = 4 * 2**30
 """Bytes read of one file: more is no problem but a mistake, /dev/zero say."""
@@ -17,6 +19,7 @@ _BOMS = (
 
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file."""
+    remember(path)  # before it can fail: of many answers, one that cannot be read is kept, too
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -51,11 +54,17 @@ def is_folder(path: Path) -> bool:
 
 
 def list_folder(folder: Path) -> list[Path]:
-    """Return what a folder holds, in order of names."""
+    """Return what a folder holds, in order of names: a glance, which reads nothing of it."""
     try:
         return sorted(folder.iterdir())
     except OSError as error:
         raise InputError(f"{folder}: cannot be read: {error.strerror}") from None
+
+
+def files_of(folder: Path, endings: Sequence[str]) -> list[Path]:
+    """Return the files of a folder that is read whole: those whose names end in these."""
+    remember(folder, endings)
+    return [path for path in list_folder(folder) if path.suffix.lower() in endings]
 
 
 def decode(data: bytes, place: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.typed import read_number
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import KNOWN, MATRICES
+from attncalc.problem.fields import KNOWN, MATRICES, SETTINGS
 from attncalc.reading.cells import Faults
 from attncalc.reading.names import canonical, unknown
 
@@ -24,16 +24,22 @@ _TORCH_WEIGHTS = {
     "v_proj_weight": "W_V",
     "out_proj.weight": "W_O",
     "out_proj.bias": "b_O",
-    "num_heads": "heads",
 }
-_TORCH = (*_TORCH_TOKENS, *_TORCH_WEIGHTS, "in_proj_weight", "in_proj_bias")
+_TORCH_STATE = (*_TORCH_WEIGHTS, "in_proj_weight", "in_proj_bias")
+_TORCH_HEADS = "num_heads"
+_TORCH = (*_TORCH_TOKENS, *_TORCH_STATE, _TORCH_HEADS)
+_HOW_TO_GIVE_HEADS = (
+    "a PyTorch layer, and nothing says how many heads it has (no state dict does): add the array "
+    f"{_TORCH_HEADS} to the file, or give --heads (in Python: read_problem(…, heads=…))"
+)
 
 
-def read_npz_problem(data: bytes, faults: Faults) -> Fields:
+def read_npz_problem(data: bytes, faults: Faults, changes: Fields | None = None) -> Fields:
     """Return the fields of a problem that an `.npz` file holds.
 
     Names are those of a problem, or those of the state dict of a `torch.nn.MultiheadAttention`
-    beside its `query`, `key` and `value`.
+    beside its `query`, `key` and `value`. No state dict says how many heads the layer has: without
+    `num_heads` in the file, or `heads` among the changes, it is refused.
     """
     arrays = load_arrays(data, faults)
     if isinstance(arrays, np.ndarray):
@@ -50,9 +56,16 @@ def read_npz_problem(data: bytes, faults: Faults) -> Fields:
         elif name in fields:
             faults.add(f"{name} is given twice")
         else:
-            fields[name] = array if name in MATRICES else _setting(array)
+            fields[name] = array if name in (*MATRICES, *SETTINGS) else _setting(array)
+    if not arrays.keys().isdisjoint(_TORCH_STATE) and "heads" not in _said(fields, changes or {}):
+        faults.add(_HOW_TO_GIVE_HEADS)
     faults.raise_if_any()
     return fields
+
+
+def _said(fields: Fields, changes: Fields) -> set[str]:
+    """Return the names of the fields that have a value, in the file or beside it."""
+    return {name for name, value in (fields | changes).items() if value is not None}
 
 
 def _own_fields(arrays: dict[str, Matrix]) -> Fields:
@@ -117,10 +130,10 @@ def _torch_fields(arrays: dict[str, Matrix], faults: Faults) -> Fields:
             faults.add(f"{name}: keys and values added by a layer (add_bias_kv) are not known here")
             del arrays[name]
     fields: Fields = {
-        ours: _setting(arrays[theirs]) if ours == "heads" else arrays[theirs]
-        for theirs, ours in _TORCH_WEIGHTS.items()
-        if theirs in arrays
+        ours: arrays[theirs] for theirs, ours in _TORCH_WEIGHTS.items() if theirs in arrays
     }
+    if _TORCH_HEADS in arrays:
+        fields["heads"] = _setting(arrays[_TORCH_HEADS])
     for name, part in (("in_proj_weight", "W"), ("in_proj_bias", "b")):
         if name in arrays:
             thirds = np.split(arrays[name], 3) if len(arrays[name]) % 3 == 0 else []

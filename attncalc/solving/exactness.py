@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from attncalc.operations.base import Shape
 from attncalc.operations.step import Plan
 from attncalc.problem.fields import MARKS
 from attncalc.problem.problem import Problem
@@ -76,7 +75,9 @@ def longest_product(plan: Plan) -> int:
 
 def _cost(problem: Problem, plan: Plan, precision: int) -> float:
     """Estimate a run in Decimals, in multiply-and-adds."""
-    shapes: dict[str, Shape] = {name: matrix.shape for name, matrix in problem.given.items()}
+    shapes: dict[str, tuple[int, ...]] = {
+        name: matrix.shape for name, matrix in problem.given.items()
+    }
     total = 0.0
     for step in plan:
         inputs = [shapes[name] for name in step.inputs]

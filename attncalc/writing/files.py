@@ -1,29 +1,61 @@
 """Whole files or none: written beside their place, then moved into it."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from attncalc.errors import OutputError
+from attncalc.sources import identity_of, refuse_to_fill, refuse_to_write
 
 Writer = Callable[[IO[bytes]], None]
 Content = str | bytes | Writer
 
 
-def check_place(path: Path) -> None:
-    """Refuse a place that cannot hold a file, before any work is done for it.
+def check_places(*places: Path) -> None:
+    """Refuse places that cannot hold a file each, before any work is done for them.
 
     Raises
     ------
     OutputError
-        When it is a folder, or lies in one that does not exist.
+        When one is a folder, lies in one that does not exist or was read, or two are one file.
     """
-    if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder")
-    if not path.parent.is_dir():
-        raise OutputError(f"cannot write {path}: the folder {path.parent} does not exist")
+    for path in places:
+        if path.is_dir():
+            raise OutputError(f"cannot write {path}: it is a folder")
+        if not path.parent.is_dir():
+            raise OutputError(f"cannot write {path}: the folder {path.parent} does not exist")
+        refuse_to_write(path)
+    _check_apart(places)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be filled, before any work is done for it.
+
+    Raises
+    ------
+    OutputError
+        When it lies in one that does not exist, or what it holds was read.
+    """
+    if not folder.parent.is_dir():
+        raise OutputError(f"cannot write {folder}: the folder {folder.parent} does not exist")
+    refuse_to_fill(folder)
+
+
+def _check_apart(places: Iterable[Path]) -> None:
+    """Refuse two places that are one file, of which the second would replace the first."""
+    taken: dict[object, Path] = {}
+    for path in places:
+        if path.exists() and not path.is_file():
+            continue  # a device keeps nothing that could be replaced
+        for known in {identity_of(path), os.path.realpath(path)} - {None}:
+            if known in taken:
+                raise OutputError(
+                    f"cannot write both {taken[known]} and {path}: "
+                    "they are one file: give each a file of its own"
+                )
+            taken[known] = path
 
 
 def write_file(path: Path, content: Content) -> None:
@@ -57,20 +89,21 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     Raises
     ------
     OutputError
-        When a place cannot be written to; what was there stays.
+        When a place cannot be written to, or was read; what was there stays.
     """
     if folder is not None:
+        check_folder(folder)
         _make_folder(folder)
+    check_places(*files)
     staged: list[tuple[Path, Path]] = []
     path = Path()
     try:
         for path, content in files.items():
-            check_place(path)
-            target = Path(os.path.realpath(path))  # a link stays a link
-            if target.exists() and not target.is_file():
-                with target.open("wb") as file:  # a device or a pipe is written to, not replaced
+            if path.exists() and not path.is_file():
+                with path.open("wb") as file:  # a device or a pipe is written to, not replaced
                     _fill(file, content)
             else:
+                target = Path(os.path.realpath(path))  # a link stays a link
                 staged.append((_staged(target, content), target))
         for temporary, target in staged:
             temporary.replace(target)
@@ -85,10 +118,6 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
-    except FileNotFoundError:
-        raise OutputError(
-            f"cannot write {folder}: the folder {folder.parent} does not exist"
-        ) from None
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror}") from None
 

@@ -84,7 +84,7 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 def _conventions(problem: Problem) -> dict[str, Any]:
-    """Return the scale as the number the scores are multiplied by, and all that is no default."""
+    """Return all that is no default, and as numbers what follows: the scale, the queries' place."""
     stated: dict[str, Any] = {
         "scale": _factor(problem),
         "rounding": problem.rounding,
@@ -94,6 +94,8 @@ def _conventions(problem: Problem) -> dict[str, Any]:
         value = getattr(problem, name)
         if name not in stated and value != setting.default:
             stated[name] = float(value) if isinstance(value, Fraction) else value
+    if problem.positions == "rope" and len(set(problem.rope_places)) > 1:
+        stated["rope_query_offset"] = float(problem.rope_places[0])
     if problem.n_heads > 1:
         stated |= {"heads": problem.n_heads, "kv_heads": problem.n_kv_heads}
     return stated

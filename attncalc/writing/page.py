@@ -14,18 +14,12 @@ from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import DISPLAY
 from attncalc.problem.fields import BIASES, MASKS, WEIGHTS
 from attncalc.problem.problem import Problem
+from attncalc.problem.stated import conventions, heading
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
 from attncalc.solving.work import Fractions, Line, Work
 from attncalc.text import numbered
-from attncalc.writing.sentences import (
-    conventions,
-    heading,
-    influence,
-    influence_to_fill_in,
-    notes,
-    shape,
-)
+from attncalc.writing.sentences import influence, influence_to_fill_in, notes, shape
 
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""

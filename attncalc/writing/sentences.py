@@ -3,29 +3,24 @@
 Names and titles in them are made harmless: a sentence can be shown as it is.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
-from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import EACH_STEP, SQRT_DK
-from attncalc.problem.fields import MASKS
+from attncalc.problem.attention.fields import EACH_STEP
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head, Solution
-from attncalc.text import on_a_line
+from attncalc.text import of_each, on_a_line
 
 BLANK = "_____"
 """Where a worksheet wants an answer."""
-MOST_NAMED = 6
-"""Names listed in a sentence before the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -34,37 +29,6 @@ class Note:
 
     text: str
     step: str = ""
-
-
-def heading(problem: Problem) -> str:
-    """Return what a page is headed with: the kind of attention, and the problem's title."""
-    kind = {"self": "Self-attention", "cross": "Cross-attention"}[problem.kind]
-    if not problem.has_tokens:
-        kind = "Attention"
-    return f"{kind}: {on_a_line(problem.title)}" if problem.title else kind
-
-
-def conventions(problem: Problem) -> tuple[str, ...]:
-    """State every convention of a problem, each in a few words.
-
-    Examples
-    --------
-    >>> problem = Problem(X=[[1, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]])
-    >>> for convention in conventions(problem):
-    ...     print(convention)
-    tokens are rows
-    scores divided by √d_k = √1
-    shown to 2 decimals, halves away from zero
-    full precision carried from step to step (rounding: display)
-    """
-    return (
-        *_layout_in_words(problem),
-        *_positions_in_words(problem),
-        *_heads_in_words(problem),
-        _scale_in_words(problem),
-        *_masks_in_words(problem),
-        *_rounding_in_words(problem),
-    )
 
 
 def influence(problem: Problem, head: Head, connection: Connection) -> str:
@@ -114,92 +78,10 @@ def notes(solution: Solution) -> tuple[Note, ...]:
     return tuple(found)
 
 
-def of_each(names: Sequence[str]) -> str:
-    """List names, the first few of them, and count the rest.
-
-    Examples
-    --------
-    >>> of_each(["1", "2", "3"])
-    '1, 2 and 3'
-    """
-    if len(names) > MOST_NAMED + 1:
-        names = [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def shape(solution: Solution, step: Step) -> str:
     """Return the shape of a step's matrix, as in "3 × 2", or "2 heads of 3 × 2"."""
     *heads, rows, columns = solution[step.name].shape
     return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"
-
-
-def _layout_in_words(problem: Problem) -> Iterator[str]:
-    yield f"tokens are {problem.layout}"
-    if problem.weights_layout == "torch":
-        yield "weights are stored (out, in), as PyTorch keeps them"
-
-
-def _positions_in_words(problem: Problem) -> Iterator[str]:
-    if problem.positions == "sinusoidal":
-        yield "sinusoidal positions added to the tokens, the first at place 0"
-    if problem.positions == "rope":
-        pairs = "half the width apart" if problem.rope_pairing == "halves" else "side by side"
-        base, offset = (as_written(Fraction(n)) for n in (problem.rope_base, problem.rope_offset))
-        yield (
-            f"queries and keys rotated by rope: base {base}, the first token at place {offset}, "
-            f"paired columns {pairs} ({problem.rope_pairing})"
-        )
-
-
-def _heads_in_words(problem: Problem) -> Iterator[str]:
-    heads, groups = problem.n_heads, problem.n_kv_heads
-    if heads == 1:
-        return
-    joined = "side by side" if problem.combine == "concat" else "averaged"
-    yield f"{heads} heads, their outputs {joined} (combine: {problem.combine})"
-    if groups < heads:
-        each = (
-            "the one key and value head" if groups == 1 else f"each of {groups} key and value heads"
-        )
-        yield f"{each} serves {heads // groups} query heads in turn"
-
-
-def _scale_in_words(problem: Problem) -> str:
-    if problem.scale == SQRT_DK:
-        of = " of a head" if problem.n_heads > 1 else ""
-        return f"scores divided by √d_k{of} = √{problem.d_k}"
-    if isinstance(problem.scale, Fraction) and problem.scale != 1:
-        return f"scores multiplied by {as_written(problem.scale)}"
-    return "scores not scaled"
-
-
-def _masks_in_words(problem: Problem) -> Iterator[str]:
-    if problem.softcap is not None:
-        yield f"scores capped at {as_written(Fraction(problem.softcap))} by tanh"
-    if problem.causal:
-        edge = "a query sees keys up to its own place"
-        if problem.causal_alignment == "bottom-right":
-            edge = "the last query sees all keys, each before it one less"
-        yield f"causal, {problem.causal_alignment}: {edge}"
-    meanings = {"keep": "1 may attend", "ignore": "1 may not attend", "bias": "added to the scores"}
-    for name in MASKS:
-        if getattr(problem, name) is not None:
-            yield f"mask {name}: {meanings[name]}"
-    if problem.normalizer != "softmax":
-        means = {
-            "hardmax": "all weight to the largest score, ties share it",
-            "sum": "each score divided by the sum of its row",
-        }
-        yield f"normalizer {problem.normalizer}: {means[problem.normalizer]}"
-
-
-def _rounding_in_words(problem: Problem) -> Iterator[str]:
-    decimals = "1 decimal" if problem.decimals == 1 else f"{problem.decimals} decimals"
-    yield f"shown to {decimals}, halves away from zero"
-    if problem.rounding == EACH_STEP:
-        yield "each step rounded before the next reads it (rounding: each-step)"
-    else:
-        yield "full precision carried from step to step (rounding: display)"
 
 
 def _inputs(problem: Problem, rounded: Matrix, inputs: tuple[int, ...]) -> str:

@@ -12,10 +12,9 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Place
-from attncalc.text import numbered, on_a_line
+from attncalc.text import numbered, of_each, on_a_line
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
-from attncalc.writing.sentences import of_each
 
 MOST_FAULTS = 10
 """What cannot be read, of which a verdict says no more."""

@@ -34,7 +34,7 @@ def recipes(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
     elif step.name == "A":
         found += of_weights(step, problem, steps)
     else:
-        found += of_others(step)
+        found += of_others(step, problem)
     found += of_scale_not_asked(step, problem)
     found += of_the_whole(step, problem)
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)

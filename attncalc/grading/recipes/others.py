@@ -6,6 +6,7 @@ from functools import partial
 from itertools import permutations
 
 from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
+from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Range
 from attncalc.operations import (
     Add,
@@ -17,6 +18,7 @@ from attncalc.operations import (
     Rotate,
     Same,
     Scores,
+    Sinusoids,
     SoftCap,
     Weigh,
 )
@@ -53,7 +55,7 @@ def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
             yield f"scores-for-weights:{each.name}", says, partial(weighed, each.name, V)
 
 
-def of_others(step: Step) -> Iterator[Wrong]:
+def of_others(step: Step, problem: Problem) -> Iterator[Wrong]:
     """Yield what comes of leaving out what is added, rotated, capped, or joined otherwise."""
     operation, first = step.operation, step.inputs[0]
     if isinstance(operation, Add):
@@ -72,6 +74,15 @@ def of_others(step: Step) -> Iterator[Wrong]:
             "places are counted from one more",
             lambda read: replace(operation, offset=operation.offset + 1).over(read(first)),
         )
+        if operation.offset != problem.rope_offset:
+            yield (
+                "places-of-keys",
+                f"places are counted from {as_written(problem.rope_places[1])}, as those of keys",
+                lambda read: replace(operation, offset=problem.rope_places[1]).over(read(first)),
+            )
+    elif isinstance(operation, Sinusoids) and operation.offset:
+        says = "places are counted from 0, as those of keys"
+        yield "places-of-keys", says, lambda read: Sinusoids().over(read(first))
     elif isinstance(operation, SoftCap):
         yield "cap-forgotten", "the scores are not capped", lambda read: read(first)
     elif isinstance(operation, Concat):

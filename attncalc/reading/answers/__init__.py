@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from attncalc.errors import InputError
+from attncalc.numbers.arrays import as_array
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.raw import named
-from attncalc.reading.files import decode, is_folder, list_folder, read_bytes
+from attncalc.reading.files import decode, files_of, is_folder, list_folder, read_bytes
+from attncalc.sources import remember
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 SHEETS = (".csv", ".tsv")
@@ -60,12 +64,28 @@ def read_answer_bytes(data: bytes, place: str) -> Answer:
 
 
 def answer_of(matrices: Mapping[str, Any]) -> Answer:
-    """Return the answer that matrices by their names make: lists, arrays or texts."""
-    listed = {
-        name: matrix.tolist() if hasattr(matrix, "tolist") else matrix
-        for name, matrix in matrices.items()
-    }
-    return read_answer_bytes(json.dumps(listed).encode(), "answer.json")
+    """Return the answer that matrices by their names make: lists, arrays, tensors or texts.
+
+    Raises
+    ------
+    InputError
+        When one of them is something else.
+    """
+    return read_answer_bytes(json.dumps(dict(matrices), default=_plain).encode(), "answer.json")
+
+
+def _plain(given: Any) -> Any:
+    """Return what JSON cannot hold as lists and numbers, or as texts that stand for numbers."""
+    if isinstance(given, Fraction | Decimal):
+        return str(given)
+    if hasattr(given, "__array__"):
+        try:
+            return as_array(given).tolist()
+        except InputError as error:
+            raise InputError(f"a matrix of the answer {error}") from None
+    raise InputError(
+        f"an answer holds matrices: lists, arrays or texts, not {type(given).__name__}"
+    )
 
 
 def answers_in(folder: Path) -> list[Path] | None:
@@ -77,6 +97,7 @@ def answers_in(folder: Path) -> list[Path] | None:
     sheets = [path for path in inside if path.suffix.lower() in SHEETS]
     if any(named(path.stem) for path in sheets):
         return None
+    remember(folder, ENDINGS)
     files = [path for path in inside if path.suffix.lower() in ENDINGS or _holds_steps(path)]
     if not files:
         raise InputError(
@@ -95,7 +116,7 @@ def _holds_steps(folder: Path) -> bool:
 def _read_folder(folder: Path) -> Answer:
     from attncalc.reading.answers.csv_text import read_csv_folder
 
-    sheets = [path for path in list_folder(folder) if path.suffix.lower() in SHEETS]
+    sheets = files_of(folder, SHEETS)
     if not sheets:
         raise InputError(f"{folder}: this folder holds no step, as Q.csv or A.csv")
     return read_csv_folder(

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from attncalc.grading.credit import score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
+from attncalc.problem.stated import heading
 from attncalc.text import shown_names
 from attncalc.writing.markdown import LONGEST_NAME, escaped
 from attncalc.writing.page import kept
 from attncalc.writing.reports.many import Marked, rows, summary
 from attncalc.writing.reports.marks import MARKS, heads_of, legend, percent, place_of, size_of
-from attncalc.writing.sentences import heading, shape
+from attncalc.writing.sentences import shape
 from attncalc.writing.verdict import found_text, verdict
 
 

@@ -7,6 +7,7 @@ from rich.text import Text
 from attncalc.grading.credit import score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
+from attncalc.problem.stated import heading
 from attncalc.solving.plan import formula
 from attncalc.text import on_a_line, within
 from attncalc.writing.frames import Cell, Screen, fitting, framed
@@ -21,7 +22,7 @@ from attncalc.writing.reports.marks import (
     place_of,
     size_of,
 )
-from attncalc.writing.sentences import BLANK, heading, shape
+from attncalc.writing.sentences import BLANK, shape
 from attncalc.writing.verdict import found_text, verdict
 
 LONGEST_ROW_NAME = 24

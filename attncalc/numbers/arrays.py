@@ -1,0 +1,95 @@
+"""Arrays out of what programs hold: lists of arrays, tensors of any library, numbers alone."""
+
+from typing import Any
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.types import Matrix
+
+DEEPEST = 3
+"""Lists in one another that may hold arrays: heads, their rows, the entries of a row."""
+
+
+def as_array(given: Any) -> Matrix:
+    """Return what is given as one array, its numbers as they are.
+
+    Parameters
+    ----------
+    given
+        An array, a tensor, a number, or lists of these. No library of tensors is imported: theirs
+        are asked for what they have, taken out of graphs and devices, and types that numpy does
+        not know (bfloat16) become float64.
+
+    Raises
+    ------
+    InputError
+        When a tensor cannot become an array; the text says why, without a name before it.
+    TypeError, ValueError
+        When lists are not of equal length, as numpy says it.
+
+    Examples
+    --------
+    >>> as_array([np.eye(2), [[1, 2], [3, 4]]]).shape
+    (2, 2, 2)
+    """
+    if _is_array(given):
+        return _out_of(given)
+    if _holds_arrays(given):  # numpy alone would go through them number by number
+        return np.asarray([as_array(each) for each in given])
+    return np.asarray(given)
+
+
+def only_value(given: Any) -> Any:
+    """Return the one value of an array of one, as libraries keep numbers; else what is given.
+
+    Examples
+    --------
+    >>> int(only_value(np.array([4]))), only_value("rows")
+    (4, 'rows')
+    """
+    if not _is_array(given):
+        return given
+    array = _out_of(given)
+    return array.reshape(())[()] if array.size == 1 else given
+
+
+def _is_array(given: object) -> bool:
+    return hasattr(given, "__array__") and not isinstance(given, np.generic)
+
+
+def _holds_arrays(given: Any) -> bool:
+    """Say whether arrays stand in a list, or in the first of its lists."""
+    for _ in range(DEEPEST):
+        if not isinstance(given, list | tuple) or not given:
+            return False
+        if any(map(_is_array, given)):
+            return True
+        given = given[0]
+    return False
+
+
+def _out_of(given: Any) -> Matrix:
+    """Return the numbers of an array or a tensor."""
+    if hasattr(type(given), "filled") and np.any(given.mask):
+        raise InputError("has masked entries: fill them in, or give them as keep or ignore")
+    try:
+        for step in ("detach", "cpu"):  # out of the graph of gradients, off a device
+            if hasattr(type(given), step):
+                given = getattr(given, step)()
+        array = _in_numpy(given)
+    except Exception as why:  # whatever a library of tensors raises
+        reason = str(why).partition("\n")[0]
+        raise InputError(f"cannot be read as an array: {reason}") from None
+    if array.dtype.kind == "V" and np.can_cast(array.dtype, np.float64):
+        return array.astype(np.float64)  # bfloat16, as JAX and TensorFlow hand it over
+    return array
+
+
+def _in_numpy(tensor: Any) -> Matrix:
+    try:
+        return np.asarray(tensor)
+    except (TypeError, RuntimeError):
+        if not hasattr(type(tensor), "double"):
+            raise
+        return np.asarray(tensor.double())  # PyTorch hands over no bfloat16

@@ -1,0 +1,139 @@
+"""What a run has read, which is what it never writes.
+
+Readers remember each file, folder and stream; what writes files asks here.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+
+from attncalc.errors import OutputError
+
+Identity = tuple[int, int]
+"""Device and inode: links and other ways to write a path all lead to the same."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was read: its name, where it lies, and of a folder how the names end that are read."""
+
+    name: str
+    path: Path | None
+    endings: tuple[str, ...] = ()
+
+    def lies_in(self, folder: Identity | None) -> bool:
+        """Say whether it lies in a folder, by its name or behind its links."""
+        if self.path is None or folder is None:
+            return False
+        ways = (self.path, Path(os.path.realpath(self.path)))
+        return any(identity_of(way.parent) == folder for way in ways)
+
+
+_READ: ContextVar[dict[Identity, Source] | None] = ContextVar("_READ", default=None)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Remember what is read inside; outside nothing is, for a program may well write what it read.
+
+    Examples
+    --------
+    >>> with remembering():
+    ...     remember(Path(__file__))
+    ...     refuse_to_write(Path(__file__))
+    Traceback (most recent call last):
+      ...
+    attncalc.errors.OutputError: cannot write ...: it is ..., which was read: name another place
+    """
+    token = _READ.set({})
+    try:
+        yield
+    finally:
+        _READ.reset(token)
+
+
+def remember(path: Path, endings: Sequence[str] = ()) -> None:
+    """Remember a file that is read, or a folder of which names with these endings are."""
+    _keep(identity_of(path), Source(str(path), path, tuple(endings)))
+
+
+def remember_stream(descriptor: int) -> None:
+    """Remember the file that standard input comes from, where it is one."""
+    _keep(_identity(os.fstat(descriptor)), Source("standard input", None))
+
+
+def refuse_to_write(place: Path) -> None:
+    """Refuse a file that was read, or that would be read as part of a folder that was.
+
+    Raises
+    ------
+    OutputError
+        When it is one; the message names both.
+    """
+    if source := _source(identity_of(place)):
+        raise _refused(place, "is", source)
+    folder = _source(identity_of(Path(os.path.realpath(place)).parent))
+    if folder is not None and place.suffix.lower() in folder.endings:
+        raise _refused(place, "would be part of", folder)
+
+
+def refuse_to_fill(folder: Path) -> None:
+    """Refuse a folder that was read, or that holds what was.
+
+    Raises
+    ------
+    OutputError
+        When it is one; the message names both.
+    """
+    identity = identity_of(folder)
+    if source := _source(identity):
+        raise _refused(folder, "is", source)
+    for held in (_READ.get() or {}).values():
+        if held.lies_in(identity):
+            raise _refused(folder, "holds", held)
+
+
+def refuse_to_print(descriptor: int) -> None:
+    """Refuse to print to a file that was read, as `>> in.json` would.
+
+    Raises
+    ------
+    OutputError
+        When standard output leads to one; the message names it.
+    """
+    if source := _source(_identity(os.fstat(descriptor))):
+        raise _refused("standard output", "is", source)
+
+
+def identity_of(place: Path) -> Identity | None:
+    """Return the identity of a file or folder; None of a device, or where there is nothing yet."""
+    try:
+        return _identity(place.stat())
+    except (OSError, ValueError):
+        return None
+
+
+def _identity(found: os.stat_result) -> Identity | None:
+    """Return device and inode of what keeps what is written to it: a pipe keeps nothing."""
+    keeps = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    return (found.st_dev, found.st_ino) if keeps else None
+
+
+def _keep(identity: Identity | None, source: Source) -> None:
+    read = _READ.get()
+    if read is not None and identity is not None:
+        read.setdefault(identity, source)
+
+
+def _source(identity: Identity | None) -> Source | None:
+    return None if identity is None else (_READ.get() or {}).get(identity)
+
+
+def _refused(place: Path | str, relation: str, source: Source) -> OutputError:
+    return OutputError(
+        f"cannot write {place}: it {relation} {source.name}, which was read: name another place"
+    )

@@ -1,0 +1,52 @@
+"""README's table of conventions is true: each of its cells is what the library does when run."""
+
+import re
+import tomllib
+
+import pytest
+from conftest import ROOT
+from libraries import LIBRARIES, Library
+
+pytestmark = pytest.mark.libraries
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ROWS = {
+    "a true in a mask means": Library.true_in_a_mask,
+    "default scale": Library.default_scale,
+    "causal alignment": Library.causal_alignment,
+    "row with no key left": Library.empty_row,
+    "fewer key heads serve": Library.fewer_key_heads,
+}
+"""What each row of the table is about, and the method that runs it."""
+
+
+def table() -> list[list[str]]:
+    """Return the cells of the table, without what sets them in bold or as code."""
+    _, text = README.split("Conventions differ between libraries.")
+    lines = re.findall(r"^\|(.*)\|$", text.split("\n###")[0], flags=re.MULTILINE)
+    cells = [[cell.strip() for cell in re.sub(r"[*`]", "", line).split("|")] for line in lines]
+    return [cells[0], *cells[2:]]
+
+
+def test_the_table_has_a_test_for_every_row_and_every_column() -> None:
+    heads, *rows = table()
+    assert heads == ["", *(library.name for library in LIBRARIES)]
+    assert [row[0] for row in rows] == list(ROWS)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
+@pytest.mark.parametrize("row", ROWS)
+def test_a_cell_of_the_table_is_what_the_library_does(row: str, library: Library) -> None:
+    heads, *rows = table()
+    (said,) = (cells[heads.index(library.name)] for cells in rows if cells[0] == row)
+    assert getattr(library, ROWS[row].__name__)() == said
+
+
+def test_the_table_names_the_versions_that_are_asked_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = project["optional-dependencies"]["libraries"]
+    (named,) = re.findall(
+        r"run\swith PyTorch (\S+), ONNX (\S+), JAX (\S+) and Keras (\S+);", README
+    )
+    names = ("torch", "onnx", "jax", "keras")
+    assert asked == [f"{name}>={number}" for name, number in zip(names, named, strict=True)]

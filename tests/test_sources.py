@@ -1,0 +1,312 @@
+"""What is read is never written: every command, every output, every way to write a path."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+from conftest import GOOD, Run, clean_environment
+
+from attncalc.cli import run
+from attncalc.cli.app import COMMANDS, app_for
+from attncalc.problem.samples import sample
+from attncalc.sources import refuse_to_write, remember, remembering
+
+ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
+CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {
+    name: matrix for name, matrix in GOOD.items() if name != "X"
+}
+
+Here = Callable[..., Run]
+
+
+@pytest.fixture
+def here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Here:
+    """Run the command in this process, in a folder with problems, matrices and answers."""
+    monkeypatch.chdir(tmp_path)
+    fill(tmp_path)
+
+    def called(*arguments: str) -> Run:
+        capfd.readouterr()
+        monkeypatch.setattr(sys, "argv", ["attncalc", *arguments])
+        code = run()
+        return Run(code, *capfd.readouterr())
+
+    return called
+
+
+def fill(folder: Path) -> None:
+    """Write what the commands below read."""
+    (folder / "self.json").write_text(json.dumps(GOOD))
+    (folder / "cross.json").write_text(json.dumps(CROSS))
+    for name, matrix in (CROSS | GOOD | {"keep": [[1, 1], [0, 1]]}).items():
+        (folder / f"{name}.csv").write_text("\n".join(",".join(map(str, row)) for row in matrix))
+    (folder / "self.png").write_text(json.dumps(GOOD))  # what is read, its content says
+    (folder / "keep.svg").write_bytes((folder / "keep.csv").read_bytes())
+    for place in ("mine.json", "answers/ada.json", "answers/bob.json"):
+        (folder / place).parent.mkdir(exist_ok=True)
+        (folder / place).write_text(ANSWER)
+    (folder / "answers" / "broken.txt").write_bytes(b"\xff\xfe\xff")
+    for name in ("X", "W_Q", "W_K", "W_V"):
+        (folder / "animals").mkdir(exist_ok=True)
+        (folder / "animals" / f"{name}.csv").write_bytes((folder / f"{name}.csv").read_bytes())
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    """Return all files by name, with what they hold."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+ASIDE = ("--W_Q", "W_Q.csv", "--W_K", "W_K.csv", "--W_V", "W_V.csv")
+FLAGS = ("--X", "X.csv", *ASIDE, "--keep", "keep.csv")
+
+# (what is called, the flag of its output, what it reads)
+READ_AND_WRITTEN = [
+    (("self", "self.json", "--format", "json"), "-o", "self.json"),
+    (("self", *FLAGS, "--format", "markdown"), "-o", "X.csv"),
+    (("self", *FLAGS), "-o", "W_V.csv"),
+    (("self", *FLAGS, "--format", "npz"), "-o", "keep.csv"),
+    (("self", "animals", "--format", "latex"), "-o", "animals/X.csv"),
+    (("cross", "cross.json", "--format", "table"), "-o", "cross.json"),
+    (("cross", "--X1", "X1.csv", "--X2", "X2.csv", *ASIDE), "-o", "X2.csv"),
+    (("plot", "self.png"), "-o", "self.png"),
+    (("plot", "cross.json", "--keep", "keep.svg"), "-o", "keep.svg"),
+    (("check", "self.json", "mine.json"), "-o", "mine.json"),
+    (("check", "self.json", "mine.json"), "-o", "self.json"),
+    (("check", "self.json", "mine.json"), "--csv", "mine.json"),
+    (("check", "self.json", "mine.json"), "--csv", "self.json"),
+    (("check", "self.json", "mine.json", "--keep", "keep.csv"), "--csv", "keep.csv"),
+    (("check", "self.json", "answers"), "-o", "answers/bob.json"),
+    (("check", "self.json", "answers"), "--csv", "answers/ada.json"),
+    (("check", "self.json", "answers", "--format", "json"), "-o", "answers/broken.txt"),
+    (("samples", "self"), "-o", str(sample("self").path)),
+    (("samples", "folder"), "-o", str(sample("folder").path)),
+]
+
+
+def test_no_command_and_no_output_is_left_out() -> None:
+    """An option that takes a FILE or PLACE to write to stands in the list above."""
+    group = typer.main.get_command(app_for([]))
+    outputs = {
+        (name, flag)
+        for name, command in group.commands.items()  # type: ignore[attr-defined]
+        for parameter in command.params
+        if parameter.param_type_name == "option" and parameter.metavar in ("FILE", "PLACE")
+        for flag in [parameter.opts[-1]]
+    }
+    assert outputs == {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
+    assert set(COMMANDS) == {called[0] for called, _, _ in READ_AND_WRITTEN}
+
+
+@pytest.mark.parametrize("way", ["itself", "round about", "symbolic link", "hard link"])
+@pytest.mark.parametrize(("called", "flag", "read"), READ_AND_WRITTEN)
+def test_what_is_read_is_never_written(
+    here: Here, tmp_path: Path, called: tuple[str, ...], flag: str, read: str, way: str
+) -> None:
+    place = led_to(read, way)
+    before = everything(tmp_path)
+    done = here(*called, flag, place)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(
+        f"error: cannot write {place}: it is {read}, which was read: name another place\n"
+    )
+    assert everything(tmp_path) == before
+
+
+def led_to(read: str, way: str) -> str:
+    """Return another path to what is read; to folders and other disks there are no hard links."""
+    home, name = Path(read).resolve().parent, Path(read).name
+    if way == "round about":
+        return f"{home}/../{home.name}/{name}"
+    link = Path("link").with_suffix(Path(read).suffix)
+    if way == "symbolic link" or (way == "hard link" and Path(read).is_absolute()):
+        link.symlink_to(read)
+    elif way == "hard link":
+        link.hardlink_to(read)
+    return read if way == "itself" else str(link)
+
+
+@pytest.mark.parametrize(
+    ("called", "relation"),
+    [
+        (("self", "animals", "-o", "animals/"), "animals: it is animals"),
+        (("self", "animals", "-o", "./animals"), "animals: it is animals"),
+        (("self", "animals", "-o", "away"), "away: it is animals"),
+        (("self", *FLAGS, "-o", "./"), ".: it holds X.csv"),
+        (("self", "animals", "-o", "animals/out.csv"), "animals/out.csv: it would be part of"),
+        (
+            ("check", "self.json", "answers", "--csv", "answers/m.csv"),
+            "it would be part of answers",
+        ),
+        (("check", "self.json", "answers", "-o", "away/m.md"), "away/m.md: it would be part of"),
+    ],
+)
+def test_a_folder_that_is_read_is_never_filled(
+    here: Here, tmp_path: Path, called: tuple[str, ...], relation: str
+) -> None:
+    """What is put into it would be read the next time, as one of the matrices or answers."""
+    Path("away").symlink_to("animals" if called[0] == "self" else "answers")
+    before = everything(tmp_path)
+    done = here(*called)
+    assert (done.code, done.out) == (2, "")
+    assert relation in done.err
+    assert everything(tmp_path) == before
+
+
+def test_what_a_folder_is_not_read_for_may_stand_in_it(here: Here) -> None:
+    assert here("self", "animals", "-o", "animals/key.md").code == 0
+    assert here("self", "animals", "-o", "animals/key.json").code == 0
+    assert here("self", "animals", "-o", "key/").code == 0
+    assert here("check", "self.json", "key", "-o", "key/marks.md").code == 0
+
+
+@pytest.mark.parametrize("page", ["key.md", "key.tex"])
+def test_the_picture_beside_a_page_is_an_output_too(here: Here, tmp_path: Path, page: str) -> None:
+    picture = "key-map.png" if page == "key.md" else "key-map.pdf"
+    Path("self.json").rename(picture)
+    before = everything(tmp_path)
+    done = here("self", picture, "-o", page, *(["--standalone"] if page == "key.tex" else []))
+    assert (done.code, done.err) == (
+        2,
+        f"error: cannot write {picture}: it is {picture}, which was read: name another place\n",
+    )
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("way", ["itself", "round about", "symbolic link", "hard link"])
+def test_two_outputs_are_two_files(here: Here, tmp_path: Path, way: str) -> None:
+    """Of one file, the second would replace the first without a word."""
+    Path("out.csv").write_text("mine")
+    other = led_to("out.csv", way)
+    before = everything(tmp_path)
+    done = here("check", "self.json", "mine.json", "-o", "out.csv", "--csv", other)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"error: cannot write both out.csv and {other}: "
+        "they are one file: give each a file of its own\n"
+    )
+    assert everything(tmp_path) == before
+
+
+def test_two_outputs_are_two_files_before_there_is_any(here: Here, tmp_path: Path) -> None:
+    before = everything(tmp_path)
+    Path("later.csv").symlink_to("new.csv")
+    for other in ("new.csv", "./new.csv", f"{tmp_path}/new.csv", "later.csv"):
+        done = here("check", "self.json", "mine.json", "-o", "new.csv", "--csv", other)
+        assert done.code == 2
+        assert "they are one file" in done.err
+    assert everything(tmp_path) == before
+
+
+def test_a_page_and_its_picture_are_two_files_through_links_too(here: Here) -> None:
+    Path("key.md").symlink_to("key-map.png")
+    done = here("self", "self.json", "-o", "key.md")
+    assert done.code == 2
+    assert "cannot write both key.md and key-map.png: they are one file" in done.err
+    assert not Path("key-map.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("called", "flag"), sorted({(called, flag) for called, flag, _ in READ_AND_WRITTEN})
+)
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_is_no_place(
+    here: Here, tmp_path: Path, called: tuple[str, ...], flag: str, name: str
+) -> None:
+    """To a path it would be the current folder, which `self` then fills with nine files."""
+    before = everything(tmp_path)
+    done = here(*called, flag, name)
+    long = "--out" if flag == "-o" else flag
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"error: {long} names no file: its value is empty\n"
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        ("self", "self.json"),
+        ("cross", "cross.json"),
+        ("plot", "self.json"),
+        ("check", "self.json", "mine.json"),
+        ("check", "self.json", "mine.json", "--csv", "-", "-o", "marks.md"),
+    ],
+)
+def test_nothing_is_printed_into_what_is_read(tmp_path: Path, called: tuple[str, ...]) -> None:
+    """The shell opens `>> mine.json` by itself; the file is known by what it is."""
+    fill(tmp_path)
+    name = next(name for name in reversed(called) if name.endswith(".json"))
+    before = everything(tmp_path)
+    with (tmp_path / name).open("ab") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "attncalc", *called],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=clean_environment(),
+            check=False,
+            timeout=120,
+        )
+    assert done.returncode == 2
+    assert done.stderr.decode() == (
+        f"error: cannot write standard output: it is {name}, which was read: name another place\n"
+    )
+    assert everything(tmp_path) == before
+
+
+def test_what_comes_through_standard_input_is_kept_too(tmp_path: Path) -> None:
+    fill(tmp_path)
+    before = everything(tmp_path)
+    with (tmp_path / "self.json").open("rb") as given:
+        done = subprocess.run(
+            [sys.executable, "-m", "attncalc", "self", "-", "-o", "self.json"],
+            stdin=given,
+            capture_output=True,
+            cwd=tmp_path,
+            env=clean_environment(),
+            check=False,
+            timeout=120,
+        )
+    assert done.stderr.decode() == (
+        "error: cannot write self.json: it is standard input, which was read: name another place\n"
+    )
+    assert everything(tmp_path) == before
+
+
+def test_both_outputs_do_not_go_to_standard_output(here: Here) -> None:
+    done = here("check", "self.json", "mine.json", "--csv", "-")
+    assert (done.code, done.out) == (2, "")
+    assert "--csv and the marks both go to standard output" in done.err
+    done = here("check", "self.json", "mine.json", "--csv", "-", "-o", "marks.md")
+    assert done.out.startswith("answer,")
+    assert Path("marks.md").exists()
+
+
+def test_devices_are_read_and_written_alike(here: Here) -> None:
+    """Nothing is lost on /dev/null, nor through a pipe."""
+    done = here("check", "self.json", "mine.json", "--csv", os.devnull, "-o", os.devnull)
+    assert "cannot write" not in done.err
+    null = os.devnull
+    done = here("check", "self.json", "mine.json", null, "--format", "json", "-o", null)
+    assert done.err == f"note: written to {null}\n"
+    reader, writer = os.pipe()
+    done = here("self", "self.json", "--format", "json", "-o", f"/dev/fd/{writer}")
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        assert (done.code, json.load(pipe)["title"]) == (0, "")
+
+
+def test_a_program_may_write_what_it_read(tmp_path: Path) -> None:
+    """Only runs of the command remember: a library that did would refuse more and more."""
+    (tmp_path / "in.json").write_text("{}")
+    with remembering():
+        remember(tmp_path / "in.json")
+    remember(tmp_path / "in.json")
+    refuse_to_write(tmp_path / "in.json")
