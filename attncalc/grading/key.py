@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.answer import WrittenMatrix
 from attncalc.errors import InputError
 from attncalc.fields import DISPLAY, EACH_STEP
 from attncalc.grading.recipes import Recipe, recipes
@@ -128,6 +129,13 @@ class Key:
                 name: step.operation.over(*map(self.range_of, step.inputs))
                 for name, step in self.steps.items()
             }
+
+    def allows(self, name: str, written: WrittenMatrix) -> Matrix:
+        """Say which numbers of a program are within the tolerance, before a rounding or after."""
+        values, decimals = written.values, written.decimals
+        exact, shown = self.exact[name], self.shown[name]
+        near = self.slack.near(values, decimals, Range.at(exact))
+        return near if exact is shown else near | self.slack.near(values, decimals, Range.at(shown))
 
     @cached_property
     def recipes(self) -> Mapping[str, tuple[Recipe, ...]]:

@@ -23,6 +23,7 @@ from attncalc.operations import Range
 from attncalc.plan import Step
 from attncalc.rounding import Matrix, round_floats
 
+
 def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
     """Mark an answer.
 
@@ -262,8 +263,7 @@ def _by_key(
     shown, exact = key.shown[name], key.exact[name]
     codes = np.full(values.shape, NUMBER_OF[Status.WRONG])
     if rules.in_tolerance:
-        right = slack.near(values, decimals, Range.at(exact))
-        right |= slack.near(values, decimals, Range.at(shown))
+        right = key.allows(name, written)
         codes[right] = NUMBER_OF[Status.CORRECT]
         return codes, right, np.zeros_like(right)
     asked = key.problem.decimals
