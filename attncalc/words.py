@@ -23,6 +23,8 @@ BLANK = "_____"
 """Where a worksheet wants an answer."""
 MOST_NAMED = 6
 """Names listed in a sentence before the rest is counted."""
+LISTED = MOST_NAMED + 1
+"""Names that are all listed: one more takes no more room than its count."""
 
 
 @dataclass(frozen=True)
@@ -111,16 +113,24 @@ def notes(solution: Solution) -> tuple[Note, ...]:
     return tuple(found)
 
 
-def of_each(names: Sequence[str]) -> str:
+def of_each(names: Sequence[str], count: int | None = None) -> str:
     """List names, the first few of them, and count the rest.
+
+    Parameters
+    ----------
+    names
+        The names; of many, the first `LISTED` are enough.
+    count
+        How many there are; None for as many as are given.
 
     Examples
     --------
     >>> of_each(["1", "2", "3"])
     '1, 2 and 3'
     """
-    if len(names) > MOST_NAMED + 1:
-        names = [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
+    count = len(names) if count is None else count
+    if count > LISTED:
+        names = [*names[:MOST_NAMED], f"{count - MOST_NAMED} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -83,7 +83,8 @@ class Key:
         """Each step at the decimals that are handed in; in full, for programs."""
         if self.in_tolerance:
             return {
-                name: self.solution.in_plan_form(name).astype(np.float64) for name in self.steps
+                name: self.solution.in_plan_form(name).astype(np.float64, copy=False)
+                for name in self.steps
             }
         return {
             name: self.solution.rounded_in_plan_form(name).astype(np.float64) for name in self.steps
@@ -92,7 +93,10 @@ class Key:
     @cached_property
     def exact(self) -> Mapping[str, Matrix]:
         """Each step as it comes out of its operation, before it is rounded."""
-        return {name: self.solution.before_rounding(name).astype(np.float64) for name in self.steps}
+        return {
+            name: self.solution.before_rounding(name).astype(np.float64, copy=False)
+            for name in self.steps
+        }
 
     @cached_property
     def ranges(self) -> Mapping[str, Range]:

@@ -192,10 +192,11 @@ class _Marker:
 
     def _differs(self, step: Step, clean: Known) -> Matrix:
         """Say where own mistakes lead elsewhere than the key's values do."""
-        pairs = zip(self.own.result(step, None), clean.result(step, None), strict=True)
-        low, high = (_are_unequal(own, right) for own, right in pairs)
-        differs: Matrix = low | high
-        return differs
+        own, right = self.own.result(step, None), clean.result(step, None)
+        low = _are_unequal(own.low, right.low)
+        if own.is_point and right.is_point:
+            return low
+        return low | _are_unequal(own.high, right.high)
 
     def _expected(self, step: Step, clean: Known) -> Matrix:
         """Return what each entry should be: the key's, or what follows from own mistakes."""
