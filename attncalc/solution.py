@@ -10,21 +10,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncalc.arithmetic import Digits, decimals_of, digits_for
-from attncalc.connections import Connection, connections
+from attncalc.connections import Connection, connections, count_first_places
 from attncalc.errors import InputError
 from attncalc.fields import DISPLAY, EACH_STEP, MARKS
 from attncalc.labels import numbered
 from attncalc.layout import back_to_layout, in_plan_form
+from attncalc.memory import WORTH_ASKING, refuse_what_cannot_fit
 from attncalc.overflow import refuse_overflow
 from attncalc.plan import Axis, Plan, Report, Step, plan, run
 from attncalc.problem import Problem
-from attncalc.rounding import Matrix, fixed, round_decimals, round_floats
+from attncalc.rounding import (
+    Matrix,
+    Rounded,
+    fixed,
+    round_decimals,
+    round_floats,
+    rounded_as_read,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from attncalc.blocks import Seen
+
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
+BYTES_OF_PLACE = 8
+"""What it takes to name one input among those of a connection."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,17 +48,20 @@ class Head:
     number
         Which head, from 1; 0 for the only one.
     weights, rounded
-        Its weights, (n, m), and those weights at the shown decimals.
+        Its weights, (n, m), and those weights at the shown decimals, row by row.
     """
 
     number: int
     weights: Matrix
-    rounded: Matrix
+    rounded: Matrix | Rounded
 
     @cached_property
     def connections(self) -> tuple[Connection, ...]:
         """Which inputs influence each output most, and second."""
-        return connections(self.weights, self.rounded != 0)
+        if self.weights.nbytes > WORTH_ASKING:  # where all tie, each output has as many as inputs
+            size = count_first_places(self.weights) * BYTES_OF_PLACE
+            refuse_what_cannot_fit({"connections": size}, {"O"})
+        return connections(self.weights, (row != 0 for row in self.rounded))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,7 +98,7 @@ class Solution:
     def rounded(self, name: str) -> Matrix:
         """Return the matrix of one step at the shown decimals: Decimals, or floats when large."""
         self._check_name(name)
-        return back_to_layout(self.problem, self._rounded[name])
+        return back_to_layout(self.problem, np.asarray(self._rounded[name]))
 
     def shown(self, name: str) -> list[Any]:
         """Return the matrix of one step as it is shown, half away from zero.
@@ -138,12 +153,12 @@ class Solution:
         refuse_overflow(floats)
         return self._kept(floats)
 
-    def _run_long(self, decimals: int | None) -> Mapping[str, Matrix]:
+    def _run_long(self, decimals: int | None, seen: "Seen | None" = None) -> Mapping[str, Matrix]:
         from attncalc.blocks import run_in_blocks  # here, for most problems are short
 
         names = {step.name for step in self.steps}
         given = self.problem.matrices()
-        return run_in_blocks(self.plan, given, names, decimals, self.report)
+        return run_in_blocks(self.plan, given, names, decimals, self.report, seen)
 
     @cached_property
     def heads(self) -> tuple[Head, ...]:
@@ -163,14 +178,51 @@ class Solution:
     @cached_property
     def mean_head(self) -> Head:
         """The mean of all heads' weights."""
-        mean = np.mean([head.weights for head in self.heads], axis=0)
-        return Head(0, mean, round_floats(mean, self.problem.decimals))
+        weights = self._precise("A")
+        mean = weights if weights.ndim == 2 else weights.mean(axis=0)
+        return Head(0, mean, rounded_as_read(mean, self.problem.decimals))
 
     @cached_property
     def other_rounding(self) -> "Solution":
         """The same problem under the other rounding rule."""
         other = DISPLAY if self.problem.rounding == EACH_STEP else EACH_STEP
         return solve(replace(self.problem, rounding=other), keep=self.keep)
+
+    def count_differing(self) -> int:
+        """Count the entries that the other rounding rule would show with other digits.
+
+        On long inputs block by block: nothing more is kept than there is.
+
+        Raises
+        ------
+        InputError
+            When numbers grow beyond floats under the other rule.
+        """
+        if self._is_short:
+            pairs = (
+                (self.rounded(s.name), self.other_rounding.rounded(s.name)) for s in self.steps
+            )
+            return sum(int((one != other).sum()) for one, other in pairs)
+        return self._count_differing_in_blocks()
+
+    def _count_differing_in_blocks(self) -> int:
+        decimals = self.problem.decimals
+        carries = self.problem.rounding == EACH_STEP  # the other one carries full precision
+        counts: list[int] = []
+
+        def compare(name: str, place: tuple[int | slice, ...], others: Matrix) -> None:
+            own = self.values[name][place]
+            pair = (
+                (own, round_floats(others, decimals))
+                if carries
+                else (round_floats(own, decimals), others)
+            )
+            counts.append(int((pair[0] != pair[1]).sum()))
+
+        narrow = self._run_long(None if carries else decimals, seen=compare)
+        for name, matrix in narrow.items():
+            compare(name, (), matrix)
+        return sum(counts)
 
     def precise(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, each the nearest to the exact value.
@@ -207,7 +259,7 @@ class Solution:
         """Return what the next steps read, as they read it: in Decimals, or in floats."""
         return (self._exact if self.is_exact else self.values)[name]
 
-    def rounded_in_plan_form(self, name: str) -> Matrix:
+    def rounded_in_plan_form(self, name: str) -> Matrix | Rounded:
         """Return the matrix of one step at the shown decimals, as the plan has it."""
         self._check_name(name)
         return self._rounded[name]
@@ -234,14 +286,14 @@ class Solution:
         return digits_for(self.problem)
 
     @cached_property
-    def _rounded(self) -> Mapping[str, Matrix]:
+    def _rounded(self) -> "Mapping[str, Matrix] | Mapping[str, Matrix | Rounded]":
         digits, each_step = self._digits, self.problem.rounding == EACH_STEP
         if digits is None:
             decimals = self.problem.decimals
             return (
                 self.values
                 if each_step
-                else {name: round_floats(matrix, decimals) for name, matrix in self.values.items()}
+                else {name: rounded_as_read(each, decimals) for name, each in self.values.items()}
             )
         exact = self._kept(self._exact)
         if each_step:

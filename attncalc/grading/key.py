@@ -87,7 +87,8 @@ class Key:
                 for name in self.steps
             }
         return {
-            name: self.solution.rounded_in_plan_form(name).astype(np.float64) for name in self.steps
+            name: np.asarray(self.solution.rounded_in_plan_form(name)).astype(np.float64)
+            for name in self.steps
         }
 
     @cached_property

@@ -259,7 +259,7 @@ def _texts(
         return (), 0
     if cells > MOST_VALUES:
         return (), cells
-    rounded = (back_to_layout(problem, head.rounded) for head in heads)
+    rounded = (back_to_layout(problem, np.asarray(head.rounded)) for head in heads)
     return tuple(
         tuple(tuple(fixed(value, problem.decimals) for value in row) for row in matrix)
         for matrix in rounded
