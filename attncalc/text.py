@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 MOST_NAMED = 6
 """Names listed in a sentence before the rest is counted."""
+LISTED = MOST_NAMED + 1
+"""Names that are all listed: one more takes no more room than its count."""
 _LEFT_TO_RIGHT_MARK = "\u200e"
 _RIGHT_TO_LEFT = ("R", "AL")
 _SPELLED_OUT = {"\n": "⏎", "\r": "⏎", "\t": " "}
@@ -158,14 +160,22 @@ def shortened(labels: Sequence[str], longest: int, ellipsis: str = "…") -> tup
     )
 
 
-def of_each(names: Sequence[str]) -> str:
+def of_each(names: Sequence[str], count: int | None = None) -> str:
     """List names, the first few of them, and count the rest.
+
+    Parameters
+    ----------
+    names
+        The names; of many, the first `LISTED` are enough.
+    count
+        How many there are; None for as many as are given.
 
     Examples
     --------
     >>> of_each(["1", "2", "3"])
     '1, 2 and 3'
     """
-    if len(names) > MOST_NAMED + 1:
-        names = [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
+    count = len(names) if count is None else count
+    if count > LISTED:
+        names = [*names[:MOST_NAMED], f"{count - MOST_NAMED} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -54,6 +54,7 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every input long, and blocks so small that several meet in it."""
     monkeypatch.setattr(solution, "LONG", 0)
     monkeypatch.setattr(blocks, "ROWS", 64)
+    monkeypatch.setattr(blocks, "AREA", 0)
     monkeypatch.setattr(blocks, "TILE_ROWS", 70)
     monkeypatch.setattr(blocks, "TILE_KEYS", 90)
 

@@ -1,5 +1,6 @@
 """NumPy's files: problems, single matrices and PyTorch layers; never a pickle."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +190,12 @@ def test_names_that_are_not_known_are_refused(tmp_path: Path) -> None:
         "  bias_k: keys and values added by a layer (add_bias_kv) are not known here",
         '  unknown name "in_proj_wait": did you mean in_proj_weight?',
     ]
+
+
+def test_settings_may_be_saved_as_arrays_of_one(tmp_path: Path) -> None:
+    arrays = {"heads": [1], "decimals": [[3]], "scale": np.float32(0.1), "layout": ["rows"]}
+    problem = read_problem(saved(tmp_path, **GOOD, **arrays))
+    assert (problem.heads, problem.decimals, problem.layout) == (1, 3, "rows")
+    assert problem.scale == Fraction(1, 10)
+    with pytest.raises(InputError, match=r'in\.npz: heads takes a whole number from 1: "\[1 2\]"'):
+        read_problem(saved(tmp_path, **GOOD, heads=[1, 2]))

@@ -54,7 +54,7 @@ def with_plain_whole_numbers(written: WrittenMatrix, asked: int) -> WrittenMatri
     But large ones in a matrix without any decimals: they may well be cut short.
     """
     values, decimals = written.values, written.decimals
-    has_decimals = bool((decimals[~np.isnan(values)] > 0).any())
+    has_decimals = bool((decimals[np.isfinite(values)] > 0).any())
     whole = (decimals == 0) & (has_decimals | (np.abs(values) < SMALLEST_CUT_SHORT))
     return replace(written, decimals=np.where(whole, asked, decimals))
 

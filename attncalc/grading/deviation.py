@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.rules import NUMBER_OF, Status
 from attncalc.numbers.types import Place
 
 
@@ -35,9 +34,8 @@ def deviation(marking: Marking, marks: StepMarks) -> Deviation:
     written = marks.written
     if written is None or written.shape != right.shape:
         return Deviation(right.size, right.size, np.inf, np.inf, None)
-    values = written.values
-    near = marks.statuses == NUMBER_OF[Status.CORRECT]
-    with np.errstate(invalid="ignore", divide="ignore"):
+    values, near = written.values, marking.key.allows(marks.step.name, written)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         absolute = np.where(
             (values == right) | (near & np.isneginf(right)), 0.0, np.abs(values - right)
         )

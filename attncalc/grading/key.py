@@ -17,6 +17,7 @@ from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step, run
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
+from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 
@@ -82,16 +83,19 @@ class Key:
         """Each step at the decimals that are handed in; in full, for programs."""
         if self.in_tolerance:
             return {
-                name: self.solution.in_plan_form(name).astype(np.float64) for name in self.steps
+                name: self.solution.carried[name].astype(np.float64, copy=False)
+                for name in self.steps
             }
         return {
-            name: self.solution.rounded_in_plan_form(name).astype(np.float64) for name in self.steps
+            name: np.asarray(self.solution.digits[name]).astype(np.float64) for name in self.steps
         }
 
     @cached_property
     def exact(self) -> Mapping[str, Matrix]:
         """Each step as it comes out of its operation, before it is rounded."""
-        return {name: self.solution.before_rounding(name).astype(np.float64) for name in self.steps}
+        return {
+            name: self.solution.exact[name].astype(np.float64, copy=False) for name in self.steps
+        }
 
     @cached_property
     def ranges(self) -> Mapping[str, Range]:
@@ -129,6 +133,13 @@ class Key:
                 for name, step in self.steps.items()
             }
 
+    def allows(self, name: str, written: WrittenMatrix) -> Matrix:
+        """Say which numbers of a program are within the tolerance, before a rounding or after."""
+        values, decimals = written.values, written.decimals
+        exact, shown = self.exact[name], self.shown[name]
+        near = self.slack.near(values, decimals, Range.at(exact))
+        return near if exact is shown else near | self.slack.near(values, decimals, Range.at(shown))
+
     @cached_property
     def recipes(self) -> Mapping[str, tuple[Recipe, ...]]:
         """The wrong ways to come by each step."""
@@ -159,6 +170,6 @@ class Key:
             full = (
                 self.solution if self.problem.rounding == DISPLAY else self.solution.other_rounding
             )
-            return {name: full.before_rounding(name).astype(np.float64) for name in self.steps}
+            return {name: full.exact[name].astype(np.float64) for name in self.steps}
         except InputError:
             return {}

@@ -44,10 +44,12 @@ class Known:
     unusable: set[str] = field(default_factory=set)
     doubtful: set[str] = field(default_factory=set)
     _cache: dict[tuple[str, Rule | None], Range] = field(default_factory=dict)
+    _results: dict[tuple[str, Rule | None], Range] = field(default_factory=dict)
 
     def keep(self, name: str, points: Matrix, behind: Range) -> None:
         """Take in one step of the script."""
         self.points[name], self.behind[name] = points, behind
+        self._results.clear()  # they are as large as the step, and it is marked
 
     def missing(self, step: Step) -> Iterator[Step]:
         """Yield the steps before this one that the script leaves out, back to what it shows."""
@@ -82,6 +84,13 @@ class Known:
         wrong
             A wrong recipe that stands in for one of the steps that are left out.
         """
+        if wrong is not None:
+            return self._result(step, rule, wrong)
+        if (step.name, rule) not in self._results:
+            self._results[step.name, rule] = self._result(step, rule, None)
+        return self._results[step.name, rule]
+
+    def _result(self, step: Step, rule: Rule | None, wrong: Recipe | None) -> Range:
         inputs = [self.read(name, rule, wrong) for name in step.inputs]
         operation = step.operation
         if isinstance(operation, Weigh) and (wrong or step.inputs[0] in self.doubtful):
@@ -134,9 +143,10 @@ def with_mistakes_mended(known: Known, wrong: Mapping[str, Matrix]) -> Known:
     mended = Known(known.key, known.slack, unusable=known.unusable, doubtful=known.doubtful)
     for name, own in known.points.items():
         right = zip(known.key.ranges[name], known.behind[name], strict=True)
-        mended.keep(
-            name,
-            np.where(wrong[name], known.key.shown[name], own),
-            Range(*(np.where(wrong[name], ours, theirs) for ours, theirs in right)),
-        )
+        points = np.where(wrong[name], known.key.shown[name], own)
+        if known.key.in_tolerance:
+            mended.keep(name, points, Range.at(points))
+            continue
+        ends = (np.where(wrong[name], ours, theirs) for ours, theirs in right)
+        mended.keep(name, points, Range(*ends))
     return mended

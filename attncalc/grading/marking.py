@@ -11,14 +11,11 @@ from attncalc.grading.known import Known, with_mistakes_mended
 from attncalc.grading.lines import LineMark, mark_lines
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import LINES, NUMBER_OF, Rules, Status
-from attncalc.grading.slack import DUST, RELATIVE_DUST, Slack, ToTheDigit
+from attncalc.grading.slack import DUST, RELATIVE_DUST, Slack, ToTheDigit, stands_for_minus_infinity
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
-
-MINUS_INFINITY_WRITTEN = -1e4
-"""From here down a masked score counts as -∞: people and programs write -1e9."""
 
 
 def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
@@ -121,17 +118,18 @@ class _Marker:
     def _compared(self, step: Step, written: WrittenMatrix) -> StepMarks:
         """Mark entries of the right shape: by the key first, then by the script's own values."""
         values = written.values
-        codes, is_near = _by_key(self.key, self.slack, step.name, written, self.rules)
+        codes, is_near, coarsely = _by_key(self.key, self.slack, step.name, written, self.rules)
         has_mistakes = any(each.any() for each in self.tainted.values())
         clean = with_mistakes_mended(self.own, self.tainted) if has_mistakes else self.own
         open_ = codes == NUMBER_OF[Status.WRONG]
         differs = self._differs(step, clean) if has_mistakes else np.zeros(values.shape, dtype=bool)
         if open_.any() or has_mistakes:
-            self._by_own(codes, open_, step, written, clean, differs)
+            coarsely |= self._by_own(codes, open_, step, written, clean, differs)
         still = (codes == NUMBER_OF[Status.WRONG]) & is_near
         codes[still] = np.where(
             differs[still], NUMBER_OF[Status.MATCHES_KEY], NUMBER_OF[Status.ROUNDING]
         )
+        codes[(codes == NUMBER_OF[Status.WRONG]) & coarsely] = NUMBER_OF[Status.PRECISION]
         from_own = open_ & (codes == NUMBER_OF[Status.FOLLOWS])
         if written.texts is not None:  # in a program's array NaN is wrong
             codes[np.isnan(values)] = NUMBER_OF[Status.BLANK]
@@ -160,8 +158,11 @@ class _Marker:
         written: WrittenMatrix,
         clean: Known,
         differs: Matrix,
-    ) -> None:
-        """Settle what the key leaves open, and flag what fits the key and not the script."""
+    ) -> Matrix:
+        """Settle what the key leaves open, and flag what fits the key and not the script.
+
+        Returns where a number of too few decimals is what the script leads to.
+        """
         values = written.values
         fine = np.maximum(written.decimals, self.key.problem.decimals)
         fits_clean = self._fits(clean, step, values, fine)
@@ -170,11 +171,11 @@ class _Marker:
         if (written.decimals < fine).any():
             coarsely = self._fits(self.own, step, values, written.decimals)
         settled = Status.CORRECT if self.rules.in_tolerance else Status.ROUNDING
-        codes[open_ & coarsely] = NUMBER_OF[Status.PRECISION]
         codes[open_ & fits_clean] = NUMBER_OF[settled]
         codes[open_ & fits & (differs | ~fits_clean)] = NUMBER_OF[Status.FOLLOWS]
         if clean is not self.own:
             codes[~open_ & ~coarsely] = NUMBER_OF[Status.MATCHES_KEY]
+        return coarsely
 
     def _fits(self, known: Known, step: Step, values: Matrix, decimals: Matrix) -> Matrix:
         """Say which numbers follow from what is known, however steps between were rounded."""
@@ -185,10 +186,11 @@ class _Marker:
 
     def _differs(self, step: Step, clean: Known) -> Matrix:
         """Say where own mistakes lead elsewhere than the key's values do."""
-        pairs = zip(self.own.result(step, None), clean.result(step, None), strict=True)
-        low, high = (_are_unequal(own, right) for own, right in pairs)
-        differs: Matrix = low | high
-        return differs
+        own, right = self.own.result(step, None), clean.result(step, None)
+        low = _are_unequal(own.low, right.low)
+        if own.is_point and right.is_point:
+            return low
+        return low | _are_unequal(own.high, right.high)
 
     def _expected(self, step: Step, clean: Known) -> Matrix:
         """Return what each entry should be: the key's, or what follows from own mistakes."""
@@ -198,7 +200,7 @@ class _Marker:
         rule = None if self.rules.in_tolerance else RULES[0]
         own, right = (known.result(step, rule).low for known in (self.own, clean))
         rounded = own if self.rules.in_tolerance else round_floats(own, self.key.problem.decimals)
-        return np.where(_are_unequal(own, right), rounded, shown)
+        return np.where(_are_unequal(own, right) & ~np.isnan(rounded), rounded, shown)
 
     def _keep(self, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
         """Keep a step's values for later ones; the key's where there is no answer."""
@@ -207,7 +209,7 @@ class _Marker:
         answered = ~np.isnan(values)
         coarse = marks.statuses == NUMBER_OF[Status.PRECISION]
         decimals[~coarse] = np.maximum(decimals, key.problem.decimals)[~coarse]
-        masked = np.isneginf(key.shown[name]) & (values <= MINUS_INFINITY_WRITTEN)
+        masked = stands_for_minus_infinity(values, key.shown[name])
         points = np.where(masked, -np.inf, np.where(answered, values, key.shown[name]))
         may_be_exact = key.is_shown_exactly[name] & (points == key.shown[name])
         exactly = np.isinf(points) | (may_be_exact & ~marks.from_mistakes)
@@ -245,31 +247,40 @@ def _are_unequal(left: Matrix, right: Matrix) -> Matrix:
 
 def _by_key(
     key: Key, slack: Slack, name: str, written: WrittenMatrix, rules: Rules
-) -> tuple[Matrix, Matrix]:
+) -> tuple[Matrix, Matrix, Matrix]:
     """Return the status of each entry beside the key, and where the key can reach it at all.
 
-    The status is `WRONG` where the key leaves it open.
+    The status is `WRONG` where the key leaves it open. The last matrix says where a number of too
+    few decimals is what they leave of the key's: it may still be right to the digit, as 0.2 is
+    where 0.20 follows.
     """
     values, decimals = written.values, written.decimals
     shown, exact = key.shown[name], key.exact[name]
-    masked = np.isneginf(shown) & (values <= MINUS_INFINITY_WRITTEN)
     codes = np.full(values.shape, NUMBER_OF[Status.WRONG])
     if rules.in_tolerance:
-        right = slack.near(values, decimals, Range.at(exact)) | masked
-        right |= slack.near(values, decimals, Range.at(shown))
+        right = key.allows(name, written)
         codes[right] = NUMBER_OF[Status.CORRECT]
-        return codes, right
+        return codes, right, np.zeros_like(right)
     asked = key.problem.decimals
-    half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(exact)
-    with np.errstate(invalid="ignore"):  # of infinities
-        off = np.abs(values - exact)
-    codes[(decimals < asked) & (off <= half)] = NUMBER_OF[Status.PRECISION]
+    is_rounded = _is_rounded_from(exact, values, decimals)
     for script in key.scripts.values():
         if name in script:
-            codes[values == script[name]] = NUMBER_OF[Status.ROUNDING]
-    right = (values == shown) | ((decimals > asked) & (off <= half)) | masked
-    codes[right] = NUMBER_OF[Status.CORRECT]
-    return codes, slack.near(values, np.maximum(decimals, asked), key.reached[name])
+            same = (values == script[name]) & np.isfinite(values)
+            codes[same] = NUMBER_OF[Status.ROUNDING]
+    right = (values == shown) | ((decimals > asked) & is_rounded)
+    codes[right | stands_for_minus_infinity(values, shown)] = NUMBER_OF[Status.CORRECT]
+    is_near = slack.near(values, np.maximum(decimals, asked), key.reached[name])
+    return codes, is_near, (decimals < asked) & is_rounded
+
+
+def _is_rounded_from(exact: Matrix, values: Matrix, decimals: Matrix) -> Matrix:
+    """Say which numbers are the exact ones to their own decimals; no infinity is."""
+    finite = np.isfinite(exact) & np.isfinite(values)
+    true, own = (np.where(finite, each, 0.0) for each in (exact, values))
+    half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(true)
+    with np.errstate(over="ignore"):
+        near: Matrix = finite & (np.abs(own - true) <= half)
+    return near
 
 
 def _style(key: Key, steps: tuple[StepMarks, ...], rules: Rules) -> Style | None:
@@ -295,6 +306,7 @@ def _is_in_style(marks: StepMarks, script: Matrix, decimals: int, style: Style) 
     if marks.written is None or marks.count(Status.WRONG_SHAPE):
         return True
     right = np.isin(marks.statuses, [NUMBER_OF[each] for each in Status if each.is_right])
+    right &= np.isfinite(script)  # -∞ may be written as -1e9
     cut = round_floats(marks.written.values, decimals, style.rule)
     same: bool = (cut == script)[right].all()
     return bool(same)

@@ -1,8 +1,9 @@
 """An answer, marked: the status of each entry, and what explains those that are wrong."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,9 +56,15 @@ class StepMarks:
     problem: str = ""
     from_mistakes: Matrix | bool = False
 
+    @cached_property
+    def counts(self) -> Mapping[Status, int]:
+        """How many entries have each status."""
+        found = np.bincount(self.statuses.ravel(), minlength=len(STATUSES)).tolist()
+        return dict(zip(STATUSES, found, strict=True))
+
     def count(self, *statuses: Status) -> int:
         """Return how many entries have one of these statuses."""
-        return int(np.isin(self.statuses, [NUMBER_OF[each] for each in statuses]).sum())
+        return sum(self.counts[each] for each in statuses)
 
     def status(self, place: Place) -> Status:
         """Return the status of one entry."""
@@ -65,8 +72,11 @@ class StepMarks:
 
     def places(self, *statuses: Status) -> Iterator[Place]:
         """Yield the places of the entries that have one of these statuses."""
-        found = np.isin(self.statuses, [NUMBER_OF[each] for each in statuses])
-        yield from map(tuple, np.argwhere(found).tolist())
+        if not self.count(*statuses):
+            return
+        found = np.logical_or.reduce([self.statuses == NUMBER_OF[each] for each in statuses])
+        for index in np.flatnonzero(found):  # a place at a time: few are asked for, of millions
+            yield tuple(int(each) for each in np.unravel_index(index, found.shape))
 
     @property
     def is_sure(self) -> bool:
@@ -87,10 +97,11 @@ class StepMarks:
         """Return the share of the step that is earned."""
         if not self.statuses.size:
             return Fraction(0)
-        counts = {status: self.count(status) for status in Status}
-        earned = sum((rules.credit(each) * count for each, count in counts.items()), Fraction(0))
+        earned = sum(
+            (rules.credit(each) * count for each, count in self.counts.items()), Fraction(0)
+        )
         if self.is_repeated:
-            again = counts[Status.WRONG] + counts[Status.WRONG_SHAPE]
+            again = self.count(Status.WRONG, Status.WRONG_SHAPE)
             earned += again * rules.credit(Status.FOLLOWS)
         return earned / self.statuses.size
 
@@ -153,7 +164,7 @@ class Marking:
             line.status is Status.CORRECT for line in self.lines
         )
 
-    @property
+    @cached_property
     def first_wrong(self) -> Wrong | None:
         """The first wrong entry, in the order of the steps, row by row."""
         for marks in self.steps:

@@ -36,8 +36,9 @@ def _factor(known: Known, written: WrittenMatrix, right: Matrix) -> float | None
     if not finite.any() or not np.abs(right[finite]).max() > 0:
         return None
     largest = np.abs(np.where(finite, right, 0.0)).argmax()
-    factor = float(written.values.flat[largest] / right.flat[largest])
-    scaled = Range.at(np.where(np.isfinite(right), right * factor, right))
+    with np.errstate(over="ignore", invalid="ignore"):
+        factor = float(written.values.flat[largest] / right.flat[largest])
+        scaled = Range.at(np.where(np.isfinite(right), right * factor, right))
     near = known.slack.near(written.values, written.decimals, scaled)
     return factor if factor != 0 and near.all() else None
 

@@ -14,6 +14,10 @@ MOST_CUT = 50
 LARGEST_CUT = 1 - 1e-9
 """Of the last place: what cutting digits off may take away; a whole unit is a mistake."""
 RELATIVE_DUST = 1e-13
+MINUS_INFINITY_WRITTEN = -1e4
+"""From here down a number may stand for -∞: people and programs write -1e9 …"""
+BEYOND_ALL_SCORES = 10
+"""… where it lies this many times further from 0 than any score that a mask lets pass."""
 
 
 class Slack(Protocol):
@@ -24,6 +28,22 @@ class Slack(Protocol):
 
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
         """Return where the numbers may lie that were carried on behind the written ones."""
+
+
+def stands_for_minus_infinity(written: Matrix, right: Matrix) -> Matrix:
+    """Say where -∞ is right, and is written: as it is, or as a number below all scores."""
+    forbidden = np.isneginf(right)
+    if not forbidden.any():
+        return forbidden
+    largest = float(np.abs(right[np.isfinite(right)]).max(initial=0.0))
+    below: Matrix = written <= min(MINUS_INFINITY_WRITTEN, -BEYOND_ALL_SCORES * largest)
+    return forbidden & below
+
+
+def _alike_at_infinity(written: Matrix, right: Range) -> Matrix:
+    """Say where an infinity is right and is written: no tolerance leads there from a number."""
+    same: Matrix = np.isinf(written) & (written == right.low) & (written == right.high)
+    return same | stands_for_minus_infinity(written, right.high)
 
 
 @dataclass(frozen=True)
@@ -51,7 +71,7 @@ class ToTheDigit:
         below = np.where(right.low > 0, inwards, half)
         above = np.where(right.high < 0, inwards, half)
         inside: Matrix = (written >= right.low - below) & (written <= right.high + above)
-        return inside
+        return (inside & np.isfinite(written)) | _alike_at_infinity(written, right)
 
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
         """Return half a unit of the last place on both sides; or a whole one, away from zero."""
@@ -72,11 +92,10 @@ class Within:
 
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
         """Say which numbers are within the tolerance."""
-        with np.errstate(invalid="ignore"):  # of infinities
+        with np.errstate(invalid="ignore", over="ignore"):  # of infinities, and next to them
             low, high = (self.atol + self.rtol * np.abs(end) for end in right)
             inside: Matrix = (written >= right.low - low) & (written <= right.high + high)
-        same: Matrix = written == right.low
-        return (inside & np.isfinite(written)) | same
+        return (inside & np.isfinite(written)) | _alike_at_infinity(written, right)
 
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
         """Return the numbers themselves: a program writes what it carries."""

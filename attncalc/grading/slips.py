@@ -81,6 +81,8 @@ def _of_the_number(entry: _Entry, low: float, high: float, decimals: int) -> Ite
 def _could_be_meant(low: float, high: float, decimals: int) -> list[float]:
     """Return the numbers of so many decimals that a person may have meant to write."""
     unit = 10.0**-decimals
+    if not math.isfinite(max(-low, high) / unit):
+        return []
     first, last = math.floor(low / unit), math.ceil(high / unit)
     if last - first > MOST_MEANT:
         middle = (low + high) / 2 / unit

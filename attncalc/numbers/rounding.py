@@ -3,9 +3,10 @@
 One rule in two number systems: exact decimals (every small problem) and float64 (the large ones).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +22,8 @@ POCKET_TIE = 5e-11
 """How near to the next digit, relative to the value, a pocket calculator shows that digit."""
 LARGEST_TIE = 1e-4
 """… but never further than this share of the last place, or large values would all be ties."""
+AT_ONCE = 2**18
+"""Entries of a matrix that are rounded at once: of a large one nothing else is ever kept whole."""
 LARGEST_SCALED = 2.0**51
 """From here on float64 holds whole numbers and halves only: there is nothing left to round."""
 
@@ -37,6 +40,77 @@ def round_floats(values: Matrix, decimals: int, rule: Rule = "half-away") -> Mat
     >>> round_floats(np.array([2.675, 0.125, -1.009]), 2, "truncate")
     array([ 2.67,  0.12, -1.  ])
     """
+    if values.ndim < 2 or values.size <= AT_ONCE:
+        return _rounded(values, decimals, rule)
+    rounded = np.empty_like(values)
+    for rows in blocks_of_rows(values.shape):
+        rounded[rows] = _rounded(values[rows], decimals, rule)
+    return rounded
+
+
+def blocks_of_rows(shape: tuple[int, ...]) -> Iterator[tuple[int | slice, ...]]:
+    """Yield where the blocks of rows are in which a large matrix is gone through.
+
+    Examples
+    --------
+    >>> list(blocks_of_rows((2, 3, 2**18)))[:2]
+    [(0, slice(0, 1, None)), (0, slice(1, 2, None))]
+    """
+    *heads, n, m = shape
+    height = max(1, AT_ONCE // m)
+    for head in np.ndindex(*heads):
+        for start in range(0, n, height):
+            yield (*head, slice(start, start + height))
+
+
+@dataclass(frozen=True, eq=False)
+class Rounded:
+    """A large matrix at the shown decimals, rounded as it is read: half away from zero.
+
+    A row or an entry of it is an array; what is more than a row stays unrounded until it is read.
+    """
+
+    exact: Matrix
+    decimals: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape, with an axis of heads first where it has any."""
+        return self.exact.shape
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return self.exact.ndim
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return an entry or a row, rounded, or a part that will be."""
+        part = self.exact[place]
+        if part.ndim > 1:
+            return Rounded(part, self.decimals)
+        return round_floats(part, self.decimals)
+
+    def __len__(self) -> int:
+        """Return how many rows, or heads, it has."""
+        return len(self.exact)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield its rows, or its heads."""
+        return (self[index] for index in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:
+        """Return all of it, rounded."""
+        return np.asarray(round_floats(self.exact, self.decimals), dtype)
+
+
+def rounded_as_read(values: Matrix, decimals: int) -> "Matrix | Rounded":
+    """Return a matrix of floats at the shown decimals; a large one is not kept a second time."""
+    if values.size <= AT_ONCE:
+        return round_floats(values, decimals)
+    return Rounded(values, decimals)
+
+
+def _rounded(values: Matrix, decimals: int, rule: Rule) -> Matrix:
     unit = 10.0**decimals
     size = np.abs(values)
     roundable = size < LARGEST_SCALED / unit

@@ -2,8 +2,6 @@
 
 from fractions import Fraction
 
-import numpy as np
-
 from attncalc.numbers.decimals import in_system_of
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.base import Operand, Operation, Shape
@@ -40,9 +38,9 @@ class Concat(Operation):
     """The heads side by side: (h, n, d_v) gives (n, h · d_v)."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Join the heads."""
+        """Join the heads; nothing is copied where they already stand side by side in memory."""
         (heads,) = matrices
-        return np.concatenate(list(heads), axis=-1)
+        return heads.swapaxes(0, 1).reshape(heads.shape[1], -1)
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return one matrix, as wide as all heads together."""

@@ -50,10 +50,11 @@ def _nonzero(total: Matrix, masked: bool) -> Matrix:
 
 
 def _sum_of_others(matrix: Matrix) -> Matrix:
-    """Return for each entry what all others of its row sum to."""
-    m = matrix.shape[-1]
-    others: Matrix = matrix @ (1.0 - np.eye(m))
-    return others
+    """Return for each entry what all others of its row sum to: nothing is taken off again."""
+    before, after = np.zeros_like(matrix), np.zeros_like(matrix)
+    np.cumsum(matrix[..., :-1], axis=-1, out=before[..., 1:])
+    np.cumsum(matrix[..., :0:-1], axis=-1, out=after[..., -2::-1])
+    return before + after
 
 
 def _winners(scores: Matrix, largest: Matrix) -> Matrix:

@@ -10,6 +10,8 @@ from attncalc.operations.base import Operation
 Axis = Literal["queries", "keys", "values", "features"]
 Role = Literal["", "weights", "outputs"]
 Plan = tuple["Step", ...]
+Seen = Callable[[str, tuple[int | slice, ...], Matrix], None]
+"""What is told, on long inputs, of each block of a matrix that is not kept: name, place, values."""
 Report = Callable[[int, int], None]
 """What is told, on long inputs, how many blocks of how many are done."""
 
@@ -42,9 +44,10 @@ class Step:
 def run(
     steps: Plan,
     given: Mapping[str, Matrix],
-    after: Callable[[Matrix], Matrix] = lambda matrix: matrix,
+    after: Callable[[Matrix], Matrix] | None = None,
+    made: dict[str, Matrix] | None = None,
 ) -> dict[str, Matrix]:
-    """Take the steps in turn and return each one's matrix by name.
+    """Take the steps in turn and return each one's matrix by name, as the next step reads it.
 
     Parameters
     ----------
@@ -54,8 +57,13 @@ def run(
         The matrices the plan starts from, in any one number system.
     after
         What happens to a step's matrix before the next step reads it: rounding, say.
+    made
+        Where each step's matrix is kept as it comes out of its operation.
     """
     known = dict(given)
     for step in steps:
-        known[step.name] = after(step.operation.apply(*(known[name] for name in step.inputs)))
+        matrix = step.operation.apply(*(known[name] for name in step.inputs))
+        if made is not None:
+            made[step.name] = matrix
+        known[step.name] = matrix if after is None else after(matrix)
     return {step.name: known[step.name] for step in steps}

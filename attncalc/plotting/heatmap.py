@@ -259,7 +259,7 @@ def _texts(
         return (), 0
     if cells > MOST_VALUES:
         return (), cells
-    rounded = (problem.standing.shown(head.rounded) for head in heads)
+    rounded = (problem.standing.shown(np.asarray(head.rounded)) for head in heads)
     return tuple(
         tuple(tuple(fixed(value, problem.decimals) for value in row) for row in matrix)
         for matrix in rounded

@@ -62,7 +62,7 @@ def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ..
     InputError
         When there is no such head, or its weights were not kept.
     """
-    if "A" not in solution.values:
+    if solution.weights is None:
         raise InputError('a picture needs the weights: solve(problem, keep=("A", …)) keeps them')
     if wanted is None:
         return solution.heads

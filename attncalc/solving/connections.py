@@ -1,5 +1,6 @@
 """Which inputs influence each output most and second most, ties included."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ class Connection:
     second: tuple[int, ...]
 
 
-def connections(weights: Matrix, visible: Matrix) -> tuple[Connection, ...]:
+def connections(weights: Matrix, visible: Iterable[Matrix]) -> tuple[Connection, ...]:
     """Rank the inputs of each output.
 
     Parameters
@@ -31,7 +32,8 @@ def connections(weights: Matrix, visible: Matrix) -> tuple[Connection, ...]:
     weights
         The attention weights, (n, m).
     visible
-        Where a weight is not zero at the shown decimals, (n, m): only such an input can be second.
+        Where a weight is not zero at the shown decimals, row by row: only such an input can be
+        second.
 
     Examples
     --------
@@ -39,23 +41,29 @@ def connections(weights: Matrix, visible: Matrix) -> tuple[Connection, ...]:
     >>> connections(A, A >= 0.005)
     (Connection(output=0, most=(1,), second=(2,)), Connection(output=1, most=(0, 2), second=()))
     """
+    places = tuple(range(weights.shape[1]))  # one object for each place, however many share it
     return tuple(
-        _ranked(output, row, seen)
+        _ranked(output, row, seen, places)
         for output, (row, seen) in enumerate(zip(weights, visible, strict=True))
     )
 
 
-def _ranked(output: int, row: Matrix, visible: Matrix) -> Connection:
+def count_first_places(weights: Matrix) -> int:
+    """Return how many inputs share the first place of their row, in all rows together."""
+    return sum(len(_sharing_first_place(row)) for row in weights)
+
+
+def _ranked(output: int, row: Matrix, visible: Matrix, places: Sequence[int]) -> Connection:
     if row.max() <= 0:
         return Connection(output, (), ())
-    most = _sharing_first_place(row)
+    most = tuple(places[index] for index in _sharing_first_place(row))
     if len(most) > 1:
         return Connection(output, most, ())
     rest = np.where(visible, row, 0.0)
     rest[list(most)] = 0.0
-    second = _sharing_first_place(rest) if rest.max() > 0 else ()
-    return Connection(output, most, second)
+    second = _sharing_first_place(rest)[: None if rest.max() > 0 else 0]
+    return Connection(output, most, tuple(places[index] for index in second))
 
 
-def _sharing_first_place(row: Matrix) -> tuple[int, ...]:
-    return tuple(int(index) for index in np.flatnonzero(row >= row.max() * (1 - TIE)))
+def _sharing_first_place(row: Matrix) -> Matrix:
+    return np.flatnonzero(row >= row.max() * (1 - TIE))

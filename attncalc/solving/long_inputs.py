@@ -17,12 +17,16 @@ import numpy as np
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.operations import Mask, Scores, Softmax, Weigh, exponentials
-from attncalc.operations.step import Plan, Report, Step, run
+from attncalc.operations.step import Plan, Report, Seen, Step, run
 from attncalc.solving.memory import refuse_what_cannot_fit
 from attncalc.solving.overflow import refuse_overflow_of
 
 ROWS = 256
 TILE_ROWS, TILE_KEYS = 256, 1024
+AREA = 2**18
+"""Entries a block reads and writes where keys are few: the calls of smaller ones cost too much."""
+FEW = 64
+"""Queries, or keys, for which taking off the largest score costs less than bounding all scores."""
 SAFE_EXPONENTS = {"float64": 600.0, "float32": 80.0}
 """Scores whose exp neither overflows nor vanishes, even when a million of them are summed."""
 
@@ -33,6 +37,7 @@ def run_in_blocks(
     wanted: set[str],
     decimals: int | None,
     report: Report | None = None,
+    seen: Seen | None = None,
 ) -> dict[str, Matrix]:
     """Take the steps of a plan on long inputs, in floats.
 
@@ -48,6 +53,9 @@ def run_in_blocks(
         Where each step is rounded before the next reads it; None for full precision.
     report
         Called after each block with the number of blocks done, and of all.
+    seen
+        Called, on several threads, with each block of the wanted steps from the scores to the
+        weights, which then are not kept.
     """
 
     def after(matrix: Matrix) -> Matrix:
@@ -56,11 +64,13 @@ def run_in_blocks(
     before, core, rest = _parts(steps)
     known = dict(given) | run(before, given, after)
     shape = _scores_shape(core, known)
-    job = _Job(core, known, shape, wanted | {core[-1].name}, after, decimals is None)
+    kept = {core[-1].name} if seen else wanted | {core[-1].name}
+    shown = wanted - kept if seen else set()
+    job = _Job(core, known, shape, kept, after, decimals is None, shown, seen)
     refuse_what_cannot_fit(job.sizes, wanted)
     known |= job.run(report)
     known |= run(rest, known, after)
-    return {step.name: known[step.name] for step in steps if step.name in wanted}
+    return {step.name: known[step.name] for step in steps if step.name in wanted - shown}
 
 
 def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
@@ -94,6 +104,8 @@ class _Job:
         What happens to a step's matrix before the next reads it.
     exact
         Whether that is nothing, so that steps may also run on tiles of keys.
+    shown, seen
+        The steps whose blocks are handed on as they come, and what they are handed to.
     """
 
     core: Plan
@@ -102,6 +114,8 @@ class _Job:
     wanted: set[str]
     after: Callable[[Matrix], Matrix]
     exact: bool
+    shown: set[str]
+    seen: Seen | None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -119,29 +133,41 @@ class _Job:
         kept = {
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
-        return kept | {"workspace": 2 * _workers() * ROWS * m * size}
+        arrays = 4 if self.exact else 12  # rounding takes several of its own
+        return kept | {"workspace": arrays * _workers() * min(n, self._height(ROWS)) * m * size}
 
     def run(self, report: Report | None) -> dict[str, Matrix]:
         """Run all blocks on all cores, and return the matrices that are kept."""
         heads, n, m = self.shape
         results = {
-            step.name: np.empty((heads, n, self._d_v if step is self.core[-1] else m), self.dtype)
-            for step in self.core
+            step.name: np.empty((heads, n, m), self.dtype)
+            for step in self.core[:-1]
             if step.name in self.wanted
         }
+        outputs = np.empty((n, heads, self._d_v), self.dtype)  # so that joining heads moves nothing
+        results[self.core[-1].name] = outputs.swapaxes(0, 1)
         safe = self._exponents_are_safe()
-        in_tiles = safe and self.exact and len(results) == 1
-        height = TILE_ROWS if in_tiles else ROWS
+        in_tiles = safe and self.exact and len(results) == 1 and not self.shown
+        height = self._height(TILE_ROWS if in_tiles else ROWS)
         blocks = [
             (head, slice(start, min(start + height, n)))
-            for head in range(heads)
             for start in range(0, n, height)
+            for head in range(heads)  # side by side in memory
         ]
         job = replace(self, core=_without_shift(self.core)) if safe else self
         work = job._tiles if in_tiles else job._rows
         _on_all_cores(lambda block: work(*block, results), blocks, report)
-        alone = self.known[self.core[0].inputs[0]].ndim == 2
-        return {name: matrix[0] if alone else matrix for name, matrix in results.items()}
+        return {name: matrix[0] if self._is_alone else matrix for name, matrix in results.items()}
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether there is one head, without an axis of its own."""
+        return self.known[self.core[0].inputs[0]].ndim == 2
+
+    def _height(self, usual: int) -> int:
+        """Return how many rows a block has: more than usual where keys are few."""
+        d_k = int(self.known[self.core[0].inputs[0]].shape[-1])
+        return max(usual, AREA // (self.shape[2] + d_k + self._d_v))
 
     @property
     def _d_v(self) -> int:
@@ -156,6 +182,8 @@ class _Job:
             made = self.after(step.operation.at(rows).apply(*inputs, out=out))
             if made is not out and step.name in results:
                 out[...] = made
+            if self.seen and step.name in self.shown:
+                self.seen(step.name, (rows,) if self._is_alone else (head, rows), made)
             values[step.name] = made
         refuse_overflow_of(values[self.core[-1].name], rows.start)
 
@@ -201,14 +229,16 @@ class _Job:
     def _exponents_are_safe(self) -> bool:
         """Say whether exp needs no row maximum to be subtracted first."""
         return (
-            isinstance(self.core[-2].operation, Softmax)
+            min(self.shape[1:]) >= FEW
+            and isinstance(self.core[-2].operation, Softmax)
             and self._largest_score() <= SAFE_EXPONENTS[str(self.dtype)]
         )
 
     def _largest_score(self) -> float:
         """Return a bound for the scores: |q · k| is at most |q| |k|."""
         Q, K = (self.known[name] for name in self.core[0].inputs)
-        longest = (np.sqrt(np.square(matrix).sum(axis=-1).max()) for matrix in (Q, K))
+        squares = (np.einsum("...i,...i->...", matrix, matrix) for matrix in (Q, K))
+        longest = (np.sqrt(square.max()) for square in squares)
         bound = float(np.prod(list(longest)))
         for step in self.core[1:-2]:
             bound = step.operation.bound(bound, *(self.known[name] for name in step.inputs[1:]))

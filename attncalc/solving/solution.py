@@ -1,60 +1,84 @@
-"""Solution: what each step of a problem comes to, and how it is shown."""
+"""Solution: what each step of a problem comes to, in three values, and what follows from them.
+
+`floats` are for speed, `exact` for every digit, and `digits` are what is handed in.
+"""
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, localcontext
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import decimals_of
-from attncalc.numbers.rounding import fixed, round_decimals, round_floats
+from attncalc.numbers.rounding import (
+    Rounded,
+    fixed,
+    round_decimals,
+    round_floats,
+    rounded_as_read,
+)
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Axis, Plan, Report, Step, run
+from attncalc.operations.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.fields import MARKS
 from attncalc.problem.problem import Problem
-from attncalc.solving.connections import Connection, connections
+from attncalc.solving.connections import Connection, connections, count_first_places
 from attncalc.solving.exactness import Digits, digits_for
+from attncalc.solving.memory import WORTH_ASKING, refuse_what_cannot_fit
 from attncalc.solving.overflow import refuse_overflow
 from attncalc.solving.plan import plan
 from attncalc.text import numbered
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
+BYTES_OF_PLACE = 8
+"""What it takes to name one input among those of a connection."""
+
+Matrices = Mapping[str, Matrix]
+
+
+class _Run(NamedTuple):
+    """A plan that was run: what each operation gave, and what the next step read of it."""
+
+    made: Matrices
+    carried: Matrices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Head:
-    """The weights of one head, as a plan has them: a row for each query.
+    """The weights of one head: a row for each query.
 
     Parameters
     ----------
     number
         Which head, from 1; 0 for the only one.
     weights, rounded
-        Its weights, (n, m), and those weights at the shown decimals.
+        Its weights, (n, m), and those weights at the shown decimals, row by row.
     """
 
     number: int
     weights: Matrix
-    rounded: Matrix
+    rounded: Matrix | Rounded
 
     @cached_property
     def connections(self) -> tuple[Connection, ...]:
         """Which inputs influence each output most, and second."""
-        return connections(self.weights, self.rounded != 0)
+        if self.weights.nbytes > WORTH_ASKING:  # where all tie, each output has as many as inputs
+            size = count_first_places(self.weights) * BYTES_OF_PLACE
+            refuse_what_cannot_fit({"connections": size}, {"O"})
+        return connections(self.weights, (row != 0 for row in self.rounded))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The matrices of all steps, by name: `solution["A"]` is an array.
+
+    Its methods give matrices as the problem's layout has them; `floats`, `exact`, `digits` and
+    `carried` hold them as the house has them, with tokens as rows.
 
     Parameters
     ----------
@@ -75,18 +99,20 @@ class Solution:
 
     def __getitem__(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, with an axis of heads first where it has any."""
-        self._check_name(name)
-        return self.problem.standing.shown(self.values[name])
+        return self._as_shown(self.floats, name)
 
-    @property
-    def steps(self) -> Plan:
-        """The steps whose matrices are kept."""
-        return tuple(step for step in self.plan if self.keep is None or step.name in self.keep)
+    def precise(self, name: str) -> Matrix:
+        """Return the matrix of one step in floats, each the nearest to the exact value.
+
+        `solution[name]` is computed in float arithmetic, and can be off where large terms cancel;
+        for problems too large for exact decimals, this is the same.
+        """
+        return self._as_shown(self.carried, name).astype(self.problem.dtype, copy=False)
 
     def rounded(self, name: str) -> Matrix:
         """Return the matrix of one step at the shown decimals: Decimals, or floats when large."""
         self._check_name(name)
-        return self.problem.standing.shown(self._rounded[name])
+        return self.problem.standing.shown(np.asarray(self.digits[name]))
 
     def shown(self, name: str) -> list[Any]:
         """Return the matrix of one step as it is shown, half away from zero.
@@ -106,6 +132,20 @@ class Solution:
 
         return texts(self.rounded(name))
 
+    @property
+    def steps(self) -> Plan:
+        """The steps whose matrices are kept."""
+        return tuple(step for step in self.plan if self.keeps(step.name))
+
+    def keeps(self, name: str) -> bool:
+        """Say whether the matrix of a step is kept."""
+        return self.keep is None or name in self.keep
+
+    @cached_property
+    def weights(self) -> Step | None:
+        """The step whose weights connect outputs with inputs, where it is kept."""
+        return next((step for step in self.steps if step.role == "weights"), None)
+
     def row_labels(self, step: Step) -> tuple[str, ...]:
         """Return what the rows of a step stand for: tokens, by name, or numbers of features."""
         axis, _ = self.problem.standing.pair(step.rows, step.columns)
@@ -117,41 +157,49 @@ class Solution:
         return self._labels(axis, self[step.name].shape[-1])
 
     @cached_property
-    def values(self) -> Mapping[str, Matrix]:
-        """Each kept step's matrix as the plan has it: tokens as rows, in floats.
-
-        With `each-step` rounding, these are the rounded ones.
-        """
-        if self._needs_exact and self.is_exact:
-            dtype = self.problem.dtype
-            floats = {name: matrix.astype(dtype) for name, matrix in self._exact.items()}
-            refuse_overflow(floats)
-            return self._kept(floats)
-        decimals = self.problem.decimals if self.problem.rounding == EACH_STEP else None
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._run_short(decimals) if self._is_short else self._run_long(decimals)
-
-    @property
-    def _is_short(self) -> bool:
-        return self.problem.n_heads * self.problem.n * self.problem.m < LONG
-
-    def _run_short(self, decimals: int | None) -> Mapping[str, Matrix]:
-        rounding = [] if decimals is None else [partial(round_floats, decimals=decimals)]
-        floats = run(self.plan, dict(self.problem.given), *rounding)
+    def floats(self) -> Matrices:
+        """Each kept step in floats; where each step is rounded, the rounded ones."""
+        if not (self._needs_exact and self.is_exact):
+            return self._in_floats.carried
+        dtype = self.problem.dtype
+        floats = {name: matrix.astype(dtype) for name, matrix in self._in_decimals.carried.items()}
         refuse_overflow(floats)
         return self._kept(floats)
 
-    def _run_long(self, decimals: int | None) -> Mapping[str, Matrix]:
-        from attncalc.solving.long_inputs import run_in_blocks  # here, for most problems are short
+    @cached_property
+    def exact(self) -> Matrices:
+        """Each step as it comes out of its operation: in Decimals, or floats when large."""
+        if self.is_exact:
+            return self._in_decimals.made
+        if self._is_short or self.problem.rounding != EACH_STEP:
+            return self._in_floats.made
+        known = {**self.problem.given, **self.floats}  # blocks keep what the next step reads
+        return {
+            step.name: step.operation.apply(*(known[name] for name in step.inputs))
+            for step in self.steps
+            if known.keys() >= set(step.inputs)
+        }
 
-        names = {step.name for step in self.steps}
-        given = dict(self.problem.given)
-        return run_in_blocks(self.plan, given, names, decimals, self.report)
+    @cached_property
+    def digits(self) -> Mapping[str, Matrix | Rounded]:
+        """Each kept step at the shown decimals: in Decimals, or in floats when large."""
+        if self.problem.rounding == EACH_STEP:
+            return self._kept(self._in_decimals.carried) if self.is_exact else self.floats
+        if not self.is_exact:
+            decimals = self.problem.decimals
+            return {name: rounded_as_read(each, decimals) for name, each in self.floats.items()}
+        with self.arithmetic():
+            return {name: self._round_off(each) for name, each in self._kept(self.exact).items()}
+
+    @property
+    def carried(self) -> Matrices:
+        """Each step as the next one reads it: in Decimals, or in floats when large."""
+        return self._in_decimals.carried if self.is_exact else self.floats
 
     @cached_property
     def heads(self) -> tuple[Head, ...]:
         """The weights of each head, with what they connect."""
-        weights, rounded = self._precise("A"), self._rounded["A"]
+        weights, rounded = self._weights()
         if weights.ndim == 2:
             return (Head(0, weights, rounded),)
         pairs = zip(weights, rounded, strict=True)
@@ -166,8 +214,9 @@ class Solution:
     @cached_property
     def mean_head(self) -> Head:
         """The mean of all heads' weights."""
-        mean = np.mean([head.weights for head in self.heads], axis=0)
-        return Head(0, mean, round_floats(mean, self.problem.decimals))
+        weights, _ = self._weights()
+        mean = weights if weights.ndim == 2 else weights.mean(axis=0)
+        return Head(0, mean, rounded_as_read(mean, self.problem.decimals))
 
     @cached_property
     def other_rounding(self) -> "Solution":
@@ -175,45 +224,39 @@ class Solution:
         other = DISPLAY if self.problem.rounding == EACH_STEP else EACH_STEP
         return solve(replace(self.problem, rounding=other), keep=self.keep)
 
-    def precise(self, name: str) -> Matrix:
-        """Return the matrix of one step in floats, each the nearest to the exact value.
+    def count_differing(self) -> int:
+        """Count the entries that the other rounding rule would show with other digits.
 
-        `solution[name]` is computed in float arithmetic, and can be off where large terms cancel;
-        for problems too large for exact decimals, this is the same.
+        On long inputs block by block: nothing more is kept than there is.
+
+        Raises
+        ------
+        InputError
+            When numbers grow beyond floats under the other rule.
         """
-        self._check_name(name)
-        return self.problem.standing.shown(self._precise(name))
+        if not self._is_short:
+            return self._count_differing_in_blocks()
+        pairs = ((self.digits[s.name], self.other_rounding.digits[s.name]) for s in self.steps)
+        return sum(int((np.asarray(one) != np.asarray(other)).sum()) for one, other in pairs)
 
-    def _precise(self, name: str) -> Matrix:
-        if not self.is_exact:
-            return self.values[name]
-        return self._exact[name].astype(self.problem.dtype)
+    def _count_differing_in_blocks(self) -> int:
+        decimals = self.problem.decimals
+        carries = self.problem.rounding == EACH_STEP  # the other one carries full precision
+        counts: list[int] = []
 
-    def before_rounding(self, name: str) -> Matrix:
-        """Return the matrix of one step as it comes out of its operation, in the plan's form.
+        def compare(name: str, place: tuple[int | slice, ...], others: Matrix) -> None:
+            own = self.floats[name][place]
+            pair = (
+                (own, round_floats(others, decimals))
+                if carries
+                else (round_floats(own, decimals), others)
+            )
+            counts.append(int((pair[0] != pair[1]).sum()))
 
-        In Decimals where the solution is exact. It differs from what the next step reads where
-        each step is rounded.
-        """
-        self._check_name(name)
-        known = self._exact if self.is_exact else self.values
-        step = next(step for step in self.plan if step.name == name)
-        if self.problem.rounding != EACH_STEP or not all(
-            each in known or each in self.problem.names for each in step.inputs
-        ):
-            return known[name]
-        with self.arithmetic():
-            given = self._given_exactly if self.is_exact else dict(self.problem.given)
-            return step.operation.apply(*(({**given, **known})[each] for each in step.inputs))
-
-    def in_plan_form(self, name: str) -> Matrix:
-        """Return what the next steps read, as they read it: in Decimals, or in floats."""
-        return (self._exact if self.is_exact else self.values)[name]
-
-    def rounded_in_plan_form(self, name: str) -> Matrix:
-        """Return the matrix of one step at the shown decimals, as the plan has it."""
-        self._check_name(name)
-        return self._rounded[name]
+        narrow = self._run_long(None if carries else decimals, seen=compare)
+        for name, matrix in narrow.items():
+            compare(name, (), matrix)
+        return sum(counts)
 
     def arithmetic(self) -> AbstractContextManager[object]:
         """Return the context in which Decimals of this solution are to be computed with."""
@@ -236,108 +279,70 @@ class Solution:
     def _digits(self) -> Digits | None:
         return digits_for(self.problem, self.plan)
 
-    @cached_property
-    def _rounded(self) -> Mapping[str, Matrix]:
-        digits, each_step = self._digits, self.problem.rounding == EACH_STEP
-        if digits is None:
-            decimals = self.problem.decimals
-            return (
-                self.values
-                if each_step
-                else {name: round_floats(matrix, decimals) for name, matrix in self.values.items()}
-            )
-        exact = self._kept(self._exact)
-        if each_step:
-            return exact
-        with self.arithmetic():
-            return {name: self._round_off(matrix) for name, matrix in exact.items()}
+    @property
+    def _is_short(self) -> bool:
+        return self.problem.n_heads * self.problem.n * self.problem.m < LONG
 
     @cached_property
-    def _given_exactly(self) -> dict[str, Matrix]:
-        """The given matrices as the plan reads them, in Decimals."""
-        with self.arithmetic():
-            return _as_decimals(self.problem)
+    def _in_floats(self) -> _Run:
+        decimals = self.problem.decimals if self.problem.rounding == EACH_STEP else None
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            if self._is_short:
+                return self._run_short(decimals)
+            floats = self._run_long(decimals)
+        return _Run(floats, floats)
+
+    def _run_short(self, decimals: int | None) -> _Run:
+        after = None if decimals is None else partial(round_floats, decimals=decimals)
+        made: dict[str, Matrix] = {}
+        carried = run(self.plan, self.problem.given, after, made)
+        refuse_overflow(carried)
+        return _Run(self._kept(made), self._kept(carried))
+
+    def _run_long(self, decimals: int | None, seen: Seen | None = None) -> Matrices:
+        from attncalc.solving.long_inputs import run_in_blocks  # here, for most are short
+
+        names = {step.name for step in self.steps}
+        given = self.problem.given
+        return run_in_blocks(self.plan, given, names, decimals, self.report, seen)
 
     @cached_property
-    def _exact(self) -> dict[str, Matrix]:
-        """Each step's matrix in Decimals, before it is rounded for the eye."""
+    def _in_decimals(self) -> _Run:
+        made: dict[str, Matrix] = {}
         with self.arithmetic():
-            given = self._given_exactly
-            each_step = self.problem.rounding == EACH_STEP
-            return run(self.plan, given, *([self._round_off] if each_step else []))
+            after = self._round_off if self.problem.rounding == EACH_STEP else None
+            carried = run(self.plan, _given_in_decimals(self.problem), after, made)
+        return _Run(made, carried)
 
     def _round_off(self, matrix: Matrix) -> Matrix:
         assert self._digits is not None
         return round_decimals(matrix, self.problem.decimals, self._digits.guard)
 
-    def _kept(self, matrices: dict[str, Matrix]) -> dict[str, Matrix]:
+    def _weights(self) -> tuple[Matrix, Matrix | Rounded]:
+        """Return the weights as nearly as floats can hold them, and at the shown decimals."""
+        if self.weights is None:
+            raise KeyError("the weights were not kept")
+        name = self.weights.name
+        return self.carried[name].astype(self.problem.dtype, copy=False), self.digits[name]
+
+    def _kept(self, matrices: Matrices) -> Matrices:
         if self.keep is None:
             return matrices
         return {name: matrix for name, matrix in matrices.items() if name in self.keep}
 
+    def _as_shown(self, matrices: Matrices, name: str) -> Matrix:
+        self._check_name(name)
+        return self.problem.standing.shown(matrices[name])
+
     def _check_name(self, name: str) -> None:
-        if name not in self.values:
-            raise KeyError(f"no step {name}: there are {', '.join(self.values)}")
+        names = [step.name for step in self.steps]
+        if name not in names:
+            raise KeyError(f"no step {name}: there are {', '.join(names)}")
 
     def _labels(self, axis: Axis, size: int) -> tuple[str, ...]:
         tokens = {"queries": self.problem.queries, "keys": self.problem.keys}
         names = tokens.get(axis, ())
         return names if len(names) == size else numbered(size)  # with Q given, X1 may differ
-
-    def plot(
-        self,
-        kind: str = "map",
-        *,
-        all: bool = False,  # noqa: A002 - it is what the flag is called, too
-        values: bool = True,
-        head: int | str | None = None,
-        dark: bool = False,
-        size: Any = None,
-    ) -> "Figure":
-        """Draw the solution; a notebook shows the figure, `figure.savefig("map.pdf")` writes it.
-
-        Parameters
-        ----------
-        kind
-            `"map"` of which input each output attends to, `"heatmap"` of the weights, or `"both"`.
-        all
-            Draw a line of the map for every weight that does not show as zero, and not only to the
-            largest and the second.
-        values
-            Write the weights in the picture.
-        head
-            The head that is drawn, from 1, or `"mean"`; None for all of them, beside one another.
-        dark
-            Draw on a dark background.
-        size
-            Width and height in inches, as `(12, 8)` or `"12x8"`, or a width alone; None for what
-            the picture needs.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
-            saved. `figure.notes` says what was left out.
-
-        Raises
-        ------
-        InputError
-            When an argument is none of these, the size is too small for what is drawn, or the
-            weights `A` were not kept.
-
-        Examples
-        --------
-        >>> problem = Problem(X=[[0, 0], [0, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]])
-        >>> figure = solve(problem).plot("heatmap", size=(6, 4))
-        >>> figure.get_size_inches().tolist()
-        [6.0, 4.0]
-        """
-        # here, for matplotlib takes as long to load as everything else together
-        from attncalc.plotting.look import Look, read_size
-        from attncalc.plotting.picture import figure_of
-
-        look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
-        return figure_of(self, head, look)
 
 
 def solve(
@@ -385,11 +390,11 @@ def solve(
         if name not in names:
             raise InputError(f"no step {name}: this problem has {', '.join(names)}")
     solution = Solution(problem, steps, wanted, report)
-    _ = solution.values  # worked out now, so that what cannot be solved is refused here
+    _ = solution.floats  # worked out now, so that what cannot be solved is refused here
     return solution
 
 
-def _as_decimals(problem: Problem) -> dict[str, Matrix]:
+def _given_in_decimals(problem: Problem) -> dict[str, Matrix]:
     """Return the given matrices as a plan reads them, in Decimals; marks stay true and false."""
     return {
         name: problem.given[name]

@@ -100,8 +100,6 @@ class Work:
         self._step_entry = cache(self._read_step)
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
-        self._before_rounding = cache(solution.before_rounding)
-        self._rounded = cache(solution.rounded_in_plan_form)
 
     def lines(self, step: Step) -> Iterator[Line]:
         """Yield the work of every entry of a step, row by row as they are shown."""
@@ -126,7 +124,7 @@ class Work:
 
     def shown(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""
-        text = fixed(self._rounded(name)[place], self.problem.decimals)
+        text = fixed(self.solution.digits[name][place], self.problem.decimals)
         if text == "-inf":
             return MINUS_INFINITY
         if self.fractions and self._is_rational(name):
@@ -137,9 +135,9 @@ class Work:
 
     def hidden(self, name: str, place: Place) -> Number | None:
         """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
-        if self._rounded(name)[place] != 0 or self._is_fraction(name, place):
+        if self.solution.digits[name][place] != 0 or self._is_fraction(name, place):
             return None
-        true = _decimal(self._before_rounding(name)[place])
+        true = _decimal(self.solution.exact[name][place])
         dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
         if isinstance(self._steps[name].operation, Softmax):  # nothing cancels in a power of e
             dust = Decimal(0)
@@ -160,7 +158,7 @@ class Work:
         is_step = name in self._steps
         return Operand(
             name,
-            self.solution.in_plan_form(name) if is_step else self.problem.given[name],
+            self.solution.carried[name] if is_step else self.problem.given[name],
             quote=partial(self._step_entry if is_step else self._given_entry, name),
             entry=partial(self.entry, name),
             write=self._written,

@@ -145,7 +145,7 @@ def _numbers(matrix: Matrix) -> Any:
 
 def _all_connections(page: Page) -> list[Any]:
     """Return what each output attends to; with several heads, a list for each head."""
-    if "A" not in page.solution.values or not any(each.grids for each in page.sections):
+    if page.solution.weights is None or not any(each.grids for each in page.sections):
         return []
     problem = page.problem
     found = [

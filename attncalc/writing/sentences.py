@@ -13,7 +13,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head, Solution
@@ -67,7 +67,7 @@ def legend(problem: Problem, most: str, second: str) -> str:
 
 def notes(solution: Solution) -> tuple[Note, ...]:
     """Return what a reader of this solution should know."""
-    if "A" not in solution.values:
+    if solution.weights is None:
         return tuple(_in_floats(solution))
     found = [
         *(note for head in solution.heads for note in _row_sums(solution.problem, head)),
@@ -99,7 +99,7 @@ def _line_of(problem: Problem) -> str:
 
 def _row_sums(problem: Problem, head: Head) -> Iterator[Note]:
     """State what the shown weights of a row sum to, where rounding made that miss 1."""
-    shown = [fixed(total, problem.decimals) for total in head.rounded.sum(axis=1)]
+    shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
     one = fixed(1.0, problem.decimals)
     line = _line_of(problem)
     missing = [
@@ -115,11 +115,11 @@ def _row_sums(problem: Problem, head: Head) -> Iterator[Note]:
 def _nothing_left(solution: Solution) -> Iterator[Note]:
     """Name the queries that a mask leaves without any key."""
     problem = solution.problem
-    if "S_masked" not in solution.values:
+    if not (problem.is_masked and solution.keeps("S_masked")):
         return
-    masked = solution.values["S_masked"]
+    masked = solution.floats["S_masked"]
     for number, head in enumerate(masked if masked.ndim == 3 else [masked], start=1):
-        empty = np.flatnonzero(np.isneginf(head).all(axis=-1))
+        empty = (index for index, row in enumerate(head) if np.isneginf(row).all())
         names = [on_a_line(problem.queries[index]) for index in empty]
         if names:
             of = f" in head {number}" if masked.ndim == 3 else ""
@@ -136,14 +136,12 @@ def _in_floats(solution: Solution) -> Iterator[Note]:
 def _rounding_matters(solution: Solution) -> Iterator[Note]:
     """Count the entries that the other rounding rule would show with other digits."""
     try:
-        other = solution.other_rounding
+        differ = solution.count_differing()
     except InputError:  # the other rule overflows where this one does not
         return
-    names = [step.name for step in solution.steps]
-    differ = sum(int((solution.rounded(name) != other.rounded(name)).sum()) for name in names)
-    total = sum(solution[name].size for name in names)
+    total = sum(solution[step.name].size for step in solution.steps)
     if differ:
-        rule = other.problem.rounding
+        rule = DISPLAY if solution.problem.rounding == EACH_STEP else EACH_STEP
         does = "rounding each step" if rule == EACH_STEP else "carrying full precision"
         yield Note(
             f"{does} (--rounding {rule}) would show other digits in {differ} of {total} entries"

@@ -1,6 +1,7 @@
 """The verdict: what a good teacher would write under an answer, in sentences."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from attncalc.grading.causes import ANY_SLIP, Cause
@@ -12,7 +13,7 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Place
-from attncalc.text import numbered, of_each, on_a_line
+from attncalc.text import LISTED, numbered, of_each, on_a_line
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 
@@ -230,25 +231,28 @@ def _later(marking: Marking, marks: StepMarks, place: Place, opening: str) -> st
 
 def _matches(marking: Marking) -> Iterator[str]:
     for marks in marking.steps:
-        places = list(marks.places(Status.MATCHES_KEY))
+        count = marks.count(Status.MATCHES_KEY)
         is_explained = any(not cause.is_slip for cause in marks.causes)
-        if places and not is_explained:
+        if count and not is_explained:
+            places = islice(marks.places(Status.MATCHES_KEY), LISTED)
             named = [entry_named(marking, marks, place).name for place in places]
-            is_, does = ("is", "does") if len(places) == 1 else ("are", "do")
+            is_, does = ("is", "does") if count == 1 else ("are", "do")
             then = ": it counts, and a person should look at it"
             yield (
-                f"{of_each(named)} {is_} as in the key, but {does} not come from the values "
+                f"{of_each(named, count)} {is_} as in the key, but {does} not come from the values "
                 f"written before{'' if marking.rules.in_tolerance else then}."
             )
 
 
 def _precision(marking: Marking) -> Iterator[str]:
-    found = [(marks, place) for marks in marking.steps for place in marks.places(Status.PRECISION)]
-    if not found:
+    counts = [marks.count(Status.PRECISION) for marks in marking.steps]
+    total = sum(counts)
+    if not total:
         return
-    marks, place = found[0]
+    marks = next(each for each, count in zip(marking.steps, counts, strict=True) if count)
+    place = next(marks.places(Status.PRECISION))
     named, text = entry_named(marking, marks, place), found_text(marks, place)
-    count = "1 entry has" if len(found) == 1 else f"{len(found)} entries have"
+    count = "1 entry has" if total == 1 else f"{total} entries have"
     decimals = marking.key.problem.decimals
     yield (
         f"{count} the right value with fewer decimals than the {decimals} that are asked for, "

@@ -166,8 +166,9 @@ def matrix_of_floats(values: Matrix, place: str = "") -> WrittenMatrix:
     """Return the matrix that a program wrote, its numbers as short as they can be: 0.62 has two."""
     floats = values.astype(np.float64)
     decimals = np.full(floats.shape, IN_FULL)
-    for count in range(MOST_DECIMALS, -1, -1):
-        decimals[np.round(floats, count) == floats] = count
+    with np.errstate(over="ignore"):  # of the huge, which are whole numbers anyway
+        for count in range(MOST_DECIMALS, -1, -1):
+            decimals[np.round(floats, count) == floats] = count
     return WrittenMatrix(floats, decimals, place=place)
 
 
