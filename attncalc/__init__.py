@@ -7,12 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attncalc.api import check, cross_attention, self_attention
+    from attncalc.api import Solution, check, cross_attention, self_attention, solve
     from attncalc.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
     from attncalc.reading import read_problem
     from attncalc.solving.connections import Connection
-    from attncalc.solving.solution import Solution, solve
 
 __version__ = "0.1.0"
 
@@ -39,12 +38,12 @@ _HOMES = {
     "OutputError": "errors",
     "Problem": "problem.problem",
     "ShapeError": "errors",
-    "Solution": "solving.solution",
+    "Solution": "api",
     "check": "api",
     "cross_attention": "api",
     "read_problem": "reading",
     "self_attention": "api",
-    "solve": "solving.solution",
+    "solve": "api",
 }
 
 

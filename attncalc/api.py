@@ -1,14 +1,121 @@
 """Attention for people with arrays in hand: one call, a Solution or a Marking back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
-from attncalc.solving.solution import Solution, solve
+from attncalc.solving import solution as solving
+from attncalc.solving.solution import solved
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from attncalc.grading.marks import Marking
+
+
+class Solution(solving.Solution):
+    """The matrices of all steps, by name: `solution["A"]` is an array.
+
+    What a solution is, `attncalc.solving.solution` says; here it can show itself.
+    """
+
+    def plot(
+        self,
+        kind: str = "map",
+        *,
+        all: bool = False,  # noqa: A002 - it is what the flag is called, too
+        values: bool = True,
+        head: int | str | None = None,
+        dark: bool = False,
+        size: Any = None,
+    ) -> "Figure":
+        """Draw the solution; a notebook shows the figure, `figure.savefig("map.pdf")` writes it.
+
+        Parameters
+        ----------
+        kind
+            `"map"` of which input each output attends to, `"heatmap"` of the weights, or `"both"`.
+        all
+            Draw a line of the map for every weight that does not show as zero, and not only to the
+            largest and the second.
+        values
+            Write the weights in the picture.
+        head
+            The head that is drawn, from 1, or `"mean"`; None for all of them, beside one another.
+        dark
+            Draw on a dark background.
+        size
+            Width and height in inches, as `(12, 8)` or `"12x8"`, or a width alone; None for what
+            the picture needs.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
+            saved. `figure.notes` says what was left out.
+
+        Raises
+        ------
+        InputError
+            When an argument is none of these, the size is too small for what is drawn, or the
+            weights `A` were not kept.
+
+        Examples
+        --------
+        >>> problem = Problem(X=[[0, 0], [0, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]])
+        >>> figure = solve(problem).plot("heatmap", size=(6, 4))
+        >>> figure.get_size_inches().tolist()
+        [6.0, 4.0]
+        """
+        # here, for matplotlib takes as long to load as everything else together
+        from attncalc.plotting.look import Look, read_size
+        from attncalc.plotting.picture import figure_of
+
+        look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
+        return figure_of(self, head, look)
+
+
+def solve(
+    problem: Problem, keep: Iterable[str] | None = None, report: Report | None = None
+) -> Solution:
+    """Work out the steps of a problem.
+
+    Parameters
+    ----------
+    problem
+        The matrices and the conventions.
+    keep
+        The names of the steps that are wanted, or None for all. What is not wanted is not stored:
+        with `("O",)` alone, memory grows with n, not with n².
+    report
+        Called on long inputs with the number of blocks done, and of all.
+
+    Returns
+    -------
+    Solution
+        `solution["A"]` is an array; `solution.shown("A")` its digits as they are handed in.
+
+    Raises
+    ------
+    InputError
+        When a step is not part of the plan, numbers grow beyond float64 on the way, or what is
+        asked for cannot fit into memory.
+
+    Notes
+    -----
+    Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V: Vaswani et al., *Attention Is All You Need*
+    (2017), equation 1.
+
+    Examples
+    --------
+    >>> problem = Problem(X=[[0, 0], [0, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]])
+    >>> solve(problem)["A"]
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    return solved(Solution, problem, keep, report)
 
 
 def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> Solution:

@@ -81,11 +81,11 @@ def test_blocks_give_what_the_whole_gives(kind: str, monkeypatch: pytest.MonkeyP
     problem = problem_of(KINDS[kind])
     expected = whole(problem, monkeypatch)
     in_parts = solve(problem)
-    assert list(in_parts.values) == list(expected.values)
-    for name in expected.values:
+    assert list(in_parts.floats) == list(expected.floats)
+    for name in expected.floats:
         assert near(expected[name], in_parts[name]), name
     only = solve(problem, keep=("O",))
-    assert list(only.values) == ["O"]
+    assert list(only.floats) == ["O"]
     assert near(expected["O"], only["O"])
 
 
@@ -103,7 +103,7 @@ def test_each_step_rounding_and_sums_in_blocks_too(monkeypatch: pytest.MonkeyPat
 def test_float32_stays_float32() -> None:
     given = {name: m.astype(np.float32) for name, m in queries_keys_values().items()}
     for keep in (None, ("O",)):
-        assert {m.dtype for m in solve(Problem(**given), keep=keep).values.values()} == {
+        assert {m.dtype for m in solve(Problem(**given), keep=keep).floats.values()} == {
             np.dtype(np.float32)
         }
 

@@ -25,7 +25,7 @@ def test_every_result_of_values_within_reach_is_within_reach(
     if not is_solvable(problem):
         return
     random = np.random.default_rng(seed)
-    known = problem.given | dict(solve(problem).values)
+    known = problem.given | dict(solve(problem).floats)
     for step in plan(problem):
         inputs = [known[name] for name in step.inputs]
         steps = [name not in problem.names for name in step.inputs]

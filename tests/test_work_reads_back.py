@@ -95,7 +95,7 @@ def test_fractions_come_to_what_they_say_exactly(kind: Kind, form: Form) -> None
             assert line.sign == "="
             assert line.forms[0] == Fraction(line.result)
     shown = {read_line(text).entry: text for name, text in lines if name in rational}
-    assert len(shown) == sum(solution[name].size for name in rational if name in solution.values)
+    assert len(shown) == sum(solution[name].size for name in rational if name in solution.floats)
 
 
 @many(60)

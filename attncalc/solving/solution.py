@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, localcontext
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -345,51 +345,25 @@ class Solution:
         return names if len(names) == size else numbered(size)  # with Q given, X1 may differ
 
 
+S = TypeVar("S", bound=Solution)
+
+
 def solve(
     problem: Problem, keep: Iterable[str] | None = None, report: Report | None = None
 ) -> Solution:
-    """Work out the steps of a problem.
+    """Work out the steps of a problem, those to keep or all: as `attncalc.solve` does."""
+    return solved(Solution, problem, keep, report)
 
-    Parameters
-    ----------
-    problem
-        The matrices and the conventions.
-    keep
-        The names of the steps that are wanted, or None for all. What is not wanted is not stored:
-        with `("O",)` alone, memory grows with n, not with n².
-    report
-        Called on long inputs with the number of blocks done, and of all.
 
-    Returns
-    -------
-    Solution
-        `solution["A"]` is an array; `solution.shown("A")` its digits as they are handed in.
-
-    Raises
-    ------
-    InputError
-        When a step is not part of the plan, numbers grow beyond float64 on the way, or what is
-        asked for cannot fit into memory.
-
-    Notes
-    -----
-    Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V: Vaswani et al., *Attention Is All You Need*
-    (2017), equation 1.
-
-    Examples
-    --------
-    >>> problem = Problem(X=[[0, 0], [0, 0]], W_Q=[[1], [0]], W_K=[[1], [1]], W_V=[[2], [4]])
-    >>> solve(problem)["A"]
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
-    """
+def solved(kind: type[S], problem: Problem, keep: Iterable[str] | None, report: Report | None) -> S:
+    """Return a solution of this kind: one that can show itself, say."""
     steps = plan(problem)
     wanted = None if keep is None else tuple(keep)
     names = [step.name for step in steps]
     for name in wanted or ():
         if name not in names:
             raise InputError(f"no step {name}: this problem has {', '.join(names)}")
-    solution = Solution(problem, steps, wanted, report)
+    solution = kind(problem, steps, wanted, report)
     _ = solution.floats  # worked out now, so that what cannot be solved is refused here
     return solution
 
