@@ -1,6 +1,6 @@
 """Solution: what each step of a problem comes to, and how it is shown."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, localcontext
@@ -16,6 +16,7 @@ from attncalc.fields import DISPLAY, EACH_STEP, MARKS
 from attncalc.labels import numbered
 from attncalc.layout import back_to_layout, in_plan_form
 from attncalc.memory import WORTH_ASKING, refuse_what_cannot_fit
+from attncalc.operations import Scores
 from attncalc.overflow import refuse_overflow
 from attncalc.plan import Axis, Plan, Report, Step, plan, run
 from attncalc.problem import Problem
@@ -109,14 +110,23 @@ class Solution:
         >>> solve(problem).shown("O")
         [['2.68']]
         """
-        decimals = self.problem.decimals
+        rows = self.shown_rows(name)
+        return list(rows) if self.values[name].ndim == 2 else list(map(list, rows))
 
-        def texts(matrix: Matrix) -> list[Any]:
-            if matrix.ndim > 1:
-                return [texts(part) for part in matrix]
-            return [fixed(value, decimals) for value in matrix]
+    def shown_rows(self, name: str) -> Iterator[Any]:
+        """Yield the rows of `shown` one by one, or for each head an iterator over its rows."""
+        self._check_name(name)
+        matrix = self._rounded[name]
+        rows = range(matrix.shape[-1 if self.problem.layout == "columns" else -2])
+        if matrix.ndim == 2:
+            return (self.shown_row(name, (), row) for row in rows)
+        return ((self.shown_row(name, (head,), row) for row in rows) for head in range(len(matrix)))
 
-        return texts(self.rounded(name))
+    def shown_row(self, name: str, head: tuple[int, ...], row: int) -> list[str]:
+        """Return one row of `shown`: of a head, from 0, where there are heads."""
+        matrix = self._rounded[name]
+        place = (..., row) if self.problem.layout == "columns" else (row,)
+        return [fixed(value, self.problem.decimals) for value in matrix[(*head, *place)]]
 
     def row_labels(self, step: Step) -> tuple[str, ...]:
         """Return what the rows of a step stand for: tokens, by name, or numbers of features."""
@@ -254,6 +264,20 @@ class Solution:
         with self.arithmetic():
             given = self._given_exactly if self.is_exact else self.problem.matrices()
             return step.operation.apply(*(({**given, **known})[each] for each in step.inputs))
+
+    def row_before_rounding(self, name: str, row: int) -> Matrix:
+        """Return one row, from 0, of `before_rounding`, or that of each head, and no more of it."""
+        step = next(step for step in self.plan if step.name == name)
+        known = {**self.problem.matrices(), **self.values}
+        is_large = self.problem.rounding == EACH_STEP and step.columns == "keys"
+        if not is_large or not all(each in known for each in step.inputs):
+            return self.before_rounding(name)[..., row, :]
+        rows = slice(row, row + 1)
+        first, *others = (known[each] for each in step.inputs)
+        if not isinstance(step.operation, Scores):  # masks have a row for each query, or one
+            others = [mask[..., rows, :] if mask.shape[-2] > 1 else mask for mask in others]
+        block: Matrix = step.operation.at(rows).apply(first[..., rows, :], *others)
+        return block[..., 0, :]
 
     def in_plan_form(self, name: str) -> Matrix:
         """Return what the next steps read, as they read it: in Decimals, or in floats."""

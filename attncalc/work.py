@@ -101,6 +101,7 @@ class Work:
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
         self._before_rounding = cache(solution.before_rounding)
+        self._row_before_rounding = cache(solution.row_before_rounding)
         self._rounded = cache(solution.rounded_in_plan_form)
 
     def lines(self, step: Step) -> Iterator[Line]:
@@ -142,12 +143,19 @@ class Work:
         """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
         if self._rounded(name)[place] != 0 or self._is_fraction(name, place):
             return None
-        true = _decimal(self._before_rounding(name)[place])
+        true = _decimal(self._carried(name, place))
         dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
         if isinstance(self._steps[name].operation, Softmax):  # nothing cancels in a power of e
             dust = Decimal(0)
         with self.solution.arithmetic():
             return significant(true, FOOTNOTE_DIGITS) if abs(true) > dust else None
+
+    def _carried(self, name: str, place: Place) -> Any:
+        """Return an entry before it is rounded; of large matrices, no more is worked out."""
+        *head, row, column = place
+        if self.problem.is_long and self.problem.rounding == EACH_STEP:
+            return self._row_before_rounding(name, row)[(*head, column)]
+        return self._before_rounding(name)[place]
 
     def _is_fraction(self, name: str, place: Place) -> bool:
         shown = self.shown(name, place)
