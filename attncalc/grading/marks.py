@@ -4,17 +4,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncalc.grading.causes import Cause
-from attncalc.grading.key import Key, Style
-from attncalc.grading.lines import LineMark
 from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import Step
-from attncalc.reading.answers.answer import Answer, WrittenMatrix
+
+if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no more of the room
+    from attncalc.grading.causes import Cause
+    from attncalc.grading.key import Key, Style
+    from attncalc.grading.lines import LineMark
+    from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +44,10 @@ class StepMarks:
     """
 
     step: Step
-    written: WrittenMatrix | None
+    written: "WrittenMatrix | None"
     statuses: Matrix
     expected: Matrix
-    causes: tuple[Cause, ...] = ()
+    causes: "tuple[Cause, ...]" = ()
     is_repeated: bool = False
     problem: str = ""
     from_mistakes: Matrix | bool = False
@@ -73,7 +75,7 @@ class StepMarks:
             yield tuple(int(each) for each in np.unravel_index(index, found.shape))
 
     @property
-    def cause(self) -> Cause | None:
+    def cause(self) -> "Cause | None":
         """The cause, where one alone fits."""
         return self.causes[0] if len(self.causes) == 1 else None
 
@@ -129,13 +131,13 @@ class Marking:
         The lines of the map, where the answer says anything of them.
     """
 
-    key: Key
-    answer: Answer
+    key: "Key"
+    answer: "Answer"
     steps: tuple[StepMarks, ...]
     rules: Rules
-    style: Style | None = None
+    style: "Style | None" = None
     not_asked: tuple[str, ...] = ()
-    lines: tuple[LineMark, ...] = ()
+    lines: "tuple[LineMark, ...]" = ()
 
     @property
     def is_right(self) -> bool:
