@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attncalc.grading import marks as grading
 from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
 from attncalc.solving import solution as solving
@@ -12,7 +13,7 @@ from attncalc.solving.solution import solved
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from attncalc.grading.marks import Marking
+    from attncalc.grading.credit import Score
 
 
 class Solution(solving.Solution):
@@ -190,7 +191,28 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     return solve(Problem(X1=X1, X2=X2, W_Q=W_Q, W_K=W_K, W_V=W_V, **conventions))
 
 
-def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking":
+class Marking(grading.Marking):
+    """An answer, marked: what is said of each entry, is in its `steps`.
+
+    What a marking is, `attncalc.grading.marks` says; here it can sum itself up.
+    """
+
+    @property
+    def score(self) -> "Score":
+        """What is earned, of what could be."""
+        from attncalc.grading.credit import score
+
+        return score(self)
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What a good teacher would write under the answer."""
+        from attncalc.writing.verdict import verdict
+
+        return verdict(self)
+
+
+def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> Marking:
     """Mark a worked answer, entry by entry.
 
     Parameters
@@ -222,7 +244,7 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     (Fraction(2, 1), 'K')
     """
     from attncalc.grading.key import key_of
-    from attncalc.grading.marking import mark
+    from attncalc.grading.marking import marked
     from attncalc.grading.rules import Rules
     from attncalc.reading import read_problem
     from attncalc.reading.answers import answer_of, read_answer
@@ -230,4 +252,4 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     given = problem if isinstance(problem, Problem) else read_problem(problem)
     written = answer_of(answer) if isinstance(answer, Mapping) else read_answer(answer)
     marked_by = Rules(**rules)
-    return mark(key_of(given, marked_by), written, marked_by)
+    return marked(Marking, key_of(given, marked_by), written, marked_by)

@@ -36,8 +36,8 @@ def _of_step(marking: Marking, marks: StepMarks) -> Iterator[Flag]:
     if _is_constant(answered):
         code, what = ("all-zeros", "zero") if answered[0] == 0 else ("constant", "the same number")
         yield Flag(name, code, f"every entry of {name} is {what}")
-    elif name == "A" and _is_one_hot(values) and not _is_one_hot(right):
-        yield Flag(name, "one-hot", "every row of A is a single 1 among zeros")
+    elif marks.step.role == "weights" and _is_one_hot(values) and not _is_one_hot(right):
+        yield Flag(name, "one-hot", f"every row of {name} is a single 1 among zeros")
 
 
 def _is_constant(matrix: Matrix) -> bool:

@@ -11,17 +11,14 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.grading.recipes import Recipe, recipes
 from attncalc.grading.rules import Rules
-from attncalc.grading.slack import Slack, ToTheDigit, Within
+from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step, run
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
-from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
-
-RULES: tuple[Rule, ...] = ("half-away", "half-even", "truncate")
 
 
 class Style(NamedTuple):
@@ -53,11 +50,6 @@ class Key:
     problem: Problem
     slack: Slack
 
-    @property
-    def in_tolerance(self) -> bool:
-        """Whether numbers are compared within a tolerance, and not digit by digit."""
-        return isinstance(self.slack, Within)
-
     @cached_property
     def solution(self) -> Solution:
         """The problem, solved."""
@@ -74,28 +66,14 @@ class Key:
         return Work(self.solution)
 
     @cached_property
-    def given(self) -> Mapping[str, Matrix]:
-        """The matrices of the problem, in floats."""
-        return self.problem.given
-
-    @cached_property
     def shown(self) -> Mapping[str, Matrix]:
-        """Each step at the decimals that are handed in; in full, for programs."""
-        if self.in_tolerance:
-            return {
-                name: self.solution.carried[name].astype(np.float64, copy=False)
-                for name in self.steps
-            }
-        return {
-            name: np.asarray(self.solution.digits[name]).astype(np.float64) for name in self.steps
-        }
+        """Each step as it is handed in: at the problem's decimals, or in full by programs."""
+        return {name: self.slack.shown(self.solution, name) for name in self.steps}
 
     @cached_property
     def exact(self) -> Mapping[str, Matrix]:
         """Each step as it comes out of its operation, before it is rounded."""
-        return {
-            name: self.solution.exact[name].astype(np.float64, copy=False) for name in self.steps
-        }
+        return _in_floats(self.solution)
 
     @cached_property
     def ranges(self) -> Mapping[str, Range]:
@@ -103,10 +81,10 @@ class Key:
         return {name: self._behind(name, shown) for name, shown in self.shown.items()}
 
     def _behind(self, name: str, shown: Matrix) -> Range:
-        if self.in_tolerance:
-            return Range.at(shown)
-        rounded = self.slack.behind(shown, np.full(shown.shape, self.problem.decimals))
-        return Range(*(np.where(self.is_shown_exactly[name], shown, end) for end in rounded))
+        behind = self.slack.behind(shown, np.full(shown.shape, self.problem.decimals))
+        if behind.is_point:
+            return behind
+        return behind.replaced(self.is_shown_exactly[name], Range.at(shown))
 
     @cached_property
     def is_shown_exactly(self) -> Mapping[str, Matrix]:
@@ -122,7 +100,7 @@ class Key:
         """Return where the true values of a matrix lie, given ones exactly."""
         if name in self.steps:
             return self.ranges[name]
-        return Range.at(self.given[name])
+        return Range.at(self.problem.given[name])
 
     @cached_property
     def reached(self) -> Mapping[str, Range]:
@@ -133,43 +111,42 @@ class Key:
                 for name, step in self.steps.items()
             }
 
-    def allows(self, name: str, written: WrittenMatrix) -> Matrix:
-        """Say which numbers of a program are within the tolerance, before a rounding or after."""
-        values, decimals = written.values, written.decimals
-        exact, shown = self.exact[name], self.shown[name]
-        near = self.slack.near(values, decimals, Range.at(exact))
-        return near if exact is shown else near | self.slack.near(values, decimals, Range.at(shown))
-
     @cached_property
     def recipes(self) -> Mapping[str, tuple[Recipe, ...]]:
         """The wrong ways to come by each step."""
-        steps = self.solution.plan
-        return {step.name: recipes(step, self.problem, steps) for step in steps}
+        plan = self.solution.plan
+        return {step.name: recipes(step, self.problem, plan) for step in plan}
 
     @cached_property
     def scripts(self) -> Mapping[Style, Mapping[str, Matrix]]:
         """What a flawless script holds in each style of rounding; the key's own comes first."""
-        own = Style(self.problem.rounding, "half-away")
+        own = Style(self.problem.rounding, RULES[0])
         scripts = {own: self.shown}
         other = DISPLAY if own.rounding == EACH_STEP else EACH_STEP
         for style in (Style(each, rule) for each in (own.rounding, other) for rule in RULES):
+            cut = partial(round_floats, decimals=self.problem.decimals, rule=style.rule)
             if style == own:
                 continue
-            cut = partial(round_floats, decimals=self.problem.decimals, rule=style.rule)
             if style.rounding == DISPLAY:
                 scripts[style] = {name: cut(matrix) for name, matrix in self._carried.items()}
             else:
                 with np.errstate(all="ignore"), suppress(InputError):  # nothing to divide by
-                    scripts[style] = run(self.solution.plan, self.given, cut)
+                    scripts[style] = run(self.solution.plan, self.problem.given, cut)
         return scripts
 
     @cached_property
     def _carried(self) -> Mapping[str, Matrix]:
         """Return the steps with full precision carried; nothing where that overflows."""
+        is_own = self.problem.rounding == DISPLAY
         try:
-            full = (
-                self.solution if self.problem.rounding == DISPLAY else self.solution.other_rounding
-            )
-            return {name: full.exact[name].astype(np.float64) for name in self.steps}
+            return self.exact if is_own else _in_floats(self.solution.other_rounding)
         except InputError:
             return {}
+
+
+def _in_floats(solution: Solution) -> Mapping[str, Matrix]:
+    """Return the steps as they come out of their operations."""
+    return {
+        step.name: solution.exact[step.name].astype(np.float64, copy=False)
+        for step in solution.plan
+    }

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncalc.grading.causes import Cause
-from attncalc.grading.key import Key, Style
-from attncalc.grading.lines import LineMark
 from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import Step
-from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
-if TYPE_CHECKING:
-    from attncalc.grading.credit import Score
+if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no more of the room
+    from attncalc.grading.causes import Cause
+    from attncalc.grading.key import Key, Style
+    from attncalc.grading.lines import LineMark
+    from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +37,6 @@ class StepMarks:
         What went wrong, where a wrong recipe gives every entry; several: one cannot tell which.
     is_repeated
         Whether the same cause was charged for in an earlier step.
-    from_own
-        Whether any entry was judged by the script's own earlier values.
     problem
         What is wrong with the matrix as a whole.
     from_mistakes
@@ -47,12 +44,11 @@ class StepMarks:
     """
 
     step: Step
-    written: WrittenMatrix | None
+    written: "WrittenMatrix | None"
     statuses: Matrix
     expected: Matrix
-    causes: tuple[Cause, ...] = ()
+    causes: "tuple[Cause, ...]" = ()
     is_repeated: bool = False
-    from_own: bool = False
     problem: str = ""
     from_mistakes: Matrix | bool = False
 
@@ -79,14 +75,14 @@ class StepMarks:
             yield tuple(int(each) for each in np.unravel_index(index, found.shape))
 
     @property
-    def is_sure(self) -> bool:
-        """Whether one cause is known, and not one of several that fit."""
-        return len(self.causes) == 1
+    def cause(self) -> "Cause | None":
+        """The cause, where one alone fits."""
+        return self.causes[0] if len(self.causes) == 1 else None
 
     @property
-    def cause(self) -> Cause | None:
-        """The cause, where one alone fits."""
-        return self.causes[0] if self.is_sure else None
+    def from_own(self) -> bool:
+        """Whether any entry was judged by the script's own earlier values."""
+        return self.count(Status.FOLLOWS) > 0
 
     @property
     def is_right(self) -> bool:
@@ -135,27 +131,13 @@ class Marking:
         The lines of the map, where the answer says anything of them.
     """
 
-    key: Key
-    answer: Answer
+    key: "Key"
+    answer: "Answer"
     steps: tuple[StepMarks, ...]
     rules: Rules
-    style: Style | None = None
+    style: "Style | None" = None
     not_asked: tuple[str, ...] = ()
-    lines: tuple[LineMark, ...] = ()
-
-    @property
-    def score(self) -> "Score":
-        """What is earned, of what could be."""
-        from attncalc.grading.credit import score  # here, for it is a reader of markings
-
-        return score(self)
-
-    @property
-    def verdict(self) -> tuple[str, ...]:
-        """What a good teacher would write under the answer."""
-        from attncalc.writing.verdict import verdict  # here, for it is a reader of markings
-
-        return verdict(self)
+    lines: "tuple[LineMark, ...]" = ()
 
     @property
     def is_right(self) -> bool:

@@ -1,12 +1,15 @@
 """How near is near enough: to the digit, or within a tolerance."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
+from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
+from attncalc.solving.solution import Solution
 
+RULES: tuple[Rule, ...] = ("half-away", "half-even", "truncate")
 DUST = 1e-6
 """Of the last place: what float64 arithmetic may add to a bound."""
 MOST_CUT = 50
@@ -21,7 +24,18 @@ BEYOND_ALL_SCORES = 10
 
 
 class Slack(Protocol):
-    """How far a written number may lie from what is right."""
+    """How far a written number may lie from what is right.
+
+    `rules` are the ways in which numbers may have been rounded; a program has none.
+    """
+
+    rules: ClassVar[tuple[Rule, ...]]
+
+    def shown(self, solution: Solution, name: str) -> Matrix:
+        """Return what a flawless answer holds of a step."""
+
+    def written(self, values: Matrix) -> Matrix:
+        """Return values as they are handed in."""
 
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
         """Say which numbers are what their true values, somewhere in these ranges, may become."""
@@ -61,6 +75,15 @@ class ToTheDigit:
 
     decimals: int
     cuts: bool = False
+    rules: ClassVar[tuple[Rule, ...]] = RULES
+
+    def shown(self, solution: Solution, name: str) -> Matrix:
+        """Return a step at the decimals that are handed in."""
+        return np.asarray(solution.digits[name]).astype(np.float64)
+
+    def written(self, values: Matrix) -> Matrix:
+        """Return values at the decimals that are handed in."""
+        return round_floats(values, self.decimals)
 
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
         """Say which numbers their true values may become when they are rounded or cut."""
@@ -89,6 +112,15 @@ class Within:
 
     atol: float
     rtol: float
+    rules: ClassVar[tuple[Rule, ...]] = ()
+
+    def shown(self, solution: Solution, name: str) -> Matrix:
+        """Return a step in full, as the next one reads it."""
+        return solution.carried[name].astype(np.float64, copy=False)
+
+    def written(self, values: Matrix) -> Matrix:
+        """Return the values themselves."""
+        return values
 
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
         """Say which numbers are within the tolerance."""

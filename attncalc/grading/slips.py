@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
 from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations import Add, Concat, Mean, Same, Softmax
 from attncalc.operations.step import Step
-
-Slip = tuple[str, str]
-"""A code, and what may have happened, as a clause."""
+from attncalc.reading.answers.answer import WrittenMatrix
 
 MOST_MEANT = 4
 """Numbers that may have been meant, up to which each is tried."""
@@ -22,29 +21,35 @@ MOST_TERMS = 64
 """Terms of a sum up to which each is left out in turn."""
 
 
-def slips(
-    known: Known, step: Step, place: Place, written: float, decimals: int, right: Range
-) -> Iterator[Slip]:
-    """Yield what may have happened to one entry, each once.
+def slips(known: Known, step: Step, place: Place, written: WrittenMatrix) -> tuple[Cause, ...]:
+    """Return what may have happened to one entry, each once.
 
     Parameters
     ----------
     known
-        What the step is computed from.
+        What the script itself had to go on.
     step, place
         The step, and the entry's place as the plan has it.
-    written, decimals
-        What is written, and to how many decimals.
-    right
-        The step's right entries, from the script's own values.
+    written
+        What is written, as the plan has it.
     """
+    found: dict[str, str] = {}
+    entry = _Entry(known.slack, float(written.values[place]), int(written.decimals[place]))
+    for rule in known.rules(step):
+        for code, says in _slips(known, step, place, entry, known.result(step, rule)):
+            found.setdefault(code, says)
+    return tuple(Cause(code, says, step.name, is_slip=True) for code, says in found.items())
+
+
+def _slips(
+    known: Known, step: Step, place: Place, entry: "_Entry", right: Range
+) -> Iterator[tuple[str, str]]:
+    """Yield the code of each slip and what may have happened, as a clause."""
     low, high = float(right.low[place]), float(right.high[place])
-    if not np.isfinite([written, low, high]).all():
+    if not np.isfinite([entry.written, low, high]).all():
         return
-    entry = _Entry(known.slack, written, decimals)
     yield from _of_the_number(entry, low, high, known.key.problem.decimals)
-    for name, (i, j) in _neighbours(right.low, place).items():
-        there = (*place[:-2], i, j)
+    for name, there in _neighbours(right.low, place):
         if entry.is_near(float(right.low[there]), float(right.high[there])):
             yield "neighbour", f"the entry {name} is written here"
             break
@@ -66,7 +71,9 @@ class _Entry(NamedTuple):
         return bool(self.slack.near(written, decimals, right)[0])
 
 
-def _of_the_number(entry: _Entry, low: float, high: float, decimals: int) -> Iterator[Slip]:
+def _of_the_number(
+    entry: _Entry, low: float, high: float, decimals: int
+) -> Iterator[tuple[str, str]]:
     """Yield what may have happened to the number itself."""
     meant = _could_be_meant(low, high, decimals)
     if entry.written != 0 and entry.is_near(-high, -low):
@@ -102,16 +109,19 @@ def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:
     return here[first] == there[second] and here[second] == there[first]
 
 
-def _neighbours(matrix: Matrix, place: Place) -> dict[str, tuple[int, int]]:
-    i, j = place[-2:]
+def _neighbours(matrix: Matrix, place: Place) -> Iterator[tuple[str, Place]]:
+    """Yield where each neighbour of an entry stands, in words and as a place."""
+    *head, i, j = place
     around = {
-        "to its left": (i, j - 1),
-        "to its right": (i, j + 1),
-        "above it": (i - 1, j),
-        "below it": (i + 1, j),
+        "to its left": (0, -1),
+        "to its right": (0, 1),
+        "above it": (-1, 0),
+        "below it": (1, 0),
     }
     rows, columns = matrix.shape[-2:]
-    return {name: at for name, at in around.items() if 0 <= at[0] < rows and 0 <= at[1] < columns}
+    for name, (down, right) in around.items():
+        if 0 <= i + down < rows and 0 <= j + right < columns:
+            yield name, (*head, i + down, j + right)
 
 
 def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[float, float]]:
@@ -124,7 +134,7 @@ def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[fl
     nothing = -np.inf if isinstance(step.operation, Softmax) else 0.0
     row = (*place[:-2], place[-2]) if first.low.ndim == len(place) else (place[-2],)
     for k in range(first.low.shape[-1]):
-        if step.name == "A" and k == place[-1]:
+        if step.role == "weights" and k == place[-1]:
             continue
         ends = [end.copy() for end in first]
         for end in ends:

@@ -40,6 +40,12 @@ class Range(NamedTuple):
         low = function(self.low)
         return Range(low, low if self.is_point else function(self.high))
 
+    def replaced(self, where: Matrix, by: "Range") -> "Range":
+        """Return the range with the values of another one in these places."""
+        low = np.where(where, by.low, self.low)
+        is_point = self.is_point and by.is_point
+        return Range(low, low if is_point else np.where(where, by.high, self.high))
+
     @property
     def is_point(self) -> bool:
         """Whether there is one value for each entry, and no doubt."""

@@ -1,6 +1,6 @@
 """From scores to weights: softmax, hardmax, or each score over the sum of its row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -210,7 +210,7 @@ class DivideBySum(Operation):
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "DivideBySum":
         """Return the operation for these rows, which it names by their place in the whole."""
-        return DivideBySum(self.masked, self.first_row + (rows.start or 0))
+        return replace(self, first_row=self.first_row + (rows.start or 0))
 
     def factors(self, *factors: int) -> int:
         """Return 1: a weight is a number of its own, whatever its scores were made of."""

@@ -1,6 +1,6 @@
 """What happens to each score on its own: scaled, capped, masked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
@@ -176,7 +176,8 @@ class Mask(Operation):
         """Return the mask of these rows and keys: the causal edge moves with them."""
         if self.causal_from is None:
             return self
-        return Mask(self.masks, self.causal_from + (rows.start or 0) - (keys.start or 0))
+        edge = self.causal_from + (rows.start or 0) - (keys.start or 0)
+        return replace(self, causal_from=edge)
 
     def forbids_all(self, rows: int) -> bool:
         """Say whether the causal edge lies before the first key for so many rows."""

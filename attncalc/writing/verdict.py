@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from attncalc.grading.causes import ANY_SLIP, Cause
-from attncalc.grading.deviation import deviation
+from attncalc.grading.compare import deviation
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
 from attncalc.grading.lines import unknown_outputs

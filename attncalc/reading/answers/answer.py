@@ -1,7 +1,7 @@
 """A worked answer as it was written: the entries of some steps, none of them judged yet."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -81,25 +81,22 @@ class WrittenMatrix:
         for place, fault in self.faults.items():
             faults[place] = fault
         moved = faults.ravel()[indices]
-        return WrittenMatrix(
-            self.values.ravel()[indices],
-            self.decimals.ravel()[indices],
-            {place: moved[place] for place in map(tuple, np.argwhere(moved != "").tolist())},
-            None if self.texts is None else self.texts.ravel()[indices],
-            self.place,
-            self.problem,
+        return replace(
+            self,
+            values=self.values.ravel()[indices],
+            decimals=self.decimals.ravel()[indices],
+            faults={place: moved[place] for place in map(tuple, np.argwhere(moved != "").tolist())},
+            texts=None if self.texts is None else self.texts.ravel()[indices],
         )
 
     def with_heads(self, heads: int) -> "WrittenMatrix":
         """Return the matrix with blank heads after its own, up to this number."""
         more = [(0, heads - len(self.values)), (0, 0), (0, 0)]
-        return WrittenMatrix(
-            np.pad(self.values, more, constant_values=np.nan),
-            np.pad(self.decimals, more),
-            self.faults,
-            None if self.texts is None else np.pad(self.texts, more, constant_values=""),
-            self.place,
-            self.problem,
+        return replace(
+            self,
+            values=np.pad(self.values, more, constant_values=np.nan),
+            decimals=np.pad(self.decimals, more),
+            texts=None if self.texts is None else np.pad(self.texts, more, constant_values=""),
         )
 
 

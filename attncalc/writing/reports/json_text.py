@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from attncalc.grading.compare import deviation
 from attncalc.grading.credit import score
-from attncalc.grading.deviation import deviation
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.writing.reports.marks import heads_of, place_of, size_of

@@ -1,0 +1,134 @@
+"""What people write: digits, rounded in one way or another, or cut off."""
+
+import numpy as np
+
+from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
+from attncalc.grading.key import Key, Style
+from attncalc.grading.marks import StepMarks
+from attncalc.grading.rules import NUMBER_OF, Rules, Status
+from attncalc.grading.slack import DUST, RELATIVE_DUST, ToTheDigit, stands_for_minus_infinity
+from attncalc.grading.slips import slips
+from attncalc.grading.walk import BesideKey, Walk
+from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.types import Matrix
+from attncalc.operations.step import Step
+from attncalc.reading.answers.answer import Answer, WrittenMatrix
+
+
+class DigitsWalk(Walk):
+    """Holds digits to what the key's values, or the script's own, may become as they are cut."""
+
+    follows_key = Status.ROUNDING
+
+    def beside_key(self, name: str, written: WrittenMatrix) -> BesideKey:
+        """Judge entries by the key's digits, and by those of every other way to round."""
+        key, values, decimals = self.key, written.values, written.decimals
+        shown, asked = key.shown[name], key.problem.decimals
+        codes = np.full(values.shape, NUMBER_OF[Status.WRONG])
+        for script in key.scripts.values():
+            if name in script:
+                same = (values == script[name]) & np.isfinite(values)
+                codes[same] = NUMBER_OF[Status.ROUNDING]
+        is_rounded = _is_rounded_from(key.exact[name], values, decimals)
+        right = (values == shown) | ((decimals > asked) & is_rounded)
+        codes[right | stands_for_minus_infinity(values, shown)] = NUMBER_OF[Status.CORRECT]
+        is_near = self.slack.near(values, np.maximum(decimals, asked), key.reached[name])
+        return BesideKey(codes, is_near, (decimals < asked) & is_rounded)
+
+    def causes(
+        self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
+    ) -> tuple[Cause, ...]:
+        """Return the recipes that give every entry, and slips where one entry alone is wrong.
+
+        A recipe that is seen in a single entry is never alone: a slip can do the same.
+        """
+        found = recipes_that_fit(self.own, step, written)
+        causes = tuple(found)
+        if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
+            return causes
+        if wrong.sum() == 1:
+            (place,) = map(tuple, np.argwhere(wrong).tolist())
+            causes += slips(self.own, step, place, written)
+        any_slip = Cause(ANY_SLIP, "it is a slip of another kind", step.name, is_slip=True)
+        return (*causes, any_slip) if causes else ()
+
+
+def marks_of_digits(key: Key, answer: Answer, rules: Rules) -> tuple[StepMarks, ...]:
+    """Mark a script as one that rounds.
+
+    Where that leaves a mistake unexplained, or beside a mistake an entry is only right when digits
+    are cut off, it is read as one that cuts, too, and marked in the way that finds less amiss.
+    """
+    steps = DigitsWalk(key, answer, rules, key.slack).marks()
+    wrong = [marks for marks in steps if marks.count(*_WRONG)]
+    if not wrong or (all(marks.causes for marks in wrong) and not _shows_cutting(key, steps)):
+        return steps
+    cutting = ToTheDigit(key.problem.decimals, cuts=True)
+    return min(steps, DigitsWalk(key, answer, rules, cutting).marks(), key=_mistakes)
+
+
+_WRONG = (Status.WRONG, Status.WRONG_SHAPE)
+
+
+def _shows_cutting(key: Key, steps: tuple[StepMarks, ...]) -> bool:
+    """Say whether an entry is what a flawless script holds that cuts, and none that rounds."""
+    for marks in steps:
+        if marks.written is None or marks.count(Status.WRONG_SHAPE):
+            continue
+        name, values = marks.step.name, marks.written.values
+        by_cutting, by_rounding = np.zeros(values.shape, bool), np.zeros(values.shape, bool)
+        for style, script in key.scripts.items():
+            if name in script:
+                alike = by_cutting if style.rule == "truncate" else by_rounding
+                alike |= values == script[name]
+        if (by_cutting & ~by_rounding).any():
+            return True
+    return False
+
+
+def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
+    """Return how many entries are wrong, whether they are explained, and how many are odd.
+
+    Of two ways to read a script, the one with the least of these is meant.
+    """
+    wrong = [marks for marks in steps if marks.count(*_WRONG)]
+    return (
+        sum(marks.count(*_WRONG) for marks in wrong),
+        bool(wrong) and not wrong[0].causes,
+        sum(not marks.causes for marks in wrong),
+        sum(marks.count(Status.MATCHES_KEY) for marks in steps),
+    )
+
+
+def style_of(key: Key, steps: tuple[StepMarks, ...]) -> Style | None:
+    """Return how a script rounds, where that is not the key's way and explains each such entry.
+
+    A single entry says too little.
+    """
+    if sum(marks.count(Status.ROUNDING) for marks in steps) < 2:
+        return None
+    for style, script in list(key.scripts.items())[1:]:
+        shown = [marks for marks in steps if marks.step.name in script]
+        if all(_is_in_style(marks, script[marks.step.name], key, style) for marks in shown):
+            return style
+    return None
+
+
+def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bool:
+    """Say whether the right entries of a step are those of a flawless script in this style."""
+    if marks.written is None or marks.count(Status.WRONG_SHAPE):
+        return True
+    right = np.isin(marks.statuses, [NUMBER_OF[each] for each in Status if each.is_right])
+    right &= np.isfinite(script)  # -∞ may be written as -1e9
+    cut = round_floats(marks.written.values, key.problem.decimals, style.rule)
+    return bool((cut == script)[right].all())
+
+
+def _is_rounded_from(exact: Matrix, values: Matrix, decimals: Matrix) -> Matrix:
+    """Say which numbers are the exact ones to their own decimals; no infinity is."""
+    finite = np.isfinite(exact) & np.isfinite(values)
+    true, own = (np.where(finite, each, 0.0) for each in (exact, values))
+    half = (0.5 + DUST) * 10.0 ** -decimals.astype(float) + RELATIVE_DUST * np.abs(true)
+    with np.errstate(over="ignore"):
+        near: Matrix = finite & (np.abs(own - true) <= half)
+    return near

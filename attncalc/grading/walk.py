@@ -1,0 +1,195 @@
+"""The walk over a script: each entry beside the key, then beside what the script leads to itself.
+
+How an entry is judged beside the key, and what explains a wrong one, two kinds of walks say:
+`digits` for what people write, `compare` for the numbers of programs.
+"""
+
+from dataclasses import replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from attncalc.grading.arranging import arranged, turned, with_plain_whole_numbers
+from attncalc.grading.causes import Cause
+from attncalc.grading.key import Key
+from attncalc.grading.known import Known
+from attncalc.grading.marks import StepMarks
+from attncalc.grading.rules import NUMBER_OF, Rules, Status
+from attncalc.grading.slack import Slack, stands_for_minus_infinity
+from attncalc.numbers.types import Matrix, Range
+from attncalc.operations.step import Step
+from attncalc.reading.answers.answer import Answer, WrittenMatrix
+
+
+class BesideKey(NamedTuple):
+    """The entries of a step beside the key.
+
+    Parameters
+    ----------
+    codes
+        The status of each; `WRONG` where the key leaves it open.
+    is_near
+        Where the key can reach it at all, however values before were rounded.
+    is_coarse
+        Where a number of too few decimals is what they leave of the right one. It may still be
+        right to the digit, as 0.2 is where 0.20 follows.
+    """
+
+    codes: Matrix
+    is_near: Matrix
+    is_coarse: Matrix
+
+
+class Walk:
+    """Takes a script step by step, and keeps what later steps can be based on."""
+
+    follows_key: ClassVar[Status]
+    """What is said of an entry that follows, without a mistake, and is not the key's."""
+
+    def __init__(self, key: Key, answer: Answer, rules: Rules, slack: Slack) -> None:
+        self.key = key
+        self.answer = answer
+        self.rules = rules
+        self.slack = slack
+        self.own = Known(key, slack)
+        self.tainted: dict[str, Matrix] = {}
+        self.charged: set[str] = set()
+
+    def beside_key(self, name: str, written: WrittenMatrix) -> BesideKey:
+        """Judge the entries of a step by the key."""
+        raise NotImplementedError
+
+    def causes(
+        self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
+    ) -> tuple[Cause, ...]:
+        """Return what explains the wrong entries; of the whole matrix, where its shape is wrong."""
+        raise NotImplementedError
+
+    def marks(self) -> tuple[StepMarks, ...]:
+        """Mark all steps that are there or asked for, in the order of the plan."""
+        wanted = {*self.answer.matrices, *(self.rules.asked or ())}
+        steps = (step for name, step in self.key.steps.items() if name in wanted)
+        return tuple(self._charged(self._marks(step)) for step in steps)
+
+    def _marks(self, step: Step) -> StepMarks:
+        """Mark one step, and keep its values for later ones."""
+        shown = self.key.shown[step.name]
+        given = self.answer.matrices.get(step.name)
+        if given is None:
+            return StepMarks(step, None, np.full(shown.shape, NUMBER_OF[Status.BLANK]), shown)
+        written, problem = arranged(self.key, step, given)
+        if written is None:
+            self.own.unusable.add(step.name)
+            codes = np.full(shown.shape, NUMBER_OF[Status.WRONG_SHAPE])
+            found = self.causes(step, turned(self.key, given))
+            return StepMarks(step, given, codes, shown, found, problem=problem)
+        written = with_plain_whole_numbers(written, self.key.problem.decimals)
+        marks = self._compared(step, written)
+        self._keep(step, written, marks)
+        return marks
+
+    def _compared(self, step: Step, written: WrittenMatrix) -> StepMarks:
+        """Mark entries of the right shape: by the key first, then by the script's own values."""
+        has_mistakes = any(each.any() for each in self.tainted.values())
+        clean = self.own.mended(self.tainted) if has_mistakes else self.own
+        differs = self._differs(step, clean)
+        codes = self._codes(step, written, clean, differs)
+        if written.texts is not None:  # in a program's array NaN is wrong
+            codes[np.isnan(written.values)] = NUMBER_OF[Status.BLANK]
+        for place in written.faults:
+            codes[place] = NUMBER_OF[Status.UNREADABLE]
+        wrong = codes == NUMBER_OF[Status.WRONG]
+        found = self.causes(step, written, wrong) if wrong.any() else ()
+        expected = self._expected(step, clean)
+        return StepMarks(step, written, codes, expected, found, from_mistakes=differs)
+
+    def _codes(self, step: Step, written: WrittenMatrix, clean: Known, differs: Matrix) -> Matrix:
+        """Return the status of each entry, however far own mistakes lead from the key.
+
+        Parameters
+        ----------
+        clean
+            The script with its mistakes mended.
+        differs
+            Where the script itself leads to another value than the mended one.
+        """
+        codes, is_near, is_coarse = self.beside_key(step.name, written)
+        open_ = codes == NUMBER_OF[Status.WRONG]
+        if open_.any() or clean is not self.own:
+            fine = np.maximum(written.decimals, self.key.problem.decimals)
+            fits = fits_clean = self._fits(clean, step, written.values, fine)
+            if clean is not self.own:
+                fits = self._fits(self.own, step, written.values, fine)
+            fits_coarsely = fits
+            if (written.decimals < fine).any():
+                fits_coarsely = self._fits(self.own, step, written.values, written.decimals)
+            codes[open_ & fits_clean] = NUMBER_OF[self.follows_key]
+            codes[open_ & fits & (differs | ~fits_clean)] = NUMBER_OF[Status.FOLLOWS]
+            if clean is not self.own:
+                codes[~open_ & ~fits_coarsely] = NUMBER_OF[Status.MATCHES_KEY]
+            is_coarse = is_coarse | fits_coarsely
+        still = (codes == NUMBER_OF[Status.WRONG]) & is_near
+        codes[still & differs] = NUMBER_OF[Status.MATCHES_KEY]
+        codes[still & ~differs] = NUMBER_OF[Status.ROUNDING]
+        codes[(codes == NUMBER_OF[Status.WRONG]) & is_coarse] = NUMBER_OF[Status.PRECISION]
+        return codes
+
+    def _fits(self, known: Known, step: Step, values: Matrix, decimals: Matrix) -> Matrix:
+        """Say which numbers follow from what is known, however steps between were rounded."""
+        results = (known.result(step, rule) for rule in known.rules(step))
+        near = [self.slack.near(values, decimals, result) for result in results]
+        fits: Matrix = np.logical_or.reduce(near)
+        return fits
+
+    def _differs(self, step: Step, clean: Known) -> Matrix:
+        """Say where own mistakes lead elsewhere than the key's values do."""
+        if clean is self.own:
+            return np.zeros(self.key.shown[step.name].shape, dtype=bool)
+        own, right = self.own.result(step, None), clean.result(step, None)
+        low = _are_unequal(own.low, right.low)
+        if own.is_point and right.is_point:
+            return low
+        return low | _are_unequal(own.high, right.high)
+
+    def _expected(self, step: Step, clean: Known) -> Matrix:
+        """Return what each entry should be: the key's, or what follows from own mistakes."""
+        shown = self.key.shown[step.name]
+        if clean is self.own:
+            return shown
+        rule = next(iter(self.slack.rules), None)
+        own, right = (known.result(step, rule).low for known in (self.own, clean))
+        handed_in = self.slack.written(own)
+        return np.where(_are_unequal(own, right) & ~np.isnan(handed_in), handed_in, shown)
+
+    def _keep(self, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
+        """Keep a step's values for later ones; the key's where there is no answer."""
+        key, name = self.key, step.name
+        shown, decimals = key.shown[name], written.decimals
+        answered = ~np.isnan(written.values)
+        coarse = marks.statuses == NUMBER_OF[Status.PRECISION]
+        decimals = np.where(coarse, decimals, np.maximum(decimals, key.problem.decimals))
+        points = np.where(answered, written.values, shown)
+        points = np.where(stands_for_minus_infinity(points, shown), -np.inf, points)
+        behind = self.slack.behind(points, decimals).replaced(~answered, key.ranges[name])
+        if not behind.is_point:
+            may_be_exact = key.is_shown_exactly[name] & (points == shown)
+            exactly = np.isinf(points) | (may_be_exact & ~marks.from_mistakes)
+            behind = behind.replaced(exactly, Range.at(points))
+        self.own.keep(name, points, behind)
+        if marks.count(Status.WRONG, Status.PRECISION, Status.MATCHES_KEY):
+            self.own.doubtful.add(name)
+        own_mistakes = [NUMBER_OF[status] for status in (Status.WRONG, Status.FOLLOWS)]
+        self.tainted[name] = np.isin(marks.statuses, own_mistakes) | marks.from_mistakes
+
+    def _charged(self, marks: StepMarks) -> StepMarks:
+        """Charge a cause once: what is the same mistake again costs nothing more."""
+        if marks.cause is None:
+            return marks
+        is_repeated = marks.cause.family in self.charged
+        self.charged.add(marks.cause.family)
+        return replace(marks, is_repeated=is_repeated)
+
+
+def _are_unequal(left: Matrix, right: Matrix) -> Matrix:
+    unequal: Matrix = ~((left == right) | (np.isnan(left) & np.isnan(right)))
+    return unequal
