@@ -4,6 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from conftest import many
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,11 +77,13 @@ def test_a_decimal_comma_is_read_only_where_it_is_expected() -> None:
         read_number("1.234,5", decimal_comma=True)
 
 
+@many(100)
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9))
 def test_a_decimal_comes_back_as_it_was_written(value: Decimal) -> None:
     assert read_number(f"{value:f}") == value
 
 
+@many(100)
 @given(st.text(max_size=12))
 def test_no_text_brings_down_the_reader(text: str) -> None:
     """Whatever is typed is a finite number or one clear refusal."""
