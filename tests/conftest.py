@@ -45,6 +45,16 @@ def pytest_configure(config: pytest.Config) -> None:
 _THOROUGH = False
 
 
+SLOW = pytest.mark.slow
+"""Tries more of the same: see `many` and `some_of`."""
+
+
+def some_of(count: int) -> list[Any]:
+    """Return seeds from 0: a share of them for plain `pytest`, and the others for `-m slow`."""
+    few = -(-count // SHARE)
+    return [*range(few), *(pytest.param(seed, marks=SLOW) for seed in range(few, count))]
+
+
 def many(examples: int, **changes: Any) -> Callable[..., Any]:
     """Return what makes a test a property of random problems, however slow the machine.
 
@@ -58,7 +68,7 @@ def many(examples: int, **changes: Any) -> Callable[..., Any]:
         suppress_health_check=list(HealthCheck),
         **changes,
     )
-    return lambda test: pytest.mark.slow(checks(test)) if _THOROUGH else checks(test)
+    return lambda test: SLOW(checks(test)) if _THOROUGH else checks(test)
 
 
 @pytest.fixture
