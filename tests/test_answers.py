@@ -300,13 +300,14 @@ def pages(name: str, tmp_path: Path, *, blank: bool, work: bool = False) -> dict
     page = make_page(solution, Contents(solution.plan, blank=blank, work=work, full=True))
     screen = Screen(full=True)
     texts = {
-        "a.json": write_json(page),
-        "a.csv": write_csv(page),
+        "a.json": "".join(write_json(page)),
+        "a.csv": "".join(write_csv(page)),
         "a.md": write_markdown(page, full=True),
         "a.tex": write_latex(page, full=True, standalone=False, picture=None),
         "a.txt": on_screen(console(), write_tables(page, screen), screen),
     }
-    for file, text in write_csv_files(page).items():
+    for file, lines in write_csv_files(page).items():
+        text = "".join(lines)
         (tmp_path / file).write_text(text, encoding="utf-8")
     return {form: read(text, form) for form, text in texts.items()} | {
         "folder": read_answer(tmp_path)
@@ -356,7 +357,7 @@ def test_the_lines_of_a_worksheet_can_be_filled_in(form: str, tmp_path: Path) ->
     writers = {
         "a.txt": lambda: on_screen(console(), write_tables(page, Screen()), Screen()),
         "a.md": lambda: write_markdown(page),
-        "a.csv": lambda: write_csv(page),
+        "a.csv": lambda: "".join(write_csv(page)),
     }
     worksheet = writers[form]()
     assert blank in worksheet

@@ -193,3 +193,113 @@ def test_a_request_that_cannot_fit_is_refused_with_the_sizes_and_the_way_out(
 def test_memory_is_read_where_the_system_tells_it() -> None:
     free = memory.available()
     assert free is None or free > 2**20
+
+
+SHAPES = {
+    "one query": (1, 1, 1, 5000),
+    "one query, heads": (8, 8, 1, 700),
+    "few queries, grouped": (8, 2, 3, 900),
+    "few keys": (1, 1, 5000, 5),
+    "few keys, heads": (8, 8, 2500, 16),
+    "few keys, multi-query": (4, 1, 700, 63),
+    "just enough to bound": (4, 2, 64, 1025),
+    "a tile and one more": (1, 1, 1025, 1025),
+}
+MASKS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "causal": {"causal": True},
+    "bottom-right": {"causal": True, "causal_alignment": "bottom-right"},
+    "window": {"keep": 200},
+    "bias": {"bias": True},
+}
+
+
+def allowed(masks: dict[str, Any], n: int, m: int) -> np.ndarray:
+    """Say by place alone, (n, m), where a query may attend."""
+    i, j = np.arange(n)[:, np.newaxis], np.arange(m)
+    if "keep" in masks:  # a window of keys around the own place
+        return np.abs(i * m // n - j) < masks["keep"]
+    if masks.get("causal"):
+        return j <= i + (m - n if "causal_alignment" in masks else 0)
+    return np.ones((n, m), dtype=bool)
+
+
+def by_formula(
+    given: dict[str, np.ndarray], heads: int, groups: int, bias: Any, may: np.ndarray
+) -> np.ndarray:
+    """Return softmax(Q Kᵀ / √d_k) V, head by head, with a row of zeros where nothing is allowed."""
+    outputs = []
+    for head in range(heads):
+        serving = head * groups // heads
+        Q = given["Q"][:, 8 * head : 8 * (head + 1)]
+        K = given["K"][:, 8 * serving : 8 * (serving + 1)]
+        V = given["V"][:, 6 * serving : 6 * (serving + 1)]
+        scores = np.where(may, Q @ K.T / np.sqrt(8) + bias, -np.inf)
+        top = scores.max(axis=1, keepdims=True)
+        powers = np.exp(scores - np.where(np.isfinite(top), top, 0))
+        total = powers.sum(axis=1, keepdims=True)
+        outputs.append(powers @ V / np.where(total > 0, total, 1))
+    return np.concatenate(outputs, axis=1)
+
+
+@pytest.mark.parametrize("masks", MASKS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_uneven_lengths_agree_with_the_formula(
+    shape: str, masks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solution, "LONG", 0)
+    heads, groups, n, m = SHAPES[shape]
+    given = {
+        "Q": RANDOM.normal(size=(n, 8 * heads)),
+        "K": RANDOM.normal(size=(m, 8 * groups)),
+        "V": RANDOM.normal(size=(m, 6 * groups)),
+    }
+    fields, may = dict(MASKS[masks]), allowed(MASKS[masks], n, m)
+    bias = RANDOM.normal(size=(n, m)) if "bias" in fields else 0.0
+    fields |= {"keep": may} if "keep" in fields else {}
+    fields |= {"bias": bias} if "bias" in fields else {}
+    found = solve(Problem(**given, **fields, heads=heads), keep=("O",))["O"]
+    assert np.abs(found - by_formula(given, heads, groups, bias, may)).max() <= 1e-12
+
+
+@pytest.mark.parametrize("alignment", ["top-left", "bottom-right"])
+def test_no_tile_is_left_out_that_the_causal_edge_only_touches(
+    alignment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of any height and width: the last row of one may see the first key of a tile alone."""
+    monkeypatch.setattr(solution, "LONG", 0)
+    monkeypatch.setattr(blocks, "AREA", 0)
+    n, m = 97, 129
+    given = {name: RANDOM.normal(size=(n if name == "Q" else m, 8)) for name in "QKV"}
+    given["V"] = given["V"][:, :6]
+    problem = Problem(**given, causal=True, causal_alignment=alignment)
+    masks = {"causal": True} | ({} if alignment == "top-left" else {"causal_alignment": alignment})
+    expected = by_formula(given, 1, 1, 0.0, allowed(masks, n, m))
+    for height, width in ((1, 1), (8, 8), (16, 32), (32, 16), (7, 5), (96, 96)):
+        monkeypatch.setattr(blocks, "TILE_ROWS", height)
+        monkeypatch.setattr(blocks, "TILE_KEYS", width)
+        assert np.abs(solve(problem, keep=("O",))["O"] - expected).max() <= 1e-12, (height, width)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes", "tolerance"),
+    [(np.float32, (60, 100, 180), 1e-3), (np.float64, (500, 690, 1500), 1e-9)],
+)
+def test_scores_that_exp_cannot_take_have_their_largest_taken_off(
+    dtype: type, sizes: tuple[int, ...], tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """e^100 is beyond float32, and e^710 beyond float64, however safe their bounds may seem."""
+    monkeypatch.setattr(solution, "LONG", 0)
+    for size in sizes:
+        for sign in (1, -1):
+            scores = sign * np.linspace(0.9 * size, size, 128)
+            given = {
+                "Q": np.full((128, 1), 1),
+                "K": scores[:, np.newaxis],
+                "V": RANDOM.random((128, 2)),
+            }
+            given = {name: matrix.astype(dtype) for name, matrix in given.items()}
+            found = solve(Problem(**given, scale="none"), keep=("O",))["O"]
+            powers = np.exp(given["K"][:, 0].astype(float) - given["K"].max())
+            expected = powers @ given["V"] / powers.sum()
+            assert np.abs(found - expected).max() <= tolerance, sign * size

@@ -10,7 +10,9 @@ from attncalc.writing.page import Contents, make_page
 
 
 def content(solution: Any) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(write_json(make_page(solution, Contents(solution.steps))))
+    loaded: dict[str, Any] = json.loads(
+        "".join(write_json(make_page(solution, Contents(solution.steps))))
+    )
     return loaded
 
 

@@ -76,12 +76,13 @@ def check_same(first: Problem, second: Problem) -> None:
 
 def read_back(page: Page, folder: Path) -> list[Problem]:
     """Return the problem as it is read back from JSON, npz, CSV and a folder of CSV files."""
-    (folder / "page.json").write_text(write_json(page), encoding="utf-8")
+    (folder / "page.json").write_text("".join(write_json(page)), encoding="utf-8")
     with (folder / "page.npz").open("wb") as file:
         write_npz(page, file)
-    (folder / "page.csv").write_text(write_csv(page), encoding="utf-8")
+    (folder / "page.csv").write_text("".join(write_csv(page)), encoding="utf-8")
     (folder / "page").mkdir(exist_ok=True)
-    for name, text in write_csv_files(page).items():
+    for name, lines in write_csv_files(page).items():
+        text = "".join(lines)
         (folder / "page" / name).write_text(text, encoding="utf-8")
     names = ("page.json", "page.npz", "page.csv", "page")
     return [read_problem(folder / name) for name in names]
@@ -121,7 +122,7 @@ def test_every_kind_in_every_form_is_read_back(tmp_path: Path, kind: Kind, form:
     masks = (problem.keep, problem.ignore, problem.bias)
     if any(mask is not None and mask.ndim == 3 and len(mask) > 1 for mask in masks):
         with pytest.raises(InputError, match="a mask for each head: json and npz can"):
-            write_csv(page)
+            "".join(write_csv(page))
         return
     for again in read_back(page, tmp_path):
         check_same(problem, again)
@@ -155,7 +156,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_csv_holds_everything_in_blocks() -> None:
-    found = rows(write_csv(page_of(read_problem(SAMPLES[0].path), work=True)))
+    found = rows("".join(write_csv(page_of(read_problem(SAMPLES[0].path), work=True))))
     for row in (
         ["title", "Three tokens"],
         ["rounding", "each-step"],
@@ -173,7 +174,7 @@ def test_csv_holds_everything_in_blocks() -> None:
 def test_no_cell_of_csv_is_a_formula() -> None:
     X = np.arange(2 * len(HOSTILE)).reshape(-1, 2)
     problem = Problem(X=X, W_Q=[[1], [1]], W_K=[[1], [1]], W_V=[[1], [1]], labels=HOSTILE)
-    for row in rows(write_csv(page_of(problem, work=True))):
+    for row in rows("".join(write_csv(page_of(problem, work=True)))):
         for cell in row:
             number = cell.lstrip("-").replace(".", "").replace("/", "").isdigit()
             assert number or cell[:1] not in ("=", "+", "-", "@") or cell == "-"

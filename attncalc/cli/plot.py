@@ -87,7 +87,12 @@ def plot(
     from attncalc.cli.streams import emit, note
     from attncalc.cli.targets import check_outputs, place_of
     from attncalc.plotting.look import Look, read_size
-    from attncalc.plotting.picture import check_ending, chosen_heads, render
+    from attncalc.plotting.picture import (
+        check_ending,
+        chosen_heads,
+        needed_for_pictures,
+        render,
+    )
     from attncalc.solving.solution import solve
     from attncalc.writing.files import write_file
     from attncalc.writing.sentences import notes
@@ -99,7 +104,7 @@ def plot(
         look = Look(kind, every_line, values, dark, read_size(size))
     problem = options.problem_from(context.params, fallback="self")
     check_outputs(path, None)  # once more, now that it is known what was read
-    solution = solve(problem)
+    solution = solve(problem, keep=needed_for_pictures(problem))
     for remark in notes(solution):
         note(remark.text)
     with as_flags():

@@ -122,8 +122,10 @@ def write_page(page: "Page", target: Target, *, full: bool) -> None:
 
     written = _written(page, target, full=full)
     if target.place is None:
-        (text,) = written.files.values()
-        emit(str(text))
+        (content,) = written.files.values()
+        assert not isinstance(content, bytes)
+        assert not callable(content)  # npz is written to files alone
+        emit(content)
     else:
         write_files(written.files, folder=target.place if target.is_folder else None)
     for remark in written.notes:

@@ -16,6 +16,10 @@ from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
+from attncalc.solving.memory import refuse_what_cannot_fit
+
+BYTES_OF_MARKING, BYTES_OF_KEY = 160, 120
+"""What marking takes for each entry that is written, and for each score of the problem."""
 
 
 def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
@@ -29,7 +33,13 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
         What was written.
     rules
         How it is marked.
+
+    Raises
+    ------
+    InputError
+        When marking so many entries takes more memory than there is.
     """
+    _refuse_too_many_entries(key, answer)
     steps = _Marker(key, answer, rules, key.slack).all_marks()
     if not rules.in_tolerance and any(_mistakes(steps)):
         cutting = ToTheDigit(key.problem.decimals, cuts=True)
@@ -40,6 +50,14 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
     not_asked = tuple(name for name in answer.matrices if name not in known)
     style = _style(key, steps, rules)
     return Marking(key, answer, steps, rules, style, not_asked, _lines(key, answer, steps, rules))
+
+
+def _refuse_too_many_entries(key: Key, answer: Answer) -> None:
+    """Refuse what marking cannot hold: beside each entry stand its bounds, its status and more."""
+    written = sum(each.values.size for each in answer.matrices.values())
+    scores = key.problem.n_heads * key.problem.n * key.problem.m
+    sizes = {"marking": BYTES_OF_MARKING * written, "key": BYTES_OF_KEY * scores}
+    refuse_what_cannot_fit(sizes, set(), "check an answer that holds fewer steps, as A and O alone")
 
 
 def _lines(

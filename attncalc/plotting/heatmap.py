@@ -49,6 +49,8 @@ MOST_VALUES = 5000
 """Cells that are written in; more of them take seconds."""
 MOST_CELLS = 2500
 """Cells drawn as shapes; more of them become an image."""
+MOST_DOTS = 2048
+"""Dots of an image across, and down; of more weights each dot shows the mean of those it covers."""
 BAR_GAP, BAR_WIDTH, LEAST_BAR = 0.35, 0.18, 1.2
 LABEL_GAP = 0.1
 """Inches between a grid and the names beside it."""
@@ -183,12 +185,14 @@ class Heatmap:
     @property
     def notes(self) -> tuple[str, ...]:
         """What should be said about numbers that are left out."""
-        if not self.unwritten:
-            return ()
-        return (
+        n, m = self.grids[0].weights.shape
+        found = {
             f"{self.unwritten:,} weights are not written in the heatmap: "
-            "they could not be read in cells as small as these",
-        )
+            "they could not be read in cells as small as these": self.unwritten,
+            f"the heatmap has {min(n, MOST_DOTS):,} × {min(m, MOST_DOTS):,} dots for {n:,} × {m:,} "
+            "weights: each shows the mean of those it covers": max(n, m) > MOST_DOTS,
+        }
+        return tuple(text for text, is_said in found.items() if is_said)
 
 
 def lay_out_heatmap(
@@ -331,12 +335,22 @@ def _draw_cells(
     look: dict[str, Any] = {"cmap": WEIGHTS, "norm": norm, "zorder": 1}
     if as_image:
         sides = (frame.left, frame.right, frame.bottom, frame.top)
-        axes.imshow(grid.weights, extent=sides, aspect="auto", **look)
+        axes.imshow(_in_dots(grid.weights), extent=sides, aspect="auto", **look)
         return
     rows, columns = grid.weights.shape
     x = np.linspace(frame.left, frame.right, columns + 1)
     y = np.linspace(frame.top, frame.bottom, rows + 1)
     axes.pcolormesh(x, y, grid.weights, edgecolors=palette.paper, linewidth=0.7, **look)
+
+
+def _in_dots(weights: Matrix) -> Matrix:
+    """Return the means of neighbouring weights, where there are more than an image has dots."""
+    for axis, size in enumerate(weights.shape):
+        if size > MOST_DOTS:
+            edges = np.linspace(0, size, MOST_DOTS + 1).astype(np.intp)
+            counts = np.diff(edges).reshape((1, -1) if axis else (-1, 1))
+            weights = np.add.reduceat(weights, edges[:-1], axis=axis) / counts
+    return weights
 
 
 def _write_values(axes: Axes, grid: Grid, cells: Cells, norm: Normalize, palette: Palette) -> None:

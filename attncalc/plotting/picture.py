@@ -54,6 +54,13 @@ def check_ending(path: Path) -> str:
     return form
 
 
+def needed_for_pictures(problem: Problem) -> tuple[str, ...] | None:
+    """Return which steps of a long problem pictures and their notes need; None is all of them."""
+    if not problem.is_long:
+        return None
+    return ("S_masked", "A") if problem.is_masked else ("A",)
+
+
 def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ...]:
     """Return the heads that are asked for: by number, the "mean" of all, or all of them.
 

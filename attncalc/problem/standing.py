@@ -5,7 +5,7 @@ may give tokens as columns, weights as (out, in) or heads side by side in one ma
 given is turned into the house's form, and results are turned back, by transposing and splitting.
 """
 
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,10 @@ class Standing(NamedTuple):
             return place
         *head, row, column = place
         return (*head, column, row)
+
+    def row(self, index: int) -> tuple[Any, ...]:
+        """Return where a shown row stands in the house's matrix."""
+        return (..., index) if self.by_columns else (index,)
 
     def pair(self, of_rows: T, of_columns: T) -> tuple[T, T]:
         """Return what belongs to rows and to columns as they are shown."""

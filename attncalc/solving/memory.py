@@ -9,7 +9,9 @@ WORTH_ASKING = 256 * 2**20
 """Bytes from which it is worth asking how much memory there is."""
 
 
-def refuse_what_cannot_fit(sizes: Mapping[str, int], wanted: set[str]) -> None:
+def refuse_what_cannot_fit(
+    sizes: Mapping[str, int], wanted: set[str], way_out: str | None = None
+) -> None:
     """Refuse to allocate more than there is.
 
     Parameters
@@ -18,6 +20,8 @@ def refuse_what_cannot_fit(sizes: Mapping[str, int], wanted: set[str]) -> None:
         Bytes by the name of what needs them.
     wanted
         The steps that were asked for.
+    way_out
+        What mends it; None for asking for fewer steps.
 
     Raises
     ------
@@ -31,10 +35,13 @@ def refuse_what_cannot_fit(sizes: Mapping[str, int], wanted: set[str]) -> None:
     if free is not None and needed > free:
         parts = ", ".join(f"{name} {in_units(size)}" for name, size in sizes.items())
         least = "O" if "O" in wanted else sorted(wanted)[0]
-        raise InputError(
-            f"this needs {in_units(needed)} of memory ({parts}), and {in_units(free)} are free: "
+        fewer = (
             f"ask for fewer steps, as --only {least} --format npz or "
             f'solve(problem, keep=("{least}",))'
+        )
+        raise InputError(
+            f"this needs {in_units(needed)} of memory ({parts}), and {in_units(free)} are free: "
+            f"{way_out or fewer}"
         )
 
 

@@ -3,7 +3,7 @@
 `floats` are for speed, `exact` for every digit, and `digits` are what is handed in.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, localcontext
@@ -22,6 +22,7 @@ from attncalc.numbers.rounding import (
     rounded_as_read,
 )
 from attncalc.numbers.types import Matrix
+from attncalc.operations import Scores
 from attncalc.operations.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.fields import MARKS
@@ -123,14 +124,23 @@ class Solution:
         >>> solve(problem).shown("O")
         [['2.68']]
         """
-        decimals = self.problem.decimals
+        rows = self.shown_rows(name)
+        return list(rows) if self.digits[name].ndim == 2 else list(map(list, rows))
 
-        def texts(matrix: Matrix) -> list[Any]:
-            if matrix.ndim > 1:
-                return [texts(part) for part in matrix]
-            return [fixed(value, decimals) for value in matrix]
+    def shown_rows(self, name: str) -> Iterator[Any]:
+        """Yield the rows of `shown` one by one, or for each head an iterator over its rows."""
+        self._check_name(name)
+        matrix = self.digits[name]
+        count, _ = self.problem.standing.pair(*matrix.shape[-2:])
+        if matrix.ndim == 2:
+            return (self.shown_row(name, (), row) for row in range(count))
+        heads = range(len(matrix))
+        return ((self.shown_row(name, (head,), row) for row in range(count)) for head in heads)
 
-        return texts(self.rounded(name))
+    def shown_row(self, name: str, head: tuple[int, ...], row: int) -> list[str]:
+        """Return one row of `shown`: of a head, from 0, where there are heads."""
+        values = self.digits[name][(*head, *self.problem.standing.row(row))]
+        return [fixed(value, self.problem.decimals) for value in values]
 
     @property
     def steps(self) -> Plan:
@@ -179,6 +189,20 @@ class Solution:
             for step in self.steps
             if known.keys() >= set(step.inputs)
         }
+
+    def exact_row(self, name: str, row: int) -> Matrix:
+        """Return one row, from 0, of `exact`, or that of each head, and no more of it."""
+        step = next(step for step in self.plan if step.name == name)
+        known = {**self.problem.given, **self.floats}
+        is_large = self.problem.rounding == EACH_STEP and step.columns == "keys"
+        if not is_large or not all(each in known for each in step.inputs):
+            return self.exact[name][..., row, :]
+        rows = slice(row, row + 1)
+        first, *others = (known[each] for each in step.inputs)
+        if not isinstance(step.operation, Scores):  # masks have a row for each query, or one
+            others = [mask[..., rows, :] if mask.shape[-2] > 1 else mask for mask in others]
+        block: Matrix = step.operation.at(rows).apply(first[..., rows, :], *others)
+        return block[..., 0, :]
 
     @cached_property
     def digits(self) -> Mapping[str, Matrix | Rounded]:

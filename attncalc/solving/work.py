@@ -100,6 +100,7 @@ class Work:
         self._step_entry = cache(self._read_step)
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
+        self._exact_row = cache(solution.exact_row)
 
     def lines(self, step: Step) -> Iterator[Line]:
         """Yield the work of every entry of a step, row by row as they are shown."""
@@ -137,12 +138,19 @@ class Work:
         """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
         if self.solution.digits[name][place] != 0 or self._is_fraction(name, place):
             return None
-        true = _decimal(self.solution.exact[name][place])
+        true = _decimal(self._unrounded(name, place))
         dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
         if isinstance(self._steps[name].operation, Softmax):  # nothing cancels in a power of e
             dust = Decimal(0)
         with self.solution.arithmetic():
             return significant(true, FOOTNOTE_DIGITS) if abs(true) > dust else None
+
+    def _unrounded(self, name: str, place: Place) -> Any:
+        """Return an entry before it is rounded; of large matrices, no more is worked out."""
+        *head, row, column = place
+        if self.problem.is_long and self.problem.rounding == EACH_STEP:
+            return self._exact_row(name, row)[(*head, column)]
+        return self.solution.exact[name][place]
 
     def _is_fraction(self, name: str, place: Place) -> bool:
         shown = self.shown(name, place)

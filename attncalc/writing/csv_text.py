@@ -19,7 +19,7 @@ from attncalc.problem.serialising import OWN_PROBLEM, RESULTS, TOKEN, as_typed, 
 from attncalc.text import harmless
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Grid, Page, Section
-from attncalc.writing.prose import line_in_text, plain_entry
+from attncalc.writing.prose import line_in_text, texts_of_row
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a text begins that a spreadsheet would take for a formula."""
@@ -27,30 +27,35 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 Row = Sequence[str]
 
 
-def write_csv(page: Page) -> str:
-    """Return the page as one file of blocks.
+def write_csv(page: Page) -> Iterator[str]:
+    """Yield the page as one file of blocks, line by line.
 
     Raises
     ------
     InputError
         When the problem has masks for each head, which blocks cannot hold.
     """
-    rows = [*_problem(page.problem), [], [RESULTS]]
+    return _lines(_blocks(page))
+
+
+def _blocks(page: Page) -> Iterator[Row]:
+    yield from _problem(page.problem)
+    yield from ([], [RESULTS])
     for section in page.sections:
         for grid in section.grids:
-            rows += [[], [_name(grid)], *_labelled(grid)]
+            yield from ([], [_name(grid)])
+            yield from _labelled(grid)
     for name, block in _words(page):
-        rows += [[], [name], *block]
-    return _text(rows)
+        yield from ([], [name], *block)
 
 
-def write_csv_files(page: Page) -> dict[str, str]:
+def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
     """Return the page as files by name: the problem, one for each step, and what is said."""
-    files = {OWN_PROBLEM: _text(_problem(page.problem))}
+    files = {OWN_PROBLEM: _lines(_problem(page.problem))}
     for section in page.sections:
-        files[f"{section.step.name}.csv"] = _text(_section(section))
+        files[f"{section.step.name}.csv"] = _lines(_section(section))
     for name, block in _words(page):
-        files[f"{name}.csv"] = _text(block)
+        files[f"{name}.csv"] = _lines(block)
     return files
 
 
@@ -84,7 +89,7 @@ def _joined(problem: Problem, name: str) -> Matrix:
 
 def _given(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:
     """Yield the rows of a given matrix, and the names of its tokens where it has any."""
-    texts = [[as_typed(value) for value in row] for row in matrix]
+    texts = ([as_typed(value) for value in row] for row in matrix)
     labels = _labels(problem, name)
     if labels is None:
         yield from texts
@@ -124,8 +129,7 @@ def _labelled(grid: Grid) -> Iterator[Row]:
     """Yield the rows of a matrix as it is shown, between the names of its rows and columns."""
     yield ["", *(harmless_cell(name) for name in grid.columns)]
     for i, name in enumerate(grid.rows):
-        entries = (plain_entry(grid.cell(i, j)) for j in range(len(grid.columns)))
-        yield [harmless_cell(name), *entries]
+        yield [harmless_cell(name), *texts_of_row(grid, i)]
 
 
 def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
@@ -155,7 +159,11 @@ def harmless_cell(text: str) -> str:
     return f"'{plain}" if _FORMULA.match(plain) else plain
 
 
-def _text(rows: Iterable[Row]) -> str:
+def _lines(rows: Iterable[Row]) -> Iterator[str]:
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
-    return buffer.getvalue()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for row in rows:
+        writer.writerow(row)
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()

@@ -1,7 +1,7 @@
 """Whole files or none: written beside their place, then moved into it."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -10,7 +10,8 @@ from attncalc.errors import OutputError
 from attncalc.sources import identity_of, refuse_to_fill, refuse_to_write
 
 Writer = Callable[[IO[bytes]], None]
-Content = str | bytes | Writer
+Content = str | bytes | Writer | Iterator[str]
+"""All of it, what writes it, or its text piece by piece."""
 
 
 def check_places(*places: Path) -> None:
@@ -66,7 +67,7 @@ def write_file(path: Path, content: Content) -> None:
     path
         Where.
     content
-        Its text or bytes, or a function that writes them to an open file.
+        Its text, whole or in pieces, its bytes, or a function that writes them to an open file.
 
     Raises
     ------
@@ -143,8 +144,11 @@ def _staged(target: Path, content: Content) -> Path:
 def _fill(file: IO[bytes], content: Content) -> None:
     if callable(content):
         content(file)
+    elif isinstance(content, bytes):
+        file.write(content)
     else:
-        file.write(content.encode() if isinstance(content, str) else content)
+        for piece in [content] if isinstance(content, str) else content:
+            file.write(piece.encode())
 
 
 def _umask() -> int:

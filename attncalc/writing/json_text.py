@@ -1,7 +1,6 @@
 """A Solution as one JSON object, for programs."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,13 +18,14 @@ from attncalc.problem.serialising import as_typed, settings
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
 from attncalc.solving.work import Line
+from attncalc.writing.json_pieces import json_pieces
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Grid, Page, Section
 from attncalc.writing.prose import line_in_text, plain_entry
 
 
-def write_json(page: Page) -> str:
-    """Return the JSON text: the problem as it can be read back, values in full, and as shown."""
+def write_json(page: Page) -> Iterator[str]:
+    """Yield the JSON text: the problem as it can be read back, values in full, and as shown."""
     problem = page.problem
     content: dict[str, Any] = {
         "attncalc": __version__,
@@ -33,14 +33,15 @@ def write_json(page: Page) -> str:
         "title": problem.title,
         "problem": _problem(problem),
         "conventions": _conventions(problem),
-        "steps": [_step(page, section) for section in page.sections if section.grids],
+        "steps": (_step(page, section) for section in page.sections if section.grids),
     }
     if page.lines:
         content["work"] = [_line(line) for line in page.lines]
     if not page.is_blank:
         content["connections"] = _all_connections(page)
     content["notes"] = [*page.remarks, *page.notes]
-    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    yield from json_pieces(content)
+    yield "\n"
 
 
 def _problem(problem: Problem) -> dict[str, Any]:
@@ -57,9 +58,9 @@ def _labels(problem: Problem) -> Any:
 
 
 def _typed(matrix: Matrix) -> Any:
-    """Return nested lists of numbers; what is no float, a third, as a text."""
+    """Return rows of numbers, or heads of rows; what is no float, a third, as a text."""
     if matrix.ndim > 1:
-        return [_typed(row) for row in matrix]
+        return map(_typed, matrix)
     return [_typed_number(value) for value in matrix]
 
 
@@ -120,7 +121,7 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
     }
     if page.is_blank:
         return {**described, "shown": np.full(matrix.shape, "").tolist()}
-    shown = solution.shown(step.name)
+    shown: Any = solution.shown_rows(step.name)
     if page.has_fractions:
         grids = [_texts(grid) for grid in section.grids]
         shown = grids if heads else grids[0]
@@ -135,24 +136,25 @@ def _texts(grid: Grid) -> list[list[str]]:
 
 
 def _numbers(matrix: Matrix) -> Any:
-    """Return nested lists of numbers; what a mask forbids is "-inf", for JSON has no infinity."""
+    """Return rows of numbers; what a mask forbids is "-inf", for JSON has no infinity."""
+    if matrix.ndim > 1:
+        return map(_numbers, matrix)
     if np.isfinite(matrix).all():
         return matrix.tolist()
-    if matrix.ndim > 1:
-        return [_numbers(row) for row in matrix]
     return [float(value) if np.isfinite(value) else fixed(value, 0) for value in matrix]
 
 
-def _all_connections(page: Page) -> list[Any]:
+def _all_connections(page: Page) -> Any:
     """Return what each output attends to; with several heads, a list for each head."""
     if page.solution.weights is None or not any(each.grids for each in page.sections):
         return []
     problem = page.problem
-    found = [
-        [_connection(problem, head, each) for each in head.connections]
-        for head in page.solution.heads
-    ]
-    return found[0] if len(found) == 1 else found
+
+    def of(head: Head) -> Iterator[dict[str, Any]]:
+        return (_connection(problem, head, each) for each in head.connections)
+
+    heads = page.solution.heads
+    return of(heads[0]) if len(heads) == 1 else map(of, heads)
 
 
 def _connection(problem: Problem, head: Head, connection: Connection) -> dict[str, Any]:

@@ -5,6 +5,7 @@ weights connect, and the notes; as a worksheet, the same with every later matrix
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from attncalc.errors import InputError
@@ -64,6 +65,8 @@ class Grid(NamedTuple):
         Whether rows, and whether columns, have names that are more than numbers.
     cell
         Returns the entry at a row and a column, from 0.
+    texts
+        Returns the digits of a row, from 0, all at once; None where they are no decimals.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Grid(NamedTuple):
     columns: tuple[str, ...]
     tokens: tuple[bool, bool]
     cell: Callable[[int, int], Cell]
+    texts: Callable[[int], list[str]] | None = None
 
 
 class Section(NamedTuple):
@@ -288,27 +292,34 @@ def _grids(work: Work, step: Step, *, blank: bool) -> Iterator[Grid]:
     tokens = rows != numbered(len(rows)), columns != numbered(len(columns))
     for number in range(shape[0] if len(shape) == 3 else 1):
         head = (number,) if len(shape) == 3 else ()
-        ranks = _ranks(solution, number) if step.name == "A" and not blank else {}
+        ranks = _ranks(solution, number) if step.name == "A" and not blank else None
 
-        def cell(
-            i: int, j: int, head: tuple[int, ...] = head, ranks: Mapping[Place, str] = ranks
-        ) -> Cell:
+        def cell(i: int, j: int, head: tuple[int, ...] = head, ranks: Ranks | None = ranks) -> Cell:
             if blank:
                 return Cell(None)
             place = work.turned((*head, i, j))
             shown, hidden = work.shown(step.name, place), work.hidden(step.name, place)
-            return Cell(shown, ranks.get(place[-2:], ""), hidden)
+            return Cell(shown, ranks(place[-2]).get(place[-1], "") if ranks else "", hidden)
 
-        yield Grid(step.name, number + 1 if head else 0, rows, columns, tokens, cell)
+        in_decimals = not blank and work.fractions is None
+        texts = partial(solution.shown_row, step.name, head) if in_decimals else None
+        yield Grid(step.name, number + 1 if head else 0, rows, columns, tokens, cell, texts)
 
 
-def _ranks(solution: Solution, head: int) -> dict[Place, str]:
-    """Return which weights of a head are the largest and the second of their rows."""
-    ranks: dict[Place, str] = {}
-    for connection in solution.heads[head].connections:
-        ranks |= {(connection.output, index): "most" for index in connection.most}
-        ranks |= {(connection.output, index): "second" for index in connection.second}
-    return ranks
+Ranks = Callable[[int], Mapping[int, str]]
+"""Returns which weights of an output are the largest and the second."""
+
+
+def _ranks(solution: Solution, head: int) -> Ranks:
+    """Return which weights of a head are the largest and the second of each row, when asked."""
+
+    @cache
+    def of_output(output: int) -> Mapping[int, str]:
+        connection = solution.heads[head].connections[output]
+        most = dict.fromkeys(connection.most, "most")
+        return most | dict.fromkeys(connection.second, "second")
+
+    return of_output
 
 
 def _given(work: Work) -> Iterator[Grid]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from attncalc.solving.work import Line
 from attncalc.writing.mathematics import in_text
-from attncalc.writing.page import MARK, MOST_NAMED, Cell, Page, Section, is_cut
+from attncalc.writing.page import MARK, MOST_NAMED, Cell, Grid, Page, Section, is_cut
 
 
 def line_in_text(line: Line) -> str:
@@ -33,6 +33,13 @@ def plain_entry(cell: Cell) -> str:
     Nothing on a worksheet.
     """
     return "" if cell.content is None else in_text(cell.content).replace("∞", "inf")
+
+
+def texts_of_row(grid: Grid, row: int) -> list[str]:
+    """Return the entries of a row for programs and spreadsheets."""
+    if grid.texts is not None:
+        return grid.texts(row)
+    return [plain_entry(grid.cell(row, column)) for column in range(len(grid.columns))]
 
 
 def notes_on_the_middle(page: Page, *, full: bool) -> Iterator[str]:
