@@ -3,7 +3,6 @@
 import io
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,23 +29,18 @@ class Run:
 
 Command = Callable[..., Run]
 
+SLOW = pytest.mark.slow
+"""Tries more of the same: see `many` and `some_of`."""
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Make this process an environment to run the command in, and note how much is to be tried."""
-    global _THOROUGH
-    asked = str(config.option.markexpr)
-    _THOROUGH = bool(re.search(r"(?<!not )\bslow\b", asked))
-    for name in set(os.environ) - set(clean_environment()):
-        del os.environ[name]
-    # Typer reads the one when it is imported; rich would else measure the tester's own terminal
-    os.environ |= {"_TYPER_FORCE_DISABLE_TERMINAL": "1", "COLUMNS": "80", "LINES": "25"}
-
+os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"  # Typer reads it when it is imported
 
 _THOROUGH = False
 
 
-SLOW = pytest.mark.slow
-"""Tries more of the same: see `many` and `some_of`."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Note how much is to be tried, before the first property is made."""
+    global _THOROUGH
+    _THOROUGH = bool(re.search(r"(?<!not )\bslow\b", str(config.option.markexpr)))
 
 
 def some_of(count: int) -> list[Any]:
@@ -87,31 +81,15 @@ def attncalc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         with monkeypatch.context() as patch:
             patch.chdir(tmp_path)
             patch.setattr(sys, "argv", ["attncalc", *arguments])
-            for name, value in environment.items():
+            for name in set(os.environ) - set(clean_environment()):
+                patch.delenv(name)
+            # 80: rich would else measure the terminal in which the tests run
+            for name, value in ({"COLUMNS": "80"} | environment).items():
                 patch.setenv(name, value)
             for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
                 patch.setattr(sys, name, io.TextIOWrapper(stream, encoding, write_through=True))
             code = run()
             return Run(code, out.getvalue().decode(), err.getvalue().decode())
-
-    return run
-
-
-@pytest.fixture
-def process(tmp_path: Path) -> Command:
-    """Return a function that runs `attncalc` in a process, inside the test's own folder."""
-
-    def run(*arguments: str, stdin: str | bytes = b"", **environment: str) -> Run:
-        done = subprocess.run(
-            [sys.executable, "-m", "attncalc", *arguments],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            cwd=tmp_path,
-            env=clean_environment() | environment,
-            check=False,
-            timeout=300,
-        )
-        return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
 
