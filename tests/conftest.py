@@ -1,15 +1,21 @@
-"""What tests share: the command run as a person runs it, in a folder of its own."""
+"""What tests share: the command as a person runs it, problems to break, and how much is tried."""
 
+import io
 import os
-import subprocess
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
+
+SHARE = 6
+"""Of the random problems that `pytest -m slow` tries, plain `pytest` tries one in so many."""
 
 
 @dataclass(frozen=True)
@@ -23,22 +29,67 @@ class Run:
 
 Command = Callable[..., Run]
 
+SLOW = pytest.mark.slow
+"""Tries more of the same: see `many` and `some_of`."""
+
+os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"  # Typer reads it when it is imported
+
+_THOROUGH = False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Note how much is to be tried, before the first property is made."""
+    global _THOROUGH
+    _THOROUGH = bool(re.search(r"(?<!not )\bslow\b", str(config.option.markexpr)))
+
+
+def some_of(count: int) -> list[Any]:
+    """Return seeds from 0: a share of them for plain `pytest`, and the others for `-m slow`."""
+    few = -(-count // SHARE)
+    return [*range(few), *(pytest.param(seed, marks=SLOW) for seed in range(few, count))]
+
+
+def many(examples: int, **changes: Any) -> Callable[..., Any]:
+    """Return what makes a test a property of random problems, however slow the machine.
+
+    `pytest -m slow` tries so many examples of it, and plain `pytest` a share of them: what
+    plain `pytest` tries is the same every time, so that it fails on a change alone.
+    """
+    checks = settings(
+        max_examples=examples if _THOROUGH else -(-examples // SHARE),
+        derandomize=not _THOROUGH,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        **changes,
+    )
+    return lambda test: SLOW(checks(test)) if _THOROUGH else checks(test)
+
 
 @pytest.fixture
-def attncalc(tmp_path: Path) -> Command:
-    """Return a function that runs `attncalc` in a subprocess, inside the test's own folder."""
+def attncalc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Return a function that runs `attncalc` in this process, inside the test's own folder.
+
+    What depends on a process (signals, pipes, a terminal, what is imported) starts one itself.
+    """
 
     def run(*arguments: str, stdin: str | bytes = b"", **environment: str) -> Run:
-        done = subprocess.run(
-            [sys.executable, "-m", "attncalc", *arguments],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            cwd=tmp_path,
-            env=clean_environment() | environment,
-            check=False,
-            timeout=120,
-        )
-        return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+        from attncalc.cli import run
+
+        encoding = environment.pop("PYTHONIOENCODING", "utf-8")
+        given = io.BytesIO(stdin.encode() if isinstance(stdin, str) else stdin)
+        out, err = io.BytesIO(), io.BytesIO()
+        with monkeypatch.context() as patch:
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", ["attncalc", *arguments])
+            for name in set(os.environ) - set(clean_environment()):
+                patch.delenv(name)
+            # 80: rich would else measure the terminal in which the tests run
+            for name, value in ({"COLUMNS": "80"} | environment).items():
+                patch.setenv(name, value)
+            for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+                patch.setattr(sys, name, io.TextIOWrapper(stream, encoding, write_through=True))
+            code = run()
+            return Run(code, out.getvalue().decode(), err.getvalue().decode())
 
     return run
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import many
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,12 +112,14 @@ def test_what_is_no_number_says_why(text: str, fault: str) -> None:
     assert read_entry(text).fault == fault
 
 
+@many(100)
 @given(st.text(max_size=40))
 def test_no_text_of_an_entry_makes_the_reader_fail(text: str) -> None:
     entry = read_entry(text)
     assert entry.fault == "" or entry.value is None
 
 
+@many(100)
 @given(st.text(alphabet="QKSA=[]{}()|│\\&\n;:,. 12/-_#$?+", max_size=200))
 def test_no_text_of_an_answer_makes_the_reader_fail(text: str) -> None:
     for name in ("a.md", "a.csv", "a.json", "a.txt"):

@@ -109,6 +109,41 @@ def test_float32_stays_float32() -> None:
 
 
 @pytest.mark.usefixtures("in_blocks")
+@pytest.mark.parametrize("value", [1e-30, 1.0, 1e30])
+@pytest.mark.parametrize(
+    ("dtype", "largest"),
+    [("float32", score) for score in (60, 79, 86, 100, 190)]
+    + [("float64", score) for score in (590, 640, 700, 720, 1500)],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_whose_powers_overflow_or_vanish_weigh_values_of_any_size(
+    dtype: str, largest: float, value: float, sign: int
+) -> None:
+    """All weights are equal, so each output is a value; only sums of powers overflow."""
+    root = np.full((M, 1), largest**0.5, dtype)
+    V = np.full((M, 2), [value, 1], dtype)
+    found = solve(Problem(Q=sign * root, K=root, V=V, scale="none"), keep=("O",))["O"]
+    assert found.dtype == dtype
+    assert np.allclose(found, V, rtol=2e-5, atol=0)
+
+
+@pytest.mark.usefixtures("in_blocks")
+@pytest.mark.parametrize("keep", [None, ("O",)])
+@pytest.mark.parametrize("over", [0, 1, 2])
+def test_the_causal_edge_may_fall_on_the_first_key_of_a_tile(
+    over: int, keep: tuple[str, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last query sees a tile's first key alone, which is then no tile to leave out."""
+    n = 90 + over  # TILE_KEYS, and so many more
+    monkeypatch.setattr(blocks, "TILE_ROWS", 1)
+    V = np.zeros((n, 1))
+    V[90:] = 1
+    problem = Problem(Q=np.zeros((n, 2)), K=np.zeros((n, 2)), V=V, causal=True)
+    outputs = solve(problem, keep=keep)["O"][:, 0]
+    assert outputs == pytest.approx([max(0, i + 1 - 90) / (i + 1) for i in range(n)])
+
+
+@pytest.mark.usefixtures("in_blocks")
 def test_rows_that_sum_to_nothing_and_overflow_are_named_by_their_place() -> None:
     given = queries_keys_values()
     given["Q"][250] = 0

@@ -6,7 +6,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -37,7 +36,7 @@ def test_the_command_never_waits_for_standard_input_unasked(tmp_path: Path) -> N
         capture_output=True,
         cwd=tmp_path,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     assert b"Three tokens" in done.stdout
 
@@ -224,11 +223,12 @@ def test_nobody_reading_on_ends_quietly(tmp_path: Path) -> None:
         f"{sys.executable} -m attncalc self - --full | head -1; exit ${{PIPESTATUS[0]}}",
         shell=True,
         executable="/bin/bash",
-        input=json.dumps({**GOOD, "X": [[1, 2]] * 300}).encode(),
+        # 60 tokens: more than the 64 KiB that a pipe takes without a reader, and soon solved
+        input=json.dumps({**GOOD, "X": [[1, 2]] * 60}).encode(),
         capture_output=True,
         cwd=tmp_path,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0
     assert done.stdout == b"Self-attention\n"
@@ -237,15 +237,24 @@ def test_nobody_reading_on_ends_quietly(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_exits_130_without_a_traceback(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "attncalc", "self", "-"],
+    """It is waiting for the rest of its input when it has taken more than a pipe holds."""
+    # a shell's background jobs ignore interrupts, and so would all that this test starts
+    program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import sys; sys.argv[0] = 'attncalc'\n"
+        "from attncalc.__main__ import main; main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "self", "-"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
-    )
-    time.sleep(2)  # long enough for it to be waiting for its input
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b" " * 2**20)
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert b"Traceback" not in err
 
@@ -303,7 +312,7 @@ def test_standard_streams_may_be_full_closed_or_ascii(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=300,
         )
         assert done.returncode == code, command
         assert "Traceback" not in done.stderr

@@ -1,7 +1,6 @@
 """Every shown digit of every step, against an oracle that works by hand in fractions."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
@@ -9,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from conftest import many
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from oracle import (
     BLUR,
@@ -33,13 +33,6 @@ WITHIN_EXACT = Fraction(1, 10**20)
 WITHIN_FLOATS = Fraction(1, 10**9)
 """What float64 can hardly tell from a tie, after a few steps."""
 TIE_DECIMALS = st.sampled_from((0, 1, 1, 2, 2, 2, 3, 5, 12))
-
-
-def many(examples: int) -> Callable[..., Any]:
-    """Return the settings of a property: this many examples, however slow the machine."""
-    return settings(
-        max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
 
 
 @dataclass(frozen=True)

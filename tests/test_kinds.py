@@ -1,6 +1,6 @@
 """Every kind of attention, against an oracle that works by hand, in every form it can be given."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, event, given, settings
+from conftest import many
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from oracle_kinds import (
     BLUR,
@@ -34,12 +35,6 @@ WITHIN_EXACT = Fraction(1, 10**20)
 WITHIN_FLOATS = Fraction(1, 10**9)
 """What float64 can hardly tell from a tie, after a few steps."""
 INFINITY = float("inf")
-
-
-def many(examples: int) -> Callable[..., Any]:
-    """Return the settings of a property: this many examples, however slow the machine."""
-    slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-    return settings(max_examples=examples, deadline=None, suppress_health_check=slow)
 
 
 def rows(text: str) -> Rows:

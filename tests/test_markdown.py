@@ -24,7 +24,7 @@ def markdown(problem: Problem, **contents: Any) -> str:
 
 def rendered(page: str) -> str:
     """Return the HTML of everything but the mathematics."""
-    return MarkdownIt("commonmark").enable("table").render(FORMULA.sub("", page))
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(FORMULA.sub("", page))
 
 
 def cells(page: str) -> list[list[str]]:
@@ -63,6 +63,7 @@ def test_github_reads_its_markdown_before_its_mathematics(name: str) -> None:
 
 def test_labels_are_text_in_tables_and_sentences() -> None:
     labels = [*HOSTILE, "a|b", "*c*", "[d](http://e)", "<b>f</b>", ":smile:", "@g", "`h`", "&amp;"]
+    labels += ["~~i~~", "~j~"]
     problem = random_problem(len(labels), 2, labels=labels, title="$x_1$ *y* <z>")
     page = markdown(problem)
     html = rendered(page)
@@ -71,10 +72,11 @@ def test_labels_are_text_in_tables_and_sentences() -> None:
     )
     assert "<a" not in html
     names = {row[0] for row in cells(page)}
-    for label in ("a|b", "*c*", "[d](http://e)", ":smile:", "@g", "`h`"):
+    for label in ("a|b", "*c*", "[d](http://e)", ":smile:", "@g", "`h`", "~~i~~", "~j~"):
         assert label in names
     assert "&lt;b&gt;f&lt;/b&gt;" in names
     assert "&amp;amp;" in names
+    assert "~" not in page, "GitHub strikes out what stands between single ones too"
     assert "$" not in FORMULA.sub("", page)
     widths = {len(row) for row in cells(page)}
     assert widths == {3, len(labels) + 1}, "a pipe in a label broke its row"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import planting
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SLOW
 
 from attncalc import Problem, read_problem, solve
 from attncalc.grading.credit import score
@@ -568,12 +568,14 @@ def benchmark() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("seed", [101, 102, 103])
+@pytest.mark.parametrize(
+    ("seed", "problems"), [(102, 6), *(pytest.param(s, 25, marks=SLOW) for s in (101, 102, 103))]
+)
 def test_planted_mistakes_are_found_and_no_wrong_cause_is_named(
-    benchmark: ModuleType, seed: int
+    benchmark: ModuleType, seed: int, problems: int
 ) -> None:
     """A part of what benchmarks/marking.py counts; the shares have room for small numbers."""
-    table = benchmark.Table(random.Random(seed)).fill(25)
+    table = benchmark.Table(random.Random(seed)).fill(problems)
     assert table.counts["causes named"].keys() == {"right"}
     for style in planting.STYLES:
         assert table.share(f"correct, {', '.join(style)}", "right") == 1

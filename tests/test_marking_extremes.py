@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import planting
 import pytest
-from hypothesis import Phase, example, given, settings
+from conftest import many, some_of
+from hypothesis import Phase, example, given
 from hypothesis import strategies as st
 
 from attncalc import Problem, check, solve
@@ -304,7 +305,7 @@ def fields_of(problem: Problem) -> dict[str, Any]:
     return {name: getattr(problem, name) for name in names}
 
 
-@settings(deadline=None, max_examples=150, phases=[Phase.explicit, Phase.generate])
+@many(150, phases=[Phase.explicit, Phase.generate])
 @given(KINDS, st.sampled_from(TOLERANCES), st.data())
 def test_an_entry_is_never_credited_when_one_side_alone_is_infinite(
     kind: dict[str, Any], rules: dict[str, Any], data: st.DataObject
@@ -327,7 +328,7 @@ def test_an_entry_is_never_credited_when_one_side_alone_is_infinite(
     json.loads(marking_as_json(marking))
 
 
-@settings(deadline=None, max_examples=100, phases=[Phase.explicit, Phase.generate])
+@many(100, phases=[Phase.explicit, Phase.generate])
 @given(KINDS, st.sampled_from(TOLERANCES), st.data())
 @example({"normalizer": "softmax", "decimals": 12}, {}, None)
 def test_one_impossible_number_in_a_right_script_costs_itself_and_stops_nothing(
@@ -408,7 +409,7 @@ def test_too_few_decimals_that_do_not_follow_earn_no_more_than_those_that_do() -
     assert status(marking, "S", 1, 1) is Status.PRECISION
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", some_of(40))
 def test_a_script_without_its_trailing_zeros_is_marked_as_with_them(seed: int) -> None:
     """In text, in JSON and from a program; with a mistake in it, or none, in every style."""
     rng = random.Random(seed)

@@ -1,12 +1,16 @@
 """How numbers are read: every form people write, exactly, and nothing else."""
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import numpy as np
 import pytest
+from conftest import many
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attncalc.numbers.decimals import cos_sin
+from attncalc.numbers.rounding import Rounded
 from attncalc.numbers.typed import NotANumber, read_number
 
 
@@ -76,11 +80,13 @@ def test_a_decimal_comma_is_read_only_where_it_is_expected() -> None:
         read_number("1.234,5", decimal_comma=True)
 
 
+@many(100)
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**9), max_value=10**9))
 def test_a_decimal_comes_back_as_it_was_written(value: Decimal) -> None:
     assert read_number(f"{value:f}") == value
 
 
+@many(100)
 @given(st.text(max_size=12))
 def test_no_text_brings_down_the_reader(text: str) -> None:
     """Whatever is typed is a finite number or one clear refusal."""
@@ -90,3 +96,23 @@ def test_no_text_brings_down_the_reader(text: str) -> None:
         assert str(reason)  # noqa: PT017 - both ends are right ones
     else:
         assert abs(float(number)) < float("inf")
+
+
+def test_sines_of_large_angles_keep_every_digit() -> None:
+    """sin 10²² is the value that libraries of mathematics are tested with (Ng, 1992)."""
+    with localcontext(prec=28):
+        cosines, sines = cos_sin(np.array([Decimal(10) ** 22], dtype=object))
+        assert sines[0] == Decimal("-0.8522008497671888017727058938")
+        assert cosines[0] == Decimal("0.5232147853951389454975944734")
+
+
+def test_a_matrix_that_is_rounded_as_it_is_read_is_so_in_every_way_to_read_it() -> None:
+    matrix = Rounded(np.array([[[2.675, -0.001], [0.125, 1.0]]]), 2)
+    rounded = [[2.68, 0.0], [0.13, 1.0]]
+    assert np.asarray(matrix).tolist() == [rounded]
+    assert np.asarray(matrix[0]).tolist() == rounded
+    assert matrix[0][1].tolist() == rounded[1]
+    assert matrix[0, 0, 0] == 2.68
+    assert [np.asarray(head).tolist() for head in matrix] == [rounded]
+    assert [row.tolist() for row in matrix[0]] == rounded
+    assert (len(matrix), matrix.shape, matrix[0].ndim) == (1, (1, 2, 2), 2)

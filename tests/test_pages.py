@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import GOOD, Command
-from hypothesis import HealthCheck, given, settings
+from conftest import GOOD, Command, many
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle_kinds import Kind
 from test_kinds import FORMS, Form, kinds
@@ -112,11 +112,7 @@ def test_names_that_look_like_something_else_are_read_back(layout: str, tmp_path
         check_same(problem, again)
 
 
-@settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@many(60)
 @given(kinds(), st.sampled_from(FORMS))
 def test_every_kind_in_every_form_is_read_back(tmp_path: Path, kind: Kind, form: Form) -> None:
     problem = form.problem(kind)
@@ -132,7 +128,7 @@ def test_every_kind_in_every_form_is_read_back(tmp_path: Path, kind: Kind, form:
         check_same(problem, again)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@many(40)
 @given(kinds(), st.sampled_from(FORMS), st.sampled_from([None, "plain"]))
 def test_every_kind_in_every_form_is_written_out(
     kind: Kind, form: Form, fractions: Fractions | None

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from conftest import many
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle_kinds import Kind
 from test_kinds import FORMS, Form, kinds
@@ -16,7 +17,7 @@ from attncalc.solving.plan import plan
 SLACK = 1e-9
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@many(150)
 @given(kinds(rounding=("display",), decimals=3), st.sampled_from(FORMS), st.integers(0, 2**32))
 def test_every_result_of_values_within_reach_is_within_reach(
     kind: Kind, form: Form, seed: int

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import GOOD
-from hypothesis import HealthCheck, given, settings
+from conftest import GOOD, many
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attncalc import InputError, Problem, ShapeError, read_problem
@@ -349,7 +349,7 @@ def test_missing_files_and_strange_folders_are_refused(tmp_path: Path) -> None:
     )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@many(300)
 @given(st.one_of(st.binary(max_size=200), st.text(alphabet='XW_Q{}[]",;:\n\t123.-½', max_size=80)))
 def test_no_content_brings_down_the_reader(content: bytes | str) -> None:
     """Whatever a file holds, it is a problem or an InputError; nothing else comes out."""
@@ -363,6 +363,7 @@ def test_no_content_brings_down_the_reader(content: bytes | str) -> None:
 cells = st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-999, max_value=999)
 
 
+@many(100)
 @given(
     st.lists(st.lists(cells, min_size=2, max_size=2), min_size=1, max_size=4),
     st.sampled_from([",", ";", "\t"]),

@@ -252,7 +252,7 @@ def test_nothing_is_printed_into_what_is_read(tmp_path: Path, called: tuple[str,
             cwd=tmp_path,
             env=clean_environment(),
             check=False,
-            timeout=120,
+            timeout=300,
         )
     assert done.returncode == 2
     assert done.stderr.decode() == (
@@ -272,7 +272,7 @@ def test_what_comes_through_standard_input_is_kept_too(tmp_path: Path) -> None:
             cwd=tmp_path,
             env=clean_environment(),
             check=False,
-            timeout=120,
+            timeout=300,
         )
     assert done.stderr.decode() == (
         "error: cannot write self.json: it is standard input, which was read: name another place\n"

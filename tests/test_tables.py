@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from conftest import many
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -75,7 +76,7 @@ def test_the_homework_is_drawn_to_the_letter() -> None:
     assert drawn(solution, only="Q,A") == HOMEWORK_WEIGHTS
 
 
-@settings(max_examples=60, deadline=None)
+@many(60)
 @given(
     columns=st.integers(1, 200),
     width=st.one_of(st.none(), st.integers(1, 250)),

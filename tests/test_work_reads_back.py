@@ -4,7 +4,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from conftest import many
+from hypothesis import given
 from hypothesis import strategies as st
 from oracle_kinds import Kind
 from test_kinds import FORMS, Form, kinds
@@ -17,10 +18,6 @@ from attncalc.writing.prose import line_in_text
 
 NEAR = Decimal("1e-40")
 RATIONAL = ("Q", "K", "V", "S")
-
-
-def many(examples: int) -> Any:
-    return settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def written(kind: Kind, form: Form, **contents: Any) -> tuple[Solution, list[tuple[str, str]]]:

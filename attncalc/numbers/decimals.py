@@ -65,7 +65,11 @@ def _decimal_tanh(x: Decimal) -> Decimal:
 
 
 def _decimal_cos(x: Decimal) -> Decimal:
-    return _decimal_sin(x + _decimal_pi() / 2)
+    """Return the cosine."""
+    with localcontext() as context:
+        context.prec += 10 + max(0, x.adjusted())  # x may be large, beside which π / 2 is little
+        cosine = _decimal_sin(x + _decimal_pi() / 2)
+    return +cosine
 
 
 def _decimal_sin(x: Decimal) -> Decimal:

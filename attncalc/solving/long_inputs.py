@@ -5,6 +5,7 @@ can be taken through all of them at once: what is not kept never grows beyond a 
 matrix of n × m is kept, the keys are taken in tiles too.
 """
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -27,8 +28,9 @@ AREA = 2**18
 """Entries a block reads and writes where keys are few: the calls of smaller ones cost too much."""
 FEW = 64
 """Queries, or keys, for which taking off the largest score costs less than bounding all scores."""
-SAFE_EXPONENTS = {"float64": 600.0, "float32": 80.0}
-"""Scores whose exp neither overflows nor vanishes, even when a million of them are summed."""
+EXPONENTS = {"float64": 708.0, "float32": 87.0}
+"""Where exp neither overflows nor loses digits: below the logarithms of the largest number and,
+without its sign, of the smallest normal one."""
 
 
 def run_in_blocks(
@@ -231,8 +233,14 @@ class _Job:
         return (
             min(self.shape[1:]) >= FEW
             and isinstance(self.core[-2].operation, Softmax)
-            and self._largest_score() <= SAFE_EXPONENTS[str(self.dtype)]
+            and self._largest_score() + self._room_to_weigh() <= EXPONENTS[str(self.dtype)]
         )
+
+    def _room_to_weigh(self) -> float:
+        """Return how far a power's exponent may move when m are summed, each times a value."""
+        largest = np.abs(self.known[self.core[-1].inputs[1]]).max(axis=-2)  # of each column
+        sizes = np.abs(np.log(largest[largest > 0]))
+        return math.log(self.shape[2]) + float(sizes.max(initial=0.0))
 
     def _largest_score(self) -> float:
         """Return a bound for the scores: |q · k| is at most |q| |k|."""
