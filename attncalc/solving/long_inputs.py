@@ -67,7 +67,7 @@ def run_in_blocks(
     known = dict(given) | run(before, given, after)
     shape = _scores_shape(core, known)
     kept = {core[-1].name} if seen else wanted | {core[-1].name}
-    shown = wanted - kept if seen else set()
+    shown = wanted & {step.name for step in core[:-1]} if seen else set()
     job = _Job(core, known, shape, kept, after, decimals is None, shown, seen)
     refuse_what_cannot_fit(job.sizes, wanted)
     known |= job.run(report)

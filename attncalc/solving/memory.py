@@ -34,7 +34,7 @@ def refuse_what_cannot_fit(
     free = available()
     if free is not None and needed > free:
         parts = ", ".join(f"{name} {in_units(size)}" for name, size in sizes.items())
-        least = "O" if "O" in wanted else sorted(wanted)[0]
+        least = "O" if "O" in wanted else min(wanted, default="O")
         fewer = (
             f"ask for fewer steps, as --only {least} --format npz or "
             f'solve(problem, keep=("{least}",))'
