@@ -2,9 +2,10 @@
 
     python benchmarks/long_inputs.py [--picture growth.png] [--most 32768] [--repeats 5]
 
-One head, d = 64, float64. Every ratio comes from one run in which the peers take turns; medians,
-with the smallest and the largest ratio of a turn in brackets. Memory is measured in a process of
-its own, as what it takes above its inputs.
+d = 64, float64; one head, and then other shapes beside PyTorch's fused attention, all of them with
+heads side by side in memory, as a linear layer leaves them. Every ratio comes from one run in which
+the peers take turns; medians, with the smallest and the largest ratio of a turn in brackets. Memory
+is measured in a process of its own, as what it takes above its inputs.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,6 +97,95 @@ def print_ratios(repeats: int) -> None:
             ratio(seconds, "only O", "torch fused"),
         ]
         print(f"n = {n:<22} " + " ".join(f"{cell:21}" for cell in row))
+
+
+class Shape(NamedTuple):
+    """Heads of queries and of keys, queries, keys, and what else is asked for."""
+
+    heads: int
+    groups: int
+    n: int
+    m: int
+    most: float
+    fields: dict[str, Any] = {}
+    window: int = 0
+
+
+SHAPES = {
+    "8 heads, 65,536 on 16": Shape(8, 8, 65_536, 16, 2.0),
+    "8 heads, 16,384 on 128": Shape(8, 8, 16_384, 128, 2.0),
+    "8 heads, 16 on 16,384": Shape(8, 8, 16, 16_384, 2.0),
+    "8 heads, 1 on 65,536": Shape(8, 8, 1, 65_536, 2.0),
+    "1 head, 1 on 65,536": Shape(1, 1, 1, 65_536, 2.0),
+    "8 heads, 1,024": Shape(8, 8, 1024, 1024, 1.3),
+    "32 heads on 8 (GQA), 1,024": Shape(32, 8, 1024, 1024, 1.3),
+    "8 heads, 1,024, rope": Shape(8, 8, 1024, 1024, 1.3, {"positions": "rope"}),
+    "8 heads, 1,024, causal": Shape(8, 8, 1024, 1024, 1.3, {"causal": True}),
+    "1 head, 4,096, window of 256": Shape(1, 1, 4096, 4096, 1.3, window=256),
+}
+
+
+def of_shape(shape: Shape) -> dict[str, Work]:
+    """Return how we and PyTorch take a shape, as `ours` and `theirs`."""
+    random = np.random.default_rng(shape.n)
+    sizes = {
+        "Q": (shape.n, shape.heads),
+        "K": (shape.m, shape.groups),
+        "V": (shape.m, shape.groups),
+    }
+    given = {name: random.normal(size=(rows, h * D)) for name, (rows, h) in sizes.items()}
+    fields: dict[str, Any] = dict(shape.fields)
+    if shape.window:  # as a mask: each query sees this many keys before and after its own
+        places = np.arange(shape.n)[:, np.newaxis] - np.arange(shape.m)
+        fields["keep"] = np.abs(places) <= shape.window
+    problem = Problem(**given, **fields, heads=shape.heads)
+    ways: dict[str, Work] = {"ours": lambda: solve(problem, keep=("O",))}
+    try:
+        import torch
+    except ImportError:
+        return ways
+    q, k, v = (
+        torch.from_numpy(given[name]).view(1, rows, h, D).transpose(1, 2)
+        for name, (rows, h) in sizes.items()
+    )
+    mask = torch.from_numpy(fields["keep"]) if shape.window else None
+
+    def theirs() -> object:
+        rotated = (turned(q), turned(k)) if "positions" in fields else (q, k)
+        return torch.nn.functional.scaled_dot_product_attention(
+            *rotated, v, mask, is_causal="causal" in fields, enable_gqa=shape.groups < shape.heads
+        )
+
+    return ways | {"theirs": theirs}
+
+
+def turned(tokens: Any) -> Any:
+    """Return queries or keys of PyTorch with rotary positions, columns paired by halves."""
+    import torch
+
+    rates = 10_000.0 ** (-torch.arange(0, D, 2, dtype=torch.float64) / D)
+    angles = torch.arange(tokens.shape[-2])[:, None] * rates
+    cosines, sines = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
+    first, second = tokens.chunk(2, dim=-1)
+    return tokens * cosines + torch.cat((-second, first), dim=-1) * sines
+
+
+def print_shapes(repeats: int) -> None:
+    """Print the ratios of all other shapes, after a look that both come to the same."""
+    print("\ntime of only O, as a ratio to torch fused   at most")
+    for name, shape in SHAPES.items():
+        ways = of_shape(shape)
+        if "theirs" in ways:
+            check_same(ways)
+        print(f"{name:40} {shape.most:8.2f}   {ratio(take_turns(ways, repeats), 'ours', 'theirs')}")
+
+
+def check_same(ways: dict[str, Work]) -> None:
+    """Stop where the two differ: a fast wrong result is worth nothing."""
+    ours: Any = ways["ours"]()
+    theirs: Any = ways["theirs"]()
+    joined = theirs[0].transpose(0, 1).reshape(ours["O"].shape).numpy()
+    assert np.abs(joined - ours["O"]).max() < 1e-12
 
 
 def print_small(repeats: int) -> None:
@@ -200,6 +291,7 @@ def main() -> None:
         measure(int(options.measure[0]), tuple(options.measure[1].split(",")))
         return
     print_ratios(options.repeats)
+    print_shapes(options.repeats)
     print_small(options.repeats)
     print_memory(8192)
     print_growth(options.most, options.picture)

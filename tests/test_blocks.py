@@ -1,5 +1,6 @@
 """Long inputs: blocks give what the whole gives, keep no more than asked, and say no in time."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -182,7 +183,7 @@ def test_a_request_that_cannot_fit_is_refused_with_the_sizes_and_the_way_out(
     problem = Problem(Q=np.zeros((n, 64)), K=np.zeros((n, 64)), V=np.zeros((n, 64)))
     with pytest.raises(InputError) as error:
         solve(problem)
-    assert str(error.value).startswith("this needs 20.")
+    assert re.match(r"this needs 2\d\.\d GiB of memory", str(error.value))
     assert "(S 6.7 GiB, S_scaled 6.7 GiB, A 6.7 GiB, O 15 MiB, workspace " in str(error.value)
     assert str(error.value).endswith(
         "and 8.0 GiB are free: ask for fewer steps, as --only O --format npz or "

@@ -163,7 +163,7 @@ class Mask(Operation):
         if "bias" in masks:
             masked: Matrix = np.add(scores, masks["bias"], out=out)
         else:
-            masked = _copied(_at_full_size(scores, masks), out)
+            masked = _copied(scores if out is scores else _at_full_size(scores, masks), out)
         for forbidden in self._forbidden(masked.shape, masks).values():
             np.copyto(masked, -infinity_of(masked), where=forbidden)
         return masked
@@ -179,9 +179,11 @@ class Mask(Operation):
         edge = self.causal_from + (rows.start or 0) - (keys.start or 0)
         return replace(self, causal_from=edge)
 
-    def forbids_all(self, rows: int) -> bool:
-        """Say whether the causal edge lies before the first key for so many rows."""
-        return self.causal_from is not None and self.causal_from + rows - 1 <= 0
+    def keys_in_sight(self, rows: int, keys: int) -> int:
+        """Return how many of these keys the causal edge leaves to the last of so many rows."""
+        if self.causal_from is None:
+            return keys
+        return min(max(self.causal_from + rows - 1, 0), keys)
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest finite bias."""
@@ -226,7 +228,7 @@ class Mask(Operation):
         """Return where each of the masks forbids, by its name."""
         n, m = shape[-2:]
         forbidden: dict[str, Matrix] = {}
-        if self.causal_from is not None:
+        if self.causal_from is not None and self.causal_from < m:  # else all keys are in sight
             edge = np.arange(n)[:, np.newaxis] + self.causal_from
             forbidden["causal"] = np.arange(m) >= edge
         if "keep" in masks:
@@ -248,5 +250,7 @@ def _at_full_size(scores: Matrix, masks: dict[str, Matrix]) -> Matrix:
 def _copied(matrix: Matrix, out: Matrix | None) -> Matrix:
     if out is None:
         return matrix.copy()
+    if out is matrix:
+        return out
     np.copyto(out, matrix)
     return out

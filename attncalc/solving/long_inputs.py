@@ -69,7 +69,8 @@ def run_in_blocks(
     kept = {core[-1].name} if seen else wanted | {core[-1].name}
     shown = wanted & {step.name for step in core[:-1]} if seen else set()
     job = _Job(core, known, shape, kept, after, decimals is None, shown, seen)
-    refuse_what_cannot_fit(job.sizes, wanted)
+    if seen is None:  # else room for it was asked for when the first ones were kept
+        refuse_what_cannot_fit(job.sizes, wanted)
     known |= job.run(report)
     known |= run(rest, known, after)
     return {step.name: known[step.name] for step in steps if step.name in wanted - shown}
@@ -135,7 +136,7 @@ class _Job:
         kept = {
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
-        arrays = 4 if self.exact else 12  # rounding takes several of its own
+        arrays = 2 if self.exact and len(kept) == 1 else 6  # what follows rounds block by block
         return kept | {"workspace": arrays * _workers() * min(n, self._height(ROWS)) * m * size}
 
     def run(self, report: Report | None) -> dict[str, Matrix]:
@@ -259,15 +260,13 @@ class _Job:
         a tile is still in the cache.
         """
         *scoring, normalizing, weighing = self.core
-        height, m = rows.stop - rows.start, self.shape[2]
+        height, m = rows.stop - rows.start, self._keys_in_sight(rows)
         outputs = results[weighing.name][head, rows]
         tile = np.empty((height, TILE_KEYS), self.dtype)
         weighed, share = np.zeros_like(outputs), np.empty_like(outputs)
         total = np.zeros((height, 1), self.dtype)
         for start in range(0, m, TILE_KEYS):
             keys = slice(start, min(start + TILE_KEYS, m))
-            if self._forbids_all(rows, keys):
-                continue
             values: dict[str, Matrix] = {}
             out = tile[:, : keys.stop - start]
             for step in scoring:
@@ -281,11 +280,12 @@ class _Job:
         np.divide(weighed, np.where(total == 0, 1, total), out=outputs)  # 0: nothing is left
         refuse_overflow_of(outputs, rows.start)
 
-    def _forbids_all(self, rows: slice, keys: slice) -> bool:
-        """Say whether a causal mask forbids all of these rows all of these keys."""
-        operations = [step.operation.at(rows, keys) for step in self.core]
-        height = rows.stop - rows.start
-        return any(isinstance(each, Mask) and each.forbids_all(height) for each in operations)
+    def _keys_in_sight(self, rows: slice) -> int:
+        """Return how many keys, from the first, a causal mask leaves to any of these rows."""
+        masks = (step.operation for step in self.core if isinstance(step.operation, Mask))
+        return min(
+            (mask.keys_in_sight(rows.stop, self.shape[2]) for mask in masks), default=self.shape[2]
+        )
 
 
 def _without_shift(core: Plan) -> Plan:
