@@ -9,23 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import InputError, Problem, Solution, blocks, connections, memory, rounding, solve
-from attncalc import problem as problems
-from attncalc import solution as solutions
-from attncalc.answer import Answer, matrix_of_floats
+from attncalc import InputError, Problem, Solution, solve
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
-from attncalc.page import Contents, Page, make_page
+from attncalc.numbers import rounding
+from attncalc.numbers.rounding import Rounded, round_floats
 from attncalc.plotting import heatmap
 from attncalc.plotting.look import Look
 from attncalc.plotting.picture import render
-from attncalc.rounding import Rounded, round_floats
+from attncalc.problem.attention import attention as problems
+from attncalc.reading.answers.answer import Answer, matrix_of_floats
+from attncalc.solving import connections, memory
+from attncalc.solving import long_inputs as blocks
+from attncalc.solving import solution as solutions
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen
 from attncalc.writing.json_pieces import json_pieces
 from attncalc.writing.json_text import write_json
 from attncalc.writing.npz_file import write_npz
+from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import plain_entry, texts_of_row
 from attncalc.writing.tables import write_notes, write_tables
 
@@ -70,7 +73,7 @@ def long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounding, "AT_ONCE", 2**13)
     monkeypatch.setattr(blocks, "ROWS", 16)
     monkeypatch.setattr(blocks, "AREA", 0)
-    monkeypatch.setattr(problems.Problem, "is_long", property(lambda _: True))
+    monkeypatch.setattr(problems.Attention, "is_long", property(lambda _: True))
 
 
 def random_problem(n: int = N, m: int = N, heads: int = 1, **fields: Any) -> Problem:
@@ -144,9 +147,9 @@ def test_rows_before_rounding_are_those_of_the_whole() -> None:
             random_problem(60, 60, 2, layout=layout, rounding="each-step", keep=mask, softcap=3)
         )
         for step in solution.plan:
-            whole = solution.before_rounding(step.name)
+            whole = solution.exact[step.name]
             for row in (0, 31, 59):
-                found = solution.row_before_rounding(step.name, row)
+                found = solution.exact_row(step.name, row)
                 assert np.allclose(found, whole[..., row, :], rtol=1e-13, atol=1e-15)
 
 
