@@ -183,26 +183,40 @@ class Solution:
             return self._in_decimals.made
         if self._is_short or self.problem.rounding != EACH_STEP:
             return self._in_floats.made
-        known = {**self.problem.given, **self.floats}  # blocks keep what the next step reads
-        return {
-            step.name: step.operation.apply(*(known[name] for name in step.inputs))
-            for step in self.steps
-            if known.keys() >= set(step.inputs)
-        }
+        return {step.name: self._made_again(step) for step in self.steps}
 
     def exact_row(self, name: str, row: int) -> Matrix:
         """Return one row, from 0, of `exact`, or that of each head, and no more of it."""
         step = next(step for step in self.plan if step.name == name)
-        known = {**self.problem.given, **self.floats}
-        is_large = self.problem.rounding == EACH_STEP and step.columns == "keys"
-        if not is_large or not all(each in known for each in step.inputs):
-            return self.exact[name][..., row, :]
+        if step.columns != "keys" or not self._knows_inputs_of(step):
+            return self._narrow(name)[..., row, :]
         rows = slice(row, row + 1)
-        first, *others = (known[each] for each in step.inputs)
+        first, *others = (self._known[each] for each in step.inputs)
         if not isinstance(step.operation, Scores):  # masks have a row for each query, or one
             others = [mask[..., rows, :] if mask.shape[-2] > 1 else mask for mask in others]
         block: Matrix = step.operation.at(rows).apply(first[..., rows, :], *others)
         return block[..., 0, :]
+
+    def _narrow(self, name: str) -> Matrix:
+        return self._made_narrow.get(name, self.floats[name])
+
+    @cached_property
+    def _made_narrow(self) -> Matrices:
+        narrow = (step for step in self.steps if step.columns != "keys")
+        return {step.name: self._made_again(step) for step in narrow}
+
+    def _made_again(self, step: Step) -> Matrix:
+        """Return what blocks do not keep: a step as it comes out of its operation."""
+        if not self._knows_inputs_of(step):
+            return self.floats[step.name]
+        return step.operation.apply(*(self._known[name] for name in step.inputs))
+
+    def _knows_inputs_of(self, step: Step) -> bool:
+        return all(name in self._known for name in step.inputs)
+
+    @cached_property
+    def _known(self) -> Matrices:
+        return {**self.problem.given, **self.floats}
 
     @cached_property
     def digits(self) -> Mapping[str, Matrix | Rounded]:
