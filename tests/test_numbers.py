@@ -99,7 +99,7 @@ def test_no_text_brings_down_the_reader(text: str) -> None:
 
 
 def test_sines_of_large_angles_keep_every_digit() -> None:
-    """sin 10²² is the value that libraries of mathematics are tested with (Ng, 1992)."""
+    """Sin 10²² is the value that libraries of mathematics are tested with (Ng, 1992)."""
     with localcontext(prec=28):
         cosines, sines = cos_sin(np.array([Decimal(10) ** 22], dtype=object))
         assert sines[0] == Decimal("-0.8522008497671888017727058938")
