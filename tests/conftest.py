@@ -4,7 +4,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,16 @@ def some_of(count: int) -> list[Any]:
     """Return seeds from 0: a share of them for plain `pytest`, and the others for `-m slow`."""
     few = -(-count // SHARE)
     return [*range(few), *(pytest.param(seed, marks=SLOW) for seed in range(few, count))]
+
+
+def pairs(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """Return all pairs: plain `pytest` takes as many as bring in each value of either."""
+    fewer = min(len(first), len(second))
+    return [
+        pytest.param(one, other, marks=SLOW if (i - j) % fewer else ())
+        for i, one in enumerate(first)
+        for j, other in enumerate(second)
+    ]
 
 
 def many(examples: int, **changes: Any) -> Callable[..., Any]:

@@ -129,6 +129,28 @@ def test_scores_whose_powers_overflow_or_vanish_weigh_values_of_any_size(
 
 
 @pytest.mark.usefixtures("in_blocks")
+@pytest.mark.parametrize(
+    ("product", "fields"),
+    [
+        (3600, {}),  # divided by √16
+        (300, {"scale": -3}),
+        (-300, {"scale": -3}),
+        (300, {"scale": 3}),
+        (0, {"bias": np.full((1, M), 900.0)}),
+        (0, {"bias": np.full((1, M), -900.0)}),
+        (2000, {"softcap": 900}),
+    ],
+)
+def test_scores_that_grow_on_their_way_to_the_softmax_do_not_overflow(
+    product: float, fields: dict[str, Any]
+) -> None:
+    Q = np.full((M, 16), np.sign(product) * (abs(product) / 16) ** 0.5)
+    V = RANDOM.normal(size=(M, 3))
+    found = solve(Problem(Q=Q, K=np.abs(Q), V=V, **fields), keep=("O",))["O"]
+    assert np.allclose(found, V.mean(axis=0), rtol=0, atol=1e-13)
+
+
+@pytest.mark.usefixtures("in_blocks")
 @pytest.mark.parametrize("keep", [None, ("O",)])
 @pytest.mark.parametrize("over", [0, 1, 2])
 def test_the_causal_edge_may_fall_on_the_first_key_of_a_tile(

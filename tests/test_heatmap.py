@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import pairs
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex
@@ -247,8 +248,10 @@ def test_heatmaps_of_several_heads_stand_below_their_maps() -> None:
     assert all(mesh.get_coordinates()[..., 1].max() < lowest for mesh in meshes(figure))
 
 
-@pytest.mark.parametrize("name", ["self", "cross", "heads", "grouped", "columns", "sentence"])
-@pytest.mark.parametrize("kind", ["heatmap", "both"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    pairs(["self", "cross", "heads", "grouped", "columns", "sentence"], ["both", "heatmap"]),
+)
 def test_no_text_stands_on_another(name: str, kind: str) -> None:
     figure = drawn(solved(name), kind=kind)
     canvas = FigureCanvasAgg(figure)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
+from conftest import pairs
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex, to_rgb
@@ -326,8 +327,7 @@ def test_two_thousand_tokens_that_tie_take_as_few_artists_as_three() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+@pytest.mark.parametrize(("kind", "form"), pairs(KINDS, ["png", "svg", "pdf"]))
 def test_the_same_input_gives_the_same_bytes(
     form: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,8 +338,7 @@ def test_the_same_input_gives_the_same_bytes(
     assert render(solved("sentence"), form, look=Look(kind)).content == first
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("each", SAMPLES, ids=lambda each: each.name)
+@pytest.mark.parametrize(("kind", "each"), pairs(KINDS, SAMPLES))
 def test_every_sample_is_drawn(each: Any, kind: str) -> None:
     picture = render(solved(each.name), "png", look=Look(kind))
     assert picture.content.startswith(b"\x89PNG")
@@ -387,8 +386,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+@pytest.mark.parametrize(("kind", "form"), pairs(KINDS, ["png", "svg", "pdf"]))
 def test_hostile_names_are_drawn_as_text(form: str, kind: str) -> None:
     X = [[i] for i in range(len(HOSTILE))]
     title = "$\\bad{$ <svg> ]]>"

@@ -69,6 +69,15 @@ def test_weights_that_sum_to_1_reach_no_further_than_the_values() -> None:
     assert (low, high) == (pytest.approx(50 - 0.55), pytest.approx(50 + 0.55))
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.9])
+def test_weights_that_cannot_sum_to_1_are_taken_as_any_others(weight: float) -> None:
+    """A row with no key left, or one that somebody wrote without dividing by its sum."""
+    weights, values = np.array([[weight, weight]]), np.array([[50.0], [-60.0]])
+    low, high = Weigh(of_shares=True).reach(Range.around(weights, 0.005), Range.at(values))
+    assert low == pytest.approx(-10 * weight - 0.005 * 110)
+    assert high == pytest.approx(-10 * weight + 0.005 * 110)
+
+
 def test_what_is_known_exactly_reaches_nowhere_else() -> None:
     scores = np.array([[1.0, -np.inf, 3.0]])
     for operation in (Softmax(masked=True), HardMax(masked=True)):

@@ -9,6 +9,7 @@ from conftest import GOOD, Command
 from attncalc import Problem, read_problem, self_attention, solve
 from attncalc.problem.samples import sample
 from attncalc.solving.work import Fractions
+from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import footnote, line_in_text
 
@@ -387,3 +388,27 @@ def test_a_step_with_roots_shows_decimals_throughout() -> None:
         "S_scaled[1,1] = 0 / √2 = 0.00",
         "S_scaled[1,2] = 1 / √2 ≈ 0.71",
     ]
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+def test_a_mask_stands_on_the_page_with_its_tokens_beside_it(layout: str) -> None:
+    """As many queries as keys, so that no length tells them apart."""
+    eye = [[1, 0], [0, 1]]
+    labels = {"X1": ["asks", "asks too"], "X2": ["answers", "answers too"]}
+    weights = {"W_Q": eye, "W_K": eye, "W_V": eye, "labels": labels, "layout": layout}
+    page = page_of(Problem(X1=eye, X2=eye, **weights, keep=[[1, 0], [1, 1]]))
+    (keep,) = (grid for grid in page.given if grid.name == "keep")
+    masked = next(section for section in page.sections if section.step.name == "S_masked").grids[0]
+    names = [labels["X1"], labels["X2"]]
+    assert [[*keep.rows], [*keep.columns]] == (names if layout == "rows" else names[::-1])
+    assert (keep.rows, keep.columns) == (masked.rows, masked.columns)
+    marks = [[in_text(keep.cell(i, j).content) for j in (0, 1)] for i in (0, 1)]
+    shown = [[in_text(masked.cell(i, j).content) for j in (0, 1)] for i in (0, 1)]
+    assert marks == [["1", "0"], ["1", "1"]]
+    assert [[text == "-∞" for text in row] for row in shown] == [[False, True], [False, False]]
+
+
+def test_a_head_without_a_key_left_is_named_by_its_number() -> None:
+    two = [[[1], [1]], [[2], [2]]]
+    page = page_of(Problem(Q=two, K=two, V=two, keep=[[[1, 1], [1, 1]], [[1, 1], [0, 0]]]))
+    assert page.remarks == ("output 2 in head 2: no key is left to attend to, all weights are 0",)

@@ -348,7 +348,7 @@ def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...
     """Return the tokens that an axis of a given matrix stands for, if it does."""
     size = matrix.shape[axis]
     if name in MASKS:  # a mask of one row is for all queries
-        names = problem.queries if axis == -2 else problem.keys
+        names = problem.standing.pair(problem.queries, problem.keys)[axis]
     elif name in (*WEIGHTS, *BIASES) or (axis == -2) != (problem.layout == "rows"):
         names = ()
     else:
