@@ -1,5 +1,6 @@
 """Text from outside is data: made harmless, cut to fit, repeated names told apart."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,6 +25,16 @@ def harmless(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_SPELLED_OUT.get(c, c) for c in text if c in _SPELLED_OUT or _is_visible(c))
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""How a text begins that a spreadsheet would take for a formula."""
+
+
+def harmless_cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula; reading it back mends it."""
+    plain = harmless(text)
+    return f"'{plain}" if _FORMULA.match(plain) else plain
 
 
 def on_a_line(text: str) -> str:

@@ -26,7 +26,7 @@ from attncalc.writing.json_text import write_json
 from attncalc.writing.latex import write_latex
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
-from attncalc.writing.tables import write_tables
+from attncalc.writing.terminal import write_tables
 
 NAN = float("nan")
 
@@ -298,12 +298,12 @@ def pages(name: str, tmp_path: Path, *, blank: bool, work: bool = False) -> dict
     """Return our own page of a sample in every form, read back as an answer."""
     solution = solve(read_problem(sample(name).path))
     page = make_page(solution, Contents(solution.plan, blank=blank, work=work, full=True))
-    screen = Screen(full=True)
+    screen = Screen()
     texts = {
         "a.json": "".join(write_json(page)),
         "a.csv": "".join(write_csv(page)),
-        "a.md": write_markdown(page, full=True),
-        "a.tex": write_latex(page, full=True, standalone=False, picture=None),
+        "a.md": write_markdown(page),
+        "a.tex": write_latex(page),
         "a.txt": on_screen(console(), write_tables(page, screen), screen),
     }
     for file, lines in write_csv_files(page).items():

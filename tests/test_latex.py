@@ -41,8 +41,8 @@ HOSTILE = [
 
 def body(problem: Problem, *, shown_whole: bool = False, **contents: Any) -> str:
     solution = solve(problem)
-    page = make_page(solution, Contents(solution.steps, full=True, **contents))
-    return write_latex(page, full=shown_whole)
+    page = make_page(solution, Contents(solution.steps, **{"full": shown_whole, **contents}))
+    return write_latex(page)
 
 
 def random_problem(n: int, d: int, **fields: Any) -> Problem:

@@ -19,7 +19,7 @@ FORMULA = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.DOTALL | re.MULTILINE)
 def markdown(problem: Problem, **contents: Any) -> str:
     solution = solve(problem)
     page = make_page(solution, Contents(solution.steps, full=True, **contents))
-    return write_markdown(page, full=True, picture="page-map.png")
+    return write_markdown(page, picture="page-map.png")
 
 
 def rendered(page: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attncalc.writing.tables import write_notes, write_tables
 
 from attncalc import InputError, Problem, Solution, solve
 from attncalc.grading.key import key_of
@@ -30,7 +31,6 @@ from attncalc.writing.json_text import write_json
 from attncalc.writing.npz_file import write_npz
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import plain_entry, texts_of_row
-from attncalc.writing.tables import write_notes, write_tables
 
 RANDOM = np.random.default_rng(17)
 N = 400

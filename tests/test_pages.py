@@ -138,8 +138,8 @@ def test_every_kind_in_every_form_is_written_out(
     if not is_solvable(problem):
         return
     page = page_of(problem, work=True, fractions=fractions)
-    assert write_latex(page, full=True)
-    assert write_markdown(page, full=True)
+    assert write_latex(page)
+    assert write_markdown(page)
     for section in page.sections:
         count = sum(len(grid.rows) * len(grid.columns) for grid in section.grids)
         assert len(section.lines) == count

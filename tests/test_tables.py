@@ -15,23 +15,25 @@ from attncalc import Problem, Solution, read_problem, self_attention, solve
 from attncalc.problem.samples import sample
 from attncalc.writing.frames import FRAME, Screen, on_screen
 from attncalc.writing.page import Contents, make_page
-from attncalc.writing.tables import write_notes, write_tables
+from attncalc.writing.terminal import write_notes, write_tables
 
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
-def drawn(solution: Solution, screen: Screen | None = None, only: str = "") -> str:
+def drawn(
+    solution: Solution, screen: Screen | None = None, only: str = "", *, full: bool = False
+) -> str:
     screen = screen or Screen()
     steps = tuple(step for step in solution.steps if not only or step.name in only.split(","))
     console = Console(file=io.StringIO(), color_system=None)
-    page = make_page(solution, Contents(steps, given=not only))
+    page = make_page(solution, Contents(steps, given=not only, full=full))
     return on_screen(console, write_tables(page, screen), screen)
 
 
-def noted(solution: Solution, screen: Screen | None = None) -> list[str]:
+def noted(solution: Solution, *, full: bool = False) -> list[str]:
     """Return the notes beside a page that shows its steps, and not what is given."""
-    page = make_page(solution, Contents(solution.steps, given=False))
-    return list(write_notes(page, screen or Screen()))
+    page = make_page(solution, Contents(solution.steps, given=False, full=full))
+    return list(write_notes(page))
 
 
 def of_width(columns: int, **conventions: Any) -> Solution:
@@ -84,7 +86,7 @@ def test_the_homework_is_drawn_to_the_letter() -> None:
 )
 def test_no_digit_is_lost_at_any_width(columns: int, width: int | None, decimals: int) -> None:
     solution = of_width(columns, decimals=decimals)
-    text = drawn(solution, Screen(width=width, full=True), only="V")
+    text = drawn(solution, Screen(width=width), only="V", full=True)
     found = [
         cell for line in text.split("\n") if line.startswith("│ 1") for cell in line.split()[3:-1]
     ]
@@ -93,12 +95,12 @@ def test_no_digit_is_lost_at_any_width(columns: int, width: int | None, decimals
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_blocks_of_columns_fit_the_terminal(width: int) -> None:
-    for line in drawn(of_width(60), Screen(width=width, full=True), only="V").split("\n"):
+    for line in drawn(of_width(60), Screen(width=width), only="V", full=True).split("\n"):
         assert cell_len(line) <= max(width, FRAME + 1 + len("-740740.68"))
 
 
 def test_a_pipe_gets_one_table_for_each_step() -> None:
-    text = drawn(of_width(200), Screen(full=True), only="V")
+    text = drawn(of_width(200), only="V", full=True)
     assert text.count("╭") == 1
     assert "columns" not in text
 
@@ -112,9 +114,9 @@ def test_a_large_matrix_is_elided_with_a_note_and_full_shows_it() -> None:
     assert (
         notes[-1] == "the middle of Q, K, V, S, S_scaled, A, O is left out: --full shows all of it"
     )
-    full = drawn(solution, Screen(full=True), only="Q,A")
+    full = drawn(solution, only="Q,A", full=True)
     assert "…" not in full
-    assert noted(solution, Screen(full=True)) == notes[:-1]
+    assert noted(solution, full=True) == notes[:-1]
 
 
 HOSTILE = [

@@ -195,7 +195,7 @@ def test_sums_of_scores_stay_fractions_to_the_end() -> None:
 def test_what_is_not_zero_and_shows_as_zero_has_a_footnote() -> None:
     page = page_of(homework())
     (weights,) = (section for section in page.sections if section.step.name == "A")
-    assert list(footnote(page, weights, full=False)) == [
+    assert list(footnote(weights)) == [
         "† not zero: A[1,1] 0.0015 · A[1,2] 0.000027 · A[2,1] 0.000075 · A[2,2] 0.000075 · "
         "A[3,3] 2.2×10^-10"
     ]
@@ -206,10 +206,10 @@ def test_zero_has_no_footnote_however_it_came_about() -> None:
     third = Fraction(1, 3)
     problem = Problem(Q=[[third, third, -2 * third]], K=[[1, 1, 1], [5, 5, 5]], V=[[1], [-1]])
     page = page_of(problem)
-    assert all(not list(footnote(page, section, full=True)) for section in page.sections)
+    assert all(not list(footnote(section)) for section in page.sections)
     page = page_of(homework("causal"))
     (weights,) = (section for section in page.sections if section.step.name == "A")
-    (text,) = footnote(page, weights, full=True)
+    (text,) = footnote(weights)
     assert text == "† not zero: A[4,1] 0.0015 · A[4,4] 0.00018"
 
 
@@ -217,7 +217,7 @@ def test_a_footnote_counts_what_it_does_not_name() -> None:
     problem = Problem(Q=[[1]] * 3, K=[[0], [0], [0], [0], [0], [20]], V=[[1]] * 6)
     page = page_of(problem)
     (weights,) = (section for section in page.sections if section.step.name == "A")
-    (text,) = footnote(page, weights, full=False)
+    (text,) = footnote(weights)
     assert text.endswith("A[3,2] 2.1×10^-9 · 3 more")
 
 
@@ -354,9 +354,9 @@ def test_the_smallest_of_weights_has_a_footnote() -> None:
     problem = Problem(Q=[[1]], K=[[200], [0]], V=[[1], [2]], scale="none")
     assert "A[1,2] = e^0.00 / (e^200.00 + e^0.00) = 1.00 / (7.23×10^86) ≈ 0.00†" in work(problem)
     page = page_of(problem, None, "A")
-    assert list(footnote(page, page.sections[0], full=True)) == ["† not zero: A[1,2] 1.4×10^-87"]
+    assert list(footnote(page.sections[0])) == ["† not zero: A[1,2] 1.4×10^-87"]
     far = page_of(Problem(Q=[[1]], K=[[30_000_000], [0]], V=[[1], [2]], scale="none"), None, "A")
-    (text,) = footnote(far, far.sections[0], full=True)
+    (text,) = footnote(far.sections[0])
     assert text.startswith("† not zero: A[1,2] ")
     assert text.endswith("×10^-13028835")  # 30,000,000 / ln 10 = 13,028,834.5
 

@@ -81,7 +81,7 @@ def _show(problem: "Problem", flags: dict[str, Any]) -> None:
     with reporting() as report:
         solution = solve(problem, keep=_kept(problem, steps, flags), report=report)
     page = make_page(solution, _contents(solution, steps, flags))
-    write_page(page, target, full=flags["full"] or flags["blank"])  # nothing is left out to fill in
+    write_page(page, target)
 
 
 def _check_combinations(flags: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from attncalc.grading.key import Key
     from attncalc.grading.rules import Rules
     from attncalc.reading.answers.answer import Answer
+    from attncalc.writing.document import Document
     from attncalc.writing.reports.many import Marked
 
 HELP = """Mark a worked answer: which entry went wrong first, why, and what follows from it.
@@ -305,40 +306,50 @@ def _text(
     """Return the markings in a form; of many answers, a row for each and a summary."""
     from attncalc.writing.reports import many
 
-    markings = [each.marking for each in marked if each.marking is not None]
     if form == "csv":
         return many.as_csv(marked, list(key.steps))
     if form == "json":
         from attncalc.writing.reports.json_text import marking_as_json
 
-        return marking_as_json(markings[0]) if alone else many.as_json(marked)
+        marking = marked[0].marking if alone else None
+        return many.as_json(marked) if marking is None else marking_as_json(marking)
+    document = _document(marked, full=full, alone=alone)
     if form == "markdown":
-        from attncalc.writing.reports.markdown import marking_in_markdown, summary_in_markdown
+        from attncalc.writing.markdown import write_markdown
 
-        pages = [marking_in_markdown(each, full=full) for each in markings]
-        return pages[0] if alone else "\n".join([summary_in_markdown(marked), *pages])
-    return _tables(marked, full=full, alone=alone, on_screen=on_screen)
+        return write_markdown(document)
+    if form == "latex":
+        from attncalc.writing.latex import write_latex
+
+        return write_latex(document)
+    return _tables(document, on_screen=on_screen)
 
 
-def _tables(marked: "Sequence[Marked]", *, full: bool, alone: bool, on_screen: bool) -> str:
+def _document(marked: "Sequence[Marked]", *, full: bool, alone: bool) -> "Document":
+    from attncalc.writing.reports.many import answers_document
+    from attncalc.writing.reports.marking import marking_document
+
+    marking = marked[0].marking
+    if alone and marking is not None:
+        return marking_document(marking, full=full)
+    return answers_document(marked, full=full)
+
+
+def _tables(document: "Document", *, on_screen: bool) -> str:
     import io
 
     from rich.console import Console
 
     from attncalc.writing.frames import Screen
     from attncalc.writing.frames import on_screen as as_shown
-    from attncalc.writing.reports.tables import many_in_tables, marking_in_tables
+    from attncalc.writing.terminal import write_tables
 
     if on_screen:
         console = Console(file=sys.stdout)
-        width = console.width if console.is_terminal else None
-        screen = Screen(width, full, console.encoding)
+        screen = Screen(console.width if console.is_terminal else None, console.encoding)
     else:
-        console, screen = Console(file=io.StringIO(), color_system=None), Screen(full=full)
-    marking = marked[0].marking
-    if alone and marking is not None:
-        return as_shown(console, marking_in_tables(marking, screen), screen)
-    return as_shown(console, many_in_tables(marked, screen), screen)
+        console, screen = Console(file=io.StringIO(), color_system=None), Screen()
+    return as_shown(console, write_tables(document, screen), screen)
 
 
 def _deliver(pages: "Sequence[tuple[Path | None, str]]") -> None:

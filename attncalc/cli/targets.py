@@ -115,12 +115,12 @@ def target_of(flags: dict[str, Any]) -> Target:
     return target
 
 
-def write_page(page: "Page", target: Target, *, full: bool) -> None:
+def write_page(page: "Page", target: Target) -> None:
     """Write a page to its place, with what stands beside it, and say what is to be said."""
     from attncalc.cli.streams import emit, note
     from attncalc.writing.files import write_files
 
-    written = _written(page, target, full=full)
+    written = _written(page, target)
     if target.place is None:
         (content,) = written.files.values()
         assert not isinstance(content, bytes)
@@ -176,11 +176,11 @@ def _check_form(target: Target, flags: dict[str, Any]) -> None:
         )
 
 
-def _written(page: "Page", target: Target, *, full: bool) -> "Written":
+def _written(page: "Page", target: Target) -> "Written":
     """Return what a page becomes: its text or its files, and what should be said beside them."""
     path = target.place or Path("-")
     if target.form == "table":
-        return _table(page, target, full=full)
+        return _table(page, target)
     if target.form == "json":
         from attncalc.writing.json_text import write_json
 
@@ -197,33 +197,29 @@ def _written(page: "Page", target: Target, *, full: bool) -> "Written":
         if not target.is_folder:
             return Written({path: write_csv(page)})
         return Written({path / name: text for name, text in write_csv_files(page).items()})
-    return _typeset(page, target, full=full)
+    return _typeset(page, target)
 
 
-def _table(page: "Page", target: Target, *, full: bool) -> "Written":
+def _table(page: "Page", target: Target) -> "Written":
     """Draw the tables for a terminal, a pipe or a file; a file holds the notes too."""
     from rich.console import Console
 
     from attncalc.writing.frames import Screen, on_screen
-    from attncalc.writing.tables import write_notes, write_tables
+    from attncalc.writing.terminal import write_notes, write_tables
 
     if target.place is not None:
-        console, screen = Console(file=io.StringIO(), color_system=None), Screen(full=full)
+        console, screen = Console(file=io.StringIO(), color_system=None), Screen()
     else:
         console = Console(file=sys.stdout)
-        screen = Screen(
-            width=console.width if console.is_terminal else None,
-            full=full,
-            encoding=console.encoding,
-        )
+        screen = Screen(console.width if console.is_terminal else None, console.encoding)
     text = on_screen(console, write_tables(page, screen), screen)
-    notes = tuple(write_notes(page, screen))
+    notes = tuple(write_notes(page))
     if target.place is None:
         return Written({Path("-"): text}, notes)
     return Written({target.place: "\n".join([text, *(f"note: {note}\n" for note in notes)])}, notes)
 
 
-def _typeset(page: "Page", target: Target, *, full: bool) -> "Written":
+def _typeset(page: "Page", target: Target) -> "Written":
     """Write markdown or LaTeX, and beside a file the picture that it shows."""
     from attncalc.writing.latex import write_latex
     from attncalc.writing.markdown import write_markdown
@@ -237,9 +233,9 @@ def _typeset(page: "Page", target: Target, *, full: bool) -> "Written":
         files[path.with_name(picture)] = drawn.content
         notes = drawn.notes
     if target.form == "latex":
-        text = write_latex(page, full=full, standalone=target.standalone, picture=picture)
+        text = write_latex(page, standalone=target.standalone, picture=picture)
     else:
-        text = write_markdown(page, full=full, picture=picture)
+        text = write_markdown(page, picture=picture)
     shows_map = target.form == "markdown" or target.standalone
     if target.place is None and page.has_map and shows_map:
         notes = ("the map is left out: with -o FILE it stands beside the page",)

@@ -1,14 +1,21 @@
-"""A problem as what its file would say, for outputs that can be read back."""
+"""A problem as what its file would say, in JSON, CSV and arrays: it can be read back from each.
 
+All three say `settings`, `labels` and the matrices as they were given; only the spelling differs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written, exact
-from attncalc.problem.fields import SETTINGS
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import BIASES, LABELLED, SETTINGS, WEIGHTS
 from attncalc.problem.problem import Problem
+from attncalc.text import harmless_cell
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"
 """Under what a sheet's own names are kept, until the layout says which of them are tokens."""
@@ -19,6 +26,9 @@ TOKEN = "token"
 OWN_PROBLEM = "problem.csv"
 """The problem in a folder that attncalc wrote, beside a file for each step."""
 ALWAYS_SAID = ("scale", "rounding", "decimals")
+
+Row = Sequence[str]
+Labels = list[str] | dict[str, list[str]] | None
 
 
 def settings(problem: Problem) -> dict[str, Any]:
@@ -44,3 +54,103 @@ def as_typed(value: Any) -> str:
     if not np.isfinite(float(value)):
         return "-inf"
     return as_written(value if isinstance(value, Decimal | Fraction) else exact(value))
+
+
+def labels(problem: Problem) -> Labels:
+    """Return the names of the tokens as they were given, for each matrix where they are its own."""
+    if isinstance(problem.labels, Mapping):
+        return {name: [str(each) for each in names] for name, names in problem.labels.items()}
+    return None if problem.labels is None else [str(each) for each in problem.labels]
+
+
+def in_json(problem: Problem) -> dict[str, Any]:
+    """Return the problem as a JSON file states it."""
+    names = labels(problem)
+    matrices = {name: _typed(problem.as_given(name)) for name in problem.names}
+    return settings(problem) | ({} if names is None else {"labels": names}) | matrices
+
+
+def in_arrays(problem: Problem) -> dict[str, Any]:
+    """Return the problem as arrays by name; where a float is not quite what was typed, as texts."""
+    arrays: dict[str, Any] = {name: np.array(value) for name, value in settings(problem).items()}
+    for name in problem.names:
+        arrays[name] = getattr(problem, name)
+        if name in problem.typed:
+            arrays[f"{name} typed"] = np.vectorize(as_typed, otypes=[str])(problem.typed[name])
+    names = labels(problem)
+    if isinstance(names, dict):
+        return arrays | {f"labels {name}": np.array(each) for name, each in names.items()}
+    return arrays if names is None else arrays | {"labels": np.array(names)}
+
+
+def in_csv(problem: Problem) -> Iterator[Row]:
+    """Yield the rows of a file of blocks.
+
+    Raises
+    ------
+    InputError
+        When the problem has masks for each head, which blocks cannot hold.
+    """
+    joined = {name: _joined(problem, name) for name in problem.names}
+    said = settings(problem)
+    if problem.n_heads > 1:
+        said["heads"] = problem.n_heads
+    for name, value in said.items():
+        yield [name, harmless_cell(str(value).lower() if isinstance(value, bool) else str(value))]
+    for name, matrix in joined.items():
+        yield []
+        yield [name]
+        yield from _block(problem, name, matrix)
+
+
+def _typed(matrix: Matrix) -> Any:
+    """Return rows of numbers, or heads of rows; what is no float, a third, as a text."""
+    if matrix.ndim > 1:
+        return map(_typed, matrix)  # not all at once: it may be large
+    return [_typed_number(value) for value in matrix]
+
+
+def _typed_number(value: Any) -> Any:
+    text = as_typed(value)
+    if "/" in text or text == "-inf" or exact(float(text)) != Decimal(text):
+        return text
+    return int(text) if text.lstrip("-").isdigit() and len(text) < 16 else float(text)
+
+
+def _joined(problem: Problem, name: str) -> Matrix:
+    """Return a given matrix in two dimensions, its heads side by side."""
+    matrix = problem.as_given(name)
+    if matrix.ndim == 2 or len(matrix) == 1:
+        return matrix if matrix.ndim == 2 else matrix[0]
+    if name not in (*WEIGHTS, *BIASES, *LABELLED, "V"):
+        raise InputError(
+            f"csv cannot hold {name}, a mask for each head: json and npz can (--format json)"
+        )
+    heads = problem.turned(name, matrix)
+    upright = heads if heads.ndim == 2 else np.concatenate(list(heads), axis=-1)
+    return upright.T if problem.standing.is_turned(name) else upright
+
+
+def _block(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:
+    """Yield the rows of a given matrix, and the names of its tokens where it has any."""
+    texts = [[as_typed(value) for value in row] for row in matrix]
+    names = _labels_of(problem, name)
+    if names is None:
+        yield from texts
+    elif problem.standing.by_columns:
+        yield [TOKEN, *names]
+        for number, row in enumerate(texts, start=1):
+            yield [f"feature {number}", *row]
+    else:
+        yield [TOKEN, *(f"feature {number}" for number in range(1, matrix.shape[1] + 1))]
+        for label, row in zip(names, texts, strict=True):
+            yield [label, *row]
+
+
+def _labels_of(problem: Problem, name: str) -> list[str] | None:
+    """Return the names of a matrix's tokens as they were given, if they were."""
+    found = labels(problem)
+    if name not in LABELLED or found is None:
+        return None
+    names = found.get(name) if isinstance(found, dict) else found if name == "X" else None
+    return None if names is None else list(map(harmless_cell, names))

@@ -1,1 +1,20 @@
-"""Writing: each way a Solution is shown in text. No module here knows any mathematics."""
+"""Writing: documents as values, and one visitor for each form that shows them.
+
+A document is made by one of
+
+    page.make_page(solution, contents) -> Page                  self, cross, worksheets, keys
+    reports.marking.marking_document(marking, full=) -> Document
+    reports.many.answers_document(answers, full=) -> Document   a class
+
+and any of them is written by
+
+    terminal.write_tables(document, screen) -> texts for frames.on_screen(console, texts, screen)
+    terminal.write_notes(document) -> what should be said beside the tables
+    markdown.write_markdown(document, picture=) -> str
+    latex.write_latex(document, standalone=, picture=) -> str
+
+Data are functions over what they hold: csv_text.write_csv(page), csv_text.write_csv_files(page),
+json_text.write_json(page), npz_file.write_npz(page, file);
+reports.json_text.marking_as_json(marking),
+reports.many.as_json(answers), reports.many.as_csv(answers, names).
+"""

@@ -20,7 +20,7 @@ FRAME = 7
 BETWEEN = "  "
 """What parts two numbers."""
 
-Cell = tuple[str, str]
+Styled = tuple[str, str]
 """A text and its style."""
 
 
@@ -32,14 +32,11 @@ class Screen:
     ----------
     width
         Characters in a line, or None where lines may be as long as they must be.
-    full
-        Show large matrices whole.
     encoding
         What its characters are encoded in; where that is not Unicode, ASCII is used.
     """
 
     width: int | None = None
-    full: bool = False
     encoding: str = "utf-8"
 
     @property
@@ -71,7 +68,9 @@ def _within_screen(text: Text, screen: Screen) -> RenderableType:
     return Constrain(text, max(screen.width, longest))
 
 
-def framed(cells: list[list[Cell]], places: Sequence[int | None], screen: Screen) -> Iterator[Text]:
+def framed(
+    cells: list[list[Styled]], places: Sequence[int | None], screen: Screen
+) -> Iterator[Text]:
     """Yield a matrix as one frame, or as one for each block of columns that fits the screen.
 
     Parameters
@@ -107,7 +106,7 @@ def fitting(
     )
 
 
-def _aligned(grid: list[list[Cell]]) -> list[list[Cell]]:
+def _aligned(grid: list[list[Styled]]) -> list[list[Styled]]:
     """Pad each column to one width: names to the left, numbers to the right."""
     widths = [max(cell_len(text) for text, _ in column) for column in zip(*grid, strict=True)]
     return [
@@ -125,7 +124,7 @@ def padded(text: str, width: int, *, left: bool) -> str:
     return text + blanks if left else blanks + text
 
 
-def _framed(grid: list[list[Cell]], start: int, stop: int, screen: Screen) -> Text:
+def _framed(grid: list[list[Styled]], start: int, stop: int, screen: Screen) -> Text:
     """Return the names of the rows, and these columns, in a frame with a rule under the headings.
 
     Each line of numbers is one text: rich, which draws 9,000 cells a second, is asked for none.

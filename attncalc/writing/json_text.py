@@ -1,7 +1,6 @@
 """A Solution as one JSON object, for programs."""
 
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -9,18 +8,18 @@ import numpy as np
 
 from attncalc import __version__
 from attncalc.numbers.rounding import fixed
-from attncalc.numbers.typed import exact
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.fields import SQRT_DK
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.problem import Problem
-from attncalc.problem.serialising import as_typed, settings
+from attncalc.problem.serialising import in_json
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
 from attncalc.solving.work import Line
+from attncalc.writing.document import Grid, Section
 from attncalc.writing.json_pieces import json_pieces
 from attncalc.writing.mathematics import in_text
-from attncalc.writing.page import Grid, Page, Section
+from attncalc.writing.page import Page
 from attncalc.writing.prose import line_in_text, plain_entry
 
 
@@ -31,7 +30,7 @@ def write_json(page: Page) -> Iterator[str]:
         "attncalc": __version__,
         "kind": problem.kind,
         "title": problem.title,
-        "problem": _problem(problem),
+        "problem": in_json(problem),
         "conventions": _conventions(problem),
         "steps": (_step(page, section) for section in page.sections if section.grids),
     }
@@ -42,33 +41,6 @@ def write_json(page: Page) -> Iterator[str]:
     content["notes"] = [*page.remarks, *page.notes]
     yield from json_pieces(content)
     yield "\n"
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    """Return the problem as a file states it."""
-    labels = {} if problem.labels is None else {"labels": _labels(problem)}
-    matrices = {name: _typed(problem.as_given(name)) for name in problem.names}
-    return settings(problem) | labels | matrices
-
-
-def _labels(problem: Problem) -> Any:
-    if isinstance(problem.labels, Mapping):
-        return {name: [str(each) for each in names] for name, names in problem.labels.items()}
-    return [str(each) for each in problem.labels or ()]
-
-
-def _typed(matrix: Matrix) -> Any:
-    """Return rows of numbers, or heads of rows; what is no float, a third, as a text."""
-    if matrix.ndim > 1:
-        return map(_typed, matrix)
-    return [_typed_number(value) for value in matrix]
-
-
-def _typed_number(value: Any) -> Any:
-    text = as_typed(value)
-    if "/" in text or text == "-inf" or exact(float(text)) != Decimal(text):
-        return text
-    return int(text) if text.lstrip("-").isdigit() and len(text) < 16 else float(text)
 
 
 def _line(line: Line) -> dict[str, Any]:

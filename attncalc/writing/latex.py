@@ -1,4 +1,4 @@
-r"""A page as LaTeX: a body to \input into a document with amsmath, or a document of its own.
+r"""A document as LaTeX: a body to \input into a document with amsmath, or a document of its own.
 
 No line is wider than the narrowest of LaTeX's own pages: wide matrices stand in blocks of columns,
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
@@ -6,6 +6,8 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 from collections.abc import Iterator
 
+from attncalc.writing import document as parts
+from attncalc.writing.document import LEFT_OUT, Document, Form
 from attncalc.writing.latex_lines import LINE, by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_matrix import (
@@ -15,11 +17,8 @@ from attncalc.writing.latex_matrix import (
     side_by_side,
 )
 from attncalc.writing.latex_text import LETTERS, in_latex
-from attncalc.writing.page import MOST_NAMED, Page, Section, kept
-from attncalc.writing.prose import left_out
-from attncalc.writing.sentences import legend
+from attncalc.writing.prose import MOST_NAMED, more_than_named
 
-MOST_SENTENCES = 100
 LINES_TOGETHER = 9
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""
 
@@ -31,94 +30,128 @@ _DOCUMENT = r"""\documentclass[10pt]{article}
 \setlength{\parskip}{0.4em}
 \begin{document}
 """
+_HEAD = (
+    LETTERS,
+    # sloppy, for names and sentences of any length; the rest is measured
+    r"\begingroup\allowdisplaybreaks\sloppy\setcounter{MaxMatrixCols}{64}",
+)
+KEYS = {"most": "Bold:", "second": "underlined:"}
 
 
-def write_latex(
-    page: Page, *, full: bool = False, standalone: bool = False, picture: str | None = None
-) -> str:
-    """Return the page as LaTeX.
+def write_latex(document: Document, *, standalone: bool = False, picture: str | None = None) -> str:
+    """Return a document as LaTeX.
 
     Parameters
     ----------
-    page
+    document
         What to write.
-    full
-        Show large matrices whole.
     standalone
-        Whether it is a document, and not the body of one.
+        Whether it is a file of its own, and not the body of one.
     picture
-        For a document, the name of the file with the map.
+        For a file of its own, the name of the file with the map.
     """
-    body = "\n".join(_body(page, full=full, picture=picture)) + "\n"
+    body = "\n".join([*_HEAD, *_Latex(picture).document(document), r"\endgroup"]) + "\n"
     if standalone:
         return f"{_DOCUMENT}{body}\\end{{document}}\n"
     return f"% \\input this into a document with \\usepackage{{amsmath}}\n{body}"
 
 
-def _body(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
-    yield LETTERS
-    # sloppy, for names and sentences of any length; the rest is measured
-    yield "\\begingroup\\allowdisplaybreaks\\sloppy\\setcounter{MaxMatrixCols}{64}"
-    yield rf"\section*{{{in_latex(page.heading)}}}"
-    if page.is_blank:
-        yield r"\noindent Name: \hrulefill\par"
-    yield rf"\noindent {in_latex(_sentence('; '.join(page.conventions)))}\par"
-    if page.given:
+class _Latex(Form[str]):
+    """Yields lines of LaTeX."""
+
+    def __init__(self, picture: str | None) -> None:
+        self.picture = picture
+
+    def document(self, document: Document) -> Iterator[str]:
+        if document.title:
+            yield rf"\section*{{{in_latex(document.title)}}}"
+        for part in document.parts:
+            yield from self.write(part)
+        if notes := list(self.notes(document)):
+            yield r"\subsection*{Notes}"
+            yield from map(_said, notes)
+
+    def field(self, field: parts.Field) -> Iterator[str]:
+        text = r"\hrulefill" if field.text is None else in_latex(field.text)
+        yield rf"\noindent {field.label.capitalize()}: {text}\par"
+
+    def facts(self, facts: parts.Facts) -> Iterator[str]:
+        yield _said("; ".join(facts.texts))
+
+    def bullets(self, bullets: parts.Bullets) -> Iterator[str]:
+        yield from map(_said, bullets.texts)
+
+    def given(self, given: parts.Given) -> Iterator[str]:
         yield r"\subsection*{Given}"
-        blocks = [block for grid in page.given for block in matrix_blocks(grid, full=full)]
-        yield from side_by_side(blocks)
-    for section in page.sections:
-        yield from _section(page, section, full=full)
-    yield from _connections(page, full=full, picture=picture)
-    yield from _notes(page, full=full)
-    yield r"\endgroup"
+        yield from side_by_side(block for grid in given.grids for block in matrix_blocks(grid))
 
+    def section(self, section: parts.Section) -> Iterator[str]:
+        name, title = name_in_tex(section.step.name), in_latex(_capital(section.said))
+        which = rf"\({name}\): " if section.is_marked else ""
+        yield rf"\subsection*{{{which}{title}}}"
+        yield from self._result(section, f"{name} = {in_tex(section.formula)}")
+        if section.legend:
+            yield from self.legend(parts.Legend(section.legend))
+        yield from _footnote(section)
+        yield from map(_said, section.remarks)
+        for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
+            yield r"\begin{align*}"
+            yield " \\\\\n".join(in_rows(line, LINE) for line in lines)
+            yield r"\end{align*}"
+        if section.has_room:
+            yield r"\par\vspace{3cm}"
 
-def _section(page: Page, section: Section, *, full: bool) -> Iterator[str]:
-    step = section.step
-    title = f"{step.title}, {section.shape}"
-    yield rf"\subsection*{{{in_latex(title[0].upper() + title[1:])}}}"
-    equation = f"{name_in_tex(step.name)} = {in_tex(section.formula)}"
-    blocks = [block for grid in section.grids for block in matrix_blocks(grid, full=full)]
-    if len(blocks) == 1 and fits_beside(equation, blocks[0]):
-        yield rf"\[{equation} = {blocks[0].matrix}\]"
-    else:
-        yield rf"\[{equation}\]"
-        yield from side_by_side(blocks)
-    if section.grids and step.name == "A" and not page.is_blank:
-        words = legend(page.problem, "Bold:", "underlined:").replace("   ", "; ")
-        yield rf"\noindent {in_latex(words)}.\par"
-    yield from _footnote(page, section, full=full)
-    for remark in section.remarks:
-        yield rf"\noindent {in_latex(_sentence(remark))}\par"
-    for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
-        yield r"\begin{align*}"
-        yield " \\\\\n".join(in_rows(line, LINE) for line in lines)
-        yield r"\end{align*}"
-    if page.is_blank:
-        yield r"\par\vspace{3cm}"
+    def _result(self, section: parts.Section, equation: str) -> Iterator[str]:
+        """Yield the equation and the matrix on one line, or the matrices below it."""
+        blocks = [block for grid in section.grids for block in matrix_blocks(grid)]
+        if section.is_marked:
+            yield from side_by_side(blocks)
+        elif len(blocks) == 1 and fits_beside(equation, blocks[0]):
+            yield rf"\[{equation} = {blocks[0].matrix}\]"
+        else:
+            yield rf"\[{equation}\]"
+            yield from side_by_side(blocks)
 
+    def legend(self, legend: parts.Legend) -> Iterator[str]:
+        keys = (f"{KEYS.get(key, in_latex(key))} {means}" for key, means in legend.entries)
+        yield rf"\noindent {'; '.join(keys)}.\par"
 
-def _connections(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
-    if page.has_map:
+    def connections(self, connections: parts.Connections) -> Iterator[str]:
         yield r"\subsection*{What each output attends to}"
-    for head, sentences in page.influences if not page.is_blank else ():  # paper is drawn on
-        if head:
-            yield rf"\noindent\textbf{{Head {head}}}\par"
-        for index in kept(len(sentences), full=full, most=MOST_SENTENCES):
-            text = r"\dots{}" if index is None else in_latex(_sentence(sentences[index]))
-            yield rf"\noindent {text}\par"
-    if page.is_blank and page.has_map:
-        yield _empty_map(page)
-    elif picture and page.has_map:
-        size = r"width=0.8\linewidth,height=0.7\textheight,keepaspectratio"
-        yield rf"\begin{{center}}\includegraphics[{size}]{{{picture}}}\end{{center}}"
+        if connections.is_blank:  # paper is drawn on
+            yield _empty_map(connections)
+            return
+        for head, sentences in connections.shown:
+            if head:
+                yield rf"\noindent\textbf{{Head {head}}}\par"
+            yield from map(_said, sentences)
+        if self.picture:
+            size = r"width=0.8\linewidth,height=0.7\textheight,keepaspectratio"
+            yield rf"\begin{{center}}\includegraphics[{size}]{{{self.picture}}}\end{{center}}"
+
+    def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
+        yield rf"\noindent\textbf{{Score: {verdict.score}}} ({in_latex(verdict.share)})\par"
+        yield from map(_said, verdict.sentences)
+
+    def table(self, table: parts.Table) -> Iterator[str]:
+        yield rf"\section*{{{table.title}}}"
+        yield from (_said("; ".join(told)) for told in table.told)
+
+    def appendix(self, appendix: parts.Appendix) -> Iterator[str]:
+        for document in appendix.documents:
+            yield from self.document(document)
 
 
-def _empty_map(page: Page) -> str:
+def _footnote(section: parts.Section) -> Iterator[str]:
+    if found := section.hidden:
+        values = [rf"\({in_tex(entry)} = {in_tex(value)}\)" for entry, value in found[:MOST_NAMED]]
+        said = "; ".join([*values, *more_than_named(found)])
+        yield rf"\noindent \textdagger{{}} not zero: {said}.\par"
+
+
+def _empty_map(dots: parts.Connections) -> str:
     """Return the two columns of dots to draw lines between, in LaTeX's own picture."""
-    problem = page.problem
-    sides = [(problem.keys, 90, -6, "r"), (problem.queries, 250, 6, "l")]
+    sides = [(dots.inputs, 90, -6, "r"), (dots.outputs, 250, 6, "l")]
     longest = max(len(names) for names, *_ in sides)
     pitch = min(30.0, 450.0 / longest)
     height = pitch * longest
@@ -135,23 +168,11 @@ def _empty_map(page: Page) -> str:
     return "\n".join([*lines, r"\end{picture}\end{center}"])
 
 
-def _notes(page: Page, *, full: bool) -> Iterator[str]:
-    notes = [*page.notes]
-    if cut := left_out(page, full=full):
-        notes.append(f"the middle of {cut} is left out")
-    if notes:
-        yield r"\subsection*{Notes}"
-    for note in notes:
-        yield rf"\noindent {in_latex(_sentence(note))}\par"
+def _said(text: str) -> str:
+    """Return a text as a paragraph: a sentence, with a capital and a full stop."""
+    stop = "" if text == LEFT_OUT or text.endswith(".") else "."
+    return rf"\noindent {in_latex(_capital(text) + stop)}\par"
 
 
-def _footnote(page: Page, section: Section, *, full: bool) -> Iterator[str]:
-    if found := page.hidden_of(section, full=full):
-        values = [rf"\({in_tex(entry)} = {in_tex(value)}\)" for entry, value in found[:MOST_NAMED]]
-        more = [f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
-        yield rf"\noindent \textdagger{{}} not zero: {'; '.join([*values, *more])}.\par"
-
-
-def _sentence(text: str) -> str:
-    """Return a text as a sentence, with a capital and a full stop."""
-    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

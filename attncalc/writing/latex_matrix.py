@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from attncalc.text import shown_names
 from attncalc.writing.blocks import blocks_of, caption
+from attncalc.writing.document import Cell, Grid, Mark
 from attncalc.writing.latex_lines import LINE, width
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_text import in_latex
-from attncalc.writing.page import Cell, Grid, kept
 
 COLUMN_GAP, BRACKETS = 10.0, 20.0
 MOST_ROWS = 25
@@ -20,6 +20,9 @@ _EMPTY, _EMPTY_WIDTH = r"\rule{0pt}{1.8em}\underline{\hspace{3em}}", 30.0
 _DOTS = r"\cdots", r"\vdots"
 _STRUT = r"\vphantom{\tfrac{1}{2}}"
 """Keeps the names of rows as far apart as rows with fractions are."""
+
+
+LOOKS = {"most": r"\mathbf{%s}", "second": r"\underline{%s}", "wrong": r"\textbf{%s}"}
 
 
 class Block(NamedTuple):
@@ -43,12 +46,12 @@ class Block(NamedTuple):
     caption: str
 
 
-def matrix_blocks(grid: Grid, *, full: bool) -> Iterator[Block]:
+def matrix_blocks(grid: Grid) -> Iterator[Block]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
-    rows, columns = (kept(len(names), full=full) for names in (grid.rows, grid.columns))
+    rows, columns = grid.row_places, grid.column_places
     texts = [
-        [_DOTS[i is None] if i is None or j is None else _entry(grid.cell(i, j)) for j in columns]
-        for i in rows
+        [_entry(cell) if cell else _DOTS[place is None] for cell in row]
+        for place, row in zip(rows, grid.cells(), strict=True)
     ]
     names = names_in_latex(grid.rows, rows) if grid.tokens[0] else []
     name = name_in_tex(grid.name, grid.head)
@@ -117,13 +120,21 @@ def _bracketed(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _entry(cell: Cell) -> str:
-    if cell.content is None:
+    content = cell.content
+    if content is None:
         return _EMPTY
-    text = in_tex(cell.content)
+    if isinstance(content, str):
+        return _written(content, cell.mark)
+    text = in_tex(content)
     if cell.hidden:
         text = rf"{{{text}}}^{{\dagger}}"
-    look = {"most": r"\mathbf{%s}", "second": r"\underline{%s}", "": "%s"}[cell.rank]
-    return look % text
+    return LOOKS.get(cell.rank, "%s") % text
+
+
+def _written(text: str, mark: Mark | None) -> str:
+    """Return what a person wrote, and the sign of its mark."""
+    sign, look = (mark.sign, mark.look) if mark else ("", "")
+    return LOOKS.get(look, r"\text{%s}") % in_latex(f"{text} {sign}".strip())
 
 
 def _entry_width(text: str) -> float:

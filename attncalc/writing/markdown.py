@@ -1,37 +1,36 @@
-"""A page as GitHub's markdown: pipe tables, and mathematics between double dollars."""
+"""Documents as GitHub's markdown: pipe tables, and mathematics between double dollars."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.text import on_a_line, shown_names
+from attncalc.writing import document as parts
+from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Document, Form, Grid
 from attncalc.writing.latex_lines import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
-from attncalc.writing.page import MARK, Cell, Grid, Page, Section, kept
-from attncalc.writing.prose import footnote, notes_on_the_middle
-from attncalc.writing.sentences import legend
+from attncalc.writing.prose import footnote
 
 LINE = 650.0
 """Points that fit on a line of a page on GitHub."""
 LONGEST_NAME = 40
-MOST_SENTENCES = 100
+RANKS = {"most": "**bold**:", "second": "*slanted*:"}
+LOOKS = {"most": "**%s**", "second": "*%s*", "wrong": "**%s**"}
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~$&#@!]|:(?=[\w+-]+:|//)|(?<=www)\.", re.IGNORECASE)
 """What would be more than a letter; a colon only where it starts an emoji or an address."""
 
 
-def write_markdown(page: Page, *, full: bool = False, picture: str | None = None) -> str:
-    """Return the page as markdown.
+def write_markdown(document: Document, *, picture: str | None = None) -> str:
+    """Return a document as markdown.
 
     Parameters
     ----------
-    page
+    document
         What to write.
-    full
-        Show large matrices whole.
     picture
         The name of the file with the map, if there is one.
     """
-    return "\n\n".join(_parts(page, full=full, picture=picture)) + "\n"
+    return "\n\n".join(_Markdown(picture).document(document)) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -45,79 +44,114 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", on_a_line(text))
 
 
-def _parts(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
-    """Yield the paragraphs, headings and tables."""
-    yield f"# {escaped(page.heading)}"
-    if page.is_blank:
-        yield "Name: &nbsp; ______________________________"
-    yield "\n".join(f"- {escaped(convention)}" for convention in page.conventions)
-    if page.given:
+class _Markdown(Form[str]):
+    """Yields paragraphs, headings and tables."""
+
+    hint = ": --full shows all of it"
+
+    def __init__(self, picture: str | None) -> None:
+        self.picture = picture
+
+    def document(self, document: Document) -> Iterator[str]:
+        if document.title:
+            yield f"# {escaped(document.title)}"
+        for part in document.parts:
+            yield from self.write(part)
+        if notes := list(self.notes(document)):
+            yield "## Notes"
+            yield _bullets(notes)
+
+    def field(self, field: parts.Field) -> Iterator[str]:
+        line = "&nbsp; ______________________________"
+        yield f"{field.label.capitalize()}: {line if field.text is None else escaped(field.text)}"
+
+    def facts(self, facts: parts.Facts) -> Iterator[str]:
+        yield _bullets(facts.texts)
+
+    def bullets(self, bullets: parts.Bullets) -> Iterator[str]:
+        yield _bullets(bullets.texts)
+
+    def given(self, given: parts.Given) -> Iterator[str]:
         yield "## Given"
-    for grid in page.given:
-        head = f", head {grid.head}" if grid.head else ""
-        yield f"**`{grid.name}`**{head}"
-        yield _table(grid, full=full)
-    for section in page.sections:
-        yield from _section(page, section, full=full)
-    yield from _connections(page, full=full, picture=picture)
-    notes = [*page.notes, *notes_on_the_middle(page, full=full)]
-    if notes:
-        yield "## Notes"
-        yield "\n".join(f"- {escaped(note)}" for note in notes)
+        for grid in given.grids:
+            yield f"**`{grid.name}`**" + (f", head {grid.head}" if grid.head else "")
+            yield _matrix(grid)
+
+    def section(self, section: parts.Section) -> Iterator[str]:
+        yield f"## `{section.step.name}`: {section.said}"
+        if not section.is_marked:
+            yield _displayed(f"{name_in_tex(section.step.name)} = {in_tex(section.formula)}")
+        for grid in section.grids:
+            if grid.head:
+                yield f"Head {grid.head} of {len(section.grids)}"
+            yield _matrix(grid)
+        if section.legend:
+            yield from self.legend(parts.Legend(section.legend))
+        yield from footnote(section)
+        yield from map(escaped, section.remarks)
+        for lines in by_rows(section.lines):
+            rows = " \\\\\n".join(in_rows(line, LINE) for line in lines)
+            yield _displayed(r"\begin{aligned}", rows, r"\end{aligned}")
+        if section.has_room:
+            yield "Work:"
+            yield "<br>" * 6
+
+    def legend(self, legend: parts.Legend) -> Iterator[str]:
+        yield ", ".join(f"{RANKS.get(key, key)} {means}" for key, means in legend.entries)
+
+    def connections(self, connections: parts.Connections) -> Iterator[str]:
+        yield "## What each output attends to"
+        for head, sentences in connections.shown:
+            if head:
+                yield f"Head {head}"
+            yield _bullets(sentences)
+        if self.picture:
+            dots = "Two columns of dots to draw lines between"
+            yield f"![{dots if connections.is_blank else 'The map'}](<{self.picture}>)"
+
+    def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
+        yield f"**Score: {verdict.score}** ({verdict.share})"
+        yield _bullets(verdict.sentences)
+
+    def table(self, table: parts.Table) -> Iterator[str]:
+        yield f"# {table.title}"
+        rows = [[escaped(text) for text in row] for row in table.rows]
+        yield _piped([table.headings, ["---"] * len(table.headings), *rows])
+
+    def appendix(self, appendix: parts.Appendix) -> Iterator[str]:
+        for document in appendix.documents:
+            yield from self.document(document)
 
 
-def _section(page: Page, section: Section, *, full: bool) -> Iterator[str]:
-    step = section.step
-    yield f"## `{step.name}`: {step.title}, {section.shape}"
-    yield _displayed([f"{name_in_tex(step.name)} = {in_tex(section.formula)}"])
-    for grid in section.grids:
-        if grid.head:
-            yield f"Head {grid.head} of {len(section.grids)}"
-        yield _table(grid, full=full)
-    if section.grids and step.name == "A" and not page.is_blank:
-        yield legend(page.problem, "**bold**:", "*slanted*:").replace("   ", ", ")
-    yield from footnote(page, section, full=full)
-    yield from (escaped(remark) for remark in section.remarks)
-    for lines in by_rows(section.lines):
-        rows = " \\\\\n".join(in_rows(line, LINE) for line in lines)
-        yield _displayed([r"\begin{aligned}", rows, r"\end{aligned}"])
-    if page.is_blank:
-        yield "Work:"
-        yield "<br>" * 6
+def _bullets(texts: Iterable[str]) -> str:
+    return "\n".join(f"- {escaped(text)}" for text in texts)
 
 
-def _displayed(lines: list[str]) -> str:
+def _displayed(*lines: str) -> str:
     return "\n".join(["$$", *lines, "$$"])
 
 
-def _table(grid: Grid, *, full: bool) -> str:
+def _matrix(grid: Grid) -> str:
     """Return a matrix as a table, its rows and columns named."""
-    rows, columns = (kept(len(names), full=full) for names in (grid.rows, grid.columns))
-    lines = [
-        ["", *shown_names(grid.columns, columns, LONGEST_NAME, escaped)],
-        ["---", *("---:" for _ in columns)],
+    columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, escaped)
+    names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, escaped)
+    rows = [
+        [f"**{name}**", *map(_cell, row)] for name, row in zip(names, grid.cells(), strict=True)
     ]
-    for name, i in zip(shown_names(grid.rows, rows, LONGEST_NAME, escaped), rows, strict=True):
-        cells = ("…" if i is None or j is None else _cell(grid.cell(i, j)) for j in columns)
-        lines.append([f"**{name}**", *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return _piped([["", *columns], ["---", *("---:" for _ in columns)], *rows])
 
 
-def _cell(cell: Cell) -> str:
+def _piped(rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cell(cell: Cell | None) -> str:
+    if cell is None:
+        return LEFT_OUT
     if cell.content is None:
         return "&nbsp;" * 8
-    text = in_text(cell.content) + (MARK if cell.hidden else "")
-    return {"most": f"**{text}**", "second": f"*{text}*", "": text}[cell.rank]
-
-
-def _connections(page: Page, *, full: bool, picture: str | None) -> Iterator[str]:
-    if page.has_map:
-        yield "## What each output attends to"
-    for head, sentences in page.influences:
-        if head:
-            yield f"Head {head}"
-        shown = kept(len(sentences), full=full, most=MOST_SENTENCES)
-        yield "\n".join(f"- {'…' if i is None else escaped(sentences[i])}" for i in shown)
-    if picture and page.has_map:
-        what = "Two columns of dots to draw lines between" if page.is_blank else "The map"
-        yield f"![{what}](<{picture}>)"
+    content = cell.content
+    text = escaped(content) if isinstance(content, str) else in_text(content)
+    look, sign = (cell.mark.look, cell.mark.sign) if cell.mark else (cell.rank, "")
+    text += DAGGER if cell.hidden else ""
+    return f"{LOOKS.get(look, '%s') % text} {sign}".strip()

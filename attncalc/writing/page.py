@@ -5,12 +5,12 @@ weights connect, and the notes; as a worksheet, the same with every later matrix
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Place
-from attncalc.operations.expressions import Entry, Expression, Number, Ratio
 from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import DISPLAY
 from attncalc.problem.fields import BIASES, MASKS, WEIGHTS
@@ -20,104 +20,40 @@ from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
 from attncalc.solving.work import Fractions, Line, Work
 from attncalc.text import numbered
-from attncalc.writing.sentences import influence, influence_to_fill_in, notes, shape
+from attncalc.writing.document import (
+    Cell,
+    Connections,
+    Document,
+    Facts,
+    Field,
+    Given,
+    Grid,
+    Part,
+    Section,
+)
+from attncalc.writing.sentences import influence, influence_to_fill_in, legend, notes, shape
 
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""
-MOST_SHOWN = 20
-"""Rows and columns shown of a matrix before its middle is left out."""
-MOST_NAMED = 12
-"""Values in a footnote; of more it says how many there are."""
-MARK = "†"
-"""What stands beside a value that is not 0 and is shown as 0.00."""
 
 
-class Cell(NamedTuple):
-    """One entry as it is shown.
-
-    Parameters
-    ----------
-    content
-        The number; None on a worksheet.
-    rank
-        "most" for the largest weight of its row, "second" for the second, else "".
-    hidden
-        What it is, where it is not zero and is shown as 0.00.
-    """
-
-    content: Number | Ratio | None
-    rank: str = ""
-    hidden: Number | None = None
-
-
-class Grid(NamedTuple):
-    """A matrix, or one head of one, as it is shown.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    head
-        Which head it is, from 1; 0 where there are none.
-    rows, columns
-        What its rows and columns stand for: tokens, by name, or numbers of features.
-    tokens
-        Whether rows, and whether columns, have names that are more than numbers.
-    cell
-        Returns the entry at a row and a column, from 0.
-    texts
-        Returns the digits of a row, from 0, all at once; None where they are no decimals.
-    """
-
-    name: str
-    head: int
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    tokens: tuple[bool, bool]
-    cell: Callable[[int, int], Cell]
-    texts: Callable[[int], list[str]] | None = None
-
-
-class Section(NamedTuple):
-    """A step on the page: its equation, its matrix for each head, what is said of it, its work."""
-
-    step: Step
-    formula: Expression
-    shape: str
-    grids: tuple[Grid, ...] = ()
-    remarks: tuple[str, ...] = ()
-    lines: tuple[Line, ...] = ()
-
-
-class Page(NamedTuple):
-    """Everything a writer writes, in order.
+@dataclass(frozen=True)
+class Page(Document):
+    """The document of a calculation, with what it is of, for forms that hold data.
 
     Parameters
     ----------
     solution
         What the page shows.
-    given
-        The matrices of the problem.
-    sections
-        The steps.
-    influences
-        What each output attends to, in sentences: for each head its number (0 where there is
-        one), and a sentence for each output; on a worksheet, sentences to fill in.
-    notes
-        What should be said beside it.
     is_blank
         Whether it is a worksheet: its answers are left out.
     has_fractions
         Whether rational values are written as fractions.
     """
 
-    solution: Solution
-    given: tuple[Grid, ...]
-    sections: tuple[Section, ...]
-    influences: tuple[tuple[int, tuple[str, ...]], ...]
-    notes: tuple[str, ...]
-    is_blank: bool
-    has_fractions: bool
+    solution: Solution = field(kw_only=True)
+    is_blank: bool = False
+    has_fractions: bool = False
 
     @property
     def problem(self) -> Problem:
@@ -125,25 +61,14 @@ class Page(NamedTuple):
         return self.solution.problem
 
     @property
-    def heading(self) -> str:
-        """What the page is headed with."""
-        return heading(self.problem)
-
-    @property
     def conventions(self) -> tuple[str, ...]:
         """Every convention, each in a few words."""
         return conventions(self.problem)
 
-    def hidden_of(self, section: Section, *, full: bool) -> list[tuple[Entry, Number]]:
-        """Return what the values of a step are that are shown as 0.00 and are not 0."""
-        if section.grids:
-            return [
-                (Entry(grid.name, (*([grid.head] if grid.head else []), i + 1, j + 1)), hidden)
-                for grid in section.grids
-                for i, j in shown_places(grid, full=full)
-                if (hidden := grid.cell(i, j).hidden)
-            ]
-        return [(line.entry, line.hidden) for line in section.lines if line.hidden]
+    @property
+    def influences(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+        """What each output attends to: for each head its number, and sentences."""
+        return next((part.heads for part in self.parts if isinstance(part, Connections)), ())
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -178,7 +103,7 @@ class Contents(NamedTuple):
     fractions
         How rational values are written: as fractions, as mixed ones, or (None) in decimals.
     full
-        Whether more than 2,000 entries may be written out.
+        Whether nothing is left out of what is large, and more than 2,000 entries are written out.
     blank
         Whether answers are left out.
     """
@@ -191,32 +116,10 @@ class Contents(NamedTuple):
     full: bool = False
     blank: bool = False
 
-
-def kept(length: int, *, full: bool, most: int = MOST_SHOWN) -> list[int | None]:
-    """Return the indices that are shown, with None where the middle is left out.
-
-    Examples
-    --------
-    >>> kept(9, full=False, most=4)
-    [0, 1, None, 7, 8]
-    """
-    if full or length <= most:
-        return list(range(length))
-    half = most // 2
-    return [*range(half), None, *range(length - half, length)]
-
-
-def is_cut(grid: Grid, *, full: bool) -> bool:
-    """Say whether a matrix is too large to be shown whole."""
-    return None in kept(max(len(grid.rows), len(grid.columns)), full=full)
-
-
-def shown_places(grid: Grid, *, full: bool) -> Iterator[tuple[int, int]]:
-    """Yield the places of a matrix that are shown, row by row."""
-    for i in kept(len(grid.rows), full=full):
-        for j in kept(len(grid.columns), full=full):
-            if i is not None and j is not None:
-                yield i, j
+    @property
+    def shows_all(self) -> bool:
+        """Whether large matrices are shown whole; on a worksheet nothing is left out to fill in."""
+        return self.full or self.blank
 
 
 def make_page(solution: Solution, contents: Contents) -> Page:
@@ -230,25 +133,35 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     work = Work(solution, contents.fractions)
     _check_length(solution, contents)
     remarks = () if contents.blank else notes(solution)
-    by_step: dict[str, list[str]] = {}
-    for remark in remarks:
-        by_step.setdefault(remark.step, []).append(remark.text)
-    whole = contents.entries is None
     sections = tuple(
-        _section(work, step, contents, by_step.get(step.name, []))
+        _section(work, step, contents, [each.text for each in remarks if each.step == step.name])
         for step in contents.steps
         if contents.entries is None or step.name in contents.entries
     )
-    has_weights = whole and any(step.name == "A" for step in contents.steps)
+    of_all = (remark.text for remark in remarks if not remark.step)
     return Page(
-        solution,
-        tuple(_given(work)) if whole and contents.given else (),
-        sections,
-        tuple(_influences(solution, blank=contents.blank)) if has_weights else (),
-        (*by_step.get("", ()), *_on_carrying(solution, sections)),
-        contents.blank,
-        contents.fractions is not None,
+        heading(solution.problem),
+        (*_opening(work, contents), *sections, *_connections(solution, contents)),
+        (*of_all, *_on_carrying(solution, sections)),
+        solution=solution,
+        is_blank=contents.blank,
+        has_fractions=contents.fractions is not None,
     )
+
+
+def _opening(work: Work, contents: Contents) -> Iterator[Part]:
+    if contents.blank:
+        yield Field("Name", None)
+    yield Facts(conventions(work.problem))
+    if contents.given and contents.entries is None:
+        yield Given(tuple(_given(work, full=contents.shows_all)))
+
+
+def _connections(solution: Solution, contents: Contents) -> Iterator[Part]:
+    if contents.entries is None and any(step.role == "weights" for step in contents.steps):
+        heads = tuple(_influences(solution, blank=contents.blank))
+        names = solution.problem.keys, solution.problem.queries
+        yield Connections(heads, *names, contents.blank, contents.shows_all)
 
 
 def _check_length(solution: Solution, contents: Contents) -> None:
@@ -266,33 +179,33 @@ def _check_length(solution: Solution, contents: Contents) -> None:
 
 
 def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> Section:
-    solution = work.solution
-    lines: tuple[Line, ...] = ()
+    said = f"{step.title}, {shape(work.solution, step)}"
+    equation = formula(step, work.problem)
     if contents.entries is not None:
         places = contents.entries[step.name]
         lines = tuple(work.line(step.name, work.turned(place)) for place in places)
-    elif contents.work:
-        lines = tuple(work.lines(step))
-    whole = contents.entries is None
+        return Section(step, equation, said, lines=lines)
+    ranked = step.role == "weights" and not contents.blank
     return Section(
         step,
-        formula(step, solution.problem),
-        shape(solution, step),
-        tuple(_grids(work, step, blank=contents.blank)) if whole else (),
-        tuple(remarks) if whole else (),
-        lines,
+        equation,
+        said,
+        tuple(_grids(work, step, contents)),
+        tuple(remarks),
+        tuple(work.lines(step)) if contents.work else (),
+        legend(work.problem) if ranked else (),
+        has_room=contents.blank,
     )
 
 
-def _grids(work: Work, step: Step, *, blank: bool) -> Iterator[Grid]:
+def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
     """Yield the matrix of a step, or that of each head."""
-    solution = work.solution
+    solution, blank = work.solution, contents.blank
     shape = solution[step.name].shape
     rows, columns = solution.row_labels(step), solution.column_labels(step)
-    tokens = rows != numbered(len(rows)), columns != numbered(len(columns))
     for number in range(shape[0] if len(shape) == 3 else 1):
         head = (number,) if len(shape) == 3 else ()
-        ranks = _ranks(solution, number) if step.name == "A" and not blank else None
+        ranks = _ranks(solution, number) if step.role == "weights" and not blank else None
 
         def cell(i: int, j: int, head: tuple[int, ...] = head, ranks: Ranks | None = ranks) -> Cell:
             if blank:
@@ -301,9 +214,10 @@ def _grids(work: Work, step: Step, *, blank: bool) -> Iterator[Grid]:
             shown, hidden = work.shown(step.name, place), work.hidden(step.name, place)
             return Cell(shown, ranks(place[-2]).get(place[-1], "") if ranks else "", hidden)
 
+        head_number = number + 1 if head else 0
         in_decimals = not blank and work.fractions is None
         texts = partial(solution.shown_row, step.name, head) if in_decimals else None
-        yield Grid(step.name, number + 1 if head else 0, rows, columns, tokens, cell, texts)
+        yield Grid(step.name, head_number, rows, columns, cell, contents.shows_all, texts)
 
 
 Ranks = Callable[[int], Mapping[int, str]]
@@ -322,7 +236,7 @@ def _ranks(solution: Solution, head: int) -> Ranks:
     return of_output
 
 
-def _given(work: Work) -> Iterator[Grid]:
+def _given(work: Work, *, full: bool) -> Iterator[Grid]:
     """Yield the problem's own matrices in the layout in which they are given."""
     problem = work.problem
     for name in problem.names:
@@ -339,8 +253,8 @@ def _given(work: Work) -> Iterator[Grid]:
                 number + 1 if head else 0,
                 rows or numbered(matrix.shape[-2]),
                 columns or numbered(matrix.shape[-1]),
-                (bool(rows), bool(columns)),
                 cell,
+                full,
             )
 
 

@@ -1,10 +1,14 @@
-"""Sentences of a page that plain text, markdown and notes share."""
+"""Sentences that plain text, markdown and notes share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from attncalc.operations.expressions import MINUS_INFINITY, Number
 from attncalc.solving.work import Line
-from attncalc.writing.mathematics import in_text
-from attncalc.writing.page import MARK, MOST_NAMED, Cell, Grid, Page, Section, is_cut
+from attncalc.writing.document import DAGGER, Cell, Grid, Section
+from attncalc.writing.mathematics import PlainText, in_text
+
+MOST_NAMED = 12
+"""Values in a footnote; of more it says how many there are."""
 
 
 def line_in_text(line: Line) -> str:
@@ -13,26 +17,34 @@ def line_in_text(line: Line) -> str:
     Where the result is not 0 and is shown as 0.00, a mark stands beside it.
     """
     parts = [in_text(line.entry), *(f"= {in_text(form)}" for form in line.forms)]
-    parts.append(
-        f"{'=' if line.is_exact else '≈'} {in_text(line.result)}{MARK if line.hidden else ''}"
-    )
+    sign, dagger = "=" if line.is_exact else "≈", DAGGER if line.hidden else ""
+    parts.append(f"{sign} {in_text(line.result)}{dagger}")
     return " ".join([*parts, f"  ({line.remark})"] if line.remark else parts)
 
 
-def footnote(page: Page, section: Section, *, full: bool) -> Iterator[str]:
+def footnote(section: Section) -> Iterator[str]:
     """Yield what the values are that are not 0 and are shown as 0.00."""
-    if found := page.hidden_of(section, full=full):
+    if found := section.hidden:
         values = [f"{in_text(entry)} {in_text(value)}" for entry, value in found[:MOST_NAMED]]
-        more = [f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
-        yield f"{MARK} not zero: {' · '.join([*values, *more])}"
+        yield f"{DAGGER} not zero: {' · '.join([*values, *more_than_named(found)])}"
+
+
+def more_than_named(found: Sequence[object]) -> list[str]:
+    """Return how many there are beside those that are named, if there are more."""
+    return [f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
+
+
+class _ForPrograms(PlainText):
+    def number(self, number: Number) -> str:
+        """Return "-inf" for what a mask forbids."""
+        return "-inf" if number == MINUS_INFINITY else super().number(number)
 
 
 def plain_entry(cell: Cell) -> str:
-    """Return an entry for programs and spreadsheets: "-inf" for what a mask forbids.
-
-    Nothing on a worksheet.
-    """
-    return "" if cell.content is None else in_text(cell.content).replace("∞", "inf")
+    """Return an entry for programs and spreadsheets; nothing on a worksheet."""
+    if cell.content is None or isinstance(cell.content, str):
+        return cell.content or ""
+    return _ForPrograms().write(cell.content)
 
 
 def texts_of_row(grid: Grid, row: int) -> list[str]:
@@ -40,15 +52,3 @@ def texts_of_row(grid: Grid, row: int) -> list[str]:
     if grid.texts is not None:
         return grid.texts(row)
     return [plain_entry(grid.cell(row, column)) for column in range(len(grid.columns))]
-
-
-def notes_on_the_middle(page: Page, *, full: bool) -> Iterator[str]:
-    """Say of which matrices the middle is left out, if of any."""
-    if cut := left_out(page, full=full):
-        yield f"the middle of {cut} is left out: --full shows all of it"
-
-
-def left_out(page: Page, *, full: bool) -> str:
-    """Return the names of the matrices whose middle is left out."""
-    grids = (*page.given, *(grid for section in page.sections for grid in section.grids))
-    return ", ".join(dict.fromkeys(grid.name for grid in grids if is_cut(grid, full=full)))

@@ -60,9 +60,9 @@ def influence_to_fill_in(problem: Problem, output: int) -> str:
     return f"Output {name}: solid line to {BLANK}, dashed line to {BLANK}"
 
 
-def legend(problem: Problem, most: str, second: str) -> str:
-    """Say what the marks of the largest and of the second weight stand for."""
-    return f"{most} largest of its {_line_of(problem)}   {second} second"
+def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
+    """Say what the ranks of the largest and of the second weight stand for."""
+    return ("most", f"largest of its {problem.standing.line}"), ("second", "second")
 
 
 def notes(solution: Solution) -> tuple[Note, ...]:
@@ -92,16 +92,11 @@ def _inputs(problem: Problem, rounded: Matrix, inputs: tuple[int, ...]) -> str:
     return f"inputs {names} ({weight} each)"
 
 
-def _line_of(problem: Problem) -> str:
-    """Return what the weights of one output stand in."""
-    return problem.standing.line
-
-
 def _row_sums(problem: Problem, head: Head) -> Iterator[Note]:
     """State what the shown weights of a row sum to, where rounding made that miss 1."""
     shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
     one = fixed(1.0, problem.decimals)
-    line = _line_of(problem)
+    line = problem.standing.line
     missing = [
         f"{line} {on_a_line(name)} sums to {total}"
         for name, total, weights in zip(problem.queries, shown, head.weights, strict=True)

@@ -12,8 +12,10 @@ from attncalc.grading.credit import score, share_of_lines
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import LINES
-from attncalc.writing.csv_text import harmless_cell
+from attncalc.text import harmless_cell, on_a_line
+from attncalc.writing.document import Appendix, Bullets, Document, Table
 from attncalc.writing.reports.json_text import as_values
+from attncalc.writing.reports.marking import marking_document
 from attncalc.writing.reports.marks import percent
 from attncalc.writing.verdict import entry_named
 
@@ -54,9 +56,23 @@ def as_json(answers: Sequence[Marked]) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def rows(answers: Sequence[Marked]) -> list[tuple[str, ...]]:
-    """Return what a table shows of each answer, below its headings."""
-    return [COLUMNS, *(tuple(_row(each)) for each in answers)]
+def answers_document(answers: Sequence[Marked], *, full: bool = False) -> Document:
+    """Return a row for each answer, which mistakes were common, and then each marking."""
+    rows = [tuple(map(on_a_line, _row(each))) for each in answers]
+    table = Table("Answers", COLUMNS, tuple(rows), tuple(map(_told, rows)))
+    said = tuple(map(on_a_line, summary(answers)))
+    markings = (each.marking for each in answers if each.marking is not None)
+    each_alone = tuple(marking_document(marking, full=full) for marking in markings)
+    return Document("", (table, Bullets(said), Appendix(each_alone)))
+
+
+def _told(row: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what there is to say in a row, in words."""
+    place, earned, possible, share, first, causes, flagged, faults = row
+    said = f"{earned} of {possible} ({share})" if earned else "not marked"
+    wrong, look = f"first wrong {first}", f"look at {flagged}"
+    parts = (place, said, first and wrong, causes, flagged and look, faults)
+    return tuple(part for part in parts if part)
 
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:

@@ -1,41 +1,22 @@
 """The marks beside entries, which tell them apart without any colour."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 from attncalc.grading.credit import Score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.numbers.types import Place
-
-
-class Mark(NamedTuple):
-    """What stands beside an entry, what it means, and how a terminal shows the entry."""
-
-    sign: str
-    means: str
-    style: str
-
+from attncalc.writing.document import Mark
 
 MARKS = {
     Status.CORRECT: Mark("", "correct", ""),
     Status.ROUNDING: Mark("≈", "right but for rounding", ""),
-    Status.FOLLOWS: Mark("→", "follows from your own values", "cyan"),
-    Status.MATCHES_KEY: Mark("!", "as in the key, not from your own values", "yellow"),
-    Status.PRECISION: Mark("…", "too few decimals", "yellow"),
-    Status.WRONG: Mark("✗", "wrong", "bold red"),
+    Status.FOLLOWS: Mark("→", "follows from your own values", "follows"),
+    Status.MATCHES_KEY: Mark("!", "as in the key, not from your own values", "doubtful"),
+    Status.PRECISION: Mark("…", "too few decimals", "doubtful"),
+    Status.WRONG: Mark("✗", "wrong", "wrong"),
     Status.BLANK: Mark("", "blank", ""),
-    Status.UNREADABLE: Mark("?", "not readable", "bold red"),
-    Status.WRONG_SHAPE: Mark("✗", "wrong", "bold red"),
+    Status.UNREADABLE: Mark("?", "not readable", "unreadable"),
+    Status.WRONG_SHAPE: Mark("✗", "wrong", "wrong"),
 }
-
-
-def legend(marking: Marking) -> Iterator[tuple[str, str]]:
-    """Yield the signs that are used, and what each means."""
-    for status, mark in MARKS.items():
-        used = any(marks.count(status) for marks in marking.steps)
-        if mark.sign and used and status is not Status.WRONG_SHAPE:
-            yield mark.sign, mark.means
 
 
 def heads_of(marks: StepMarks) -> list[tuple[int, ...]]:

@@ -1,0 +1,289 @@
+"""A document: what is handed in, handed out or handed back, as values; a form is one visitor.
+
+The parts say what is there and in which order; how each looks, only the forms know.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from attncalc.operations.expressions import Entry, Expression, Number, Ratio
+from attncalc.operations.step import Step
+from attncalc.solving.work import Line
+from attncalc.text import numbered
+
+MOST_SHOWN = 20
+"""Rows and columns shown of a matrix before its middle is left out."""
+MOST_SENTENCES = 100
+"""Sentences of a list before its middle is left out."""
+DAGGER = "†"
+"""What stands beside a value that is not 0 and is shown as 0.00."""
+LEFT_OUT = "…"
+"""Where the middle of a list is left out."""
+
+
+class Mark(NamedTuple):
+    """What stands beside an entry that was marked, what it means, and how the entry looks."""
+
+    sign: str
+    means: str
+    look: str = ""
+
+
+class Cell(NamedTuple):
+    """One entry as it is shown.
+
+    Parameters
+    ----------
+    content
+        The number, or as a text what a person wrote; None where a worksheet wants it.
+    rank
+        "most" for the largest weight of its row, "second" for the second, else "".
+    hidden
+        What it is, where it is not zero and is shown as 0.00.
+    mark
+        What it was marked with.
+    """
+
+    content: Number | Ratio | str | None
+    rank: str = ""
+    hidden: Number | None = None
+    mark: Mark | None = None
+
+
+class Grid(NamedTuple):
+    """A matrix, or one head of one, as it is shown.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    head
+        Which head it is, from 1; 0 where there are none.
+    rows, columns
+        What its rows and columns stand for: tokens, by name, or numbers of features.
+    cell
+        Returns the entry at a row and a column, from 0.
+    full
+        Whether it is shown whole, however large it is.
+    texts
+        Returns the digits of a row, from 0, all at once; None where they are no decimals.
+    """
+
+    name: str
+    head: int
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cell: Callable[[int, int], Cell]
+    full: bool = False
+    texts: Callable[[int], list[str]] | None = None
+
+    @property
+    def tokens(self) -> tuple[bool, bool]:
+        """Whether rows, and whether columns, have names that are more than numbers."""
+        names = self.rows, self.columns
+        return names[0] != numbered(len(names[0])), names[1] != numbered(len(names[1]))
+
+    @property
+    def row_places(self) -> list[int | None]:
+        """Which rows are shown, with None where the middle is left out."""
+        return kept(len(self.rows), full=self.full)
+
+    @property
+    def column_places(self) -> list[int | None]:
+        """Which columns are shown, with None where the middle is left out."""
+        return kept(len(self.columns), full=self.full)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is too large to be shown whole."""
+        return None in (*self.row_places, *self.column_places)
+
+    def cells(self) -> list[list[Cell | None]]:
+        """Return the entries that are shown, row by row, with None for what is left out."""
+        columns = self.column_places
+        return [
+            [None if i is None or j is None else self.cell(i, j) for j in columns]
+            for i in self.row_places
+        ]
+
+    def hidden(self) -> Iterator[tuple[Entry, Number]]:
+        """Yield the entries that are shown as 0.00 and are not 0."""
+        head = (self.head,) if self.head else ()
+        for i, row in zip(self.row_places, self.cells(), strict=True):
+            for j, cell in zip(self.column_places, row, strict=True):
+                if i is not None and j is not None and cell and cell.hidden:
+                    yield Entry(self.name, (*head, i + 1, j + 1)), cell.hidden
+
+
+class Section(NamedTuple):
+    """A step: its equation, its matrix for each head, what is said of it, its work.
+
+    Parameters
+    ----------
+    step, formula
+        The step and its equation.
+    said
+        What is told beside it: its title and shape, or of a step that was marked its credit.
+    grids
+        Its matrix, or that of each head.
+    remarks
+        What is said of it.
+    lines
+        The work of its entries.
+    legend
+        Ranks, and what each means.
+    is_marked
+        Whether an answer is told, which needs no equation.
+    has_room
+        Whether there is room to work in.
+    """
+
+    step: Step
+    formula: Expression
+    said: str
+    grids: tuple[Grid, ...] = ()
+    remarks: tuple[str, ...] = ()
+    lines: tuple[Line, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
+    is_marked: bool = False
+    has_room: bool = False
+
+    @property
+    def hidden(self) -> tuple[tuple[Entry, Number], ...]:
+        """What the values are that are shown as 0.00 and are not 0."""
+        if self.grids:
+            return tuple(pair for grid in self.grids for pair in grid.hidden())
+        return tuple((line.entry, line.hidden) for line in self.lines if line.hidden)
+
+
+class Field(NamedTuple):
+    """Something under its name: who answered; on a worksheet (None), a line to write on."""
+
+    label: str
+    text: str | None
+
+
+class Facts(NamedTuple):
+    """Short facts beside one another: the conventions."""
+
+    texts: tuple[str, ...]
+
+
+class Bullets(NamedTuple):
+    """Sentences, each on its own."""
+
+    texts: tuple[str, ...]
+
+
+class Given(NamedTuple):
+    """The matrices of the problem, each under its name."""
+
+    grids: tuple[Grid, ...]
+
+
+class Connections(NamedTuple):
+    """What each output attends to: for each head its number (0 where there is one) and sentences.
+
+    On a worksheet the map of inputs and outputs is drawn on.
+    """
+
+    heads: tuple[tuple[int, tuple[str, ...]], ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    is_blank: bool
+    full: bool
+
+    @property
+    def shown(self) -> Iterator[tuple[int, list[str]]]:
+        """For each head the sentences that are shown, of very many without the middle."""
+        for head, texts in self.heads:
+            places = kept(len(texts), full=self.full, most=MOST_SENTENCES)
+            yield head, [LEFT_OUT if place is None else texts[place] for place in places]
+
+
+class Verdict(NamedTuple):
+    """What a marking comes to: the score, its share, and what a teacher would write."""
+
+    score: str
+    share: str
+    sentences: tuple[str, ...]
+
+
+class Legend(NamedTuple):
+    """Signs, and what each of them means."""
+
+    entries: tuple[tuple[str, str], ...]
+
+
+class Table(NamedTuple):
+    """Rows of texts under their headings, with a title; and each row as it is told in words."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    told: tuple[tuple[str, ...], ...]
+
+
+class Appendix(NamedTuple):
+    """Documents of their own that follow where there is paper for them."""
+
+    documents: "tuple[Document, ...]"
+
+
+Part = Field | Facts | Bullets | Given | Section | Connections | Verdict | Legend | Table | Appendix
+
+
+@dataclass(frozen=True)
+class Document:
+    """All of it, in order, with the notes on it."""
+
+    title: str
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """Its steps."""
+        return tuple(part for part in self.parts if isinstance(part, Section))
+
+    @property
+    def left_out(self) -> str:
+        """The names of the matrices that are not shown whole."""
+        with_grids = (part for part in self.parts if isinstance(part, Given | Section))
+        grids = (grid for part in with_grids for grid in part.grids)
+        return ", ".join(dict.fromkeys(grid.name for grid in grids if grid.is_cut))
+
+
+T = TypeVar("T")
+
+
+class Form(Generic[T]):
+    """A form of output: it writes a part by the method that is named like its class."""
+
+    hint = ""
+    """How to see what is left out."""
+
+    def write(self, part: Part) -> Iterator[T]:
+        """Yield the part in this form."""
+        yield from getattr(self, type(part).__name__.lower())(part)
+
+    def notes(self, document: Document) -> Iterator[str]:
+        """Yield the notes, and what is left out."""
+        yield from document.notes
+        if cut := document.left_out:
+            yield f"the middle of {cut} is left out{self.hint}"
+
+
+def kept(length: int, *, full: bool, most: int = MOST_SHOWN) -> list[int | None]:
+    """Return the indices that are shown, with None where the middle is left out.
+
+    Examples
+    --------
+    >>> kept(9, full=False, most=4)
+    [0, 1, None, 7, 8]
+    """
+    if full or length <= most:
+        return list(range(length))
+    half = most // 2
+    return [*range(half), None, *range(length - half, length)]

@@ -1,0 +1,159 @@
+"""Documents for the terminal: every step under its equation, and what matters most at the end."""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import zip_longest
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from attncalc.text import on_a_line, within
+from attncalc.writing import document as parts
+from attncalc.writing.document import DAGGER, Cell, Document, Form, Grid
+from attncalc.writing.frames import Screen, Styled, fitting, framed, padded
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.prose import footnote, line_in_text, plain_entry
+from attncalc.writing.sentences import BLANK
+
+LONGEST_ROW_NAME = 24
+LONGEST_COLUMN_NAME = 12
+ROOM_FOR_WORK = 4
+"""Empty lines that a worksheet leaves under each matrix."""
+RANKS = {"most": "●", "second": "○"}
+STYLES = {
+    "most": "bold reverse",
+    "second": "underline",
+    "follows": "cyan",
+    "doubtful": "yellow",
+    "wrong": "bold red",
+    "unreadable": "bold red",
+}
+OPENING = (parts.Field, parts.Facts, parts.Table)
+"""What stands under the title without an empty line."""
+
+
+def write_tables(document: Document, screen: Screen) -> Iterator[Text]:
+    """Yield the title, and each part of a document."""
+    return _Terminal(screen).document(document)
+
+
+def write_notes(document: Document) -> Iterator[str]:
+    """Yield what should be said beside the tables."""
+    return _Terminal(Screen()).notes(document)
+
+
+class _Terminal(Form[Text]):
+    hint = ": --full shows all of it"
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+        self.known = partial(within, screen.encoding)
+
+    def document(self, document: Document) -> Iterator[Text]:
+        if document.title:
+            yield self._line(document.title, "bold")
+        for part in sorted(document.parts, key=lambda part: isinstance(part, parts.Verdict)):
+            if isinstance(part, parts.Appendix):
+                continue  # each of its documents can be asked for alone
+            if not isinstance(part, OPENING):
+                yield Text()
+            yield from self.write(part)
+
+    def field(self, field: parts.Field) -> Iterator[Text]:
+        if field.text is not None:
+            yield self._line(f"{field.label}: {field.text}")
+
+    def facts(self, facts: parts.Facts) -> Iterator[Text]:
+        yield self._line(" · ".join(facts.texts))
+
+    def bullets(self, bullets: parts.Bullets) -> Iterator[Text]:
+        yield from map(self._line, bullets.texts)
+
+    def given(self, given: parts.Given) -> Iterator[Text]:
+        for place, grid in enumerate(given.grids):
+            if place:
+                yield Text()
+            yield self._line(f"{grid.name}{f', head {grid.head}' if grid.head else ''}", "bold")
+            yield from self._matrix(grid)
+
+    def section(self, section: parts.Section) -> Iterator[Text]:
+        equation = self._line(f"{section.step.name} = {in_text(section.formula)}", "bold")
+        yield equation.append(self.known(f"   {section.said}"), style="not bold")
+        for grid in section.grids:
+            if grid.head:
+                yield self._line(f"head {grid.head} of {len(section.grids)}")
+            yield from self._matrix(grid)
+        yield from (self._line(line_in_text(line)) for line in section.lines)
+        if section.legend:
+            yield from self.legend(parts.Legend(section.legend))
+        yield from map(self._line, (*footnote(section), *section.remarks))
+        if section.has_room:
+            yield Text("\n" * (ROOM_FOR_WORK - 1))
+
+    def legend(self, legend: parts.Legend) -> Iterator[Text]:
+        signs = (f"{RANKS.get(key, key)} {means}" for key, means in legend.entries)
+        yield self._line("   ".join(signs))
+
+    def connections(self, connections: parts.Connections) -> Iterator[Text]:
+        for head, sentences in connections.shown:
+            if head:
+                yield self._line(f"Head {head}", "bold")
+            yield from map(self._line, sentences)
+        if connections.is_blank:
+            yield from self._dots(connections)
+
+    def _dots(self, connections: parts.Connections) -> Iterator[Text]:
+        """Yield the two columns of dots to draw lines between."""
+        inputs, outputs = (
+            [self.known(on_a_line(name)) for name in names]
+            for names in (connections.inputs, connections.outputs)
+        )
+        width = max(cell_len(name) for name in (*inputs, "Inputs"))
+        dot, gap = self.known("●"), " " * 24
+        yield Text()
+        yield self._line(f"{padded('Inputs', width, left=False)}  {gap}  Outputs", "bold")
+        for left, right in zip_longest(inputs, outputs):
+            start = padded(left, width, left=False) + f" {dot}" if left else " " * (width + 2)
+            yield self._line(f"{start}{gap}{dot} {right}\n" if right else f"{start}\n")
+
+    def verdict(self, verdict: parts.Verdict) -> Iterator[Text]:
+        yield self._line(f"Score: {verdict.score} ({verdict.share})", "bold")
+        yield from map(self._line, verdict.sentences)
+
+    def table(self, table: parts.Table) -> Iterator[Text]:
+        yield from (self._line("   ".join(told)) for told in table.told)
+
+    def _line(self, text: str, style: str = "") -> Text:
+        return Text(self.known(text), style=style)
+
+    def _matrix(self, grid: Grid) -> Iterator[Text]:
+        """Yield a matrix as one table, or as one for each block of columns that fits the screen."""
+        return framed(self._cells(grid), grid.column_places, self.screen)
+
+    def _cells(self, grid: Grid) -> list[list[Styled]]:
+        """Return the shown part of a matrix, its columns named above and its rows named before."""
+        cells = grid.cells()
+        known = [cell for row in cells for cell in row if cell]
+        dagger = self.known(DAGGER) if any(cell.hidden for cell in known) else ""
+        wide = max((cell_len(self._sign(cell)) for cell in known), default=0)
+        beside = " " * (len(dagger) + wide)
+
+        def text(cell: Cell | None) -> Styled:
+            if cell is None:
+                return self.screen.ellipsis + beside, ""
+            hidden = dagger if cell.hidden else " " * len(dagger)
+            look = cell.mark.look if cell.mark else cell.rank
+            number = self.known(plain_entry(cell)) or BLANK
+            return number + hidden + padded(self._sign(cell), wide, left=True), STYLES.get(look, "")
+
+        names = fitting(grid.rows, grid.row_places, LONGEST_ROW_NAME, self.screen)
+        headings = fitting(grid.columns, grid.column_places, LONGEST_COLUMN_NAME, self.screen)
+        return [
+            [("", ""), *((heading + beside, "bold") for heading in headings)],
+            *([(name, "bold"), *map(text, row)] for name, row in zip(names, cells, strict=True)),
+        ]
+
+    def _sign(self, cell: Cell) -> str:
+        """Return what tells an entry from others where there are no colours, a blank before it."""
+        sign = cell.mark.sign if cell.mark else RANKS.get(cell.rank, "")
+        return self.known(f" {sign}") if sign else ""
