@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from attncalc.grading.arranging import turned
 from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
 from attncalc.grading.key import Key, Style
 from attncalc.grading.marks import StepMarks
@@ -13,6 +14,10 @@ from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
+
+WRONG = (Status.WRONG, Status.WRONG_SHAPE)
+SURE = 3
+"""Entries that tell how a script rounds, from which on it is read in no other way."""
 
 
 class DigitsWalk(Walk):
@@ -54,36 +59,38 @@ class DigitsWalk(Walk):
 
 
 def marks_of_digits(key: Key, answer: Answer, rules: Rules) -> tuple[StepMarks, ...]:
-    """Mark a script as one that rounds.
+    """Mark a script as one that rounds, or as one that cuts digits off, whichever it shows.
 
-    Where that leaves a mistake unexplained, or beside a mistake an entry is only right when digits
-    are cut off, it is read as one that cuts, too, and marked in the way that finds less amiss.
+    Where its digits do not show it, and a mistake is left unexplained, it is read the other way,
+    too, and marked in the way that finds less amiss.
     """
-    steps = DigitsWalk(key, answer, rules, key.slack).marks()
-    wrong = [marks for marks in steps if marks.count(*_WRONG)]
-    if not wrong or (all(marks.causes for marks in wrong) and not _shows_cutting(key, steps)):
+    shown = _cut_entries(key, answer)
+    ways = (key.slack, ToTheDigit(key.problem.decimals, cuts=True))
+    likely, other = ways[::-1] if shown > 0 else ways
+    steps = DigitsWalk(key, answer, rules, likely).marks()
+    if abs(shown) >= SURE or all(marks.causes for marks in steps if marks.count(*WRONG)):
         return steps
-    cutting = ToTheDigit(key.problem.decimals, cuts=True)
-    return min(steps, DigitsWalk(key, answer, rules, cutting).marks(), key=_mistakes)
+    return min(steps, DigitsWalk(key, answer, rules, other).marks(), key=_mistakes)
 
 
-_WRONG = (Status.WRONG, Status.WRONG_SHAPE)
+def _cut_entries(key: Key, answer: Answer) -> int:
+    """Return how many more entries only a flawless script has that cuts, than only one that rounds.
 
-
-def _shows_cutting(key: Key, steps: tuple[StepMarks, ...]) -> bool:
-    """Say whether an entry is what a flawless script holds that cuts, and none that rounds."""
-    for marks in steps:
-        if marks.written is None or marks.count(Status.WRONG_SHAPE):
+    Few may be so by chance. Whole numbers say nothing: a wrong weight is soon 1.00, or 0.00.
+    """
+    count = 0
+    for name, given in answer.matrices.items():
+        values = turned(key, given).values
+        if name not in key.shown or values.shape != key.shown[name].shape:
             continue
-        name, values = marks.step.name, marks.written.values
-        by_cutting, by_rounding = np.zeros(values.shape, bool), np.zeros(values.shape, bool)
+        cut, rounded = np.zeros(values.shape, dtype=bool), np.zeros(values.shape, dtype=bool)
         for style, script in key.scripts.items():
             if name in script:
-                alike = by_cutting if style.rule == "truncate" else by_rounding
+                alike = cut if style.rule == "truncate" else rounded
                 alike |= values == script[name]
-        if (by_cutting & ~by_rounding).any():
-            return True
-    return False
+        broken = values != np.round(values)
+        count += int((cut & broken).sum()) - int((rounded & broken).sum())
+    return count
 
 
 def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
@@ -91,9 +98,9 @@ def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
 
     Of two ways to read a script, the one with the least of these is meant.
     """
-    wrong = [marks for marks in steps if marks.count(*_WRONG)]
+    wrong = [marks for marks in steps if marks.count(*WRONG)]
     return (
-        sum(marks.count(*_WRONG) for marks in wrong),
+        sum(marks.count(*WRONG) for marks in wrong),
         bool(wrong) and not wrong[0].causes,
         sum(not marks.causes for marks in wrong),
         sum(marks.count(Status.MATCHES_KEY) for marks in steps),
