@@ -8,9 +8,10 @@ from collections.abc import Iterator
 
 from attncalc.writing import document as parts
 from attncalc.writing.document import LEFT_OUT, Document, Form
-from attncalc.writing.latex_lines import LINE, by_rows, in_rows
+from attncalc.writing.latex_lines import LINE, LINE_OF_OWN, by_rows, in_columns
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_matrix import (
+    displayed,
     fits_beside,
     matrix_blocks,
     names_in_latex,
@@ -19,21 +20,35 @@ from attncalc.writing.latex_matrix import (
 from attncalc.writing.latex_text import LETTERS, in_latex
 from attncalc.writing.prose import MOST_NAMED, more_than_named
 
-LINES_TOGETHER = 9
+LINES_TOGETHER = 40
 """Entries that are aligned with one another: TeX keeps such a block in its memory."""
 
 _DOCUMENT = r"""\documentclass[10pt]{article}
 \usepackage{amsmath}
 \usepackage{graphicx}
-\usepackage[a4paper,margin=2.5cm]{geometry}
+\usepackage[a4paper,margin=2cm]{geometry}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{0.4em}
+\makeatletter
+\renewcommand{\subsection}%
+  {\@startsection{subsection}{2}{0pt}{1.5ex plus 1ex}{.2ex}{\large\bfseries}}
+\makeatother
 \begin{document}
 """
+_SKIPS = r"\setlength{\abovedisplayskip}{-0.6\baselineskip}\setlength{\belowdisplayskip}{2pt}"
+"""Each display begins a paragraph here, whose empty first line is room enough."""
 _HEAD = (
     LETTERS,
     # sloppy, for names and sentences of any length; the rest is measured
     r"\begingroup\allowdisplaybreaks\sloppy\setcounter{MaxMatrixCols}{64}",
+    _SKIPS,
+)
+_WORK = rf"\small{_SKIPS}\setlength{{\jot}}{{1pt}}"
+SMALL = 0.9
+"""How wide small letters are, beside those of the page."""
+RULE_OF_LINES = (
+    "for each output, draw a solid line to the input of its largest weight, "
+    "and a dashed line to that of its second"
 )
 KEYS = {"most": "Bold:", "second": "underlined:"}
 
@@ -50,7 +65,9 @@ def write_latex(document: Document, *, standalone: bool = False, picture: str | 
     picture
         For a file of its own, the name of the file with the map.
     """
-    body = "\n".join([*_HEAD, *_Latex(picture).document(document), r"\endgroup"]) + "\n"
+    room = LINE_OF_OWN if standalone else LINE
+    lines = [*_HEAD, *_Latex(picture, room).document(document), r"\endgroup"]
+    body = "\n".join(lines) + "\n"
     if standalone:
         return f"{_DOCUMENT}{body}\\end{{document}}\n"
     return f"% \\input this into a document with \\usepackage{{amsmath}}\n{body}"
@@ -59,8 +76,9 @@ def write_latex(document: Document, *, standalone: bool = False, picture: str | 
 class _Latex(Form[str]):
     """Yields lines of LaTeX."""
 
-    def __init__(self, picture: str | None) -> None:
+    def __init__(self, picture: str | None, room: float) -> None:
         self.picture = picture
+        self.room = room
 
     def document(self, document: Document) -> Iterator[str]:
         if document.title:
@@ -83,7 +101,8 @@ class _Latex(Form[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield r"\subsection*{Given}"
-        yield from side_by_side(block for grid in given.grids for block in matrix_blocks(grid))
+        blocks = (block for grid in given.grids for block in matrix_blocks(grid, self.room))
+        yield from displayed(list(side_by_side(blocks, self.room)))
 
     def section(self, section: parts.Section) -> Iterator[str]:
         name, title = name_in_tex(section.step.name), in_latex(_capital(section.said))
@@ -94,23 +113,30 @@ class _Latex(Form[str]):
             yield from self.legend(parts.Legend(section.legend))
         yield from _footnote(section)
         yield from map(_said, section.remarks)
-        for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
-            yield r"\begin{align*}"
-            yield " \\\\\n".join(in_rows(line, LINE) for line in lines)
-            yield r"\end{align*}"
+        yield from self._work(section)
         if section.has_room:
             yield r"\par\vspace{3cm}"
 
     def _result(self, section: parts.Section, equation: str) -> Iterator[str]:
         """Yield the equation and the matrix on one line, or the matrices below it."""
-        blocks = [block for grid in section.grids for block in matrix_blocks(grid)]
+        room = self.room
+        blocks = [block for grid in section.grids for block in matrix_blocks(grid, room)]
         if section.is_marked:
-            yield from side_by_side(blocks)
-        elif len(blocks) == 1 and fits_beside(equation, blocks[0]):
-            yield rf"\[{equation} = {blocks[0].matrix}\]"
+            yield from displayed(list(side_by_side(blocks, room)))
+        elif len(blocks) == 1 and fits_beside(equation, blocks[0], room):
+            yield from displayed([f"{equation} = {blocks[0].matrix}"])
         else:
-            yield rf"\[{equation}\]"
-            yield from side_by_side(blocks)
+            lines = list(side_by_side(blocks, room, first=equation))
+            if len(lines) > 1:  # the equation alone then, for the heads beside one another
+                lines = [equation, *side_by_side(blocks, room)]
+            yield from displayed(lines)
+
+    def _work(self, section: parts.Section) -> Iterator[str]:
+        """Yield the work, small, as many entries beside one another as there is room for."""
+        for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
+            yield rf"{{{_WORK}\begin{{align*}}"
+            yield " \\\\\n".join(in_columns(lines, self.room / SMALL))
+            yield r"\end{align*}\par}"
 
     def legend(self, legend: parts.Legend) -> Iterator[str]:
         keys = (f"{KEYS.get(key, in_latex(key))} {means}" for key, means in legend.entries)
@@ -119,7 +145,9 @@ class _Latex(Form[str]):
     def connections(self, connections: parts.Connections) -> Iterator[str]:
         yield r"\subsection*{What each output attends to}"
         if connections.is_blank:  # paper is drawn on
-            yield _empty_map(connections)
+            yield _said(RULE_OF_LINES)
+            for head, _ in connections.heads:
+                yield _empty_map(connections, f"Head {head}: " if head else "")
             return
         for head, sentences in connections.shown:
             if head:
@@ -149,7 +177,7 @@ def _footnote(section: parts.Section) -> Iterator[str]:
         yield rf"\noindent \textdagger{{}} not zero: {said}.\par"
 
 
-def _empty_map(dots: parts.Connections) -> str:
+def _empty_map(dots: parts.Connections, head: str) -> str:
     """Return the two columns of dots to draw lines between, in LaTeX's own picture."""
     sides = [(dots.inputs, 90, -6, "r"), (dots.outputs, 250, 6, "l")]
     longest = max(len(names) for names, *_ in sides)
@@ -157,7 +185,7 @@ def _empty_map(dots: parts.Connections) -> str:
     height = pitch * longest
     lines = [r"\begin{center}\setlength{\unitlength}{1pt}"]
     lines.append(rf"\begin{{picture}}(340,{height + 30:.0f})")
-    for title, x in (("Inputs", 90), ("Outputs", 250)):
+    for title, x in ((f"{head}Inputs", 90), ("Outputs", 250)):
         lines.append(rf"\put({x},{height + 15:.1f}){{\makebox(0,0){{\textbf{{{title}}}}}}}")
     for names, x, away, side in sides:
         top = (height + pitch * len(names)) / 2 - pitch / 2

@@ -3,6 +3,7 @@
 The widths are those of Computer Modern at 10 points, rounded up.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -13,6 +14,9 @@ from attncalc.writing.latex_text import in_latex
 
 LINE = 330.0
 """Points that fit on a line: 345 of LaTeX's own article, less some for safety."""
+LINE_OF_OWN = 478.0
+"""Points that fit on a line of a document of our own."""
+BETWEEN_COLUMNS = 12.0
 _WIDTHS = {" ": 2.5, ".": 2.8, ",": 2.8, "(": 3.9, ")": 3.9, "[": 2.8, "]": 2.8, "^": 0.0}
 _WIDTHS |= {"·": 7.4, "+": 8.0, "-": 8.0, "=": 8.0, "≈": 8.0, "×": 8.0, "√": 8.5, "∞": 10.0}
 _WIDTHS |= dict.fromkeys(r"{}\_", 0.0)
@@ -20,6 +24,11 @@ _WIDTHS |= {"†": 5.0, "…": 14.0}
 _DIGIT, _LETTER = 5.1, 7.5
 _SIGNS = {r"\cdot": "·", r"\times": "×", r"\infty": "∞", r"\sqrt": "√", r"\approx": "≈"}
 _SIGNS |= {r"\dagger": "†", r"\cdots": "…", r"\vdots": " ", r"\mathbf": " ", r"\quad": "…"}
+_SET = _WIDTHS | {" ": 0.0, "+": 12.3, "=": 13.4, "·": 7.3, "≈": 13.4, "×": 12.3, "&": 0.0}
+_NARROW, _BROAD = 5.7, 10.5
+SCRIPT, BOLD = 0.8, 1.16
+"""How wide small and bold letters are, beside others."""
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
@@ -27,6 +36,44 @@ def width(tex: str) -> float:
     """Return how wide mathematics is at most, in points; what stands raised counts in full."""
     plain = _COMMAND.sub(lambda command: _SIGNS.get(command[0], ""), tex)
     return sum(_WIDTHS.get(c, _DIGIT if c.isdigit() else _LETTER) for c in plain)
+
+
+def set_width(tex: str) -> float:
+    """Return how wide mathematics is set, in points: as `width`, less generous to what is small."""
+    return _of_group(iter(_TOKEN.findall(tex)))
+
+
+def _of_group(tokens: Iterator[str]) -> float:
+    """Return the width up to the brace that closes a group; raised and lowered stand together."""
+    total, scripts = 0.0, [0.0]
+    for token in tokens:
+        if token == "}":
+            break
+        if token in "^_":
+            scripts.append(SCRIPT * _of_token(next(tokens, ""), tokens))
+            continue
+        total += max(scripts) + _of_token(token, tokens)
+        scripts = [0.0]
+    return total + max(scripts)
+
+
+def _of_token(token: str, tokens: Iterator[str]) -> float:
+    """Return the width of a token with what belongs to it."""
+
+    def argument() -> float:
+        return _of_token(next(tokens, ""), tokens)
+
+    if token == "{":
+        return _of_group(tokens)
+    if token in (r"\frac", r"\tfrac"):
+        return max(argument(), argument()) + 4
+    if token in (r"\mathbf", r"\textbf"):
+        return BOLD * argument()
+    if token.startswith("\\"):
+        return _SET.get(_SIGNS.get(token, ""), 0.0 if token[1:].isalpha() else 2 * _DIGIT)
+    if token.isalpha():
+        return _BROAD if token in "mwMWQ" else _LETTER + 1 if token.isupper() else _NARROW
+    return _SET.get(token, _WIDTHS.get(token, _DIGIT))
 
 
 def by_rows(lines: Sequence[Line], at_least: int = 1) -> Iterator[list[Line]]:
@@ -39,6 +86,24 @@ def by_rows(lines: Sequence[Line], at_least: int = 1) -> Iterator[list[Line]]:
             group = []
     if group:
         yield group
+
+
+def in_columns(lines: Sequence[Line], room: float) -> Iterator[str]:
+    """Yield rows of an aligned block, with as many entries beside one another as fit.
+
+    As many as a row of the matrix has, or as make whole rows or parts of one that are equal.
+    """
+    texts = [in_rows(line, room) for line in lines]
+    widths = [math.inf if "\n" in text else set_width(text) + BETWEEN_COLUMNS for text in texts]
+    of_row = len(next(iter(by_rows(lines))))
+    beside = max(
+        count
+        for count in range(1, len(lines) + 1)
+        if count == 1
+        or ((of_row % count == 0 or count % of_row == 0) and count * max(widths) <= room)
+    )
+    for start in range(0, len(texts), beside):
+        yield " & ".join(texts[start : start + beside])
 
 
 def in_rows(line: Line, room: float) -> str:

@@ -1,22 +1,24 @@
 """Matrices in LaTeX: in blocks that fit a line and a page, and small ones side by side."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from attncalc.text import shown_names
 from attncalc.writing.blocks import blocks_of, caption
 from attncalc.writing.document import Cell, Grid, Mark
-from attncalc.writing.latex_lines import LINE, width
+from attncalc.writing.latex_lines import set_width
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_text import in_latex
 
-COLUMN_GAP, BRACKETS = 10.0, 20.0
-MOST_ROWS = 25
+COLUMN_GAP, BRACKETS = 10.0, 14.0
+MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
 """Rows that stand in one matrix: more would not fit on a page."""
 LONGEST_NAME = 24
-BETWEEN = 30.0
+BETWEEN = 20.0
 """Points between two matrices on one line."""
-_EMPTY, _EMPTY_WIDTH = r"\rule{0pt}{1.8em}\underline{\hspace{3em}}", 30.0
+_EMPTY_STRUT = r"\rule{0pt}{1.8em}"
+_EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
 _DOTS = r"\cdots", r"\vdots"
 _STRUT = r"\vphantom{\tfrac{1}{2}}"
 """Keeps the names of rows as far apart as rows with fractions are."""
@@ -33,11 +35,11 @@ class Block(NamedTuple):
     name
         What it is called, in TeX.
     matrix
-        Its rows in brackets, with names of tokens before them, in TeX.
+        Its rows in brackets, with names of tokens before and above them, in TeX.
     width
         How wide all of this is at most, in points.
     caption
-        What is said above it: the names of its columns, or which part it is.
+        Which part it is, where it is not all.
     """
 
     name: str
@@ -46,7 +48,7 @@ class Block(NamedTuple):
     caption: str
 
 
-def matrix_blocks(grid: Grid) -> Iterator[Block]:
+def matrix_blocks(grid: Grid, room: float) -> Iterator[Block]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
     rows, columns = grid.row_places, grid.column_places
     texts = [
@@ -54,49 +56,57 @@ def matrix_blocks(grid: Grid) -> Iterator[Block]:
         for place, row in zip(rows, grid.cells(), strict=True)
     ]
     names = names_in_latex(grid.rows, rows) if grid.tokens[0] else []
+    heads = names_in_latex(grid.columns, columns) if grid.tokens[1] else []
     name = name_in_tex(grid.name, grid.head)
-    beside = width(f"{name} =") + BRACKETS + max(map(_name_width, names), default=0.0)
+    beside = set_width(f"{name} =") + BRACKETS + max(map(_name_width, names), default=0.0)
     widths = [max(map(_entry_width, column)) for column in zip(*texts, strict=True)]
-    across = list(blocks_of(widths, LINE - beside, COLUMN_GAP))
-    down = list(blocks_of([1] * len(rows), MOST_ROWS, 0))
-    for top, bottom in down:
+    widths = [max(pair) for pair in zip_longest(widths, map(set_width, heads), fillvalue=0.0)]
+    across = list(blocks_of(widths, room - beside, COLUMN_GAP))
+    most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
+    for top, bottom in (down := list(blocks_of([1] * len(rows), most, 0))):
         for left, right in across:
-            said = [caption("row", rows[top:bottom], len(rows))] if len(down) > 1 else []
+            said = [caption("row", rows[top:bottom], len(grid.rows))] if len(down) > 1 else []
             if len(across) > 1:
                 said.append(caption("column", columns[left:right], len(grid.columns)))
-            if grid.tokens[1]:
-                tokens = names_in_latex(grid.columns, columns[left:right])
-                said.append(f"columns: {'; '.join(tokens)}")
+            part = [row[left:right] for row in texts[top:bottom]]
             yield Block(
                 name,
-                _bracketed(names[top:bottom], [row[left:right] for row in texts[top:bottom]]),
-                beside + sum(widths[left:right]) + COLUMN_GAP * (right - left),
+                _bracketed(names[top:bottom], _headed(heads[left:right], part)),
+                beside + sum(widths[left:right]) + COLUMN_GAP * (right - left - 1),
                 ", ".join(said),
             )
 
 
-def fits_beside(equation: str, block: Block) -> bool:
+def fits_beside(equation: str, block: Block, room: float) -> bool:
     """Say whether a matrix fits on the line of its equation, with nothing to say above it."""
-    return not block.caption and width(f"{equation} =") + block.width <= LINE
+    return not block.caption and set_width(f"{equation} =") + block.width <= room
 
 
-def side_by_side(blocks: Iterable[Block]) -> Iterator[str]:
-    """Yield displays, each with as many matrices as fit a line."""
-    line: list[str] = []
-    used = 0.0
+def side_by_side(blocks: Iterable[Block], room: float, first: str = "") -> Iterator[str]:
+    """Yield lines of a display, each with as many matrices as fit it, after a first equation."""
+    line = [first] if first else []
+    used = set_width(first) + BETWEEN if first else 0.0
     for block in blocks:
-        if line and (block.caption or used + block.width > LINE):
-            yield _display(line)
+        if line and (block.caption or used + block.width > room):
+            yield _joined(line)
             line, used = [], 0.0
         equation = f"{block.name} = {block.matrix}"
         if block.caption:
-            yield rf"\noindent {block.caption[0].upper()}{block.caption[1:]}.\par"
-            yield _display([equation])
+            said = block.caption[0].upper() + block.caption[1:]
+            yield f"\\text{{{said}.}} \\\\*\n{equation}"
             continue
         line.append(equation)
         used += block.width + BETWEEN
     if line:
-        yield _display(line)
+        yield _joined(line)
+
+
+def displayed(lines: Sequence[str]) -> Iterator[str]:
+    """Yield one display of lines, of which the first two stay on one page."""
+    if lines:
+        first, *rest = lines
+        below = [" \\\\\n".join(rest)] if rest else []
+        yield "\\begin{gather*}\n" + " \\\\*\n".join([first, *below]) + "\n\\end{gather*}\\par"
 
 
 def names_in_latex(names: Sequence[str], shown: Sequence[int | None] | None = None) -> list[str]:
@@ -105,17 +115,42 @@ def names_in_latex(names: Sequence[str], shown: Sequence[int | None] | None = No
     return shown_names(names, places, LONGEST_NAME, in_latex, ("…", r"\dots{}"))
 
 
-def _display(equations: list[str]) -> str:
-    return "\\[" + "\n\\qquad ".join(equations) + "\\]"
+def _joined(equations: list[str]) -> str:
+    return "\n\\qquad ".join(equations)
 
 
-def _bracketed(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _headed(heads: Sequence[str], rows: list[list[str]]) -> tuple[str, list[list[str]]]:
+    """Return names to stand over columns, in TeX, and the rows, widened to make room for them.
+
+    Over each name a phantom of the widest entry keeps the name's column as wide as the entries'.
+    """
+    if not heads:
+        return "", rows
+    widest = [max(column, key=_entry_width) for column in zip(*rows, strict=True)]
+    wide = [list(row) for row in rows]
+    for place, (head, entry) in enumerate(zip(heads, widest, strict=True)):
+        missing = set_width(head) - _entry_width(entry)
+        if missing > 0:
+            pad = rf"\hspace{{{missing / 2:.0f}pt}}"
+            widest[place] = f"{pad}{entry}{pad}"
+            row = next(row for row in wide if row[place] == entry)
+            row[place] = widest[place]
+    names = " & ".join(rf"\makebox[0pt]{{{head}}}" for head in heads)
+    phantoms = " & ".join(rf"\hphantom{{{entry}}}" for entry in widest)
+    return f"\\begin{{matrix}}\n{names} \\\\[-1em]\n{phantoms}\n\\end{{matrix}}", wide
+
+
+def _bracketed(names: Sequence[str], headed: tuple[str, list[list[str]]]) -> str:
     """Return one matrix, and before it the names of its rows."""
+    over, rows = headed
     lines = [" & ".join(row) for row in rows]
     matrix = "\\begin{bmatrix}\n" + " \\\\\n".join(lines) + "\n\\end{bmatrix}"
+    if over:
+        matrix = f"\\overset{{{over}}}{{{matrix}}}"
     if not names:
         return matrix
-    beside = " \\\\\n".join(rf"\text{{{name}}}{_STRUT}" for name in names)
+    strut = _EMPTY_STRUT if _EMPTY in rows[0][0] else _STRUT
+    beside = " \\\\\n".join(rf"\text{{{name}}}{strut}" for name in names)
     return f"\\begin{{matrix}}\n{beside}\n\\end{{matrix}}\n{matrix}"
 
 
@@ -138,8 +173,8 @@ def _written(text: str, mark: Mark | None) -> str:
 
 
 def _entry_width(text: str) -> float:
-    return _EMPTY_WIDTH if text == _EMPTY else width(text)
+    return _EMPTY_WIDTH if text == _EMPTY else set_width(text)
 
 
 def _name_width(name: str) -> float:
-    return width(name) + COLUMN_GAP
+    return set_width(name) + COLUMN_GAP

@@ -35,7 +35,8 @@ _ESCAPED = {
     "`": r"{\ttfamily\char96}",
 }
 LONGEST_UNBROKEN = 28
-_WORD = re.compile(r"\S+")
+_PIECE = re.compile(r"√([0-9]+|[a-z]_[a-z])(?!\w)|[^\s√]+|√")
+"""A root, or a word."""
 _JOINING = re.compile(r"-{2,}|,{2,}")
 """What fonts join: two hyphens to a dash, two commas to a quotation mark."""
 _LETTERS = {
@@ -64,6 +65,8 @@ _LETTERS = {
     "∞": r"\(\infty\)",
     "−": r"\(-\)",
     "†": r"\textdagger{}",
+    "→": r"\(\to\)",
+    "✗": r"\(\times\)",
     "⏎": r"\(\hookleftarrow\)",
 }
 _ACCENTS = {
@@ -96,7 +99,12 @@ def in_latex(text: str) -> str:
     "50 \\% of \\$x\\_1\\$, n\\'{e}"
     """
     plain = unicodedata.normalize("NFC", harmless(text))
-    return _WORD.sub(lambda word: _word(word[0]), plain)
+    return _PIECE.sub(lambda found: _root(found) or _word(found[0]), plain)
+
+
+def _root(found: re.Match[str]) -> str:
+    """Return the root of a number or a symbol, as √2 or √d_k, as mathematics has it."""
+    return rf"\(\sqrt{{{found[1]}}}\)" if found[1] else ""
 
 
 def _word(word: str) -> str:
