@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attncalc.writing.tables import write_notes, write_tables
 
 from attncalc import InputError, Problem, Solution, solve
 from attncalc.grading.key import key_of
@@ -31,6 +30,7 @@ from attncalc.writing.json_text import write_json
 from attncalc.writing.npz_file import write_npz
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import plain_entry, texts_of_row
+from attncalc.writing.terminal import write_notes, write_tables
 
 RANDOM = np.random.default_rng(17)
 N = 400
@@ -61,7 +61,7 @@ WRITERS: dict[str, Callable[[Page], None]] = {
     "csv": lambda page: drained(write_csv(page)),
     "csv files": lambda page: [drained(each) for each in write_csv_files(page).values()] and None,
     "table": lambda page: (
-        [drained(w(page, Screen())) for w in (write_tables, write_notes)] and None
+        [drained(write_tables(page, Screen())), drained(write_notes(page))] and None
     ),
 }
 
