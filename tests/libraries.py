@@ -1,4 +1,4 @@
-"""Attention of other libraries, each asked what README's table of conventions says of it."""
+"""Attention of other libraries, each asked what the table of conventions in docs says of it."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""README's table of conventions is true: each of its cells is what the library does when run."""
+"""The table of conventions is true: each of its cells is what the library does when run."""
 
 import re
 import tomllib
@@ -9,7 +9,7 @@ from libraries import LIBRARIES, Library
 
 pytestmark = pytest.mark.libraries
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
 ROWS = {
     "a true in a mask means": Library.true_in_a_mask,
     "default scale": Library.default_scale,
@@ -22,8 +22,8 @@ ROWS = {
 
 def table() -> list[list[str]]:
     """Return the cells of the table, without what sets them in bold or as code."""
-    _, text = README.split("Conventions differ between libraries.")
-    lines = re.findall(r"^\|(.*)\|$", text.split("\n###")[0], flags=re.MULTILINE)
+    _, text = PAGE.split("Conventions differ between libraries.")
+    lines = re.findall(r"^\|(.*)\|$", text, flags=re.MULTILINE)
     cells = [[cell.strip() for cell in re.sub(r"[*`]", "", line).split("|")] for line in lines]
     return [cells[0], *cells[2:]]
 
@@ -45,8 +45,6 @@ def test_a_cell_of_the_table_is_what_the_library_does(row: str, library: Library
 def test_the_table_names_the_versions_that_are_asked_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = project["optional-dependencies"]["libraries"]
-    (named,) = re.findall(
-        r"run\swith PyTorch (\S+), ONNX (\S+), JAX (\S+) and Keras (\S+);", README
-    )
+    (named,) = re.findall(r"run\swith PyTorch (\S+), ONNX (\S+), JAX (\S+) and Keras (\S+);", PAGE)
     names = ("torch", "onnx", "jax", "keras")
     assert asked == [f"{name}>={number}" for name, number in zip(names, named, strict=True)]

@@ -61,7 +61,7 @@ WRITERS: dict[str, Callable[[Page], None]] = {
     "csv": lambda page: drained(write_csv(page)),
     "csv files": lambda page: [drained(each) for each in write_csv_files(page).values()] and None,
     "table": lambda page: (
-        [drained(write_tables(page, Screen())), drained(write_notes(page))] and None
+        [drained(each) for each in (write_tables(page, Screen()), write_notes(page))] and None
     ),
 }
 

@@ -1,83 +1,125 @@
-"""The README tells the truth: its commands run, and its pictures come from them.
+"""README and docs tell the truth: their commands run, and their pictures come from them.
 
-Its two set-up commands are run by `.ci/run`, each in a fresh environment.
+README's two set-up commands are run by `.ci/run`, each in a fresh environment.
 """
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, Command, clean_environment
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+import attncalc
+from attncalc.grading.rules import Status
+from attncalc.problem.fields import GIVEN, SETTINGS
+
+WRITTEN_BY_A_COMMAND = "key.md"
+DOCS = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name != WRITTEN_BY_A_COMMAND)
+PAGES = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *DOCS)
+}
+README = PAGES["README.md"]
+TOURS = ["README.md", *(path.name for path in DOCS)]
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[page], flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture
-def tour(tmp_path: Path) -> Path:
-    """Return a folder in which every command of the tour has been run."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "attncalc").symlink_to(Path(sys.executable).parent / "attncalc")
-    commands = [block for block in blocks("sh") if ".venv" not in block]
+def commands(page: str) -> list[str]:
+    """Return what a page tells to type, but for setting up."""
+    return [block for block in blocks("sh", page) if ".venv" not in block]
+
+
+@pytest.mark.parametrize("page", TOURS)
+def test_every_command_and_the_python_of_a_page_run(page: str, tmp_path: Path) -> None:
+    run_all(commands(page), tmp_path)
+    for program in blocks("python", page):
+        subprocess.run(
+            [sys.executable, "-c", program], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL
+        )
+    if page == "README.md":
+        assert json.loads((tmp_path / "steps.json").read_text(encoding="utf-8"))["kind"] == "cross"
+        for picture in ("map.svg", "map.pdf", "homework-map.png"):
+            assert (tmp_path / picture).stat().st_size > 5000
+    if page == "arrays.md":
+        (command,) = re.findall(r"`(attncalc cross long.npz[^`]*)`", PAGES[page])
+        run_all([command.replace("\n", " ")], tmp_path)
+        assert (tmp_path / "out.npz").stat().st_size > 1000
+
+
+def run_all(given: list[str], folder: Path) -> None:
+    """Run commands one after another in a folder, in which `attncalc` is this one."""
+    (folder / "bin").mkdir(exist_ok=True)
+    command = folder / "bin" / "attncalc"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m attncalc "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
     subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
+        ["bash", "-euo", "pipefail", "-c", "\n".join(given)],
         check=True,
-        cwd=tmp_path,
-        env=clean_environment() | {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"},
+        cwd=folder,
+        env=clean_environment() | {"PATH": f"{folder}/bin:{os.environ['PATH']}"},
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         timeout=300,
     )
-    return tmp_path
 
 
-def test_every_command_and_the_python_of_the_tour_run(tour: Path) -> None:
-    assert json.loads((tour / "steps.json").read_text(encoding="utf-8"))["kind"] == "cross"
-    for picture in ("map.png", "map.svg", "map.pdf"):
-        assert (tour / picture).stat().st_size > 5000
-    for program in blocks("python"):
-        subprocess.run(
-            [sys.executable, "-c", program], check=True, cwd=tour, stdout=subprocess.DEVNULL
-        )
-    (command,) = re.findall(r"`(attncalc cross long.npz[^`]*)`", README)
-    words = [sys.executable, "-m", *command.split()]
-    subprocess.run(words, check=True, cwd=tour, stderr=subprocess.DEVNULL)
+def test_the_first_screen_is_a_homework_in_three_commands() -> None:
+    assert commands("README.md")[0].count("\n") == 3
+    assert README.index("samples self -o homework.json") < README.index("## Write a problem")
+    assert README.index("## Write a problem") < README.index("## See the steps")
 
 
-def test_the_json_of_the_tour_is_a_problem(attncalc: Command, tmp_path: Path) -> None:
+def test_windows_types_what_others_type() -> None:
+    of_windows = {
+        line.replace("py -m", "python3 -m")
+        .replace(".venv\\Scripts\\", ".venv/bin/")
+        .replace("; ", " && ")
+        for page in TOURS
+        for block in blocks("powershell", page)
+        for line in block.splitlines()
+        if not line.startswith("Get-Content")
+    }
+    set_up = {block.strip() for block in blocks("sh") if ".venv" in block}
+    assert of_windows == set_up
+
+
+def test_the_json_of_the_readme_is_a_problem(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "in.json").write_text(blocks("json")[0], encoding="utf-8")
     run = attncalc("self", "in.json")
     assert run.code == 0
     assert "Self-attention: The cat" in run.out
 
 
-def test_the_work_of_the_tour_is_what_is_printed(attncalc: Command) -> None:
+def test_the_work_of_the_readme_is_what_is_printed(attncalc: Command) -> None:
     attncalc("samples", "sentence", "-o", "cat.json")
     printed = attncalc("self", "--work").out
-    printed += attncalc("self", "cat.json", "--entry", 'A["cat","dog"]', "--fractions").out
+    printed += attncalc("self", "cat.json", "--entry", "A['cat','dog']", "--fractions").out
     lines = blocks("text")[0].splitlines()
     assert len(lines) == 3
     assert set(lines) <= set(printed.splitlines())
 
 
-def test_the_marking_of_the_tour_is_what_is_printed(attncalc: Command) -> None:
-    attncalc("samples", "self", "-o", "homework.json")
+def test_the_marking_of_the_readme_is_what_is_printed(attncalc: Command) -> None:
+    attncalc("samples", "self", "-o", "given.json")
     attncalc("samples", "transposed-scores", "-o", "mine.py")
-    run = attncalc("check", "homework.json", "mine.py")
+    run = attncalc("check", "given.json", "mine.py")
     assert run.code == 1
     assert run.out.endswith("\n" + blocks("text")[1])
 
 
-def test_the_page_of_the_tour_is_what_is_written(attncalc: Command, tmp_path: Path) -> None:
+def test_the_page_of_the_readme_is_what_is_written(attncalc: Command, tmp_path: Path) -> None:
     attncalc("self", "--work", "-o", "key.md")
     page = (tmp_path / "key.md").read_text(encoding="utf-8")
-    assert page == (ROOT / "docs" / "key.md").read_text(encoding="utf-8")
+    assert page == (ROOT / "docs" / WRITTEN_BY_A_COMMAND).read_text(encoding="utf-8")
 
 
 def test_set_up_is_one_command_each() -> None:
@@ -89,3 +131,112 @@ def test_its_pictures_exist_and_load_nothing_from_elsewhere() -> None:
     for place in re.findall(r"!\[[^]]+\]\(([^)]+)\)", README):
         assert (ROOT / place).stat().st_size > 1000
     assert "@font-face" not in (ROOT / "docs" / "cross.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str) -> None:
+    folder = ROOT / "docs" if page in {path.name for path in DOCS} else ROOT
+    for place, _, heading in re.findall(r"\]\(([^)#:]*)(#([^)]+))?\)", PAGES[page]):
+        assert (folder / place).exists(), place
+        if heading:
+            target = PAGES[Path(place).name] if place else PAGES[page]
+            assert heading in map(anchor, re.findall(r"^#+ (.*)$", target, re.MULTILINE))
+
+
+def anchor(heading: str) -> str:
+    """Return what GitHub calls a heading in links."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", [page for page in TOURS if PAGES[page].count("\n## ") > 2])
+def test_a_page_of_several_parts_begins_with_their_list(page: str) -> None:
+    headings = re.findall(r"^## (.*)$", PAGES[page], re.MULTILINE)
+    assert re.findall(r"\]\(#([^)]+)\)", PAGES[page])[: len(headings)] == list(
+        map(anchor, headings)
+    )
+
+
+def test_the_reference_names_every_field_and_its_values() -> None:
+    page = PAGES["fields.md"]
+    for name in (*GIVEN, *SETTINGS, "labels", "title"):
+        assert f"`{name}`" in page, name
+    for name, setting in SETTINGS.items():
+        (row,) = re.findall(rf"^\| `{name}` \|(.*)$", page, re.MULTILINE)
+        for value in re.findall(r'"([\w-]+)"', setting.takes):
+            assert f"`{value}`" in row.split("|")[0], (name, value)
+        if isinstance(setting.default, str):
+            assert row.strip().startswith(f"`{setting.default}`"), name
+
+
+def test_the_reference_names_every_code_of_a_marking() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", PAGES["check.md"], re.MULTILINE)
+    assert re.findall(r"`([\w-]+)`", " ".join(rows)) == [each.value for each in Status]
+
+
+# the map of the house
+
+
+def rooms() -> set[str]:
+    """Return the packages of attncalc, and its modules that stand in none, by path."""
+    root = Path(attncalc.__file__).parent
+    packages = (path.parent for path in root.rglob("__init__.py") if path.parent != root)
+    modules = (path for path in root.glob("*.py") if not path.name.startswith("__"))
+    return {path.relative_to(root).as_posix() for path in (*packages, *modules)}
+
+
+def test_the_map_names_every_room() -> None:
+    page = PAGES["ARCHITECTURE.md"]
+    for room in rooms():
+        sign = room if room.endswith(".py") else f"{room}/"
+        assert f"`{sign}`" in page, sign
+
+
+def test_every_place_on_the_map_exists() -> None:
+    root = ROOT / "attncalc"
+    for page in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        named = re.findall(r"`(\w[\w./]*(?:\.py|/))`", PAGES[page])
+        assert len(named) > 5
+        for place in named:
+            assert (root / place).exists() or (ROOT / place).exists(), place
+
+
+MENDED_ELSEWHERE = {("solving/", "writing/"), ("grading/", "writing/")}
+"""Arrows that still point the wrong way; nothing is to be added here."""
+
+
+def test_arrows_point_up_the_map() -> None:
+    table = PAGES["ARCHITECTURE.md"].split("## Rooms")[1].split("\n## ")[0]
+    order = [
+        room
+        for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+        for room in re.findall(r"`([^/`]+/?)`", row)  # rooms within a room are of its floor
+    ]
+    arrows = set(arrows_between_rooms())
+    wrong = {(a, b) for a, b in arrows if order.index(a) < order.index(b)}
+    assert wrong <= MENDED_ELSEWHERE
+    assert not arrows & {("reading/", "writing/"), ("writing/", "reading/")}
+
+
+def arrows_between_rooms() -> Iterator[tuple[str, str]]:
+    """Yield which room imports which, for types alone too."""
+    root = ROOT / "attncalc"
+    for path in root.glob("*/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attncalc."):
+                room = str(node.module).split(".")[1]
+                target = f"{room}/" if (root / room).is_dir() else f"{room}.py"
+                own = f"{path.relative_to(root).parts[0]}/"
+                if target != own:
+                    yield own, target
+
+
+def test_the_map_names_every_question_that_an_operation_answers() -> None:
+    from attncalc.operations import Operation
+
+    questions = {name for name in vars(Operation) if not name.startswith("_")}
+    listed = PAGES["ARCHITECTURE.md"].split("## The questions")[1].split("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)`", listed, re.MULTILINE)) == questions
+
+
+def test_the_map_is_one_page() -> None:
+    assert PAGES["ARCHITECTURE.md"].count("\n") < 150

@@ -60,6 +60,7 @@ def _each(function: Callable[[Any], Decimal], matrix: Matrix) -> Matrix:
 def _decimal_tanh(x: Decimal) -> Decimal:
     if abs(x) > 2 * getcontext().prec:  # 1 to more digits than are carried
         return Decimal(1).copy_sign(x)
+    # one exp, not the two of (e^x - e^-x) / (e^x + e^-x)
     doubled = (2 * x).exp()
     return (doubled - 1) / (doubled + 1)
 
@@ -75,6 +76,7 @@ def _decimal_cos(x: Decimal) -> Decimal:
 def _decimal_sin(x: Decimal) -> Decimal:
     """Sum sin x = x - x³/3! + x⁵/5! - …, after whole turns are taken off."""
     with localcontext() as context:
+        # taking whole turns off a large angle cancels its leading digits
         context.prec += 10 + max(0, x.adjusted())
         turn = 2 * _decimal_pi()
         angle = x - turn * (x / turn).to_integral_value()

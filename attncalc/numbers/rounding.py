@@ -112,10 +112,11 @@ def rounded_as_read(values: Matrix, decimals: int) -> "Matrix | Rounded":
 
 def _rounded(values: Matrix, decimals: int, rule: Rule) -> Matrix:
     unit = 10.0**decimals
-    size = np.abs(values)
+    size = np.abs(values)  # both signs round alike; the sign comes back at the end
     roundable = size < LARGEST_SCALED / unit
     scaled = np.where(roundable, size, 0.0) * unit
     whole = np.floor(scaled)
+    # 2.675 is stored a little below the tie it was typed as: a float this near a half is one
     tie = np.minimum(RELATIVE_TIE * scaled, LARGEST_TIE)
     rest = scaled - whole
     if rule == "truncate":
@@ -148,6 +149,8 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
     >>> round_decimals(thirds, 2, guard=20)
     array([Decimal('0.38')], dtype=object)
     """
+    # a third times three is 0.999…9 in any number of digits: that is cleared first, or ties are
+    # missed
     dust = Decimal(1).scaleb(-guard)
 
     def one(value: Decimal) -> Decimal:
@@ -180,6 +183,7 @@ def fixed(value: float | Decimal, decimals: int) -> str:
     """
     if value in (INFINITE, -INFINITE):
         return "inf" if value > 0 else "-inf"
+    # already rounded: formatting adds zeros, and must never round again
     text = f"{value:.{decimals}f}"
     return text if text.strip("-0.") else text.lstrip("-")
 

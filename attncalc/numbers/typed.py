@@ -47,6 +47,7 @@ def read_number(text: str, *, decimal_comma: bool = False) -> Number:
     >>> read_number("2.50")
     Decimal('2.50')
     """
+    # a text of a million digits would only cost time: no float holds it
     if len(text) > LONGEST:
         raise NotANumber(f"{quoted(text)} is too long for a number ({len(text)} characters)")
     clean = text.strip().translate(_MINUS_SIGNS).translate(_SLASHES)
@@ -114,6 +115,7 @@ def _parse(clean: str) -> Number | None:
         return above / below
     if vulgar := _VULGAR.fullmatch(clean):
         sign, whole, character = vulgar.groups()
+        # Unicode says 0.333… of ⅓; no such character has a denominator above 10
         part = Fraction(unicodedata.numeric(character)).limit_denominator(10)
         return (int(whole or "0") + part) * (-1 if sign == "-" else 1)
     return None
@@ -127,6 +129,7 @@ def _in_range(number: Number, text: str) -> Number:
         size = float("inf")
     if size == float("inf"):
         raise NotANumber(f"{quoted(text)} is too large (the largest number is about 1.8e308)")
+    # a number that vanishes would turn a product into 0 without a word
     if size == 0 and number != 0:
         raise NotANumber(f"{quoted(text)} is too small (the smallest number is about 4.9e-324)")
     return number

@@ -47,6 +47,7 @@ class Operand(NamedTuple):
     def place(self, *place: int) -> Place:
         """Return which of its own entries serves this place of a larger matrix."""
         shape = self.matrix.shape
+        # aligned on the right, as numpy broadcasts
         own = place[len(place) - len(shape) :]
         return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))
 
@@ -82,6 +83,7 @@ class Operation:
         terms have one sign: |x| + δ in place of |x| tells how far.
         """
         sizes = [np.abs(each.middle) for each in ranges]
+        # (|x| + δ)(|y| + ε) - |x||y| is the furthest a product can be off, whatever the signs
         grown = (size + each.spread for size, each in zip(sizes, ranges, strict=True))
         spread = np.abs(self.apply(*grown) - self.apply(*sizes))
         return Range.around(self.apply(*(each.middle for each in ranges)), spread)

@@ -100,4 +100,5 @@ class Same(Operation):
 
 
 def _same_as(operand: Operand, place: Place) -> Explanation:
+    # its name, for the number alone would not say where it comes from
     return Explanation((operand.entry(place),), exact=operand.at(*place).exact)

@@ -51,6 +51,7 @@ def _nonzero(total: Matrix, masked: bool) -> Matrix:
 
 def _sum_of_others(matrix: Matrix) -> Matrix:
     """Return for each entry what all others of its row sum to: nothing is taken off again."""
+    # the sum less the entry would cancel where one entry is nearly all of the sum
     before, after = np.zeros_like(matrix), np.zeros_like(matrix)
     np.cumsum(matrix[..., :-1], axis=-1, out=before[..., 1:])
     np.cumsum(matrix[..., :0:-1], axis=-1, out=after[..., -2::-1])
@@ -90,6 +91,7 @@ class Softmax(Operation):
         (scores,) = matrices
         shift = _largest(scores, self.masked) if self.shifted else None
         weights = exponentials(scores, shift, out=out)
+        # n divisions and n × m products: faster than n × m divisions
         weights *= 1 / _nonzero(weights.sum(axis=-1, keepdims=True), self.masked)
         return weights
 
@@ -108,6 +110,7 @@ class Softmax(Operation):
     def reach(self, *ranges: Range) -> Range:
         """Return the weights where a score is lowest and all others highest, and the reverse."""
         (scores,) = ranges
+        # one shift for both ends, so that their powers can be compared
         largest = _largest(scores.high, masked=True)
         low, high = (exponentials(each, largest) for each in scores)
         others_low, others_high = (_sum_of_others(each) for each in (low, high))
@@ -161,6 +164,7 @@ class HardMax(Operation):
         """Return 0 to 1 for a score that may be the largest or not; else what it gets."""
         (scores,) = ranges
         best = np.where(np.isfinite(scores.low), scores.low, -np.inf).max(axis=-1, keepdims=True)
+        # whatever the true scores are, the winner is at least the largest low end
         may_win = (scores.high >= best) & np.isfinite(scores.high)
         weights = self.apply(np.where(may_win, scores.middle, -np.inf))
         alone = may_win.sum(axis=-1, keepdims=True) <= 1
@@ -199,6 +203,7 @@ class DivideBySum(Operation):
         total = counted.sum(axis=-1, keepdims=True)
         size = abs(counted).sum(axis=-1, keepdims=True)
         empty = ~allowed.any(axis=-1, keepdims=True)
+        # compared with the sizes that were added: 1e-17 of 1 - 1 is 0, and of 1e-17 alone is not
         divided_by_nothing = (abs(total) <= size * tolerance_of(scores)) & ~empty
         if divided_by_nothing.any():
             row = self.first_row + int(np.argwhere(divided_by_nothing)[0][-2]) + 1

@@ -48,6 +48,7 @@ class Sinusoids(Operation):
         cosines, sines = cos_sin(_angles(X, n, d, SINUSOIDS_BASE, Fraction(self.offset)))
         positions: Matrix = np.empty_like(X)
         positions[:, 0::2] = sines
+        # of an odd width the last sine has no cosine beside it
         positions[:, 1::2] = cosines[:, : d // 2]
         return positions
 

@@ -88,6 +88,7 @@ class Scores(_Product):
         """Write out a query times a key."""
         Q, K = operands
         *head, i, j = place
+        # grouped heads: the entry is quoted from the head that serves, not from a copy of it
         key_head = _head_serving(Q.matrix, K.matrix, head)
         terms = [
             _product(Q.at(*head, i, k), K.at(*key_head, j, k)) for k in range(Q.matrix.shape[-1])
@@ -158,6 +159,8 @@ def _largest_mean(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
     What is left of 1 above the low ends goes to the largest values first.
     """
     values = np.broadcast_to(values, (*low.shape[:-2], *values.shape[-2:]))
+    # a small linear program, solved greedily: each weight starts at its least, the rest goes to the
+    # best
     order = np.argsort(-values, axis=-2)  # (…, m, d_v)
     left = (1 - low.sum(axis=-1, keepdims=True))[..., np.newaxis]  # (…, n, 1, 1)
     room = np.take_along_axis((high - low)[..., np.newaxis], order[..., np.newaxis, :, :], axis=-2)

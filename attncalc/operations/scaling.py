@@ -160,6 +160,7 @@ class Mask(Operation):
         """Add, then forbid; what is forbidden never matters, whatever it was."""
         scores, *given = matrices
         masks = dict(zip(self.masks, given, strict=True))
+        # a bias of -∞ beside a score of +∞ would be nan: forbidding comes last and overwrites it
         if "bias" in masks:
             masked: Matrix = np.add(scores, masks["bias"], out=out)
         else:
@@ -221,6 +222,8 @@ class Mask(Operation):
         row, key = place[-2:]
         here = {name: each.matrix[each.place(*place)] for name, each in masks.items()}
         entries = {name: np.full((1, 1), value) for name, value in here.items()}
+        # asked of the mask itself, one entry large: what is said here and what is computed cannot
+        # part
         alone = self.at(slice(row, row + 1), slice(key, key + 1))
         return [name for name, no in alone._forbidden((1, 1), entries).items() if no.any()]
 

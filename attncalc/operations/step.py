@@ -63,6 +63,7 @@ def run(
     known = dict(given)
     for step in steps:
         matrix = step.operation.apply(*(known[name] for name in step.inputs))
+        # before rounding: marking and the work want what the arithmetic gave, too
         if made is not None:
             made[step.name] = matrix
         known[step.name] = matrix if after is None else after(matrix)

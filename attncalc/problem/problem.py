@@ -124,6 +124,7 @@ class Problem(Attention):
 
     def __post_init__(self) -> None:
         """Check everything, and hold the matrices as floats."""
+        # frozen to everybody else: what is kept is what was read, of one type whatever was given
         for name in SETTINGS:
             object.__setattr__(self, name, read_setting(name, getattr(self, name)))
         typed = {}

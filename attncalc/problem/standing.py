@@ -36,6 +36,7 @@ class Standing(NamedTuple):
 
     def upright(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix with tokens as rows, weights (in, out); heads not yet parted."""
+        # a bias is a row here, whether it was typed as a list, a row or a column
         if name in BIASES:
             return matrix.reshape(1, -1)
         return matrix.swapaxes(-1, -2) if self.is_turned(name) else matrix
@@ -65,6 +66,7 @@ class Standing(NamedTuple):
 
     def symbol(self, name: str) -> Expression:
         """Return a matrix in an equation: weights stored (out, in) are transposed there."""
+        # with tokens as columns, weights (out, in) stand as the equation wants them: Q = W_Q X
         turned = name in WEIGHTS and self.out_in and not self.by_columns
         return Transposed(Symbol(name)) if turned else Symbol(name)
 

@@ -59,6 +59,7 @@ def _ranked(output: int, row: Matrix, visible: Matrix, places: Sequence[int]) ->
     most = tuple(places[index] for index in _sharing_first_place(row))
     if len(most) > 1:
         return Connection(output, most, ())
+    # what shows as 0.00 is never second
     rest = np.where(visible, row, 0.0)
     rest[list(most)] = 0.0
     second = _sharing_first_place(rest)[: None if rest.max() > 0 else 0]

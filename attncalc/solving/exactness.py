@@ -35,6 +35,8 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
     the smallest. None where that takes more than 2000 digits (1e300 beside 1e-300), or where the
     problem is so large that its decimals would take seconds.
     """
+    # asked first at the fewest digits: counting those of a million entries would itself take
+    # seconds
     if _cost(problem, plan, SPARE_DIGITS) > LARGEST_COST:
         return None
     numbers = [
@@ -83,6 +85,7 @@ def _cost(problem: Problem, plan: Plan, precision: int) -> float:
         inputs = [shapes[name] for name in step.inputs]
         shapes[step.name] = step.operation.shape(*inputs)
         products, functions = step.operation.cost(*inputs)
+        # a power of e takes longer the more digits it has: with the power 2.3 of their number
         total += products + functions * COST_OF_FUNCTION * (precision / 60) ** 2.3
     return total
 

@@ -66,6 +66,7 @@ def run_in_blocks(
     before, core, rest = _parts(steps)
     known = dict(given) | run(before, given, after)
     shape = _scores_shape(core, known)
+    # the heads' outputs are always kept: what follows the core reads them
     kept = {core[-1].name} if seen else wanted | {core[-1].name}
     shown = wanted & {step.name for step in core[:-1]} if seen else set()
     job = _Job(core, known, shape, kept, after, decimals is None, shown, seen)
@@ -150,6 +151,7 @@ class _Job:
         outputs = np.empty((n, heads, self._d_v), self.dtype)  # so that joining heads moves nothing
         results[self.core[-1].name] = outputs.swapaxes(0, 1)
         safe = self._exponents_are_safe()
+        # a tile never sees a whole row: no maximum of it can be taken off first
         in_tiles = safe and self.exact and len(results) == 1 and not self.shown
         height = self._height(TILE_ROWS if in_tiles else ROWS)
         blocks = [
@@ -221,7 +223,10 @@ class _Job:
                 continue
             matrix = self.known[name]
             if matrix.ndim == 3:
+                # fewer key and value heads serve consecutive query heads
                 matrix = matrix[head * len(matrix) // self.shape[0]]
+            # masks are n × m, the values m × d_v, the scores' queries n × d_k: each is cut along
+            # its own axes
             if isinstance(step.operation, Mask):
                 yield (matrix[rows] if len(matrix) > 1 else matrix)[:, keys]
             elif place == 0:
@@ -316,6 +321,7 @@ def _on_all_cores(
             if report is not None:
                 report(done, len(blocks))
 
+    # BLAS would else start as many threads for each of ours, and they wait for one another
     with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(_workers()) as pool:
         for _ in pool.map(counted, blocks):
             pass

@@ -29,6 +29,7 @@ def refuse_what_cannot_fit(
         With the sizes, what there is, and the way out.
     """
     needed = sum(sizes.values())
+    # small enough for any machine: no need to ask
     if needed < WORTH_ASKING:
         return
     free = available()

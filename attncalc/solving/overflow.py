@@ -27,6 +27,7 @@ def refuse_overflow(matrices: Mapping[str, Matrix]) -> None:
         if np.isfinite(matrix).all():
             continue
         wrong = ~np.isfinite(matrix)
+        # a score that overflows where a mask forbids never reaches an output
         if forbidden is not None and matrix.shape == forbidden.shape:
             wrong &= ~forbidden
         if wrong.any():
@@ -40,6 +41,7 @@ def refuse_overflow(matrices: Mapping[str, Matrix]) -> None:
 
 def refuse_overflow_of(outputs: Matrix, first_row: int) -> None:
     """Refuse outputs of a block of rows: whatever overflowed on the way has reached them."""
+    # one sum in place of n × d_v questions: nan and ∞ survive it
     if np.isfinite(outputs.sum()):
         return
     finite = np.isfinite(outputs).all(axis=-1)

@@ -169,6 +169,7 @@ class Solution:
     @cached_property
     def floats(self) -> Matrices:
         """Each kept step in floats; where each step is rounded, the rounded ones."""
+        # floats may fall on the wrong side of a tie that rounding, or hardmax, then makes visible
         if not (self._needs_exact and self.is_exact):
             return self._in_floats.carried
         dtype = self.problem.dtype
@@ -323,6 +324,7 @@ class Solution:
 
     @cached_property
     def _in_floats(self) -> _Run:
+        # what overflows is found afterwards, and said with its place: numpy's warning says neither
         decimals = self.problem.decimals if self.problem.rounding == EACH_STEP else None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._is_short:

@@ -202,6 +202,7 @@ class Work:
         shown = self.shown(name, place)
         if not isinstance(shown, Number) or shown == MINUS_INFINITY:
             return shown
+        # what is read is what was shown: its digits are its true value
         if self.problem.rounding == EACH_STEP:
             return shown._replace(exact=_value(shown))
         true = self._explanation(name, place).exact if self.solution.is_exact else None

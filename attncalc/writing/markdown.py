@@ -83,7 +83,7 @@ class _Markdown(Form[str]):
             yield _displayed(f"{name_in_tex(section.step.name)} = {in_tex(section.formula)}")
         for grid in section.grids:
             if grid.head:
-                yield f"Head {grid.head} of {len(section.grids)}"
+                yield f"Head {grid.head} of {section.grids[-1].head}"
             yield _matrix(grid)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))

@@ -81,7 +81,7 @@ class _Terminal(Form[Text]):
         yield equation.append(self.known(f"   {section.said}"), style="not bold")
         for grid in section.grids:
             if grid.head:
-                yield self._line(f"head {grid.head} of {len(section.grids)}")
+                yield self._line(f"head {grid.head} of {section.grids[-1].head}")
             yield from self._matrix(grid)
         yield from (self._line(line_in_text(line)) for line in section.lines)
         if section.legend:

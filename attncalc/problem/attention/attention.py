@@ -95,6 +95,7 @@ class Attention(AttentionFields):
         for name in self.those_given("K", "W_K", "V", "W_V"):
             if getattr(self, name).ndim == 3:
                 return int(getattr(self, name).shape[0])
+        # keys are shared among query heads, never the other way round
         if self.n_heads == 1:
             return 1
         return self.width_of(*self.those_given("K", "W_K")) // self.d_k
@@ -136,6 +137,7 @@ class Attention(AttentionFields):
             return split_heads(upright, self.n_heads)
         if name in ANSWERING:
             return split_heads(upright, self.n_kv_heads)
+        # a mask for one head is a mask for all
         return upright[0] if upright.ndim == 3 and len(upright) == 1 else upright
 
     def those_given(self, *names: str) -> list[str]:

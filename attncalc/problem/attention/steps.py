@@ -131,6 +131,7 @@ def _scored(attention: Attention) -> Iterator[Step]:
 def _refinements(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:
     if attention.scale == SQRT_DK:
         yield "S_scaled", "scaled scores", DivideBySqrt(attention.d_k), ()
+    # a step that multiplies by 1 would be one more matrix to copy by hand
     elif isinstance(attention.scale, Fraction) and attention.scale != 1:
         yield "S_scaled", "scaled scores", Multiply(attention.scale), ()
     if attention.softcap is not None:
@@ -143,13 +144,16 @@ def _refinements(attention: Attention) -> Iterator[tuple[str, str, Operation, tu
 def _causal_from(attention: Attention) -> int | None:
     if not attention.causal:
         return None
+    # a query sees itself: from the top left, the first of them sees one key
     return 1 + attention.query_place
 
 
 def _combined(attention: Attention) -> Iterator[Step]:
     """Go from weights and values to outputs: each head's, the heads together, their projection."""
     projected = attention.W_O is not None or attention.b_O is not None
+    # scores over their sum may be negative, and then are no shares
     weigh = Weigh(of_shares=attention.normalizer != "sum")
+    # one head alone is the output already: no H and no C that only repeat it
     if attention.n_heads == 1 and not projected:
         yield Step("O", "outputs", weigh, ("A", "V"), "queries", "features", "outputs")
         return

@@ -1,0 +1,79 @@
+"""A solution at a glance: every step as a table, and nothing worked out that is not shown.
+
+A page says more (the notes, what each output attends to), and goes through every row for it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+
+import numpy as np
+
+from attncalc.numbers.rounding import fixed
+from attncalc.operations.expressions import MINUS_INFINITY, Number
+from attncalc.operations.step import Step
+from attncalc.problem.stated import conventions, heading
+from attncalc.solving.connections import connections
+from attncalc.solving.plan import formula
+from attncalc.solving.solution import Solution
+from attncalc.writing.document import Cell, Document, Facts, Grid, Section, kept
+from attncalc.writing.sentences import legend, shape
+
+MOST_HEADS = 4
+"""Heads of a step before those in the middle are left out."""
+IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
+
+
+def glance(solution: Solution) -> Document:
+    """Return the conventions and the kept steps, their middles left out where they are large."""
+    sections = [step_at_a_glance(solution, step, full=False) for step in solution.steps]
+    facts = Facts(conventions(solution.problem))
+    notes = () if solution.is_exact else (IN_FLOATS,)
+    return Document(heading(solution.problem), (facts, *sections), notes)
+
+
+def step_at_a_glance(solution: Solution, step: Step, *, full: bool) -> Section:
+    """Return one step: its equation, and its matrix or that of each head that is shown."""
+    return Section(
+        step,
+        formula(step, solution.problem),
+        f"{step.title}, {shape(solution, step)}",
+        tuple(_grids(solution, step, full=full)),
+        legend=legend(solution.problem) if step.role == "weights" else (),
+    )
+
+
+def _grids(solution: Solution, step: Step, *, full: bool) -> Iterator[Grid]:
+    digits = solution.digits[step.name]
+    rows, columns = solution.row_labels(step), solution.column_labels(step)
+    heads = len(digits) if digits.ndim == 3 else 0
+    for head in kept(heads, full=full, most=MOST_HEADS) if heads else [-1]:
+        if head is not None:
+            place = () if head < 0 else (head,)
+            yield Grid(step.name, head + 1, rows, columns, _cells(solution, step, place), full)
+
+
+def _cells(solution: Solution, step: Step, head: tuple[int, ...]) -> Callable[[int, int], Cell]:
+    """Return what gives single entries: a large matrix is never rounded or ranked whole."""
+    standing, digits = solution.problem.standing, solution.digits[step.name]
+    ranks = _ranks(solution, head[0] if head else 0) if step.role == "weights" else None
+
+    def cell(row: int, column: int) -> Cell:
+        place = standing.place((row, column))
+        text = fixed(np.asarray(digits[(*head, *place)]).item(), solution.problem.decimals)
+        number = MINUS_INFINITY if text == "-inf" else Number(text)
+        return Cell(number, ranks(place[0]).get(place[1], "") if ranks else "")
+
+    return cell
+
+
+def _ranks(solution: Solution, head: int) -> Callable[[int], Mapping[int, str]]:
+    """Return what tells the largest and the second weight of an output, when asked."""
+    weights = solution.heads[head]
+
+    @cache
+    def of_output(output: int) -> Mapping[int, str]:
+        visible = [np.asarray(weights.rounded[output]) != 0]
+        (found,) = connections(weights.weights[[output]], visible)
+        return dict.fromkeys(found.most, "most") | dict.fromkeys(found.second, "second")
+
+    return of_output

@@ -1,0 +1,292 @@
+"""The solution that people hold: it prints as tables, becomes a page, a frame or a picture."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+from attncalc.api.display import Displayed, as_text
+from attncalc.errors import InputError
+from attncalc.operations.step import Axis, Step
+from attncalc.solving import solution as solving
+from attncalc.text import numbered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame, Index
+
+    from attncalc.writing.document import Document
+    from attncalc.writing.page import Page
+
+# what writes and what draws is imported where it is called: most solutions are read as arrays
+
+
+class Solution(Displayed, solving.Solution):
+    """The matrices of all steps, by name: `solution["A"]` is an array.
+
+    What a solution is, `attncalc.solving.solution` says; here it can show itself. Printed, or in
+    a notebook, it is the tables of its steps, large ones without their middle.
+    """
+
+    def table(self, name: str, *, full: bool = False) -> str:
+        """Return one step as a table of text, under its equation.
+
+        Parameters
+        ----------
+        name
+            The step.
+        full
+            Show a large matrix whole; else its middle is left out.
+
+        Raises
+        ------
+        KeyError
+            When there is no such step, or it was not kept.
+
+        Examples
+        --------
+        >>> from attncalc import self_attention
+        >>> solution = self_attention([[1, 0], [0, 1]], [[1], [0]], [[1], [1]], [[2], [4]])
+        >>> print(solution.table("Q"))
+        Q = X W_Q   queries, 2 × 1
+        ╭───┬──────╮
+        │   │    1 │
+        ├───┼──────┤
+        │ 1 │ 1.00 │
+        │ 2 │ 0.00 │
+        ╰───┴──────╯
+        """
+        from attncalc.api.glance import step_at_a_glance
+        from attncalc.writing.document import Document
+
+        section = step_at_a_glance(self, self._step(name), full=full)
+        return as_text(Document("", (section,))).strip("\n")
+
+    def to_markdown(
+        self,
+        only: Iterable[str] | None = None,
+        *,
+        work: bool = False,
+        fractions: bool | Literal["mixed"] = False,
+        blank: bool = False,
+        full: bool = False,
+    ) -> str:
+        """Return the page that `attncalc self --format markdown` prints, for GitHub.
+
+        Parameters
+        ----------
+        only
+            The names of the steps that the page shows; None for all of them, and the problem.
+        work
+            Write out every entry.
+        fractions
+            Write exact values as fractions, or as `"mixed"` ones: 2 1/2.
+        blank
+            Leave out every answer: a worksheet.
+        full
+            Show large matrices whole, and write out more than 2,000 entries.
+
+        Raises
+        ------
+        InputError
+            When there is no such step, it was not kept, or the page would be too long.
+
+        Examples
+        --------
+        >>> from attncalc import self_attention
+        >>> solution = self_attention([[1, 0], [0, 1]], [[1], [0]], [[1], [1]], [[2], [4]])
+        >>> solution.to_markdown(["O"]).splitlines()[-2:]
+        ['| **1** | 3.00 |', '| **2** | 3.00 |']
+        """
+        from attncalc.writing.markdown import write_markdown
+
+        page = self._page(only, work=work, fractions=fractions, blank=blank, full=full)
+        return write_markdown(page)
+
+    def to_latex(
+        self,
+        only: Iterable[str] | None = None,
+        *,
+        work: bool = False,
+        fractions: bool | Literal["mixed"] = False,
+        blank: bool = False,
+        full: bool = False,
+        standalone: bool = False,
+    ) -> str:
+        r"""Return the page that `attncalc self --format latex` prints.
+
+        Parameters
+        ----------
+        only, work, fractions, blank, full
+            As of `to_markdown`.
+        standalone
+            Return a document; else a body to `\input` into one with amsmath.
+
+        Raises
+        ------
+        InputError
+            As `to_markdown` does.
+        """
+        from attncalc.writing.latex import write_latex
+
+        page = self._page(only, work=work, fractions=fractions, blank=blank, full=full)
+        return write_latex(page, standalone=standalone)
+
+    def to_frame(self, name: str) -> "DataFrame":
+        """Return one step as a frame of pandas, in floats.
+
+        Parameters
+        ----------
+        name
+            The step.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows and columns are named as in the tables: tokens by their labels, and what has no
+            label by its number from 1. Several heads stand below one another: rows then have a
+            `MultiIndex` of the head, from 1, and the row. It holds a copy of the numbers.
+
+        Raises
+        ------
+        InputError
+            When pandas is not installed; attncalc does not need it otherwise.
+        KeyError
+            When there is no such step, or it was not kept.
+        """
+        step, matrix = self._step(name), self[name]
+        pandas = _pandas()
+        of_rows, of_columns = self.problem.standing.pair(step.rows, step.columns)
+        rows = _index(pandas, self.row_labels(step), of_rows)
+        columns = _index(pandas, self.column_labels(step), of_columns)
+        if matrix.ndim == 3:
+            heads = range(1, len(matrix) + 1)
+            rows = pandas.MultiIndex.from_product([heads, rows], names=["head", of_rows])
+            matrix = matrix.reshape(-1, matrix.shape[-1])
+        frame: DataFrame = pandas.DataFrame(matrix, rows, columns, copy=True)
+        return frame
+
+    def plot(
+        self,
+        kind: str = "map",
+        *,
+        all: bool = False,  # noqa: A002 - it is what the flag is called, too
+        values: bool = True,
+        head: int | str | None = None,
+        dark: bool = False,
+        size: Any = None,
+        ax: "Axes | None" = None,
+    ) -> Any:  # a Figure, or the Axes: one type of both would let neither be used
+        """Draw the solution; a notebook shows the figure, `figure.savefig("map.pdf")` writes it.
+
+        Parameters
+        ----------
+        kind
+            `"map"` of which input each output attends to, `"heatmap"` of the weights, or `"both"`.
+        all
+            Draw a line of the map for every weight that does not show as zero, and not only to the
+            largest and the second.
+        values
+            Write the weights in the picture.
+        head
+            The head that is drawn, from 1, or `"mean"`; None for all of them, beside one another.
+        dark
+            Draw on a dark background.
+        size
+            Width and height in inches, as `(12, 8)` or `"12x8"`, or a width alone; None for what
+            the picture needs.
+        ax
+            Axes of a figure of your own, to draw one map or heatmap of one head on; None for a
+            figure of its own.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
+            saved. `figure.notes` says what was left out. With `ax`, the axes that were given.
+
+        Raises
+        ------
+        InputError
+            When an argument is none of these, the size is too small for what is drawn, or the
+            weights `A` were not kept.
+
+        Examples
+        --------
+        >>> from attncalc import self_attention
+        >>> solution = self_attention([[0, 0], [0, 0]], [[1], [0]], [[1], [1]], [[2], [4]])
+        >>> figure = solution.plot("heatmap", size=(6, 4))
+        >>> figure.get_size_inches().tolist()
+        [6.0, 4.0]
+        """
+        from attncalc.plotting import picture
+        from attncalc.plotting.look import Look, read_size
+
+        look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
+        if ax is None:
+            return picture.figure_of(self, head, look)
+        on: Axes = picture.plot_on(ax, self, head, look)  # type: ignore[attr-defined]
+        return on
+
+    def _as_document(self) -> "Document":
+        from attncalc.api.glance import glance
+
+        return glance(self)
+
+    def _page(
+        self,
+        only: Iterable[str] | None,
+        *,
+        work: bool,
+        fractions: bool | Literal["mixed"],
+        blank: bool,
+        full: bool,
+    ) -> "Page":
+        from attncalc.writing.page import Contents, make_page
+
+        if (work or fractions) and self.keep is not None:
+            kept = ", ".join(step.name for step in self.steps)
+            raise InputError(
+                f"work and fractions read every step, and only {kept} is kept: "
+                "solve(problem), without keep"
+            )
+        contents = Contents(
+            self._chosen(only),
+            given=only is None,
+            work=work,
+            fractions="mixed" if fractions == "mixed" else "plain" if fractions else None,
+            full=full,
+            blank=blank,
+        )
+        return make_page(self, contents)
+
+    def _chosen(self, only: Iterable[str] | None) -> tuple[Step, ...]:
+        """Return the steps of these names, in the order of the plan."""
+        if only is None:
+            return self.steps
+        wanted = [only] if isinstance(only, str) else list(only)
+        names = [step.name for step in self.steps]
+        for name in wanted:
+            if name not in names:
+                raise InputError(f"no step {name}: there are {', '.join(names)}")
+        return tuple(step for step in self.steps if step.name in wanted)
+
+    def _step(self, name: str) -> Step:
+        self._check_name(name)
+        return next(step for step in self.steps if step.name == name)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise InputError(
+            f"to_frame needs pandas, which cannot be loaded here ({error}): "
+            "install it with python -m pip install pandas"
+        ) from None
+    return pandas
+
+
+def _index(pandas: Any, labels: tuple[str, ...], axis: Axis) -> "Index[Any]":
+    """Return the labels of an axis; the numbers themselves where nothing has a name."""
+    names = range(1, len(labels) + 1) if labels == numbered(len(labels)) else labels
+    index: Index[Any] = pandas.Index(names, name=axis)
+    return index
