@@ -6,6 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from attncalc.writing.document import Document
     from attncalc.writing.frames import Screen
 
@@ -43,13 +45,19 @@ def as_text(document: "Document") -> str:
 
     from attncalc.text import within
     from attncalc.writing.frames import on_screen
-    from attncalc.writing.terminal import write_notes, write_tables
+    from attncalc.writing.terminal import write_tables
 
     screen = _screen_here()
     console = Console(file=io.StringIO(), color_system=None)
     text = on_screen(console, write_tables(document, screen), screen)
-    notes = "".join(f"\nnote: {note}" for note in write_notes(document))
+    said = [*document.notes, *_on_what_is_left_out(document)]
+    notes = "".join(f"\nnote: {note}" for note in said)
     return within(screen.encoding, text + notes)
+
+
+def _on_what_is_left_out(document: "Document") -> "Iterator[str]":
+    if cut := document.left_out:
+        yield f"the middle of {cut} is left out: solution[name] is the whole array"
 
 
 def _screen_here() -> "Screen":

@@ -38,6 +38,7 @@ def step_at_a_glance(solution: Solution, step: Step, *, full: bool) -> Section:
         formula(step, solution.problem),
         f"{step.title}, {shape(solution, step)}",
         tuple(_grids(solution, step, full=full)),
+        tuple(_on_heads_left_out(solution, step, full=full)),
         legend=legend(solution.problem) if step.role == "weights" else (),
     )
 
@@ -52,11 +53,19 @@ def _grids(solution: Solution, step: Step, *, full: bool) -> Iterator[Grid]:
             yield Grid(step.name, head + 1, rows, columns, _cells(solution, step, place), full)
 
 
+def _on_heads_left_out(solution: Solution, step: Step, *, full: bool) -> Iterator[str]:
+    digits = solution.digits[step.name]
+    if digits.ndim == 3 and None in kept(len(digits), full=full, most=MOST_HEADS):
+        most = MOST_HEADS // 2
+        yield f"heads {most + 1} to {len(digits) - most} are left out"
+
+
 def _cells(solution: Solution, step: Step, head: tuple[int, ...]) -> Callable[[int, int], Cell]:
     """Return what gives single entries: a large matrix is never rounded or ranked whole."""
     standing, digits = solution.problem.standing, solution.digits[step.name]
     ranks = _ranks(solution, head[0] if head else 0) if step.role == "weights" else None
 
+    @cache  # it is asked for its digits, and for what they hide
     def cell(row: int, column: int) -> Cell:
         place = standing.place((row, column))
         text = fixed(np.asarray(digits[(*head, *place)]).item(), solution.problem.decimals)
