@@ -408,7 +408,9 @@ def test_too_few_decimals_that_do_not_follow_earn_no_more_than_those_that_do() -
     assert status(marking, "S", 1, 1) is Status.PRECISION
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 40))]
+)
 def test_a_script_without_its_trailing_zeros_is_marked_as_with_them(seed: int) -> None:
     """In text, in JSON and from a program; with a mistake in it, or none, in every style."""
     rng = random.Random(seed)
