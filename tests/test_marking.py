@@ -4,7 +4,9 @@ import importlib.util
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -15,12 +17,15 @@ from conftest import ROOT, SLOW
 
 from attncalc import Problem, read_problem, solve
 from attncalc.grading.credit import score
+from attncalc.grading.digits import DigitsWalk
 from attncalc.grading.flags import flags
-from attncalc.grading.key import Key
+from attncalc.grading.key import Key, key_of
+from attncalc.grading.known import Known
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
+from attncalc.numbers.types import Range
 from attncalc.problem.samples import ANSWERS, sample
 from attncalc.reading.answers import read_answer, read_answer_bytes
 from attncalc.writing.verdict import verdict
@@ -37,11 +42,14 @@ HAND = {
 """The hand solution of problems.md, section 1, in its own digits."""
 
 
+HOMEWORK_KEY = Key(HOMEWORK, ToTheDigit(2))
+
+
 def marked(answer: Any, problem: Problem = HOMEWORK, **rules: Any) -> Marking:
-    in_tolerance = "atol" in rules or "rtol" in rules
-    within = Within(rules.get("atol") or 0.0, rules.get("rtol") or 0.0)
-    key = Key(problem, within if in_tolerance else ToTheDigit(problem.decimals))
-    return mark(key, read_answer_bytes(json.dumps(answer).encode(), "a.json"), Rules(**rules))
+    marked_by = Rules(**rules)
+    is_shared = problem is HOMEWORK and not marked_by.in_tolerance
+    key = HOMEWORK_KEY if is_shared else key_of(problem, marked_by)
+    return mark(key, read_answer_bytes(json.dumps(answer).encode(), "a.json"), marked_by)
 
 
 def with_entry(step: str, row: int, column: int, entry: Any, **others: Any) -> dict[str, Any]:
@@ -104,7 +112,7 @@ def test_other_ways_to_round_are_recognised_and_named(rounding: str, rule: str) 
 
 
 def test_what_follows_from_a_mistake_is_right() -> None:
-    marking = mark(Key(HOMEWORK, ToTheDigit(2)), read_answer(sample("lost-sign").path), Rules())
+    marking = mark(HOMEWORK_KEY, read_answer(sample("lost-sign").path), Rules())
     assert status(marking, "Q", 3, 2) is Status.WRONG
     assert [status(marking, "S", 3, j) for j in (1, 2, 3)] == [Status.FOLLOWS] * 3
     assert status(marking, "S", 1, 1) is Status.CORRECT
@@ -204,9 +212,7 @@ def test_after_a_wrong_shape_the_key_is_used() -> None:
 
 
 def test_a_cause_is_named_where_it_gives_every_entry_and_costs_its_own_step_alone() -> None:
-    marking = mark(
-        Key(HOMEWORK, ToTheDigit(2)), read_answer(sample("transposed-scores").path), Rules()
-    )
+    marking = mark(HOMEWORK_KEY, read_answer(sample("transposed-scores").path), Rules())
     (cause,) = marking.steps[3].causes
     assert (marking.steps[3].step.name, cause.code) == ("S", "scores-transposed")
     assert [marks.credit(marking.rules) for marks in marking.steps] == [
@@ -275,7 +281,7 @@ def fields_of(problem: Problem) -> dict[str, Any]:
 
 def test_penalties_and_weights_are_fractions() -> None:
     answer = read_answer(sample("lost-sign").path)
-    key = Key(HOMEWORK, ToTheDigit(2))
+    key = HOMEWORK_KEY
     rules = Rules(follow_penalty=Fraction(1, 2), weights={"Q": Fraction(3), "O": Fraction(0)})
     marking = mark(key, answer, rules)
     parts = {marks.step.name: marks.credit(rules) for marks in marking.steps}
@@ -438,22 +444,27 @@ def test_keys_of_every_kind_are_right_and_an_entry_changed_is_found(name: str) -
     problem = read_problem(sample(name).path)
     solution = solve(problem)
     answer = {step.name: solution.shown(step.name) for step in solution.plan}
-    assert marked(answer, problem).is_right
+    key = key_of(problem, Rules())
+
+    def markings(content: Any) -> Marking:
+        return mark(key, read_answer_bytes(json.dumps(content).encode(), "a.json"), Rules())
+
+    assert markings(answer).is_right
     for step in solution.plan:
         changed = json.loads(json.dumps(answer))
         rows = changed[step.name] if solution[step.name].ndim == 2 else changed[step.name][-1]
         rows[0][-1] = str(float(rows[0][-1]) + 3)
-        wrong = marked(changed, problem).first_wrong
+        wrong = markings(changed).first_wrong
         assert wrong is not None
         assert wrong.marks.step.name == step.name
         assert wrong.place is not None
         (entry,) = wrong.marks.places(Status.WRONG)
-        named = Key(problem, ToTheDigit(2)).work.entry(step.name, entry)
+        named = key.work.entry(step.name, entry)
         assert named.place[-2:] == (1, len(rows[0]))
 
 
 def test_the_sample_answers_are_what_their_names_say() -> None:
-    key = Key(HOMEWORK, ToTheDigit(2))
+    key = HOMEWORK_KEY
     firsts = {}
     for each in ANSWERS:
         if each.path.is_dir():
@@ -475,6 +486,7 @@ def test_the_sample_answers_are_what_their_names_say() -> None:
 # ---------------------------------------------------------------- numbers of a program
 
 
+@cache
 def layer() -> tuple[Problem, dict[str, np.ndarray]]:
     """Return a layer of five heads, and what a program computed of it."""
     rng = np.random.default_rng(3)
@@ -552,6 +564,122 @@ def test_steps_that_are_rounded_are_right_within_a_tolerance() -> None:
     arrays = {step.name: solve(HOMEWORK)[step.name] for step in solve(HOMEWORK).plan}
     assert HOMEWORK.rounding == "each-step"
     assert of_program(HOMEWORK, arrays, atol=1e-9).is_right
+
+
+# ---------------------------------------------------------------- what no test saw before
+
+
+@pytest.mark.parametrize(
+    ("Q", "K", "scaled", "expected"),
+    [
+        ("0.5", 0.5, "25", Status.FOLLOWS),  # of a score of 0.25, carried in full
+        ("0.5", 0.5, "30", Status.FOLLOWS),  # of 0.3, rounded half away from zero
+        ("0.5", 0.5, "20", Status.FOLLOWS),  # of 0.2, rounded half to even
+        ("0.5", 0.5, "10", Status.WRONG),
+        ("0.7", 0.4, "30", Status.FOLLOWS),  # of a score of 0.28, rounded
+        ("0.7", 0.4, "20", Status.FOLLOWS),  # cut off
+        ("0.7", 0.4, "40", Status.WRONG),
+    ],
+)
+def test_a_step_that_is_left_out_may_have_been_rounded_in_any_way(
+    Q: str, K: float, scaled: str, expected: Status
+) -> None:
+    """The scores between an own, wrong Q and what is 100 times their size are not written."""
+    problem = Problem(
+        X=[[1]], W_Q=[[1.5]], W_K=[[K]], W_V=[[1]], decimals=1, scale="100", rounding="each-step"
+    )
+    answer = {"Q": [[Q]], "K": [[K]], "S_scaled": [[scaled]]}
+    marking = marked(answer, problem)
+    assert status(marking, "Q", 1, 1) is Status.WRONG
+    assert status(marking, "S_scaled", 1, 1) is expected
+
+
+def test_a_mistake_that_is_repeated_costs_what_follows_costs() -> None:
+    X = np.array([[1, 2], [3, -1]])
+    weights = {"W_Q": [[1, 2], [3, 4]], "W_K": [[0, 1], [2, 5]], "W_V": [[1, -1], [2, 0]]}
+    answer = {name[-1]: (X @ np.array(W).T).tolist() for name, W in weights.items()}
+    problem = Problem(X=X, **weights)
+    for penalty in (Fraction(0), Fraction(1, 4), Fraction(1)):
+        marking = marked(answer, problem, follow_penalty=penalty)
+        for marks in marking.steps[1:]:
+            wrong = Fraction(marks.count(Status.WRONG), 4)
+            assert marks.is_repeated
+            assert wrong > 0
+            assert marks.credit(marking.rules) == 1 - wrong * penalty
+
+
+def test_lines_of_the_map_weigh_what_the_rules_say() -> None:
+    answer = {"Q": HAND["Q"], "connections": lines((3, 1), (3, None), (1, 2))}
+    for weight in (Fraction(0), Fraction(1, 2), Fraction(4)):
+        marking = marked(answer, weights={"connections": weight})
+        assert score(marking) == (1 + weight * Fraction(5, 6), 1 + weight)
+
+
+def test_single_ones_where_the_key_has_them_too_are_nothing_to_look_at() -> None:
+    """Hardmax leads to a single 1 in each row: an answer that has one elsewhere is just wrong."""
+    problem = Problem(Q=[[1], [-1]], K=[[3], [1]], V=[[1], [2]], normalizer="hardmax")
+    assert solve(problem).shown("A") == [["1.00", "0.00"], ["0.00", "1.00"]]
+    marking = marked({"A": [[1, 0], [1, 0]]}, problem)
+    assert marking.steps[0].credit(marking.rules) == Fraction(1, 2)
+    assert flags(marking) == ()
+
+
+def test_a_written_matrix_keeps_what_it_holds_when_it_is_arranged_anew() -> None:
+    """A field that is added later is not dropped in silence, nor is the kind of matrix."""
+    from attncalc.reading.answers.answer import WrittenMatrix
+
+    @dataclass(frozen=True, eq=False)
+    class Photographed(WrittenMatrix):
+        page: int = 0
+
+    values = np.arange(6.0).reshape(1, 2, 3)
+    written = Photographed(values, np.zeros((1, 2, 3), dtype=int), place="p", page=7)
+    for made in (written.arranged(lambda matrix: matrix[0]), written.with_heads(2)):
+        assert isinstance(made, Photographed)
+        assert (made.page, made.place) == (7, "p")
+
+
+def test_a_script_with_its_mistakes_mended_keeps_all_else() -> None:
+    @dataclass(frozen=True, eq=False)
+    class Dated(Known):
+        day: str = ""
+
+    known = Dated(HOMEWORK_KEY, HOMEWORK_KEY.slack, day="monday", doubtful={"Q"})
+    known.keep("Q", np.zeros((3, 2)), Range.around(np.zeros((3, 2)), 0.005))
+    mended = known.mended({"Q": np.eye(3, 2, dtype=bool)})
+    assert isinstance(mended, Dated)
+    assert (mended.day, mended.doubtful) == ("monday", {"Q"})
+    assert mended.points["Q"].tolist() == [[1, 0], [0, 1], [0, 0]]
+
+
+def test_a_script_that_shows_how_it_rounds_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each way to read a script is a walk over its steps, and most need a single one."""
+    walks = []
+    marks = DigitsWalk.marks
+
+    def counted(walk: DigitsWalk) -> Any:
+        walks.append(walk.slack)
+        return marks(walk)
+
+    monkeypatch.setattr(DigitsWalk, "marks", counted)
+    problem = Problem(**THIRDS)
+    for rule, cuts in (("half-away", False), ("truncate", True)):
+        solution = solve(Problem(**THIRDS, decimals=9))
+        digits = {
+            step.name: planting.cut(solution[step.name], 2, rule).tolist() for step in solution.plan
+        }
+        digits["O"][0][0] += 5  # which nothing explains
+        walks.clear()
+        assert marked(digits, problem).first_wrong is not None
+        assert walks == [ToTheDigit(2, cuts=cuts)]
+
+
+THIRDS: dict[str, Any] = {
+    "X": [[Fraction(1, 3), Fraction(2, 3)], [Fraction(5, 7), Fraction(-1, 7)]],
+    "W_Q": [[Fraction(1, 7), 2], [1, Fraction(1, 9)]],
+    "W_K": [[Fraction(2, 3), 1], [Fraction(1, 9), Fraction(5, 7)]],
+    "W_V": [[1, Fraction(1, 3)], [Fraction(4, 7), 2]],
+}
 
 
 # ---------------------------------------------------------------- how often it is right

@@ -1,5 +1,7 @@
 """How far a step's results can lie from one another when its inputs are known to some decimals."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from conftest import many
@@ -11,7 +13,7 @@ from test_pages import is_solvable
 
 from attncalc import InputError, solve
 from attncalc.numbers.types import Range
-from attncalc.operations import HardMax, Mask, Rotate, Scores, SoftCap, Softmax, Weigh
+from attncalc.operations import DivideBySum, HardMax, Mask, Rotate, Scores, SoftCap, Softmax, Weigh
 from attncalc.solving.plan import plan
 
 SLACK = 1e-9
@@ -124,3 +126,22 @@ def test_caps_masks_and_turns_move_the_ends() -> None:
     low, high = turn.reach(Range.around(np.array([[1.0, 0.0]]), 0.1))
     width = 0.1 * (np.cos(1) + np.sin(1))
     assert high - low == pytest.approx(np.full((1, 2), 2 * width))
+
+
+def test_an_operation_for_a_part_of_the_rows_keeps_what_else_it_is() -> None:
+    """A field that is added later, a window say, is not dropped in silence."""
+
+    @dataclass(frozen=True, eq=False, repr=False)
+    class Window(Mask):
+        window: int = 0
+
+    @dataclass(frozen=True, eq=False, repr=False)
+    class Signed(DivideBySum):
+        signs: str = ""
+
+    window = Window(("keep",), causal_from=1, window=5).at(slice(4, 8), slice(2, 8))
+    assert isinstance(window, Window)
+    assert (window.masks, window.causal_from, window.window) == (("keep",), 3, 5)
+    signed = Signed(masked=True, first_row=1, signs="both").at(slice(4, 8))
+    assert isinstance(signed, Signed)
+    assert (signed.masked, signed.first_row, signed.signs) == (True, 5, "both")

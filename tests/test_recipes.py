@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,9 @@ from attncalc.reading.answers import read_answer_bytes
 Script = dict[str, np.ndarray]
 
 
-def marked(problem: Problem, script: Script) -> Marking:
-    answer = {name: texts(matrix, problem.decimals) for name, matrix in script.items()}
+def marked(key: Key, script: Script) -> Marking:
+    answer = {name: texts(matrix, key.problem.decimals) for name, matrix in script.items()}
     data = json.dumps(answer).encode()
-    key = Key(problem, ToTheDigit(problem.decimals))
     return mark(key, read_answer_bytes(data, "answer.json"), Rules())
 
 
@@ -39,13 +39,26 @@ def causes(marking: Marking, step: str) -> list[str]:
     return [cause.code for cause in marks.causes]
 
 
-PLANTED = sorted(
-    {
-        code
-        for seed in range(300)
-        for _, code, _ in planting.recipes_of(planting.random_task(random.Random(seed)))
-    }
-)
+@cache
+def task_of(seed: int) -> tuple[planting.Task, list[tuple[str, str, planting.Recipe]]]:
+    """Return a random task, and what can go wrong in it; all tests share them."""
+    task = planting.random_task(random.Random(seed))
+    return task, planting.recipes_of(task)
+
+
+@cache
+def flawless(seed: int) -> Script | None:
+    task, _ = task_of(seed)
+    return planting.written(task, ("each-step", "half-away"), task.steps)
+
+
+@cache
+def key_to(seed: int) -> Key:
+    task, _ = task_of(seed)
+    return Key(Problem(**task.fields), ToTheDigit(task.decimals))
+
+
+PLANTED = sorted({code for seed in range(300) for _, code, _ in task_of(seed)[1]})
 """Each recipe that the planter knows; below, those that it does not."""
 
 
@@ -53,20 +66,18 @@ PLANTED = sorted(
 def test_a_planted_recipe_is_named_or_among_those_listed(code: str) -> None:
     found = []
     for seed in range(2000):
-        rng = random.Random(seed)
-        task = planting.random_task(rng)
-        for step, name, make in planting.recipes_of(task):
+        task, recipes = task_of(seed)
+        for step, name, make in recipes:
             if name != code or len(found) >= 6:
                 continue
-            style = ("each-step", "half-away")
+            right, style = flawless(seed), ("each-step", "half-away")
             wrong = planting.written(task, style, task.steps, recipe=(step, make))
-            right = planting.written(task, style, task.steps)
             if wrong is None or right is None or np.isnan(wrong[step]).any():
                 continue
             if wrong[step].shape != right[step].shape or (wrong[step] != right[step]).sum() < 3:
                 continue
             try:
-                marking = marked(Problem(**task.fields), wrong)
+                marking = marked(key_to(seed), wrong)
             except AttncalcError:
                 continue
             found.append(causes(marking, step))
@@ -157,13 +168,12 @@ OTHERS: dict[str, tuple[dict[str, Any], str, np.ndarray]] = {
 @pytest.mark.parametrize("code", OTHERS)
 def test_what_the_planter_does_not_know_is_named_too(code: str) -> None:
     fields, step, wrong = OTHERS[code]
-    problem = Problem(**fields)
-    marking = marked(problem, {step: wrong})
+    marking = marked(Key(Problem(**fields), ToTheDigit(2)), {step: wrong})
     assert causes(marking, step) == [code]
 
 
 def test_rope_forgotten_in_the_scores_is_named() -> None:
-    marking = marked(Problem(**ROPE), {"S": X4 @ (X4 @ np.eye(4)[::-1]).T})
+    marking = marked(Key(Problem(**ROPE), ToTheDigit(2)), {"S": X4 @ (X4 @ np.eye(4)[::-1]).T})
     assert "rope-forgotten" in causes(marking, "S")
 
 

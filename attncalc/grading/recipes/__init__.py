@@ -31,10 +31,10 @@ def recipes(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
         found += of_mask(step, operation)
     elif isinstance(operation, Weigh):
         found += of_outputs(step, problem, steps)
-    elif step.name == "A":
+    elif step.role == "weights":
         found += of_weights(step, problem, steps)
     else:
         found += of_others(step, problem)
-    found += of_scale_not_asked(step, problem)
+    found += of_scale_not_asked(step, problem, steps)
     found += of_the_whole(step, problem)
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.grading.recipes.common import Read, Wrong
+from attncalc.grading.recipes.common import Read, Wrong, done_right
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Mask
 from attncalc.operations.step import Step
@@ -33,7 +33,7 @@ def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
     turned = "the mask is turned: rows and columns of it are exchanged"
     yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
     zero = "0 is written where a score is forbidden, not -∞"
-    yield "mask-zero", zero, lambda read: _right_with_zeros(operation, step, read)
+    yield "mask-zero", zero, partial(_right_with_zeros, step)
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
@@ -41,9 +41,8 @@ def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
         yield "bias-not-added", f"{masks[-1]} is not added", partial(_unbiased, operation, step)
 
 
-def _right_with_zeros(operation: Mask, step: Step, read: Read) -> Range:
-    masked = operation.over(*map(read, step.inputs))
-    return masked.map(lambda end: np.where(np.isneginf(end), 0.0, end))
+def _right_with_zeros(step: Step, read: Read) -> Range:
+    return done_right(step, read).map(lambda end: np.where(np.isneginf(end), 0.0, end))
 
 
 def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read: Read) -> Range:
@@ -52,10 +51,8 @@ def _shifted_mask(operation: Mask, scores: str, masks: list[str], by: int, read:
         moved = replace(operation, causal_from=operation.causal_from + by)
         return moved.over(read(scores), *map(read, masks))
 
-    def roll(mask: Range) -> Range:
-        return mask.map(lambda end: _rolled(end, by))
-
-    return operation.over(read(scores), *(roll(read(name)) for name in masks))
+    rolled = (read(name).map(lambda end: _rolled(end, by)) for name in masks)
+    return operation.over(read(scores), *rolled)
 
 
 def _rolled(mask: Matrix, by: int) -> Matrix:
@@ -66,11 +63,7 @@ def _rolled(mask: Matrix, by: int) -> Matrix:
 
 
 def _unbiased(operation: Mask, step: Step, read: Read) -> Range:
-    scores, *masks = step.inputs
-    zero = [
-        Range.at(np.where(np.isneginf(read(name).low), MASKED, 0.0))
-        if name == "bias"
-        else read(name)
-        for name in masks
-    ]
-    return operation.over(read(scores), *zero)
+    scores, *masks = map(read, step.inputs)
+    bias = operation.masks.index("bias")
+    masks[bias] = masks[bias].map(lambda end: np.where(np.isneginf(end), MASKED, 0.0))
+    return operation.over(scores, *masks)

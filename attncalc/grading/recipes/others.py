@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import permutations
+from typing import Any
 
 from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
 from attncalc.numbers.typed import as_written
@@ -32,17 +33,18 @@ MOST_PERMUTED = 4
 def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
     """Yield what comes of weighing with, or weighing, another matrix."""
     A, V = step.inputs
+    weigh = Weigh()  # of any numbers, whether or not they sum to 1
 
     def product(left: str, right: str) -> str:
         return " ".join(problem.standing.pair(left, right))
 
     def weighed(weights: str, values: str, read: Read) -> Range:
-        return Weigh().over(read(weights), read(values))
+        return weigh.over(read(weights), read(values))
 
     def turned(read: Read) -> Range:
-        return Weigh().over(transposed(read(A)), read(V))
+        return weigh.over(transposed(read(A)), read(V))
 
-    yield "weights-turned", f"{product('Aᵀ', V)} is computed, not {product(A, V)}", turned
+    yield "weights-turned", f"{product(f'{A}ᵀ', V)} is computed, not {product(A, V)}", turned
     tokens = {"V": "X" if problem.kind == "self" else "X2"}.get(problem.value_source)
     tokens = tokens or problem.value_source
     for code, other in (("a-x", tokens), ("a-k", "K"), ("a-q", "Q")):
@@ -51,7 +53,7 @@ def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
             yield code, says, partial(weighed, A, other)
     for each in steps:
         if isinstance(each.operation, Scores | DivideBySqrt | Multiply | SoftCap | Mask):
-            says = f"the scores {each.name} weigh the values, and not A"
+            says = f"the scores {each.name} weigh the values, and not {A}"
             yield f"scores-for-weights:{each.name}", says, partial(weighed, each.name, V)
 
 
@@ -59,30 +61,13 @@ def of_others(step: Step, problem: Problem) -> Iterator[Wrong]:
     """Yield what comes of leaving out what is added, rotated, capped, or joined otherwise."""
     operation, first = step.operation, step.inputs[0]
     if isinstance(operation, Add):
-        code = "bias-forgotten" if step.name == "O" else "positions-forgotten"
+        code = "bias-forgotten" if step.role == "outputs" else "positions-forgotten"
         yield code, f"{step.inputs[1]} is not added", lambda read: read(first)
     elif isinstance(operation, Rotate):
-        yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
-        other = "interleaved" if operation.pairing == "halves" else "halves"
-        yield (
-            "rope-pairing",
-            f"the columns are paired otherwise ({other})",
-            lambda read: replace(operation, pairing=other).over(read(first)),
-        )
-        yield (
-            "rope-offset",
-            "places are counted from one more",
-            lambda read: replace(operation, offset=operation.offset + 1).over(read(first)),
-        )
-        if operation.offset != problem.rope_offset:
-            yield (
-                "places-of-keys",
-                f"places are counted from {as_written(problem.rope_places[1])}, as those of keys",
-                lambda read: replace(operation, offset=problem.rope_places[1]).over(read(first)),
-            )
+        yield from _of_rotation(operation, first, problem)
     elif isinstance(operation, Sinusoids) and operation.offset:
         says = "places are counted from 0, as those of keys"
-        yield "places-of-keys", says, lambda read: Sinusoids().over(read(first))
+        yield "places-of-keys", says, lambda read: replace(operation, offset=0).over(read(first))
     elif isinstance(operation, SoftCap):
         yield "cap-forgotten", "the scores are not capped", lambda read: read(first)
     elif isinstance(operation, Concat):
@@ -92,39 +77,46 @@ def of_others(step: Step, problem: Problem) -> Iterator[Wrong]:
         side = "the heads are set side by side, not averaged"
         yield "concat-for-mean", side, lambda read: Concat().over(read(first))
         total = "the heads are added, and not divided by their number"
-        yield (
-            "sum-for-mean",
-            total,
-            lambda read: times(done_right(step, read), float(len(read(first).low))),
-        )
+        yield "sum-for-mean", total, lambda read: times(done_right(step, read), problem.n_heads)
+
+
+def _of_rotation(operation: Rotate, first: str, problem: Problem) -> Iterator[Wrong]:
+    """Yield what comes of other pairs, and of other places."""
+    yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
+
+    def otherwise(read: Read, **change: Any) -> Range:
+        return replace(operation, **change).over(read(first))
+
+    other = "interleaved" if operation.pairing == "halves" else "halves"
+    says = f"the columns are paired otherwise ({other})"
+    yield "rope-pairing", says, partial(otherwise, pairing=other)
+    says = "places are counted from one more"
+    yield "rope-offset", says, partial(otherwise, offset=operation.offset + 1)
+    if operation.offset != problem.rope_offset:
+        of_keys = problem.rope_places[1]
+        says = f"places are counted from {as_written(of_keys)}, as those of keys"
+        yield "places-of-keys", says, partial(otherwise, offset=of_keys)
 
 
 def of_the_whole(step: Step, problem: Problem) -> Iterator[Wrong]:
     """Yield what can happen to the matrix of any step: turned, or its heads in another order."""
     if not isinstance(step.operation, Scores | Same):
-        yield (
-            "transposed",
-            f"the rows of {step.name} are written as columns",
-            lambda read: transposed(done_right(step, read)),
-        )
-    if step.name != "A":
+        says = f"the rows of {step.name} are written as columns"
+        yield "transposed", says, lambda read: transposed(done_right(step, read))
+    if step.role != "weights":
         negated = "every sign is the other one"
         yield "negated", negated, lambda read: times(done_right(step, read), -1.0)
-    heads = problem.n_kv_heads if step.name in ("K", "V", "K_rot") else problem.n_heads
-    if heads == 1:
-        return
-    orders = (
-        list(permutations(range(heads)))[1:]
-        if heads <= MOST_PERMUTED
-        else [tuple(range(heads))[::-1]]
-    )
-    for order in orders:
+    heads = problem.n_kv_heads if step.rows == "keys" else problem.n_heads
+    for order in _orders(heads):
         named = ", ".join(str(head + 1) for head in order)
-        yield (
-            f"heads-order:{named.replace(' ', '')}",
-            f"the heads stand in the order {named}",
-            partial(_reordered, step, list(order)),
-        )
+        says = f"the heads stand in the order {named}"
+        yield f"heads-order:{named.replace(' ', '')}", says, partial(_reordered, step, list(order))
+
+
+def _orders(heads: int) -> Iterator[tuple[int, ...]]:
+    """Yield the wrong orders of heads."""
+    every = permutations(range(heads)) if heads <= MOST_PERMUTED else [tuple(range(heads))[::-1]]
+    return (order for order in every if order != tuple(range(heads)))
 
 
 def _reordered(step: Step, order: list[int], read: Read) -> Range | None:

@@ -18,49 +18,37 @@ def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
         return step.operation.over(read(tokens), Range.at(other), *map(read, bias))
 
     if bias:
-        yield (
-            "bias-forgotten",
-            f"{bias[0]} is left out",
-            lambda read: step.operation.over(read(tokens), read(weights)),
-        )
+        says = f"{bias[0]} is left out"
+        yield "bias-forgotten", says, lambda read: step.operation.over(read(tokens), read(weights))
     stored = getattr(problem, weights)
     if stored.shape[-1] == stored.shape[-2]:
         turned = problem.turned(weights, stored.swapaxes(-1, -2))
-        yield (
-            "weights-transposed",
-            f"{weights} is transposed",
-            partial(with_weights, turned),
-        )
+        yield "weights-transposed", f"{weights} is transposed", partial(with_weights, turned)
     for other in ("W_Q", "W_K", "W_V"):
-        if other in problem.names and weights not in (other, "W_O"):
-            yield (
-                f"weights-swapped:{other}",
-                f"{other} is used in place of {weights}",
-                partial(with_weights, problem.given[other]),
-            )
+        if other in problem.names and other != weights and step.role != "outputs":
+            says = f"{other} is used in place of {weights}"
+            yield f"weights-swapped:{other}", says, partial(with_weights, problem.given[other])
     yield from _of_sources(step, problem)
 
 
 def _of_sources(step: Step, problem: Problem) -> Iterator[Wrong]:
     """Yield what comes of other tokens, or of tokens that are not projected at all."""
     tokens, weights, *bias = step.inputs
-    if weights == "W_O":
-        yield (
-            "unprojected",
-            f"{tokens} itself is taken for {step.name}: the product with W_O is left out",
-            lambda read: read(tokens),
-        )
+    product = f"the product with {weights} is left out"
+    says = f"{tokens} itself is taken for {step.name}: {product}"
+    if step.role == "outputs":
+        yield "unprojected", says, lambda read: read(tokens)
         return
-    heads = problem.n_heads if step.name == "Q" else problem.n_kv_heads
-
-    def unprojected(read: Read) -> Range:
-        return read(tokens).map(lambda end: split_heads(end, heads))
+    heads = problem.n_heads if step.rows == "queries" else problem.n_kv_heads
 
     def of_others(other: str, read: Read) -> Range:
         return step.operation.over(read(other), read(weights), *map(read, bias))
 
-    product = f"the product with {weights} is left out"
-    yield "unprojected", f"{tokens} itself is taken for {step.name}: {product}", unprojected
+    yield (
+        "unprojected",
+        says,
+        lambda read: read(tokens).map(lambda end: split_heads(end, heads)),
+    )
     plain = tokens.removesuffix("_P")
     if plain != tokens:
         says = "the positions are not added to the tokens"

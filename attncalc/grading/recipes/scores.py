@@ -7,8 +7,8 @@ import numpy as np
 
 from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
 from attncalc.numbers.types import Range
-from attncalc.operations import Multiply
-from attncalc.operations.step import Step
+from attncalc.operations import Multiply, Scores
+from attncalc.operations.step import Plan, Step
 from attncalc.problem.problem import Problem
 
 
@@ -62,54 +62,48 @@ def _of_equal_heads(left: Range, right: Range) -> tuple[Range, Range]:
 
 def _factors(problem: Problem) -> Iterator[tuple[str, str, float]]:
     """Yield what scores are multiplied by, rightly or wrongly: code, words, factor."""
-    d_k, m, n = problem.d_k, problem.m, problem.n
+    d_k = problem.d_k
+    divided = "the scores are divided by"
     yield "scale-none", "the scores are not scaled", 1.0
-    yield "scale-sqrt-dk", f"the scores are divided by √d_k = √{d_k}", d_k**-0.5
-    yield "scale-dk", f"the scores are divided by d_k = {d_k}, not by its root", 1 / d_k
+    yield "scale-sqrt-dk", f"{divided} √d_k = √{d_k}", d_k**-0.5
+    yield "scale-dk", f"{divided} d_k = {d_k}, not by its root", 1 / d_k
     yield "scale-multiplied", f"the scores are multiplied by √d_k = √{d_k}", d_k**0.5
     widths = {problem.given[X].shape[-1] for X in ("X", "X1", "X2") if X in problem.names}
     for width in sorted(widths | {problem.n_heads * d_k}):
-        yield (
-            "scale-sqrt-d-model",
-            f"the scores are divided by √{width}, the root of d_model",
-            (width**-0.5),
-        )
-    for size in sorted({n, m}):
-        yield "scale-sqrt-n", f"the scores are divided by √{size}, the root of n", size**-0.5
+        yield "scale-sqrt-d-model", f"{divided} √{width}, the root of d_model", width**-0.5
+    for size in sorted({problem.n, problem.m}):
+        yield "scale-sqrt-n", f"{divided} √{size}, the root of n", size**-0.5
 
 
 def of_scale(step: Step, problem: Problem) -> Iterator[Wrong]:
     """Yield what comes of another factor."""
-    (scores, *_) = step.inputs
-    right = problem.d_k**-0.5
+    right, others = problem.d_k**-0.5, list(_factors(problem))
     if isinstance(step.operation, Multiply):
         right = float(step.operation.factor)
-    others = list(_factors(problem))
-    if isinstance(step.operation, Multiply):
         others.append(("scale-divided", "the scores are divided by the factor", 1 / right))
     for code, says, factor in others:
         if round(factor, 12) != round(right, 12):
-            yield code, says, partial(_scaled, scores, factor)
+            yield code, says, partial(_scaled, step.inputs[0], factor)
 
 
 def _scaled(scores: str, factor: float, read: Read) -> Range:
     return times(read(scores), factor)
 
 
-def of_scale_not_asked(step: Step, problem: Problem) -> Iterator[Wrong]:
+def of_scale_not_asked(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
     """Yield what comes of dividing by √d_k where that is not asked for, or not yet."""
-    root, d_k = problem.d_k**0.5, problem.d_k
-    if d_k == 1:
+    root, is_asked = problem.d_k**0.5, problem.scale != "none"
+    (plain,) = (each.name for each in steps if isinstance(each.operation, Scores))
+    if problem.d_k == 1:
         return
-    if step.name == "S":
-        says = f"the scores are divided by √d_k = √{d_k} already here"
-        if problem.scale == "none":
-            says = f"the scores are divided by √d_k = √{d_k}, which is not asked for"
+    by_root = f"the scores are divided by √d_k = √{problem.d_k}"
+    says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"
+    if step.name == plain:
         yield "scale-not-asked", says, lambda read: times(done_right(step, read), 1 / root)
-    elif step.inputs[0] == "S" and problem.scale == "none":
-        scores, *others = step.inputs
+    elif step.inputs[0] == plain and not is_asked:
+        others = step.inputs[1:]
         yield (
             "scale-not-asked",
-            f"the scores are divided by √d_k = √{d_k}, which is not asked for",
-            lambda read: step.operation.over(times(read(scores), 1 / root), *map(read, others)),
+            says,
+            lambda read: step.operation.over(times(read(plain), 1 / root), *map(read, others)),
         )

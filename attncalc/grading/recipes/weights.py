@@ -7,9 +7,26 @@ import numpy as np
 
 from attncalc.grading.recipes.common import Read, Wrong, times, transposed
 from attncalc.numbers.types import Range
-from attncalc.operations import DivideBySum, Softmax, exponentials
+from attncalc.operations import (
+    DivideBySqrt,
+    DivideBySum,
+    Mask,
+    Multiply,
+    Operation,
+    SoftCap,
+    Softmax,
+    exponentials,
+)
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.problem import Problem
+
+LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
+    DivideBySqrt: ("scale-none", "they are scaled"),
+    Multiply: ("scale-none", "they are scaled"),
+    SoftCap: ("cap-forgotten", "they are capped"),
+    Mask: ("mask-forgotten", "the mask"),
+}
+"""What may have been left out of the scores that are normalised."""
 
 
 def of_weights(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
@@ -37,20 +54,15 @@ def of_weights(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
     yield "softmax-columns", f"each {other} is made to sum to 1, not each {line}", across
     yield "softmax-whole", "the whole matrix is made to sum to 1, not each " + line, together
     if isinstance(step.operation, Softmax):
-        yield (
-            "no-exp",
-            f"each score is divided by the sum of its {line}: exp is left out",
-            lambda read: to_sum.over(read(scores)),
-        )
+        says = f"each score is divided by the sum of its {line}: exp is left out"
+        yield "no-exp", says, lambda read: to_sum.over(read(scores))
         yield "not-normalised", "exp of each score is taken, and not divided by the sum", powers
-        for base in (2, 10):
-            says = f"powers of {base} are taken, not of e"
-            yield f"base-{base}", says, partial(of, partial(times, factor=float(np.log(base))))
-        yield (
-            "exp-negative",
-            "exp(-s) is taken, not exp(s)",
-            partial(of, partial(times, factor=-1.0)),
-        )
+        for code, says, factor in (
+            ("base-2", "powers of 2 are taken, not of e", float(np.log(2))),
+            ("base-10", "powers of 10 are taken, not of e", float(np.log(10))),
+            ("exp-negative", "exp(-s) is taken, not exp(s)", -1.0),
+        ):
+            yield code, says, partial(of, partial(times, factor=factor))
     else:
         yield "softmax-not-asked", "softmax is taken", lambda read: softmax.over(read(scores))
     yield from _of_earlier_scores(step, steps)
@@ -58,22 +70,17 @@ def of_weights(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
 
 def _of_earlier_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
     """Yield the weights of scores that are not scaled, capped or masked yet."""
-    (scores,) = step.inputs
     by_name = {each.name: each for each in steps}
-    says = {
-        "S_scaled": ("scale-none", "the weights are those of the scores before they are scaled"),
-        "S_capped": ("cap-forgotten", "the weights are those of the scores before they are capped"),
-        "S_masked": ("mask-forgotten", "the weights are those of the scores before the mask"),
-    }
-    name = scores
-    while name in says:
-        before = by_name[name].inputs[0]
-        code, words = says[name]
-        yield code, words, partial(_weights_of, step, before)
-        if name == "S_masked":
+    last = by_name[step.inputs[0]]
+    while found := next((each for each in LEFT_OUT if isinstance(last.operation, each)), None):
+        code, words = LEFT_OUT[found]
+        before = last.inputs[0]
+        says = f"the weights are those of the scores before {words}"
+        yield code, says, partial(_weights_of, step, before)
+        if found is Mask:
             after = "the mask is laid on the weights after the softmax: they no longer sum to 1"
-            yield "mask-after-softmax", after, partial(_masked_after, step, name, before)
-        name = before
+            yield "mask-after-softmax", after, partial(_masked_after, step, last.name, before)
+        last = by_name[before]
 
 
 def _weights_of(step: Step, scores: str, read: Read) -> Range:
