@@ -94,7 +94,7 @@ Rtol = Annotated[
     ),
 ]
 Format = Annotated[
-    Literal["table", "json", "markdown", "csv"] | None,
+    Literal["table", "json", "markdown", "latex", "csv"] | None,
     typer.Option(
         "--format",
         help="The form of the output.",
@@ -111,7 +111,7 @@ Sheet = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
-ENDINGS = {".txt": "table", ".json": "json", ".md": "markdown", ".csv": "csv"}
+ENDINGS = {".txt": "table", ".json": "json", ".md": "markdown", ".tex": "latex", ".csv": "csv"}
 
 
 @options.for_problems(None)

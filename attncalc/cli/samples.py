@@ -1,5 +1,8 @@
 """`attncalc samples`: list what is bundled, or write one out."""
 
+import shutil
+import sys
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -56,8 +59,19 @@ def samples(
 
 def _listing() -> str:
     width = max(len(each.name) for each in (*SAMPLES, *ANSWERS))
-    lines = [f"{each.name:{width}}  {each.kind:6}  {each.shows}\n" for each in (*SAMPLES, *ANSWERS)]
+    lines = [
+        _wrapped(f"{each.name:{width}}  {each.kind:6}  ", each.shows)
+        for each in (*SAMPLES, *ANSWERS)
+    ]
     return "".join(lines) + "\nWrite one out:  attncalc samples NAME > my-problem\n"
+
+
+def _wrapped(name: str, shows: str) -> str:
+    """Return a line, or on a terminal that is narrow several, the next ones below the words."""
+    if not sys.stdout.isatty():
+        return f"{name}{shows}\n"
+    room = max(shutil.get_terminal_size().columns - len(name), 20)
+    return name + f"\n{' ' * len(name)}".join(textwrap.wrap(shows, room)) + "\n"
 
 
 def _copy_folder(source: Path, target: Path) -> None:

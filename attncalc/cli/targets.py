@@ -216,7 +216,8 @@ def _table(page: "Page", target: Target) -> "Written":
     notes = tuple(write_notes(page))
     if target.place is None:
         return Written({Path("-"): text}, notes)
-    return Written({target.place: "\n".join([text, *(f"note: {note}\n" for note in notes)])}, notes)
+    below = [f"note: {note}\n" for note in notes if note not in page.advice]
+    return Written({target.place: "\n".join([text, *below])}, notes)
 
 
 def _typeset(page: "Page", target: Target) -> "Written":
@@ -239,7 +240,7 @@ def _typeset(page: "Page", target: Target) -> "Written":
     shows_map = target.form == "markdown" or target.standalone
     if target.place is None and page.has_map and shows_map:
         notes = ("the map is left out: with -o FILE it stands beside the page",)
-    return Written({path: text, **files}, notes)
+    return Written({path: text, **files}, (*page.advice, *notes))
 
 
 def _map(page: "Page", form: str) -> "Picture":

@@ -236,11 +236,12 @@ Part = Field | Facts | Bullets | Given | Section | Connections | Verdict | Legen
 
 @dataclass(frozen=True)
 class Document:
-    """All of it, in order, with the notes on it."""
+    """All of it, in order, with the notes on it; advice, of the notes, is not handed in."""
 
     title: str
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -269,7 +270,11 @@ class Form(Generic[T]):
         yield from getattr(self, type(part).__name__.lower())(part)
 
     def notes(self, document: Document) -> Iterator[str]:
-        """Yield the notes, and what is left out."""
+        """Yield the notes that are no advice, and what is left out."""
+        return (note for note in self.all_notes(document) if note not in document.advice)
+
+    def all_notes(self, document: Document) -> Iterator[str]:
+        """Yield all notes, and what is left out."""
         yield from document.notes
         if cut := document.left_out:
             yield f"the middle of {cut} is left out{self.hint}"

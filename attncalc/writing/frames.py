@@ -52,20 +52,31 @@ class Screen:
         return "+-++", "+-++", "+-++", "|"
 
 
+class Continued(Text):
+    """A text that goes on indented, by `under` characters, where a line is too short for it."""
+
+    under = 4
+
+
 def on_screen(console: Console, texts: Iterator[Text], screen: Screen) -> str:
     """Return what they look like: tables as wide as they are, text in the screen's width."""
     console.width = 1_000_000  # wider than any table: rich cuts what is wider than its console
     with console.capture() as captured:
-        console.print(Group(*(_within_screen(text, screen) for text in texts)))
+        console.print(Group(*(_within_screen(text, screen, console) for text in texts)))
     return captured.get()
 
 
-def _within_screen(text: Text, screen: Screen) -> RenderableType:
+def _within_screen(text: Text, screen: Screen, console: Console) -> RenderableType:
     """Break a text between words alone, for a number is never cut."""
     if screen.width is None or text.no_wrap:
         return text
     longest = max((cell_len(word) for word in text.plain.split()), default=0)
-    return Constrain(text, max(screen.width, longest))
+    if not isinstance(text, Continued) or cell_len(text.plain) <= screen.width:
+        return Constrain(text, max(screen.width, longest))
+    lines = text.wrap(console, max(screen.width - text.under, longest))
+    for line in lines:
+        line.rstrip()
+    return Text("\n" + " " * text.under, no_wrap=True).join(lines)
 
 
 def framed(

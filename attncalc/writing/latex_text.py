@@ -66,6 +66,7 @@ _LETTERS = {
     "−": r"\(-\)",
     "†": r"\textdagger{}",
     "→": r"\(\to\)",
+    "ᵀ": r"\({}^{\top}\)",
     "✗": r"\(\times\)",
     "⏎": r"\(\hookleftarrow\)",
 }

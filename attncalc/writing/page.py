@@ -143,6 +143,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         heading(solution.problem),
         (*_opening(work, contents), *sections, *_connections(solution, contents)),
         (*of_all, *_on_carrying(solution, sections)),
+        tuple(remark.text for remark in remarks if remark.is_advice),
         solution=solution,
         is_blank=contents.blank,
         has_fractions=contents.fractions is not None,

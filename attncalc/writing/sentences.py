@@ -25,10 +25,14 @@ BLANK = "_____"
 
 @dataclass(frozen=True)
 class Note:
-    """Something a reader should know: of one step, or of the whole solution (`step` is "")."""
+    """Something a reader should know: of one step, or of the whole solution (`step` is "").
+
+    Advice is for whoever works it out, and is no part of a page that is handed in.
+    """
 
     text: str
     step: str = ""
+    is_advice: bool = False
 
 
 def influence(problem: Problem, head: Head, connection: Connection) -> str:
@@ -139,5 +143,6 @@ def _rounding_matters(solution: Solution) -> Iterator[Note]:
         rule = DISPLAY if solution.problem.rounding == EACH_STEP else EACH_STEP
         does = "rounding each step" if rule == EACH_STEP else "carrying full precision"
         yield Note(
-            f"{does} (--rounding {rule}) would show other digits in {differ} of {total} entries"
+            f"{does} (--rounding {rule}) would show other digits in {differ} of {total} entries",
+            is_advice=True,
         )

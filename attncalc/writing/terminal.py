@@ -10,7 +10,7 @@ from rich.text import Text
 from attncalc.text import on_a_line, within
 from attncalc.writing import document as parts
 from attncalc.writing.document import DAGGER, Cell, Document, Form, Grid
-from attncalc.writing.frames import Screen, Styled, fitting, framed, padded
+from attncalc.writing.frames import Continued, Screen, Styled, fitting, framed, padded
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, line_in_text, plain_entry
 from attncalc.writing.sentences import BLANK
@@ -38,8 +38,8 @@ def write_tables(document: Document, screen: Screen) -> Iterator[Text]:
 
 
 def write_notes(document: Document) -> Iterator[str]:
-    """Yield what should be said beside the tables."""
-    return _Terminal(Screen()).notes(document)
+    """Yield what should be said beside the tables; the advice of it is not handed in."""
+    return _Terminal(Screen()).all_notes(document)
 
 
 class _Terminal(Form[Text]):
@@ -83,7 +83,7 @@ class _Terminal(Form[Text]):
             if grid.head:
                 yield self._line(f"head {grid.head} of {section.grids[-1].head}")
             yield from self._matrix(grid)
-        yield from (self._line(line_in_text(line)) for line in section.lines)
+        yield from (Continued(self.known(line_in_text(line))) for line in section.lines)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
         yield from map(self._line, (*footnote(section), *section.remarks))
@@ -121,7 +121,23 @@ class _Terminal(Form[Text]):
         yield from map(self._line, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Text]:
-        yield from (self._line("   ".join(told)) for told in table.told)
+        """Yield a line for each row; on a terminal its columns stand below one another."""
+        for place, *told in self._aligned(table.told):
+            line = "   ".join([place, *told]).rstrip()
+            if self.screen.width is None or cell_len(line) <= self.screen.width:
+                yield Text(line)
+            else:
+                yield Continued(f"{place}   {told[0]}".rstrip())
+                yield Continued("    " + "   ".join(told[1:]))
+
+    def _aligned(self, rows: tuple[tuple[str, ...], ...]) -> list[list[str]]:
+        known = [list(map(self.known, row)) for row in rows]
+        if self.screen.width is not None and known:
+            for column in (0, 1):
+                widest = max(cell_len(row[column]) for row in known)
+                for row in known:
+                    row[column] = padded(row[column], widest, left=True)
+        return known
 
     def _line(self, text: str, style: str = "") -> Text:
         return Text(self.known(text), style=style)
