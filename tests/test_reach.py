@@ -126,6 +126,9 @@ def test_caps_masks_and_turns_move_the_ends() -> None:
     low, high = turn.reach(Range.around(np.array([[1.0, 0.0]]), 0.1))
     width = 0.1 * (np.cos(1) + np.sin(1))
     assert high - low == pytest.approx(np.full((1, 2), 2 * width))
+    one_known = Range(np.array([[0.9, 0.0]]), np.array([[1.1, 0.0]]))
+    low, high = turn.reach(one_known)
+    assert high - low == pytest.approx(np.array([[0.2 * np.cos(1), 0.2 * np.sin(1)]]))
 
 
 def test_an_operation_for_a_part_of_the_rows_keeps_what_else_it_is() -> None:

@@ -162,6 +162,12 @@ def test_lines_before_the_first_block_set_the_conventions(tmp_path: Path) -> Non
     )
 
 
+def test_a_decimal_comma_is_one_in_numbers_alone(tmp_path: Path) -> None:
+    text = "title;Ann, Bob\nscale;1,5\n" + BLOCKS.replace(",", ";")
+    problem = read_problem(written(tmp_path, "in.csv", text))
+    assert (problem.title, problem.scale) == ("Ann, Bob", Fraction(3, 2))
+
+
 def test_positions_may_be_the_matrix_itself(tmp_path: Path) -> None:
     for key in ("P", "positions"):
         problem = read_problem(as_json(tmp_path, **{key: [[1, 1], [0, 0]]}))
@@ -214,6 +220,9 @@ BAD_JSON = {
         'in.json: X: "1 2 [3" is not a matrix: write rows like "1 0; 0 1" or "[[1, 0], [0, 1]]"'
     ),
     '{"labels": "the cat"}': "in.json: labels: a text, where a list of texts is needed",
+    '{"labels": {"X": ["the", "cat"], "x": ["a", "dog"]}}': (
+        "in.json: labels of X are given twice"
+    ),
     '{"decimals": [2]}': "in.json: decimals: a list cannot be read here",
 }
 
