@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import NoReturn
 
@@ -41,12 +42,16 @@ def emit_bytes(data: bytes) -> None:
     sys.stdout.flush()
 
 
-def emit(text: str) -> None:
-    """Write data to standard output, all of it, or end quietly when nobody reads on."""
+def emit(text: str | Iterable[str]) -> None:
+    """Write data to standard output, all of it, or end quietly when nobody reads on.
+
+    Its pieces, where it comes in pieces, are written as they come.
+    """
     check_printing()
     encoding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(within(encoding, text))
+        for piece in [text] if isinstance(text, str) else text:
+            sys.stdout.write(within(encoding, piece))
         sys.stdout.flush()
     except BrokenPipeError:
         leave_quietly(0)
