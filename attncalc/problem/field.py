@@ -5,9 +5,9 @@ A part of a network declares its fields as those of a dataclass: `X: Any = matri
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from attncalc.numbers.typed import read_number
 
@@ -19,8 +19,7 @@ PANELS = (FIRST, CONVENTIONS, KINDS, MORE)
 """Under what flags stand, in this order."""
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """A convention.
 
     Parameters
@@ -55,8 +54,7 @@ class Setting:
         return isinstance(self.default, bool)
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """A matrix that can be given.
 
     Parameters

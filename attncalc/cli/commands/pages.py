@@ -126,9 +126,9 @@ def _table(page: Page, form: Form, full: bool) -> Output:
     console, screen = screen_of(form.target, full=full)
     text = on_screen(console, write_tables(page, screen), screen)
     notes = write_notes(page, screen)
-    if form.target.place is None:
-        return output(form.target, text, *notes)
-    return output(form.target, "\n".join([text, *(f"note: {note}\n" for note in notes)]))
+    if form.target.place is not None:
+        text = "\n".join([text, *(f"note: {note}\n" for note in notes)])
+    return output(form.target, text, *notes)
 
 
 def _markdown(page: Page, form: Form, full: bool) -> Output:

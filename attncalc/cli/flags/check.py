@@ -13,8 +13,8 @@ HELP = """Mark a worked answer: which entry went wrong first, why, and what foll
 
     attncalc check problem.json answer.json
     attncalc check problem.json answer.md --format json
-    attncalc check problem.json answers/ --csv marks.csv    a folder of answers
-    attncalc check layer.npz dump.npz --atol 1e-6           a program's numbers
+    attncalc check problem.json answers/ --csv marks.csv   many answers
+    attncalc check layer.npz dump.npz --atol 1e-6          a program's
 
 An answer holds any of the steps, as JSON, CSV, .npz, Markdown, LaTeX, a matrix of MATLAB or
 Python, or the worksheet of --blank filled in. The exit code is 0 when everything is right.

@@ -32,7 +32,7 @@ def _scale(given: Any) -> str | Fraction:
     return number(given)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)  # a Problem makes these of its own
 class AttentionFields:
     """Every matrix and every convention of an attention; what they mean is said in `Problem`."""
 
