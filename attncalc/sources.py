@@ -8,8 +8,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from attncalc.errors import OutputError
 
@@ -17,8 +17,7 @@ Identity = tuple[int, int]
 """Device and inode: links and other ways to write a path all lead to the same."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """What was read: its name, where it lies, and of a folder how the names end that are read."""
 
     name: str

@@ -24,31 +24,31 @@ Built = tuple[Callable[..., None], str]
 
 
 def _self() -> Built:
-    from attncalc.cli import calculate
+    from attncalc.cli.flags import calculate
 
     return calculate.command("self"), calculate.SELF_HELP
 
 
 def _cross() -> Built:
-    from attncalc.cli import calculate
+    from attncalc.cli.flags import calculate
 
     return calculate.command("cross"), calculate.CROSS_HELP
 
 
 def _plot() -> Built:
-    from attncalc.cli import plot
+    from attncalc.cli.flags import plot
 
     return plot.plot, plot.HELP
 
 
 def _check() -> Built:
-    from attncalc.cli import check
+    from attncalc.cli.flags import check
 
     return check.check, check.HELP
 
 
 def _samples() -> Built:
-    from attncalc.cli import samples
+    from attncalc.cli.flags import samples
 
     return samples.samples, samples.HELP
 

@@ -5,15 +5,21 @@ A part of a network declares its fields as those of a dataclass: `X: Any = matri
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from attncalc.numbers.typed import read_number
 
+FIRST = "Matrices (a file, or text such as '1 0; 0 1')"
+CONVENTIONS = "Conventions"
+KINDS = "Kinds of attention"
+MORE = "More matrices"
+PANELS = (FIRST, CONVENTIONS, KINDS, MORE)
+"""Under what flags stand, in this order."""
 
-@dataclass(frozen=True)
-class Setting:
+
+class Setting(NamedTuple):
     """A convention.
 
     Parameters
@@ -27,7 +33,11 @@ class Setting:
     says
         What it means, as its flag says it.
     panel
-        Under which heading the flag stands.
+        Under which heading the flag stands, one of `PANELS`.
+    short
+        A second, short flag, as "-d".
+    off
+        The value that a switch `--no-…` stands for, where there is one.
     """
 
     default: Any
@@ -35,10 +45,16 @@ class Setting:
     takes: str
     says: str
     panel: str
+    short: str = ""
+    off: str = ""
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is on or off, and its flag takes no value."""
+        return isinstance(self.default, bool)
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """A matrix that can be given.
 
     Parameters
@@ -72,9 +88,11 @@ def setting(
     takes: str,
     says: str,
     panel: str,
+    short: str = "",
+    off: str = "",
 ) -> Any:
     """Declare a convention."""
-    meaning = Setting(default, read, takes, says, panel)
+    meaning = Setting(default, read, takes, says, panel, short, off)
     return field(default=default, metadata={"field": meaning})
 
 

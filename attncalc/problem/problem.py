@@ -160,6 +160,24 @@ class Problem(Attention):
         """Return a given matrix as Decimals and Fractions, exactly as it was typed."""
         if name in self.typed:
             return self.typed[name]
+        if name not in self._exact:
+            self._exact[name] = self._from_floats(name)
+        return self._exact[name]
+
+    @cached_property
+    def given_as_typed(self) -> Mapping[str, Matrix]:
+        """The given matrices as `given` has them, their numbers as `as_given` does."""
+        return {
+            name: self.turned(name, self.typed[name]) if name in self.typed else matrix
+            for name, matrix in self.given.items()
+        }
+
+    @cached_property
+    def _exact(self) -> dict[str, Matrix]:
+        return {}
+
+    def _from_floats(self, name: str) -> Matrix:
+        """Return the numbers of which floats have lost nothing, made once out of these."""
         values = getattr(self, name)
         shortest = values.astype(str) if values.dtype == np.float32 else values
         return np.asarray(np.frompyfunc(exact, 1, 1)(shortest.astype(object)), dtype=object)

@@ -1,8 +1,8 @@
 """Whether a problem is worked out in exact decimals, and then with how many digits."""
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from attncalc.operations.step import Plan
 from attncalc.problem.fields import MARKS
@@ -20,8 +20,7 @@ COST_OF_FUNCTION = 230
 """What a power of e costs at 60 digits, in multiply-and-adds."""
 
 
-@dataclass(frozen=True)
-class Digits:
+class Digits(NamedTuple):
     """How many digits exact decimals carry, and up to which decimal place they can be trusted."""
 
     precision: int

@@ -183,8 +183,7 @@ class Work:
 
     def _read_given_for_plan(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a given matrix, by its place in the plan's form, as it was typed."""
-        typed = self.problem.as_given(name)
-        return self._as_typed(self.problem.turned(name, typed)[place])
+        return self._as_typed(self.problem.given_as_typed[name][place])
 
     def _as_typed(self, value: Any) -> Number | Ratio:
         if not np.isfinite(float(value)):

@@ -128,7 +128,7 @@ class Attention(AttentionFields):
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
         """The given matrices in floats, as the house knows them."""
-        return {name: self.turned(name, getattr(self, name)) for name in self.names}
+        return {name: self._stood_up(name) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix as the house knows it: upright, one matrix for each head."""
@@ -149,4 +149,14 @@ class Attention(AttentionFields):
         return int(self.standing.upright(name, getattr(self, name)).shape[-1])
 
     def _shape_of(self, name: str) -> tuple[int, ...]:
-        return self.turned(name, getattr(self, name)).shape
+        return self._stood_up(name).shape
+
+    def _stood_up(self, name: str) -> Matrix:
+        """Return a given matrix in floats as the house knows it, turned once."""
+        if name not in self._upright:
+            self._upright[name] = self.turned(name, getattr(self, name))
+        return self._upright[name]
+
+    @cached_property
+    def _upright(self) -> dict[str, Matrix]:
+        return {}

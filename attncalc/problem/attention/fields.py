@@ -5,6 +5,10 @@ from fractions import Fraction
 from typing import Any
 
 from attncalc.problem.field import (
+    CONVENTIONS,
+    FIRST,
+    KINDS,
+    MORE,
     choice,
     matrix,
     number,
@@ -20,11 +24,6 @@ SQRT_DK, NONE = "sqrt_dk", "none"
 DISPLAY, EACH_STEP = "display", "each-step"
 MOST_DECIMALS = 12
 
-FIRST = "Matrices (a file, or text such as '1 0; 0 1')"
-CONVENTIONS = "Conventions"
-KINDS = "Kinds of attention"
-MORE = "More matrices"
-
 
 def _scale(given: Any) -> str | Fraction:
     for value in (SQRT_DK, NONE):
@@ -33,7 +32,7 @@ def _scale(given: Any) -> str | Fraction:
     return number(given)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)  # a Problem makes these of its own
 class AttentionFields:
     """Every matrix and every convention of an attention; what they mean is said in `Problem`."""
 
@@ -67,6 +66,7 @@ class AttentionFields:
         '"sqrt_dk", "none" or a number that multiplies the scores',
         "sqrt_dk (divide by the root of d_k), none, or a number to multiply by, as 1/3.",
         CONVENTIONS,
+        off=NONE,
     )
     rounding: str = choice(
         DISPLAY,
@@ -80,6 +80,7 @@ class AttentionFields:
         f"a whole number from 0 to {MOST_DECIMALS}",
         "Decimals shown, 0 to 12; halves go away from zero.",
         CONVENTIONS,
+        short="-d",
     )
     heads: int | None = setting(
         None,

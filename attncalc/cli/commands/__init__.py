@@ -1,0 +1,1 @@
+"""What each command does: heavy, and imported when it runs."""

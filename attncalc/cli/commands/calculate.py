@@ -1,0 +1,98 @@
+"""`attncalc self` and `attncalc cross`: every step, in the form in which it is handed in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attncalc.cli.commands.pages import form_from, output_of
+from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.progress import reporting
+from attncalc.cli.targets import deliver
+from attncalc.errors import InputError
+from attncalc.numbers.types import Place
+from attncalc.operations.step import Plan, Step
+from attncalc.problem.problem import Problem
+from attncalc.reading.names import unknown
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import Solution, solve
+from attncalc.writing.page import Contents, make_page
+
+Flags = Mapping[str, Any]
+
+
+def calculate(kind: str, flags: Flags) -> None:
+    """Solve, and write what is asked for to where it is asked for."""
+    problem = problem_from(flags, fallback=kind, kind=kind)
+    _check_combinations(flags)
+    form = form_from(flags)
+    steps = plan(problem)
+    chosen = _chosen(steps, flags["only"])
+    with reporting() as report:
+        solution = solve(problem, keep=_kept(problem, steps, chosen, flags), report=report)
+    page = make_page(solution, _contents(solution, chosen, flags))
+    deliver(output_of(page, form))
+
+
+def _check_combinations(flags: Flags) -> None:
+    """Refuse flags that contradict one another."""
+    writes_out = "--work" if flags["work"] else "--entry" if flags["entry"] else ""
+    if flags["blank"] and writes_out:
+        raise InputError(f"--blank and {writes_out} together: a worksheet holds no work")
+    if flags["entry"] and (flags["work"] or flags["only"]):
+        other = "--work" if flags["work"] else "--only"
+        raise InputError(f"--entry and {other} together: --entry says what is shown")
+
+
+def _kept(problem: Problem, steps: Plan, chosen: Plan, flags: Flags) -> dict[str, None] | None:
+    """Return the names of the steps that are needed, or None for all of them."""
+    if problem.is_long and flags["entry"]:
+        scores = problem.n_heads * problem.n * problem.m
+        raise InputError(f"--entry is for up to 4,000,000 scores: this problem has {scores:,}")
+    if flags["work"] or flags["entry"] or flags["fractions"] or flags["mixed"]:
+        return None
+    names = [step.name for step in chosen]
+    if flags["format"] != "npz" and not problem.is_long:  # for what each output attends to
+        names += [step.name for step in steps if step.role == "weights"]
+    return dict.fromkeys(names)
+
+
+def _contents(solution: Solution, chosen: Plan, flags: Flags) -> Contents:
+    entries = _entries(solution, flags["entry"]) if flags["entry"] else None
+    rational = flags["fractions"] or flags["mixed"]
+    return Contents(
+        chosen,
+        given=flags["only"] is None,
+        work=flags["work"],
+        entries=entries,
+        fractions=("mixed" if flags["mixed"] else "plain") if rational else None,
+        full=flags["full"],
+        blank=flags["blank"],
+    )
+
+
+def _entries(solution: Solution, references: list[str]) -> dict[str, tuple[Place, ...]]:
+    from attncalc.solving.entries import chosen_entries  # here, for few ask for entries
+
+    try:
+        return chosen_entries(solution, references, _by_name(solution.plan))
+    except InputError as error:
+        raise InputError(f"--entry {error}") from None
+
+
+def _by_name(steps: Plan) -> dict[str, Step]:
+    """Return the steps under all that a person may call them, in small letters."""
+    return {step.title: step for step in steps} | {step.name.lower(): step for step in steps}
+
+
+def _chosen(steps: Plan, only: str | None) -> Plan:
+    """Return the steps that --only names, by name or title, in the order of the plan."""
+    if only is None:
+        return steps
+    known = _by_name(steps)
+    wanted = [name.strip() for name in only.split(",") if name.strip()]
+    for name in wanted:
+        if name.lower() not in known:
+            raise InputError(f"--only: {unknown(name, [step.name for step in steps])}")
+    if not wanted:
+        raise InputError("--only takes the names of steps, as Q,A")
+    names = {known[name.lower()].name for name in wanted}
+    return tuple(step for step in steps if step.name in names)

@@ -1,0 +1,212 @@
+"""`attncalc check`: mark worked answers, and say where and why they went wrong."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.progress import reporting
+from attncalc.cli.streams import receive
+from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
+from attncalc.errors import AttncalcError, InputError, OutputError
+from attncalc.grading.key import Key, key_of
+from attncalc.grading.marking import mark
+from attncalc.grading.rules import LINES, Rules
+from attncalc.numbers.typed import NotANumber, read_number
+from attncalc.operations.step import Report
+from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
+from attncalc.reading.answers.answer import Answer
+from attncalc.reading.files import is_folder
+from attncalc.reading.names import unknown
+from attncalc.writing.document import Document
+from attncalc.writing.forms import FORMS, form_of
+from attncalc.writing.reports import many
+from attncalc.writing.reports.many import Marked
+from attncalc.writing.reports.marking import marking_document
+
+OF_MARKS = ("table", "json", "markdown", "latex", "csv")
+"""The forms that marks can have."""
+RIGHT, DIFFERENT, UNREAD = 0, 1, 2
+"""How the command ends."""
+
+
+def check(flags: Mapping[str, Any]) -> int:
+    """Mark the answers, write what is asked for, and return how the command ends."""
+    page, table = target_of("--out", flags["out"]), target_of("--csv", flags["sheet"])
+    form, full, answers = _form(flags["format"], page), flags["full"], flags["answers"]
+    wants_table = flags["sheet"] is not None
+    if wants_table and page == table == STDOUT:
+        raise InputError("--csv and the marks both go to standard output: give one of them a file")
+    check_targets(page, table)
+    if flags["file"] == "-" and "-" in answers:
+        raise InputError("- stands for the problem and for an answer: one of them can be")
+    problem = problem_from(flags, fallback="self")
+    rules = _rules(flags)
+    key = key_of(problem, rules)
+    rules = _with_known_steps(rules, key)
+    places = _places(answers)
+    alone = places is None
+    read = [(place, _read(place, alone=alone)) for place in places or answers]
+    check_targets(page, table)  # once more, now that it is known what was read
+    with reporting() as report:
+        marked = _marked(key, read, rules, report, alone=alone)
+    outputs = [output(page, _text(marked, key, form, page, full=full, alone=alone))]
+    if wants_table:
+        outputs.append(output(table, many.as_csv(marked, list(key.steps))))
+    deliver(*outputs)
+    if all(each.marking is None for each in marked):
+        return UNREAD
+    return DIFFERENT if many.has_mistakes(marked) else RIGHT
+
+
+def _form(form: str | None, page: Target) -> str:
+    """Return the form of the output: as asked, or as the ending of the file has it."""
+    if form is not None or page.place is None:
+        return form or "table"
+    implied = form_of(page.place.suffix)
+    if implied not in OF_MARKS:
+        endings = ", ".join(FORMS[each][0] for each in OF_MARKS)
+        raise OutputError(f"{page.place}: end the name in {endings}, or say --format")
+    return implied
+
+
+def _rules(flags: Mapping[str, Any]) -> Rules:
+    for name in ("atol", "rtol"):
+        if flags[name] is not None and not math.isfinite(flags[name]):
+            raise InputError(f"--{name} takes a number from 0, not {flags[name]}")
+    steps = flags["steps"]
+    follow, rounding, precision = (
+        _number(f"--{name}-penalty", flags[f"{name}_penalty"], most=1)
+        for name in ("follow", "rounding", "precision")
+    )
+    return Rules(
+        follow,
+        rounding,
+        precision,
+        weights=dict(_weight(text) for text in flags["weight"] or ()),
+        asked=None if steps is None else tuple(name.strip() for name in steps.split(",")),
+        atol=flags["atol"],
+        rtol=flags["rtol"],
+    )
+
+
+def _weight(text: str) -> tuple[str, Fraction]:
+    name, sign, number = text.partition("=")
+    if not sign:
+        raise InputError(f"--weight takes a step and a number, as A=2, not {text}")
+    return name.strip(), _number("--weight", number, most=None)
+
+
+def _number(flag: str, text: str, most: int | None) -> Fraction:
+    try:
+        number = Fraction(read_number(text))
+    except NotANumber as reason:
+        raise InputError(f"{flag}: {reason}") from None
+    if number < 0 or (most is not None and number > most):
+        raise InputError(f"{flag} takes a number from 0{f' to {most}' if most else ''}, not {text}")
+    return number
+
+
+def _with_known_steps(rules: Rules, key: Key) -> Rules:
+    """Return the rules with the steps under their own names; refuse what is no step."""
+    known = {name.lower(): name for name in key.steps}
+    known |= {step.title: name for name, step in key.steps.items()}
+
+    def named(flag: str, name: str) -> str:
+        if name == LINES:
+            return name
+        if name.lower() not in known:
+            raise InputError(f"{flag}: {unknown(name, [*key.steps, LINES])}")
+        return known[name.lower()]
+
+    asked = rules.asked and tuple(named("--steps", name) for name in rules.asked)
+    weights = {named("--weight", name): each for name, each in rules.weights.items()}
+    return replace(rules, asked=asked, weights=weights)
+
+
+def _places(answers: Sequence[str]) -> list[str] | None:
+    """Return the answers that are meant, or None where it is one alone."""
+    found: list[str] = []
+    for answer in answers:
+        inside = answers_in(Path(answer)) if answer != "-" and is_folder(Path(answer)) else None
+        found += [answer] if inside is None else map(str, inside)
+        if inside is None and len(answers) == 1:
+            return None
+    return found
+
+
+def _read(place: str, *, alone: bool) -> Answer | str:
+    """Return an answer, or why it cannot be read."""
+    try:
+        if place == "-":
+            return read_answer_bytes(receive(), "standard input")
+        return read_answer(place)
+    except AttncalcError as error:
+        if alone:
+            raise
+        return str(error)
+
+
+def _marked(
+    key: Key,
+    read: Sequence[tuple[str, Answer | str]],
+    rules: Rules,
+    report: Report | None,
+    *,
+    alone: bool,
+) -> list[Marked]:
+    """Mark each answer; among many, one that cannot be read stops none of the others."""
+    if not alone and rules.asked is None:
+        rules = replace(rules, asked=_held(key, [answer for _, answer in read]))
+    marked = []
+    for done, (place, answer) in enumerate(read, start=1):
+        if isinstance(answer, str):
+            marked.append(Marked(place, None, answer))
+        else:
+            marked.append(Marked(place, mark(key, answer, rules)))
+        if report is not None:
+            report(done, len(read))
+    return marked
+
+
+def _held(key: Key, answers: Sequence[Answer | str]) -> tuple[str, ...]:
+    """Return the steps that any of many answers holds, which are then asked of all of them."""
+    read = [answer for answer in answers if not isinstance(answer, str)]
+    held = {name for answer in read for name in answer.matrices}
+    if any(answer.connections is not None for answer in read):
+        held.add(LINES)
+    return tuple(name for name in (*key.steps, LINES) if name in held)
+
+
+def _text(
+    marked: Sequence[Marked], key: Key, form: str, page: Target, *, full: bool, alone: bool
+) -> str:
+    """Return the markings in a form; of many answers, a row for each and a summary."""
+    if form == "csv":
+        return many.as_csv(marked, list(key.steps))
+    if form == "json":
+        from attncalc.writing.reports.json_text import marking_as_json
+
+        marking = marked[0].marking if alone else None
+        return many.as_json(marked) if marking is None else marking_as_json(marking)
+    document = _document(marked, full=full, alone=alone)
+    if form == "markdown":
+        from attncalc.writing.markdown import write_markdown
+
+        return write_markdown(document)
+    if form == "latex":
+        from attncalc.writing.latex import write_latex
+
+        return write_latex(document)
+    return tables_of(document, page)
+
+
+def _document(marked: Sequence[Marked], *, full: bool, alone: bool) -> Document:
+    marking = marked[0].marking
+    if alone and marking is not None:
+        return marking_document(marking, full=full)
+    return many.answers_document(marked, full=full)

@@ -1,0 +1,213 @@
+"""The form a page is wanted in, and what it becomes in it."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.targets import Output, Target, check_targets, output, target_of
+from attncalc.errors import InputError, OutputError
+from attncalc.numbers.typed import quoted
+from attncalc.reading.files import is_folder
+from attncalc.writing.files import Content
+from attncalc.writing.forms import FORMS, form_of
+from attncalc.writing.page import Page
+
+if TYPE_CHECKING:  # it loads matplotlib
+    from attncalc.plotting.picture import Picture
+
+PDF = ".pdf"
+MAP = "map.pdf"
+"""The picture of a page, for as long as that is typeset."""
+
+
+class Form(NamedTuple):
+    """The form a page is wanted in.
+
+    Parameters
+    ----------
+    name
+        One of `FORMS`, or "pdf".
+    target
+        Where it goes.
+    standalone
+        Whether LaTeX is a document of its own.
+    """
+
+    name: str
+    target: Target
+    standalone: bool = False
+
+    @property
+    def picture(self) -> str | None:
+        """The name of the picture that stands beside the page, where there is a place for one."""
+        place = self.target.place
+        if place is None:
+            return None
+        stem = place.stem if re.fullmatch(r"[\w-]+", place.stem, re.ASCII) else "page"
+        if self.name == "markdown":
+            return f"{stem}-map.png"
+        return f"{stem}-map.pdf" if self.standalone else None
+
+
+def form_from(flags: Mapping[str, Any]) -> Form:
+    """Return the form that the flags ask for; refuse what cannot be, or would do harm.
+
+    Raises
+    ------
+    OutputError
+        When there can be no such file or folder, or nothing is installed that makes it.
+    InputError
+        When the form cannot hold what is asked for; the message says which can.
+    """
+    target = target_of("--out", flags["out"])
+    if target.place is not None and (
+        flags["out"].endswith(("/", os.sep)) or is_folder(target.place)
+    ):
+        target = Target(target.place, is_folder=True)
+    form = Form(flags["format"] or _implied_form(target, flags), target, flags["standalone"])
+    _check_form(form, flags)
+    check_targets(target)
+    return form
+
+
+def _implied_form(target: Target, flags: Mapping[str, Any]) -> str:
+    """Return the form that the ending of the file asks for, or --standalone does."""
+    place = target.place
+    if target.is_folder:
+        return "csv"
+    if place is None or not place.suffix:
+        return "latex" if flags["standalone"] else "table"
+    if place.suffix.lower() == PDF:
+        return "pdf"
+    form = form_of(place.suffix)
+    if form is None:
+        endings = [*(endings[0] for endings in FORMS.values()), PDF]
+        raise OutputError(
+            f"{place}: {quoted(place.suffix)} is no form of output: end the name in "
+            f"{', '.join(endings[:-1])} or {endings[-1]}, or say --format"
+        )
+    return form
+
+
+def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
+    """Refuse what a form cannot hold, and say which can."""
+    name, target = form.name, form.target
+    if name == "npz" and target.place is None:
+        raise InputError("npz is no text: say where to write it, as -o steps.npz")
+    if form.standalone and name not in ("latex", "pdf"):
+        raise InputError(f"{name} has no documents of its own: --standalone is for --format latex")
+    if name == "npz" and (flags["blank"] or flags["fractions"] or flags["mixed"]):
+        what = "a worksheet" if flags["blank"] else "fractions"
+        raise InputError(
+            f"npz cannot hold {what}: table, markdown, latex, csv and json can (--format)"
+        )
+    if target.is_folder and name != "csv":
+        raise OutputError(f"{target.place} is a folder: csv is written to one, {name} to a file")
+    if name == "pdf" and target.place is not None:
+        from attncalc.writing.pdf import typesetter
+
+        typesetter(target.place)  # refused now, before any work is done for it
+
+
+def output_of(page: Page, form: Form) -> Output:
+    """Return what a page becomes in a form: its text or its files, and what is said of it."""
+    return _WRITERS[form.name](page, form)
+
+
+def _table(page: Page, form: Form) -> Output:
+    """Draw the tables for a terminal, a pipe or a file; a file holds the notes too."""
+    from attncalc.writing.terminal import write_notes
+
+    text = tables_of(page, form.target)
+    notes = tuple(write_notes(page))
+    if form.target.place is not None:
+        below = (f"note: {note}\n" for note in notes if note not in page.advice)
+        text = "\n".join([text, *below])
+    return output(form.target, text, *notes)
+
+
+def _markdown(page: Page, form: Form) -> Output:
+    from attncalc.writing.markdown import write_markdown
+
+    picture = form.picture if page.has_map else None
+    return _with_picture(page, form.target, write_markdown(page, picture=picture), picture)
+
+
+def _latex(page: Page, form: Form) -> Output:
+    from attncalc.writing.latex import write_latex
+
+    picture = None if page.is_blank or not page.has_map else form.picture  # it draws its own dots
+    text = write_latex(page, standalone=form.standalone, picture=picture)
+    if form.standalone:
+        return _with_picture(page, form.target, text, picture)
+    return output(form.target, text, *page.advice)
+
+
+def _pdf(page: Page, form: Form) -> Output:
+    """Typeset the page as LaTeX, with its map in it."""
+    from attncalc.writing.latex import write_latex
+    from attncalc.writing.pdf import write_pdf
+
+    assert form.target.place is not None  # without a name there is no ending
+    drawn = None if page.is_blank or not page.has_map else _map(page, "pdf")
+    text = write_latex(page, standalone=True, picture=MAP if drawn else None)
+    made = write_pdf(text, {MAP: drawn.content} if drawn else {}, form.target.place)
+    said = f"written to {form.target.place}, typeset by {made.typesetter}"
+    return output(
+        form.target, made.content, *page.advice, *(drawn.notes if drawn else ()), said=said
+    )
+
+
+def _json(page: Page, form: Form) -> Output:
+    from attncalc.writing.json_text import write_json
+
+    return output(form.target, write_json(page))
+
+
+def _npz(page: Page, form: Form) -> Output:
+    from attncalc.writing.npz_file import write_npz
+
+    return output(form.target, partial(write_npz, page))
+
+
+def _csv(page: Page, form: Form) -> Output:
+    from attncalc.writing.csv_text import write_csv, write_csv_files
+
+    folder = form.target.place
+    if folder is None or not form.target.is_folder:
+        return output(form.target, write_csv(page))
+    texts = write_csv_files(page)
+    return Output(form.target, {folder / name: text for name, text in texts.items()})
+
+
+def _with_picture(page: Page, target: Target, text: Content, name: str | None) -> Output:
+    """Return a page and beside it, where there is a place for one, the picture that it shows."""
+    if target.place is None and page.has_map:
+        left_out = "the map is left out: with -o FILE it stands beside the page"
+        return output(target, text, *page.advice, left_out)
+    if target.place is None or name is None:
+        return output(target, text, *page.advice)
+    drawn = _map(page, Path(name).suffix[1:])
+    files = {target.place: text, target.place.with_name(name): drawn.content}
+    return Output(target, files, (*page.advice, *drawn.notes))
+
+
+def _map(page: Page, form: str) -> "Picture":
+    from attncalc.plotting.picture import render, render_blank
+
+    return render_blank(page.problem, form) if page.is_blank else render(page.solution, form)
+
+
+_WRITERS: dict[str, Callable[[Page, Form], Output]] = {
+    "table": _table,
+    "markdown": _markdown,
+    "latex": _latex,
+    "pdf": _pdf,
+    "csv": _csv,
+    "json": _json,
+    "npz": _npz,
+}

@@ -1,0 +1,55 @@
+"""`attncalc samples`: list what is bundled, or write one out."""
+
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+
+from attncalc.cli.targets import STDOUT, Output, Target, deliver, output, target_of
+from attncalc.errors import InputError
+from attncalc.problem.samples import ANSWERS, SAMPLES, sample
+from attncalc.sources import remember
+
+NARROWEST = 20
+"""Letters of a description that stand beside a name on even the narrowest screen."""
+
+
+def samples(name: str | None, out: str | None) -> None:
+    """List the samples, or write one out."""
+    if name is None:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        deliver(output(STDOUT, listing(width)))
+        return
+    chosen, target = sample(name), target_of("--out", out)
+    if not chosen.path.is_dir():
+        deliver(output(target, _content(chosen.path), said=f"written to {out}" if out else None))
+        return
+    if target.place is None:
+        raise InputError(f"{name} is a folder of files: say where to write it, as -o my-{name}")
+    remember(chosen.path)
+    files = sorted(path for path in chosen.path.iterdir() if path.is_file())
+    copies = {target.place / file.name: _content(file) for file in files}
+    deliver(Output(Target(target.place, is_folder=True), copies, said=f"written to {out}"))
+
+
+def listing(width: int | None) -> str:
+    """Return a line for each sample, broken between words where a screen is narrower."""
+    each_name = max(len(each.name) for each in (*SAMPLES, *ANSWERS))
+    lines = []
+    for each in (*SAMPLES, *ANSWERS):
+        start = f"{each.name:{each_name}}  {each.kind:6}  "
+        lines += _wrapped(start, each.shows, width)
+    return "\n".join([*lines, "", "Write one out:  attncalc samples NAME > my-problem", ""])
+
+
+def _wrapped(start: str, text: str, width: int | None) -> list[str]:
+    if width is None:
+        return [start + text]
+    room = max(width, len(start) + NARROWEST)
+    indent = " " * len(start)
+    return textwrap.wrap(text, room, initial_indent=start, subsequent_indent=indent)
+
+
+def _content(file: Path) -> bytes:
+    remember(file)
+    return file.read_bytes()

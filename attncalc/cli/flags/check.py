@@ -1,0 +1,122 @@
+"""The flags of `attncalc check`."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from attncalc.cli.flags.fields import for_problems
+from attncalc.cli.flags.shared import OUTPUT, Full, Out
+
+HELP = """Mark a worked answer: which entry went wrong first, why, and what follows from it.
+
+[bold]Examples[/bold]
+
+    attncalc check problem.json answer.json
+    attncalc check problem.json answer.md --format json
+    attncalc check problem.json answers/ --csv marks.csv   many answers
+    attncalc check layer.npz dump.npz --atol 1e-6          a program's
+
+An answer holds any of the steps, as JSON, CSV, .npz, Markdown, LaTeX, a matrix of MATLAB or
+Python, or the worksheet of --blank filled in. The exit code is 0 when everything is right.
+"""
+
+_MARKING = "Marking"
+_TOLERANCE = "Numbers of a program"
+
+File = Annotated[
+    str,
+    typer.Argument(metavar="PROBLEM", help="The problem: a file or a folder."),
+]
+Answers = Annotated[
+    list[str],
+    typer.Argument(metavar="ANSWER...", help="Answers: files, folders, or - for standard input."),
+]
+Steps = Annotated[
+    str | None,
+    typer.Option(
+        "--steps",
+        metavar="STEPS",
+        help="What is asked for, as Q,S,A,O,connections.",
+        show_default="those that the answer holds, or any of the answers",
+        rich_help_panel=_MARKING,
+    ),
+]
+Weight = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weight",
+        metavar="STEP=NUMBER",
+        help="What a step counts, as A=2, or connections=1/2; may be repeated.",
+        show_default="1 each",
+        rich_help_panel=_MARKING,
+    ),
+]
+
+
+def _penalty(name: str, meaning: str, default: str) -> Any:
+    return typer.Option(
+        f"--{name}-penalty",
+        metavar="SHARE",
+        help=f"What an entry loses that {meaning}, from 0 to 1.",
+        show_default=default,
+        rich_help_panel=_MARKING,
+    )
+
+
+FollowPenalty = Annotated[str, _penalty("follow", "follows from an earlier mistake", "0")]
+RoundingPenalty = Annotated[str, _penalty("rounding", "differs from the key by rounding", "0")]
+PrecisionPenalty = Annotated[str, _penalty("precision", "has too few decimals", "1/2")]
+Atol = Annotated[
+    float | None,
+    typer.Option(
+        "--atol", help="Compare within this absolute error.", rich_help_panel=_TOLERANCE, min=0
+    ),
+]
+Rtol = Annotated[
+    float | None,
+    typer.Option(
+        "--rtol", help="Compare within this relative error.", rich_help_panel=_TOLERANCE, min=0
+    ),
+]
+Format = Annotated[
+    Literal["table", "json", "markdown", "latex", "csv"] | None,
+    typer.Option(
+        "--format",
+        help="The form of the output.",
+        show_default="table, or what the ending of --out says",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--csv",
+        metavar="FILE",
+        help="Write a row for each answer to this file, too.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+@for_problems(None)
+def check(
+    context: typer.Context,
+    file: File,
+    answers: Answers,
+    steps: Steps = None,
+    weight: Weight = None,
+    follow_penalty: FollowPenalty = "0",
+    rounding_penalty: RoundingPenalty = "0",
+    precision_penalty: PrecisionPenalty = "1/2",
+    atol: Atol = None,
+    rtol: Rtol = None,
+    format: Format = None,  # noqa: A002 - the flag is --format
+    sheet: Sheet = None,
+    full: Full = False,
+    out: Out = None,
+    **flags: Any,
+) -> None:
+    """Mark the answers, write what is asked for, and leave with 1 where anything is wrong."""
+    from attncalc.cli.commands.check import check
+
+    raise typer.Exit(check(context.params))

@@ -1,0 +1,98 @@
+"""A flag for each field of a problem, as `attncalc.problem.fields` declares them."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Annotated, Any
+
+import typer
+
+from attncalc.problem.field import CONVENTIONS, PANELS, Setting
+from attncalc.problem.fields import GIVEN, SETTINGS
+
+Command = Callable[..., None]
+
+
+def for_problems(kind: str | None) -> Callable[[Command], Command]:
+    """Give a command a flag for each matrix and each convention, before its own options.
+
+    Parameters
+    ----------
+    kind
+        "self" or "cross" for a command that takes problems of one kind.
+    """
+
+    def decorate(command: Command) -> Command:
+        own = [
+            parameter
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        needed = sum(parameter.default is parameter.empty for parameter in own)
+        first = max(2, needed)  # the context and the file, and what must be given
+        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
+            [*own[:first], *_flags(kind), *own[first:]]
+        )
+        return command
+
+    return decorate
+
+
+def flag_of(setting: str) -> str:
+    """Return what the flag of a setting is called.
+
+    Examples
+    --------
+    >>> flag_of("weights_layout")
+    '--weights-layout'
+    """
+    return f"--{setting.replace('_', '-')}"
+
+
+def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
+    """Yield the parameters for problems of a kind, or of any, panel by panel."""
+    for panel in PANELS:
+        for name, matrix in GIVEN.items():
+            if matrix.panel == panel and kind in (None, matrix.kind or kind):
+                yield _value(name, f"--{name}", "MATRIX", matrix.says, panel)
+        for name, setting in SETTINGS.items():
+            if setting.panel == panel:
+                yield from _of_setting(name, setting)
+        if panel == CONVENTIONS:
+            yield _value("title", "--title", "TEXT", "The heading.", panel)
+
+
+def _of_setting(name: str, setting: Setting) -> Iterator[inspect.Parameter]:
+    flag = flag_of(name)
+    if setting.is_switch:
+        either = f"{flag}/{flag.replace('--', '--no-')}"
+        yield _switch(name, either, setting.says, setting.panel, None)
+    else:
+        short = [setting.short] if setting.short else []
+        yield _value(name, flag, "VALUE", setting.says, setting.panel, *short)
+    if setting.off:
+        same = f"The same as {flag} {setting.off}."
+        yield _switch(f"no_{name}", flag.replace("--", "--no-"), same, setting.panel, False)
+
+
+@cache
+def _value(
+    name: str, flag: str, metavar: str, says: str, panel: str, *short: str
+) -> inspect.Parameter:
+    option = typer.Option(flag, *short, metavar=metavar, help=says, rich_help_panel=panel)
+    return _parameter(name, str | None, option, None)
+
+
+@cache
+def _switch(name: str, flag: str, says: str, panel: str, default: bool | None) -> inspect.Parameter:
+    option = typer.Option(flag, help=says, rich_help_panel=panel)
+    return _parameter(name, bool if default is False else bool | None, option, default)
+
+
+def _parameter(name: str, kind: Any, option: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=default,
+        annotation=Annotated[kind, option],
+    )

@@ -1,0 +1,124 @@
+"""LaTeX as a PDF, through whichever program is installed that typesets it."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from attncalc.errors import OutputError
+from attncalc.text import on_a_line
+
+_LATEX = ("-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error")
+TYPESETTERS = {
+    "pdflatex": _LATEX,
+    "tectonic": ("--untrusted", "--keep-logs"),
+    "lualatex": _LATEX,
+}
+"""What typesets, the first that is installed, and how it is told to run no other program."""
+PATIENCE = 300
+"""Seconds until it is given up; tectonic first loads what it needs."""
+MOST_SAID = 300
+"""Letters of what is wrong that are told."""
+_JOB = "page"
+
+
+class Typeset(NamedTuple):
+    """A PDF, and the program that made it."""
+
+    content: bytes
+    typesetter: str
+
+
+def typesetter(place: Path) -> str:
+    """Return the program that typesets LaTeX here.
+
+    Raises
+    ------
+    OutputError
+        When none is installed; the message says what to install, and what needs nothing.
+    """
+    for name in TYPESETTERS:
+        if shutil.which(name):
+            return name
+    *others, last = TYPESETTERS
+    raise OutputError(
+        f"cannot write {place}: a PDF is typeset by {', '.join(others)} or {last}, and none of "
+        "them is installed: install TeX Live, MiKTeX or tectonic, or write a .md, which needs "
+        "nothing (nor does the map: attncalc plot -o map.pdf)"
+    )
+
+
+def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
+    """Return a document of LaTeX as a PDF.
+
+    Parameters
+    ----------
+    latex
+        The document.
+    beside
+        The pictures that it shows, by the names of their files.
+    place
+        Where it is going to stand, for messages.
+
+    Raises
+    ------
+    OutputError
+        When nothing is installed that makes one, or what is does not succeed; the message says
+        where that got stuck.
+    """
+    name = typesetter(place)
+    with tempfile.TemporaryDirectory(prefix="attncalc-") as made:
+        folder = Path(made)
+        (folder / f"{_JOB}.tex").write_text(latex, encoding="utf-8")
+        for file, content in beside.items():
+            (folder / file).write_bytes(content)
+        said = _run(name, folder, place)
+        pdf = folder / f"{_JOB}.pdf"
+        if said is None and pdf.is_file():
+            return Typeset(pdf.read_bytes(), name)
+        raise _failed(place, name, _stuck(folder / f"{_JOB}.log") or said or "it made no PDF")
+
+
+def _run(name: str, folder: Path, place: Path) -> str | None:
+    """Run a program on the page in a folder; return what it said where it failed."""
+    # the same page gives the same bytes, and a line of the log is one however long
+    settings = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
+    try:
+        done = subprocess.run(
+            [name, *TYPESETTERS[name], f"{_JOB}.tex"],
+            cwd=folder,
+            env=settings | os.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _failed(place, name, f"not done within {PATIENCE} seconds") from None
+    except OSError as error:
+        raise _failed(place, name, error.strerror or str(error)) from None
+    if done.returncode == 0:
+        return None
+    lines = done.stdout.decode(errors="replace").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+def _stuck(log: Path) -> str:
+    """Return the lines of a log that say what is wrong, and where."""
+    if not log.is_file():
+        return ""
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    wrong = [line for line in lines if line.startswith(("! ", "l."))]
+    return " ".join(wrong[:2]).removeprefix("! ")
+
+
+def _failed(place: Path, name: str, why: str) -> OutputError:
+    said = on_a_line(why)[:MOST_SAID].rstrip(" .")
+    return OutputError(
+        f"cannot write {place}: {name} failed: {said}: "
+        "write a .tex with --standalone to look into it, or a .md"
+    )
