@@ -54,6 +54,7 @@ def test_json_has_the_promised_fields(attncalc: Command) -> None:
     assert content["steps"][3] == {
         "name": "S",
         "credit": "1/3",
+        "counts": {"correct": 3, "wrong": 6},
         "entries": [
             ["correct", "wrong", "wrong"],
             ["wrong", "correct", "wrong"],
@@ -184,6 +185,79 @@ def test_a_programs_dump_is_compared_with_its_layer(attncalc: Command, tmp_path:
     assert step["deviation"]["absolute"] == pytest.approx(np.abs(Q @ K.T).max() / 2)
     np.savez(tmp_path / "right.npz", Q=Q, K=K)
     assert attncalc("check", "layer.npz", "right.npz", "--rtol", "1e-6").code == 0
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """Return a folder with a layer of 2 heads on 80 tokens, and a dump whose S alone is off."""
+    rng = np.random.default_rng(0)
+    X, *W = (rng.normal(size=size) for size in [(80, 4), (4, 4), (4, 4), (4, 4)])
+    np.savez(tmp_path / "layer.npz", X=X, W_Q=W[0], W_K=W[1], W_V=W[2], heads=2)
+    Q, K = (np.stack(np.split(X @ each, 2, axis=1)) for each in W[:2])
+    S = Q @ K.swapaxes(1, 2)
+    noise = rng.choice([-1.0, 1.0], size=S.shape) * 0.01
+    np.savez(tmp_path / "dump.npz", S=S + noise, S_scaled=S / 2**0.5)
+    return tmp_path
+
+
+def test_large_matrices_are_shown_without_their_middle_and_it_is_said(
+    attncalc: Command, large: Path
+) -> None:
+    run = attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6")
+    assert run.code == 1
+    assert run.err == "note: the middle of S, S_scaled is left out: --full shows all of it\n"
+    assert run.out.count("\n│ 10 ") == run.out.count("\n│ 71 ") == 4
+    assert "\n│ 40 " not in run.out
+    assert (
+        "S_scaled[1,1,1], S_scaled[1,1,2], S_scaled[1,1,3], S_scaled[1,1,4], S_scaled[1,1,5], "
+        "S_scaled[1,1,6] and 12794 more are as in the key, but do not come from the values "
+        "written before.\n"
+    ) in run.out
+    full = attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6", "--full")
+    assert full.err == ""
+    assert full.out.count("\n│ 40 ") == 4
+    attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6", "-o", "marked.md")
+    page = (large / "marked.md").read_text("utf-8")
+    assert "\nNote: the middle of S, S_scaled is left out: --full shows all of it\n" in page
+
+
+def test_in_brief_there_is_the_verdict_alone(attncalc: Command, large: Path) -> None:
+    asked = ("check", "layer.npz", "dump.npz", "--atol", "1e-6")
+    whole, brief = attncalc(*asked), attncalc(*asked, "--brief")
+    assert (brief.code, brief.err) == (1, "")
+    assert brief.out.startswith("Self-attention\nanswer: dump.npz\n\nScore: 1 of 2 (50 %)\n")
+    assert whole.out.endswith(brief.out[brief.out.index("Score: ") :])
+    page = attncalc(*asked, "--brief", "--format", "markdown").out
+    assert "Score: 1 of 2" in page
+    assert "|" not in page
+    content = json.loads(attncalc(*asked, "--brief", "--format", "json").out)
+    assert [step["entries"] for step in content["steps"]] == [None, None]
+    assert content["verdict"] == "\n".join(brief.out.splitlines()[4:])
+    both = attncalc(*asked, "--brief", "--full")
+    assert both.code == 2
+    assert both.err == ("error: --brief and --full together: one leaves out what the other shows\n")
+    right = attncalc("check", PROBLEM, answer("hand.json"), "--brief")
+    assert (right.code, right.out.count("\n")) == (0, 6)
+
+
+def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
+    attncalc: Command, large: Path
+) -> None:
+    asked = ("check", "layer.npz", "dump.npz", "--atol", "1e-6", "--format", "json")
+    run = attncalc(*asked)
+    assert run.err == (
+        "note: the entries of S, S_scaled are counted, not listed: --full lists them\n"
+    )
+    wrong, kept = json.loads(run.out)["steps"]
+    assert (wrong["counts"], wrong["entries"]) == ({"wrong": 12800}, None)
+    assert (kept["counts"], kept["entries"]) == ({"matches-key": 12800}, None)
+    assert wrong["deviation"]["differ"] == 12800
+    assert wrong["deviation"]["absolute"] == pytest.approx(0.01)
+    assert (kept["deviation"]["differ"], kept["deviation"]["of"]) == (0, 12800)
+    assert len(run.out) < 4000
+    full = attncalc(*asked, "--full")
+    assert full.err == ""
+    assert np.shape(json.loads(full.out)["steps"][0]["entries"]) == (2, 80, 80)
 
 
 @pytest.mark.parametrize(

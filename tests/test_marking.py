@@ -26,8 +26,13 @@ from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.numbers.types import Range
+from attncalc.operations import Softmax, Weigh
+from attncalc.operations.base import Operation
+from attncalc.operations.normalizers import _sum_of_others
 from attncalc.problem.samples import ANSWERS, sample
 from attncalc.reading.answers import read_answer, read_answer_bytes
+from attncalc.solving.work import Work
+from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.verdict import verdict
 
 HOMEWORK = read_problem(sample("self").path)
@@ -680,6 +685,62 @@ THIRDS: dict[str, Any] = {
     "W_K": [[Fraction(2, 3), 1], [Fraction(1, 9), Fraction(5, 7)]],
     "W_V": [[1, Fraction(1, 3)], [Fraction(4, 7), 2]],
 }
+
+
+def test_a_dump_that_is_wrong_all_over_is_named_where_it_is_printed_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each name is made of the labels of all rows: naming every entry is cubic."""
+    problem, arrays = layer()
+    named = []
+    plain = Work.entry
+
+    def counted(self: Work, name: str, place: Any) -> Any:
+        named.append(place)
+        return plain(self, name, place)
+
+    monkeypatch.setattr(Work, "entry", counted)
+    noise = np.random.default_rng(0).normal(size=arrays["S"].shape)
+    for wrong in ("S", "Q", "A"):
+        off = arrays | {wrong: arrays[wrong] + noise[..., : arrays[wrong].shape[-1]]}
+        marking = of_program(problem, off, atol=1e-6)
+        assert sum(marks.count(Status.CORRECT) < marks.statuses.size for marks in marking.steps)
+        assert named == []
+        said(marking)
+        as_values(marking)
+        assert 0 < len(named) < 60
+        named.clear()
+
+
+def test_too_few_decimals_all_over_are_counted_and_one_is_named() -> None:
+    answer = {"A": [["0.0", "0.0", "1.0"], ["0.0", "0.0", "1.0"], ["0.6", "0.4", "0.0"]]}
+    assert said(marked(answer))[1] == (
+        "2 entries have the right value with fewer decimals than the 2 that are asked for, as "
+        "A[3,1]: 0.6 for 0.62."
+    )
+
+
+def test_within_a_tolerance_no_range_of_weights_is_worked_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The numbers of a program are points; a range costs n · m · d_v, and n · m for each other."""
+    problem, arrays = layer()
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("a range was worked out")
+
+    for operation in (Operation, Softmax, Weigh):
+        monkeypatch.setattr(operation, "reach", refuse)
+    off = {name: array + 0.01 * index for index, (name, array) in enumerate(arrays.items())}
+    assert not of_program(problem, off, atol=1e-6).is_right
+
+
+def test_the_others_of_a_row_are_summed_in_the_room_of_the_row() -> None:
+    """A row of 200,000 would need 320 GB for a matrix of its size squared."""
+    row = np.arange(200_000.0)[np.newaxis]
+    assert (_sum_of_others(row) == row.sum() - row).all()
+    assert _sum_of_others(np.array([[1.0, np.inf, 2.0]])).tolist() == [[np.inf, 3.0, np.inf]]
+    assert _sum_of_others(np.array([[7.0]])).tolist() == [[0.0]]
 
 
 # ---------------------------------------------------------------- how often it is right

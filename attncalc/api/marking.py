@@ -34,7 +34,7 @@ class Marking(Displayed, marks.Marking):
         full
             Show large matrices whole.
         """
-        return write_markdown(marking_document(self, full=full))
+        return write_markdown(self._as_pages(full=full))
 
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
         r"""Return the page that `attncalc check --format latex` prints.
@@ -46,7 +46,10 @@ class Marking(Displayed, marks.Marking):
         standalone
             Return a document; else a body to `\input` into one with amsmath.
         """
-        return write_latex(marking_document(self, full=full), standalone=standalone)
+        return write_latex(self._as_pages(full=full), standalone=standalone)
+
+    def _as_pages(self, *, full: bool) -> Document:
+        return marking_document(self, "full" if full else "elided")
 
     def _as_document(self) -> Document:
         return marking_document(self)

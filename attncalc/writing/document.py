@@ -5,13 +5,15 @@ The parts say what is there and in which order; how each looks, only the forms k
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from attncalc.operations.expressions import Entry, Expression, Number, Ratio
 from attncalc.operations.step import Step
 from attncalc.solving.work import Line
 from attncalc.text import numbered
 
+Extent = Literal["brief", "elided", "full"]
+"""How much of a marking is shown: the verdict alone, large matrices elided, or all of them."""
 MOST_SHOWN = 20
 """Rows and columns shown of a matrix before its middle is left out."""
 MOST_SENTENCES = 100

@@ -11,7 +11,7 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import receive
-from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
+from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
@@ -22,7 +22,7 @@ from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.files import is_folder
 from attncalc.reading.names import unknown
-from attncalc.writing.document import Document
+from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
 from attncalc.writing.reports.many import Marked
@@ -37,7 +37,7 @@ RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 def check(flags: Mapping[str, Any]) -> int:
     """Mark the answers, write what is asked for, and return how the command ends."""
     page, table = target_of("--out", flags["out"]), target_of("--csv", flags["sheet"])
-    form, full, answers = _form(flags["format"], page), flags["full"], flags["answers"]
+    form, extent, answers = _form(flags["format"], page), _extent(flags), flags["answers"]
     wants_table = flags["sheet"] is not None
     if wants_table and page == table == STDOUT:
         raise InputError("--csv and the marks both go to standard output: give one of them a file")
@@ -54,7 +54,7 @@ def check(flags: Mapping[str, Any]) -> int:
     check_targets(page, table)  # once more, now that it is known what was read
     with reporting() as report:
         marked = _marked(key, read, rules, report, alone=alone)
-    outputs = [output(page, _text(marked, key, form, page, full=full, alone=alone))]
+    outputs = [_marks(marked, key, form, page, extent, alone=alone)]
     if wants_table:
         outputs.append(output(table, many.as_csv(marked, list(key.steps))))
     deliver(*outputs)
@@ -182,31 +182,52 @@ def _held(key: Key, answers: Sequence[Answer | str]) -> tuple[str, ...]:
     return tuple(name for name in (*key.steps, LINES) if name in held)
 
 
-def _text(
-    marked: Sequence[Marked], key: Key, form: str, page: Target, *, full: bool, alone: bool
-) -> str:
+def _extent(flags: Mapping[str, Any]) -> Extent:
+    if flags["brief"] and flags["full"]:
+        raise InputError("--brief and --full together: one leaves out what the other shows")
+    return "brief" if flags["brief"] else "full" if flags["full"] else "elided"
+
+
+def _marks(
+    marked: Sequence[Marked], key: Key, form: str, page: Target, extent: Extent, *, alone: bool
+) -> Output:
     """Return the markings in a form; of many answers, a row for each and a summary."""
     if form == "csv":
-        return many.as_csv(marked, list(key.steps))
+        return output(page, many.as_csv(marked, list(key.steps)))
     if form == "json":
-        from attncalc.writing.reports.json_text import marking_as_json
-
-        marking = marked[0].marking if alone else None
-        return many.as_json(marked) if marking is None else marking_as_json(marking)
-    document = _document(marked, full=full, alone=alone)
+        return _json(marked, page, extent, alone=alone)
+    document = _document(marked, extent, alone=alone)
     if form == "markdown":
         from attncalc.writing.markdown import write_markdown
 
-        return write_markdown(document)
+        return output(page, write_markdown(document))
     if form == "latex":
         from attncalc.writing.latex import write_latex
 
-        return write_latex(document)
-    return tables_of(document, page)
+        return output(page, write_latex(document))
+    from attncalc.writing.terminal import write_notes
+
+    return output(page, tables_of(document, page), *write_notes(document))
 
 
-def _document(marked: Sequence[Marked], *, full: bool, alone: bool) -> Document:
+def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool) -> Output:
+    from attncalc.writing.reports.json_text import marking_as_json, not_listed
+
+    markings = [each.marking for each in marked if each.marking is not None]
+    counted = dict.fromkeys(not_listed(each, extent) for each in markings)
+    notes = [
+        f"the entries of {names} are counted, not listed: --full lists them"
+        for names in counted
+        if names
+    ]
+    marking = marked[0].marking if alone else None
+    if marking is None:
+        return output(page, many.as_json(marked, extent), *notes)
+    return output(page, marking_as_json(marking, extent), *notes)
+
+
+def _document(marked: Sequence[Marked], extent: Extent, *, alone: bool) -> Document:
     marking = marked[0].marking
     if alone and marking is not None:
-        return marking_document(marking, full=full)
-    return many.answers_document(marked, full=full)
+        return marking_document(marking, extent)
+    return many.answers_document(marked, extent)

@@ -87,6 +87,14 @@ Format = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Brief = Annotated[
+    bool,
+    typer.Option(
+        "--brief",
+        help="The score and the verdict alone, without the matrices.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Sheet = Annotated[
     str | None,
     typer.Option(
@@ -112,6 +120,7 @@ def check(
     rtol: Rtol = None,
     format: Format = None,  # noqa: A002 - the flag is --format
     sheet: Sheet = None,
+    brief: Brief = False,
     full: Full = False,
     out: Out = None,
     **flags: Any,

@@ -3,30 +3,39 @@
 import json
 from typing import Any
 
+import numpy as np
+
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import score
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.writing.reports.marks import heads_of, place_of, size_of
+from attncalc.grading.rules import STATUSES
+from attncalc.writing.document import Extent
 from attncalc.writing.verdict import expected_text, found_text, verdict
 
+MOST_LISTED = 10_000
+"""Entries of a step that are listed unasked; of more, it is said how many have which code."""
 
-def marking_as_json(marking: Marking) -> str:
+
+def marking_as_json(marking: Marking, extent: Extent = "elided") -> str:
     """Return the JSON text of one marking."""
-    return json.dumps(as_values(marking), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    values = as_values(marking, extent)
+    return json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def as_values(marking: Marking) -> dict[str, Any]:
+def as_values(marking: Marking, extent: Extent = "elided") -> dict[str, Any]:
     """Return what the JSON of a marking holds.
 
     Credits and scores are fractions, as "7/2". A step's `cause` lists codes: one where it is
-    known, several where one cannot tell which.
+    known, several where one cannot tell which. Its `counts` say how many entries have which code;
+    its `entries` list the code of each, and are null for a step of more than `MOST_LISTED`, unless
+    all is asked for, and for every step where the verdict alone is.
     """
     earned, possible = score(marking)
     return {
         "answer": marking.answer.place,
         "score": {"earned": str(earned), "possible": str(possible)},
-        "steps": [_step(marking, marks) for marks in marking.steps],
+        "steps": [_step(marking, marks, extent) for marks in marking.steps],
         "first_wrong": _first_wrong(marking),
         "rounding": marking.style.code if marking.style else None,
         "connections": [_line(marking, line) for line in marking.lines],
@@ -37,12 +46,22 @@ def as_values(marking: Marking) -> dict[str, Any]:
     }
 
 
-def _step(marking: Marking, marks: StepMarks) -> dict[str, Any]:
-    grids = [_codes(marking, marks, head) for head in heads_of(marks)]
+def not_listed(marking: Marking, extent: Extent) -> str:
+    """Return the names of the steps that are too large for their entries to be listed."""
+    names = [marks.step.name for marks in marking.steps if not _is_listed(marks, extent)]
+    return ", ".join(names) if extent == "elided" else ""
+
+
+def _is_listed(marks: StepMarks, extent: Extent) -> bool:
+    return extent == "full" or (extent == "elided" and marks.statuses.size <= MOST_LISTED)
+
+
+def _step(marking: Marking, marks: StepMarks, extent: Extent) -> dict[str, Any]:
     step: dict[str, Any] = {
         "name": marks.step.name,
         "credit": str(marks.credit(marking.rules)),
-        "entries": grids[0] if marks.statuses.ndim == 2 else grids,
+        "counts": {status.value: count for status, count in marks.counts.items() if count},
+        "entries": _codes(marking, marks) if _is_listed(marks, extent) else None,
         "cause": [cause.code for cause in marks.causes],
         "follows": marks.from_own,
     }
@@ -55,12 +74,10 @@ def _step(marking: Marking, marks: StepMarks) -> dict[str, Any]:
     return step
 
 
-def _codes(marking: Marking, marks: StepMarks, head: tuple[int, ...]) -> list[list[str]]:
-    rows, columns = size_of(marking, marks)
-    return [
-        [marks.status(place_of(marking, (*head, i, j))).value for j in range(columns)]
-        for i in range(rows)
-    ]
+def _codes(marking: Marking, marks: StepMarks) -> Any:
+    """Return the code of each entry as the problem's layout has them, in lists."""
+    codes = np.array([status.value for status in STATUSES], dtype=object)
+    return marking.key.problem.standing.shown(codes[marks.statuses]).tolist()
 
 
 def _first_wrong(marking: Marking) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import LINES
 from attncalc.text import harmless_cell, on_a_line
-from attncalc.writing.document import Appendix, Bullets, Document, Table
+from attncalc.writing.document import Appendix, Bullets, Document, Extent, Table
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document
 from attncalc.writing.reports.marks import percent
@@ -44,25 +44,25 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str]) -> str:
     return buffer.getvalue()
 
 
-def as_json(answers: Sequence[Marked]) -> str:
+def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
     """Return all markings, and the summary, as one JSON object."""
     listed = [
         {"answer": each.place, "error": each.error}
         if each.marking is None
-        else as_values(each.marking)
+        else as_values(each.marking, extent)
         for each in answers
     ]
     content = {"answers": listed, "summary": list(summary(answers))}
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def answers_document(answers: Sequence[Marked], *, full: bool = False) -> Document:
+def answers_document(answers: Sequence[Marked], extent: Extent = "elided") -> Document:
     """Return a row for each answer, which mistakes were common, and then each marking."""
     rows = [tuple(map(on_a_line, _row(each))) for each in answers]
     table = Table("Answers", COLUMNS, tuple(rows), tuple(map(_told, rows)))
     said = tuple(map(on_a_line, summary(answers)))
     markings = (each.marking for each in answers if each.marking is not None)
-    each_alone = tuple(marking_document(marking, full=full) for marking in markings)
+    each_alone = tuple(marking_document(marking, extent) for marking in markings)
     return Document("", (table, Bullets(said), Appendix(each_alone)))
 
 

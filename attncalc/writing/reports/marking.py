@@ -8,23 +8,35 @@ from attncalc.grading.rules import Status
 from attncalc.problem.stated import heading
 from attncalc.solving.plan import formula
 from attncalc.text import on_a_line
-from attncalc.writing.document import Cell, Document, Field, Grid, Legend, Part, Section, Verdict
+from attncalc.writing.document import (
+    Cell,
+    Document,
+    Extent,
+    Field,
+    Grid,
+    Legend,
+    Part,
+    Section,
+    Verdict,
+)
 from attncalc.writing.reports.marks import MARKS, heads_of, percent, place_of
 from attncalc.writing.sentences import shape
 from attncalc.writing.verdict import found_text, verdict
 
 
-def marking_document(marking: Marking, *, full: bool = False) -> Document:
+def marking_document(marking: Marking, extent: Extent = "elided") -> Document:
     """Return the document: to be read on a screen, or to be handed back with the answer."""
-    return Document(heading(marking.key.problem), tuple(_parts(marking, full=full)))
+    return Document(heading(marking.key.problem), tuple(_parts(marking, extent)))
 
 
-def _parts(marking: Marking, *, full: bool) -> Iterator[Part]:
+def _parts(marking: Marking, extent: Extent) -> Iterator[Part]:
     earned, possible = score(marking)
     yield Field("answer", on_a_line(marking.answer.place))
     yield Verdict(f"{earned} of {possible}", percent(score(marking)), verdict(marking))
+    if extent == "brief":
+        return
     for marks in marking.steps:
-        yield _section(marking, marks, full=full)
+        yield _section(marking, marks, full=extent == "full")
     if signs := _signs(marking):
         yield Legend(signs)
 

@@ -26,12 +26,6 @@ def heads_of(marks: StepMarks) -> list[tuple[int, ...]]:
     return [(head,) for head in range(len(marks.statuses))]
 
 
-def size_of(marking: Marking, marks: StepMarks) -> tuple[int, int]:
-    """Return how many rows and columns a step has as it is shown."""
-    rows, columns = marks.statuses.shape[-2:]
-    return marking.key.problem.standing.pair(rows, columns)
-
-
 def place_of(marking: Marking, shown: Place) -> Place:
     """Return where an entry stands in the plan's matrix that is shown at a place."""
     return marking.key.work.turned(shown)
