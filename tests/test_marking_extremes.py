@@ -273,8 +273,8 @@ def test_what_follows_from_scores_that_nothing_follows_from_is_no_nan() -> None:
     arrays = {"S": [[3, -3], [8, -6]], "A": [[1, 2], [4, -3]]}
     marking = of_program(problem, arrays, atol=1e-6)
     assert status(marking, "A", 1, 2) is Status.WRONG
-    assert "In A 2 entries are wrong: A[1,1] is 4, not 1 (row 1, column 1)." in marking.verdict
-    assert not any("nan" in sentence.lower() for sentence in marking.verdict)
+    assert "In A 2 entries are wrong: A[1,1] is 4, not 1 (row 1, column 1)." in verdict(marking)
+    assert not any("nan" in sentence.lower() for sentence in verdict(marking))
 
 
 # ---------------------------------------------------------------- any number, anywhere

@@ -81,7 +81,8 @@ def _cut_entries(key: Key, answer: Answer) -> int:
     count = 0
     for name, given in answer.matrices.items():
         values = turned(key, given).values
-        if name not in key.shown or values.shape != key.shown[name].shape:
+        shown = key.shown.get(name)
+        if shown is None or values.shape != shown.shape or (values == shown).all():
             continue
         cut, rounded = np.zeros(values.shape, dtype=bool), np.zeros(values.shape, dtype=bool)
         for style, script in key.scripts.items():

@@ -1,7 +1,7 @@
 """The lines of the map: which inputs the solid and the dashed line of each output lead to."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -53,29 +53,22 @@ def mark_lines(
     weights
         The script's own A as the plan has it, where it is usable.
     """
-    return tuple(_marks(key, written, weights, rules))
+    by_output = {
+        (max(each.head, 1), _index(each.output, key.problem.queries)): each for each in written
+    }
+    marks = []
+    for place, head in enumerate(key.solution.heads):
+        own = head.connections if weights is None else _own_lines(weights, place, head.weights)
+        for ours, theirs in zip(head.connections, own, strict=True):
+            found = by_output.get((place + 1, ours.output))
+            marks.append(_marked(key, head.number, found, (ours, theirs), rules))
+    return tuple(marks)
 
 
 def unknown_outputs(key: Key, written: Sequence[WrittenConnection]) -> tuple[str, ...]:
     """Return the outputs that lines are drawn for, and that the problem does not have."""
     places = ((each.output, _index(each.output, key.problem.queries)) for each in written)
     return tuple(name for name, place in places if place is None or place >= key.problem.n)
-
-
-def _marks(
-    key: Key, written: Sequence[WrittenConnection], weights: WrittenMatrix | None, rules: Rules
-) -> Iterator[LineMark]:
-    by_output = {
-        (max(each.head, 1), _index(each.output, key.problem.queries)): each for each in written
-    }
-    for place, head in enumerate(key.solution.heads):
-        own = head.connections if weights is None else _own_lines(weights, place, head.weights)
-        for ours, theirs in zip(head.connections, own, strict=True):
-            found = by_output.get((place + 1, ours.output))
-            if found is None:
-                yield LineMark(head.number, None, ours, Status.BLANK, Fraction(0))
-                continue
-            yield _marked(key, head.number, found, ours, theirs, rules)
 
 
 def _own_lines(weights: WrittenMatrix, head: int, of_key: Matrix) -> tuple[Connection, ...]:
@@ -88,13 +81,16 @@ def _own_lines(weights: WrittenMatrix, head: int, of_key: Matrix) -> tuple[Conne
 def _marked(
     key: Key,
     head: int,
-    found: WrittenConnection,
-    ours: Connection,
-    theirs: Connection,
+    found: WrittenConnection | None,
+    right: tuple[Connection, Connection],
     rules: Rules,
 ) -> LineMark:
-    by_key, by_own = (_share(key, found, right) for right in (ours, theirs))
-    if by_key == 1 or by_key >= by_own:
+    """Mark the lines of one output; `right` is where they lead by the key, and by own weights."""
+    ours, theirs = right
+    if found is None:
+        return LineMark(head, None, ours, Status.BLANK, Fraction(0))
+    by_key, by_own = (_share(key, found, each) for each in right)
+    if by_key >= by_own:
         status = Status.CORRECT if by_key == 1 else Status.WRONG
         return LineMark(head, found, ours, status, by_key)
     status = Status.FOLLOWS if by_own == 1 else Status.WRONG

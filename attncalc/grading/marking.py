@@ -40,14 +40,14 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
 def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     """Return a marking of this kind: one that can say its score, say."""
     _refuse_too_many_entries(key, answer)
-    if rules.in_tolerance:
-        steps, style = CompareWalk(key, answer, rules, key.slack).marks(), None
-    else:
-        steps = marks_of_digits(key, answer, rules)
+    steps = (
+        CompareWalk(key, answer, rules, key.slack).marks()
+        if rules.in_tolerance
+        else marks_of_digits(key, answer, rules)
+    )
     if rules.asked is not None:
         steps = tuple(marks for marks in steps if marks.step.name in rules.asked)
-    if not rules.in_tolerance:
-        style = style_of(key, steps)
+    style = None if rules.in_tolerance else style_of(key, steps)
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
     return kind(key, answer, steps, rules, style, not_asked, _lines(key, answer, steps, rules))

@@ -1,7 +1,7 @@
 """How near is near enough: to the digit, or within a tolerance."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,27 +21,6 @@ MINUS_INFINITY_WRITTEN = -1e4
 """From here down a number may stand for -∞: people and programs write -1e9 …"""
 BEYOND_ALL_SCORES = 10
 """… where it lies this many times further from 0 than any score that a mask lets pass."""
-
-
-class Slack(Protocol):
-    """How far a written number may lie from what is right.
-
-    `rules` are the ways in which numbers may have been rounded; a program has none.
-    """
-
-    rules: ClassVar[tuple[Rule, ...]]
-
-    def shown(self, solution: Solution, name: str) -> Matrix:
-        """Return what a flawless answer holds of a step."""
-
-    def written(self, values: Matrix) -> Matrix:
-        """Return values as they are handed in."""
-
-    def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
-        """Say which numbers are what their true values, somewhere in these ranges, may become."""
-
-    def behind(self, written: Matrix, decimals: Matrix) -> Range:
-        """Return where the numbers may lie that were carried on behind the written ones."""
 
 
 def stands_for_minus_infinity(written: Matrix, right: Matrix) -> Matrix:
@@ -132,3 +111,7 @@ class Within:
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
         """Return the numbers themselves: a program writes what it carries."""
         return Range.at(written)
+
+
+Slack = ToTheDigit | Within
+"""How far a written number may lie from what is right."""
