@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from conftest import GOOD, Command, clean_environment
 
 from attncalc import __version__
@@ -335,7 +336,7 @@ def test_the_problem_itself_is_never_overwritten(attncalc: Command, tmp_path: Pa
     assert run.code == 2
     assert run.err == (
         'error: steps.png: ".png" is no form of output: '
-        "end the name in .txt, .md, .tex, .csv, .json or .npz, or say --format\n"
+        "end the name in .txt, .md, .tex, .csv, .json, .npz or .pdf, or say --format\n"
     )
 
 
@@ -397,3 +398,43 @@ def test_a_head_is_drawn_alone_or_all_or_their_mean(attncalc: Command, tmp_path:
     assert len({path.read_bytes() for path in tmp_path.glob("*.svg")}) == 3
     run = attncalc("plot", "--heads", "2", "--head", "3")
     assert run.err.endswith('error: --head takes 1 to 2, or mean, not "3"\n')
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_samples_wrap_between_words_on_a_narrow_terminal_and_nowhere_else(
+    attncalc: Command,
+) -> None:
+    narrow = in_terminal(50, "samples").split("\n")
+    assert max(map(len, narrow)) <= 50
+    piped = attncalc("samples", COLUMNS="50").out
+    assert " ".join(" ".join(narrow).split()) == " ".join(piped.split())
+    assert any(line.startswith(" " * 24) for line in narrow)
+    assert "folder             self    a folder with a CSV file for each matrix\n" in piped
+
+
+@pytest.mark.parametrize("command", ["self", "cross", "plot", "check", "samples"])
+def test_the_examples_of_help_fit_80_columns(attncalc: Command, command: str) -> None:
+    shown = attncalc(command, "--help", COLUMNS="80").out.split("Arguments")[0].split("\n")
+    start = next(i for i, line in enumerate(shown) if line.strip() == "Examples")
+    examples = [line for line in shown[start + 2 :] if line.strip()]
+    inside = [line.startswith("     attncalc ") for line in examples]
+    assert inside.index(False) == sum(inside)  # none is broken: what follows is other text
+
+
+@pytest.mark.parametrize("command", ["self", "cross", "plot", "check"])
+def test_every_field_has_a_flag_of_each_command_it_belongs_to(command: str) -> None:
+    from attncalc.cli.app import app_for
+    from attncalc.problem.fields import GIVEN, SETTINGS
+
+    group = typer.main.get_command(app_for([]))
+    flags = {
+        flag
+        for parameter in group.commands[command].params  # type: ignore[attr-defined]
+        for flag in parameter.opts
+    }
+    kinds = {"self": ("", "self"), "cross": ("", "cross")}.get(command, ("", "self", "cross"))
+    for name, matrix in GIVEN.items():
+        assert (f"--{name}" in flags) == (matrix.kind in kinds)
+    for name in SETTINGS:
+        assert f"--{name.replace('_', '-')}" in flags
+    assert {"-d", "--no-scale", "--title"} <= flags

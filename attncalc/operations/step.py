@@ -1,8 +1,7 @@
 """A step: one named matrix of a calculation. A plan is the steps in their order."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from attncalc.numbers.types import Matrix
 from attncalc.operations.base import Operation
@@ -16,8 +15,7 @@ Report = Callable[[int, int], None]
 """What is told, on long inputs, how many blocks of how many are done."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One named matrix: the operation that makes it, and what its rows and columns stand for.
 
     Parameters

@@ -297,7 +297,7 @@ def _without_shift(core: Plan) -> Plan:
     """Return the steps with a softmax that subtracts no maximum, which takes two passes less."""
     *scoring, normalizing, weighing = core
     assert isinstance(normalizing.operation, Softmax)
-    unshifted = replace(normalizing, operation=replace(normalizing.operation, shifted=False))
+    unshifted = normalizing._replace(operation=replace(normalizing.operation, shifted=False))
     return (*scoring, unshifted, weighing)
 
 

@@ -1,0 +1,121 @@
+"""A page as a PDF: what typesets it is found and named, and what it says of a fault is told."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Command
+
+FAKE = """#!{python}
+import pathlib, sys
+pathlib.Path({seen!r}).write_text("\\n".join(sys.argv[1:]) + "\\n" + "\\n".join(
+    sorted(each.name for each in pathlib.Path().iterdir())))
+source = pathlib.Path(sys.argv[-1]).read_text(encoding="utf-8")
+{body}
+"""
+GOOD = 'pathlib.Path("page.pdf").write_bytes(b"%PDF-" + source.encode())'
+STUCK = (
+    'pathlib.Path("page.log").write_text("This is TeX\\n! Undefined control sequence.\\n'
+    '<recently read> \\\\nope\\nl.7 \\\\nope\\n"); sys.exit(1)'
+)
+
+
+def install(folder: Path, name: str, body: str) -> dict[str, str]:
+    """Put a program of that name where it is found, and nothing else beside it."""
+    programs = folder / "programs"
+    programs.mkdir(exist_ok=True)
+    text = FAKE.format(python=sys.executable, seen=str(folder / "seen"), body=body)
+    (programs / name).write_text(text)
+    (programs / name).chmod(0o755)
+    return {"PATH": str(programs)}
+
+
+@pytest.mark.parametrize("name", ["pdflatex", "tectonic", "lualatex"])
+def test_a_page_is_typeset_by_what_is_installed_with_its_map_beside_it(
+    attncalc: Command, tmp_path: Path, name: str
+) -> None:
+    run = attncalc("self", "--work", "-o", "hw.pdf", **install(tmp_path, name, GOOD))
+    assert (run.code, run.out) == (0, "")
+    assert run.err.endswith(f"note: written to hw.pdf, typeset by {name}\n")
+    made = (tmp_path / "hw.pdf").read_text(encoding="utf-8")
+    assert made.startswith(r"%PDF-\documentclass")
+    assert r"{map.pdf}" in made
+    seen = (tmp_path / "seen").read_text().split("\n")
+    assert seen[-3:] == ["page.tex", "map.pdf", "page.tex"]
+    assert ("--untrusted" if name == "tectonic" else "-no-shell-escape") in seen
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["hw.pdf", "programs", "seen"]
+
+
+def test_a_worksheet_as_a_pdf_tells_no_answer(attncalc: Command, tmp_path: Path) -> None:
+    run = attncalc("self", "--blank", "-o", "hw.pdf", **install(tmp_path, "pdflatex", GOOD))
+    assert run.code == 0
+    assert "-13.25" not in (tmp_path / "hw.pdf").read_text(encoding="utf-8")
+    assert "map.pdf" not in (tmp_path / "seen").read_text()
+
+
+def test_where_nothing_typesets_it_is_said_what_to_install(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    run = attncalc("self", "-o", "hw.pdf", PATH=str(tmp_path / "empty"))
+    assert (run.code, run.out) == (2, "")
+    assert run.err.endswith(
+        "error: cannot write hw.pdf: a PDF is typeset by pdflatex, tectonic or lualatex, and none "
+        "of them is installed: install TeX Live, MiKTeX or tectonic, or write a .md, which needs "
+        "nothing (nor does the map: attncalc plot -o map.pdf)\n"
+    )
+    assert not (tmp_path / "hw.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (STUCK, r"pdflatex failed: Undefined control sequence. l.7 \nope: write a .tex with "),
+        ('print("no space"); print(); sys.exit(3)', "pdflatex failed: no space: write a .tex"),
+        ("sys.exit(1)", "pdflatex failed: it said nothing: write a .tex"),
+        ("", "pdflatex failed: it made no PDF: write a .tex"),
+    ],
+)
+def test_what_typesetting_stumbles_on_is_one_message(
+    attncalc: Command, tmp_path: Path, body: str, said: str
+) -> None:
+    (tmp_path / "hw.pdf").write_text("mine")
+    run = attncalc("self", "-o", "hw.pdf", **install(tmp_path, "pdflatex", body))
+    assert (run.code, run.out) == (2, "")
+    assert f"error: cannot write hw.pdf: {said}" in run.err
+    assert "Traceback" not in run.err
+    assert (tmp_path / "hw.pdf").read_text() == "mine"
+
+
+def test_what_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from attncalc.errors import OutputError
+    from attncalc.writing import pdf
+
+    settings = install(tmp_path, "pdflatex", "import time; time.sleep(60)")
+    monkeypatch.setenv("PATH", settings["PATH"])
+    monkeypatch.setattr(pdf, "PATIENCE", 0.2)
+    with pytest.raises(OutputError, match=r"pdflatex failed: not done within 0\.2 seconds"):
+        pdf.write_pdf("", {}, Path("hw.pdf"))
+
+
+def test_a_problem_is_not_replaced_by_its_pdf(attncalc: Command, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "samples" / "self.json", tmp_path / "in.pdf")
+    run = attncalc("self", "in.pdf", "-o", "in.pdf", **install(tmp_path, "pdflatex", GOOD))
+    assert run.code == 2
+    assert "it is in.pdf, which was read" in run.err
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+def test_pdflatex_itself_typesets_a_page(attncalc: Command, tmp_path: Path) -> None:
+    for sample, extra in (("self", "--work"), ("sentence", "--blank"), ("heads", "--fractions")):
+        place = f"{sample}.pdf"
+        run = attncalc("self", str(ROOT / "samples" / f"{sample}.json"), extra, "-o", place)
+        assert run.code == 0, run.err
+        assert (tmp_path / place).read_bytes().startswith(b"%PDF-")
+    again = {"HOME": os.environ.get("HOME", "/tmp")}
+    before = (tmp_path / "sentence.pdf").read_bytes()
+    sentence = str(ROOT / "samples" / "sentence.json")
+    assert attncalc("self", sentence, "--blank", "-o", "sentence.pdf", **again).code == 0
+    assert (tmp_path / "sentence.pdf").read_bytes() == before
