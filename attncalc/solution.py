@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, localcontext
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from attncalc.problem import Problem
 from attncalc.rounding import Matrix, fixed, round_decimals, round_floats
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LONG = 512 * 512
@@ -281,6 +282,32 @@ class Solution:
         names = tokens.get(axis, ())
         return names if len(names) == size else numbered(size)  # with Q given, X1 may differ
 
+    @overload
+    def plot(
+        self,
+        kind: str = ...,
+        *,
+        all: bool = ...,
+        values: bool = ...,
+        head: int | str | None = ...,
+        dark: bool = ...,
+        size: Any = ...,
+        ax: None = ...,
+    ) -> "Figure": ...
+
+    @overload
+    def plot(
+        self,
+        kind: str = ...,
+        *,
+        all: bool = ...,
+        values: bool = ...,
+        head: int | str | None = ...,
+        dark: bool = ...,
+        size: None = ...,
+        ax: "Axes",
+    ) -> "Axes": ...
+
     def plot(
         self,
         kind: str = "map",
@@ -290,7 +317,8 @@ class Solution:
         head: int | str | None = None,
         dark: bool = False,
         size: Any = None,
-    ) -> "Figure":
+        ax: Any = None,
+    ) -> "Figure | Axes":
         """Draw the solution; a notebook shows the figure, `figure.savefig("map.pdf")` writes it.
 
         Parameters
@@ -309,18 +337,23 @@ class Solution:
         size
             Width and height in inches, as `(12, 8)` or `"12x8"`, or a width alone; None for what
             the picture needs.
+        ax
+            The axes of a figure of your own that the map, or the heatmap, of one head is drawn on,
+            without title and conventions; `fig.colorbar(ax.collections[0])` adds a heatmap's bar
+            (`ax.images[0]` above 2,500 weights).
 
         Returns
         -------
         matplotlib.figure.Figure
             It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
-            saved. `figure.notes` says what was left out.
+            saved. `figure.notes` says what was left out. With `ax`, that axes is returned, and
+            what was left out is warned of.
 
         Raises
         ------
         InputError
-            When an argument is none of these, the size is too small for what is drawn, or the
-            weights `A` were not kept.
+            When an argument is none of these, the size is too small for what is drawn, the
+            weights `A` were not kept, or one axes cannot hold what is asked for.
 
         Examples
         --------
@@ -331,10 +364,10 @@ class Solution:
         """
         # here, for matplotlib takes as long to load as everything else together
         from attncalc.plotting.look import Look, read_size
-        from attncalc.plotting.picture import figure_of
+        from attncalc.plotting.picture import figure_for, plot_on
 
         look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
-        return figure_of(self, head, look)
+        return figure_for(self, head, look) if ax is None else plot_on(ax, self, head, look)
 
 
 def solve(
