@@ -8,17 +8,16 @@ from matplotlib.axes import Axes
 
 from attncalc.plotting.figure import (
     Caption,
+    Draw,
     HouseFigure,
     LeftOut,
+    Mosaic,
     Room,
-    Sheet,
     Track,
     below,
     beside,
     figure_of,
-    in_rows,
     notes_of,
-    single,
 )
 from attncalc.plotting.heatmap import (
     BAR_WIDTH,
@@ -60,7 +59,7 @@ LEAST_SIDE = 0.8
 """Inches that a panel keeps at least."""
 HEAD_GAP = 9.0
 """Points below the name of a head."""
-LEGEND_ROW = 0.2
+LEGEND_ROW = 0.15
 """Inches."""
 FULL_FROM = 0.5
 """A largest weight from which the colours reach to 1; a smaller one ends the scale itself."""
@@ -76,10 +75,10 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> HouseFigure:
     """
     with house_style(texts_of(problem)):
         chosen = _chosen(problem, heads, look) if look.has_map else []
-        sheets = [_maps(problem, heads, chosen, look)] if look.has_map else []
-        sheets += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
-        sheet = reduce(beside if len(heads) == 1 else below, sheets)
-        figure = figure_of(sheet, _caption(problem), _palette(look), look.size)
+        parts = [_maps(problem, heads, chosen, look)] if look.has_map else []
+        parts += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
+        mosaic = reduce(beside if len(heads) == 1 else below, parts)
+        figure = figure_of(mosaic, _caption(problem), _palette(look), look.size)
     figure.notes = (*_notes(problem, chosen), *figure.notes)
     return figure
 
@@ -95,8 +94,8 @@ def draw_blank(problem: Problem, look: Look) -> HouseFigure:
     with house_style(texts_of(problem)):
         numbers = range(1, problem.n_heads + 1) if problem.n_heads > 1 else [0]
         tracks = _tracks(natural_room(columns), least_width(columns))
-        panels = [single("map", partial(panel, number), *tracks) for number in numbers]
-        return figure_of(in_rows(panels, MOST_IN_A_ROW), _caption(problem), palette, look.size)
+        maps = _in_rows("map", [partial(panel, number) for number in numbers], tracks)
+        return figure_of(maps, _caption(problem), palette, look.size)
 
 
 def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
@@ -142,7 +141,9 @@ def scale_of(heads: Sequence[Head]) -> Scale:
     return min(low, 0.0), max(high, 0.0)
 
 
-def _maps(problem: Problem, heads: Sequence[Head], chosen: Sequence[MapLines], look: Look) -> Sheet:
+def _maps(
+    problem: Problem, heads: Sequence[Head], chosen: Sequence[MapLines], look: Look
+) -> Mosaic:
     """Return the maps of all heads, four in a row, and below them what their lines mean."""
     columns, palette = columns_of(problem), _palette(look)
     reach = _reach(scale_of(heads), look)
@@ -157,27 +158,27 @@ def _maps(problem: Problem, heads: Sequence[Head], chosen: Sequence[MapLines], l
         return LeftOut()
 
     tracks = _tracks(natural_room(columns, chosen), least_width(columns))
-    panels = [
-        single("map", partial(panel, head, lines), *tracks)
-        for head, lines in zip(heads, chosen, strict=True)
-    ]
-    maps = in_rows(panels, MOST_IN_A_ROW)
+    panels = [partial(panel, *each) for each in zip(heads, chosen, strict=True)]
+    maps = _in_rows("map", panels, tracks)
     if not ranks_of(chosen):
         return maps
+    width = len(maps.widths)
     row = Track(LEGEND_ROW, LEGEND_ROW, is_rigid=True)
-    return below(maps, single("legend", legend, Track(), row, columns=len(maps.widths)))
+    return below(
+        maps, Mosaic((("legend",) * width,), (Track(),) * width, (row,), {"legend": legend})
+    )
 
 
-def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Sheet:
+def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
     """Return the heatmaps of all heads, four in a row, and beside them what their colours mean."""
     palette, scale = _palette(look), scale_of(heads)
     every = _cells(problem, heads, look)
     rows, columns = every[0].values.shape
     least = natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
     largest = LARGEST if len(heads) == 1 else LARGEST_OF_SEVERAL
-    width, height = natural_cell(every[0], least, largest)
+    cell = natural_cell(every[0], least, largest)
     is_filled = look.size is not None and look.size[1] is not None and not look.has_map
-    style: Any = {"palette": palette, "proportion": None if is_filled else height / width}
+    style: Any = {"palette": palette, "proportion": None if is_filled else cell[1] / cell[0]}
 
     def panel(index: int, axes: Axes, room: Room) -> LeftOut:
         _named(axes, heads[index].number, palette)
@@ -188,11 +189,20 @@ def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Sheet:
         draw_bar(axes, scale, "attention weight", palette)
         return LeftOut()
 
-    tracks = _tracks((width * columns, height * rows), LEAST_SIDE)
-    panels = [single("heatmap", partial(panel, i), *tracks) for i in range(len(heads))]
-    grid = in_rows(panels, MOST_IN_A_ROW)
+    tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)
+    cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(heads))], tracks)
+    height = len(cells.heights)
     thin = Track(BAR_WIDTH, BAR_WIDTH, is_rigid=True)
-    return beside(grid, single("bar", bar, thin, Track(), rows=len(grid.heights)))
+    return beside(cells, Mosaic((("bar",),) * height, (thin,), (Track(),) * height, {"bar": bar}))
+
+
+def _in_rows(kind: str, draws: Sequence[Draw], tracks: tuple[Track, Track]) -> Mosaic:
+    """Return panels of the same size, four in a row."""
+    names = {f"{kind} {number}": draw for number, draw in enumerate(draws, start=1)}
+    columns, rows = min(len(names), MOST_IN_A_ROW), -(-len(names) // MOST_IN_A_ROW)
+    places = [*names, *"." * (columns * rows - len(names))]
+    table = tuple(tuple(places[i * columns : (i + 1) * columns]) for i in range(rows))
+    return Mosaic(table, (tracks[0],) * columns, (tracks[1],) * rows, names)
 
 
 def _tracks(room: Room, least_width: float) -> tuple[Track, Track]:

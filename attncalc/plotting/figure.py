@@ -7,10 +7,10 @@ a person holds is saved long after it was built, so it brings its settings along
 import io
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ LeftOut = Counter[str]
 """How often something was left out, by the note that says so, with {} for the count."""
 Draw = Callable[[Axes, Room], LeftOut]
 Rooms = tuple[list[float], list[float]]
-"""The inches of all columns and of all rows of a sheet."""
+"""The inches of all columns and of all rows of a mosaic."""
 
 
 @dataclass(frozen=True)
@@ -81,32 +81,24 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """What is drawn on one axes: on which tracks of a sheet it stands, and how it is drawn.
+class Mosaic:
+    """Panels in rows and columns, as `Figure.subplot_mosaic` takes them.
 
     Parameters
     ----------
-    label
-        What kind of panel it is; the label of its axes.
-    row, column
-        Its tracks: from the first, up to the one before the last.
-    draw
-        Draws it on an axes of so many inches, and returns what it left out.
+    rows
+        The name of the panel in each place, "." for none. A panel whose name stands in several
+        places fills them all; the first fills one.
+    widths, heights
+        The tracks of the columns and of the rows.
+    draws
+        What draws each panel, by name.
     """
 
-    label: str
-    row: slice
-    column: slice
-    draw: Draw
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """Panels in columns and rows; the first panel is in one row and in one column."""
-
-    panels: tuple[Panel, ...]
+    rows: tuple[tuple[str, ...], ...]
     widths: tuple[Track, ...]
     heights: tuple[Track, ...]
+    draws: Mapping[str, Draw]
 
 
 @dataclass(frozen=True)
@@ -126,38 +118,21 @@ class Caption:
     texts: tuple[str, ...] = ()
 
 
-def single(
-    label: str, draw: Draw, width: Track, height: Track, *, rows: int = 1, columns: int = 1
-) -> Sheet:
-    """Return a sheet of one panel, on one or more rows and columns of the same size."""
-    panel = Panel(label, slice(0, rows), slice(0, columns), draw)
-    return Sheet((panel,), (width,) * columns, (height,) * rows)
-
-
-def beside(left: Sheet, right: Sheet) -> Sheet:
-    """Return a sheet of both, beside each other, the first rows of both in one line."""
-    moved = (
-        replace(panel, column=_moved(panel.column, len(left.widths))) for panel in right.panels
-    )
+def beside(left: Mosaic, right: Mosaic) -> Mosaic:
+    """Return both, the second to the right of the first, their first rows in one line."""
+    none = "." * len(left.widths), "." * len(right.widths)
+    pairs = zip_longest(left.rows, right.rows)
+    rows = tuple((*(one or none[0]), *(other or none[1])) for one, other in pairs)
     heights = _merged(left.heights, right.heights)
-    return Sheet((*left.panels, *moved), left.widths + right.widths, heights)
+    return Mosaic(rows, left.widths + right.widths, heights, {**left.draws, **right.draws})
 
 
-def below(upper: Sheet, lower: Sheet) -> Sheet:
-    """Return a sheet of both, the second below the first, their first columns in one line."""
-    moved = (replace(panel, row=_moved(panel.row, len(upper.heights))) for panel in lower.panels)
+def below(upper: Mosaic, lower: Mosaic) -> Mosaic:
+    """Return both, the second below the first, their first columns in one line."""
     widths = _merged(upper.widths, lower.widths)
-    return Sheet((*upper.panels, *moved), widths, upper.heights + lower.heights)
-
-
-def in_rows(sheets: Sequence[Sheet], most: int) -> Sheet:
-    """Return a sheet of all, so many in a row."""
-    rows = [sheets[first : first + most] for first in range(0, len(sheets), most)]
-    return reduce(below, (reduce(beside, row) for row in rows))
-
-
-def _moved(tracks: slice, by: int) -> slice:
-    return slice(tracks.start + by, tracks.stop + by)
+    rows = ((*row, *"." * (len(widths) - len(row))) for row in (*upper.rows, *lower.rows))
+    draws = {**upper.draws, **lower.draws}
+    return Mosaic(tuple(rows), widths, upper.heights + lower.heights, draws)
 
 
 def _merged(some: Sequence[Track], others: Sequence[Track]) -> tuple[Track, ...]:
@@ -224,7 +199,7 @@ class HouseFigure(Figure):
 
 
 def figure_of(
-    sheet: Sheet, caption: Caption, palette: Palette = LIGHT, size: Size | None = None
+    mosaic: Mosaic, caption: Caption, palette: Palette = LIGHT, size: Size | None = None
 ) -> HouseFigure:
     """Draw a figure in which each panel has the size it needs, or the page the size asked for.
 
@@ -234,7 +209,7 @@ def figure_of(
         When the size that is asked for is too small; the text starts with "size".
     """
     with house_style((caption.title, *caption.texts)):
-        fit = partial(_fitted, sheet, caption, palette)
+        fit = partial(_fitted, mosaic, caption, palette)
         figure, needed = fit(size)
         if size is not None and _exceeds(needed, size):
             raise InputError(_too_small(fit, size, needed))
@@ -258,17 +233,17 @@ def room_of(axes: Axes) -> Room:
 
 
 def _fitted(
-    sheet: Sheet, caption: Caption, palette: Palette, size: Size | None
+    mosaic: Mosaic, caption: Caption, palette: Palette, size: Size | None
 ) -> tuple[HouseFigure, Room]:
-    """Draw a sheet, and return how large a page it needs; again where that is not its size.
+    """Draw a mosaic, and return how large a page it needs; again where that is not its size.
 
     What stands around the panels takes the same inches whatever their size, but that names shrink
     or turn where there is little room: so a page of a given size is drawn, measured, and drawn for
     what is left.
     """
-    rooms = _stretched(sheet, None, None)
+    rooms = _stretched(mosaic, None, None)
     for _ in range(PASSES):
-        figure = _drawn(sheet, rooms, caption, palette)
+        figure = _drawn(mosaic, rooms, caption, palette)
         width, height = _page(figure, rooms)
         words = _write(figure, caption, palette, width if size is None else size[0])
         page = width, height + words
@@ -276,7 +251,7 @@ def _fitted(
             break
         drawn, margins = rooms, (page[0] - sum(rooms[0]), page[1] - sum(rooms[1]))
         room = size[0] - margins[0], None if size[1] is None else size[1] - margins[1]
-        rooms = _stretched(sheet, *room)
+        rooms = _stretched(mosaic, *room)
         page = margins[0] + sum(rooms[0]), margins[1] + sum(rooms[1])
         if np.allclose([*drawn[0], *drawn[1]], [*rooms[0], *rooms[1]], rtol=NEAR):
             break
@@ -284,11 +259,11 @@ def _fitted(
     return figure, page
 
 
-def _stretched(sheet: Sheet, width: float | None, height: float | None) -> Rooms:
+def _stretched(mosaic: Mosaic, width: float | None, height: float | None) -> Rooms:
     """Return the inches of all tracks, for so many in all; without a height, in proportion."""
-    across = _share(sheet.widths, width)
-    down = across if height is None else _share(sheet.heights, height)
-    return _times(sheet.widths, across), _times(sheet.heights, down)
+    across = _share(mosaic.widths, width)
+    down = across if height is None else _share(mosaic.heights, height)
+    return _times(mosaic.widths, across), _times(mosaic.heights, down)
 
 
 def _share(tracks: Sequence[Track], inches: float | None) -> float:
@@ -305,17 +280,22 @@ def _times(tracks: Sequence[Track], share: float) -> list[float]:
     ]
 
 
-def _drawn(sheet: Sheet, rooms: Rooms, caption: Caption, palette: Palette) -> HouseFigure:
+def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: Palette) -> HouseFigure:
     """Draw all panels on tracks of these inches."""
     widths, heights = rooms
     figure = HouseFigure(caption, palette)
-    ratios = {"width_ratios": widths, "height_ratios": heights}
-    grid = figure.add_gridspec(len(heights), len(widths), **ratios)
+    panels = figure.subplot_mosaic(
+        [list(row) for row in mosaic.rows],
+        width_ratios=widths,
+        height_ratios=heights,
+        subplot_kw={"facecolor": palette.paper},
+    )
     left_out = LeftOut()
-    for panel in sheet.panels:
-        look = {"label": panel.label, "facecolor": palette.paper}
-        axes = figure.add_subplot(grid[panel.row, panel.column], **look)
-        left_out += panel.draw(axes, (sum(widths[panel.column]), sum(heights[panel.row])))
+    for name, axes in panels.items():
+        place = axes.get_subplotspec()
+        assert place is not None
+        room = sum(widths[i] for i in place.colspan), sum(heights[i] for i in place.rowspan)
+        left_out += mosaic.draws[name](axes, room)
     figure.notes = notes_of(left_out)
     return figure
 

@@ -173,7 +173,12 @@ def draw_legend(
         Line2D([], [], linewidth=2.0, label=rank.label, color=rank.color, linestyle=rank.linestyle)
         for rank in ranks
     ]
-    look: dict[str, Any] = {"frameon": False, "handlelength": 4, "labelcolor": palette.strong}
+    look: dict[str, Any] = {
+        "frameon": False,
+        "borderpad": 0,
+        "handlelength": 4,
+        "labelcolor": palette.strong,
+    }
     columns = len(handles) if width >= NARROW else 1
     axes.legend(handles=handles, ncols=columns, fontsize=TEXT_SIZE - 1, **look, **where)
 
