@@ -52,8 +52,9 @@ def tied(tokens: int) -> Problem:
 def peer(solution: Solution, look: Look, form: str) -> Callable[[], object]:
     """Return a function that draws as many lines and cells, and nothing else, on such a page."""
     whole = draw(solution.problem, solution.heads, look)
-    width, height = whole.tight_size()
-    lines = [each for each in whole.axes[0].collections if isinstance(each, LineCollection)]
+    width, height = whole.get_size_inches()
+    every = (each for axes in whole.axes for each in axes.collections)
+    lines = [each for each in every if isinstance(each, LineCollection)]
     segments = [segment for each in lines for segment in each.get_segments()]
     widths = [points for each in lines for points in each.get_linewidths()]
 

@@ -15,8 +15,9 @@ from attncalc.problem.stated import conventions, heading
 from attncalc.solving.connections import connections
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
+from attncalc.solving.stated import shape
 from attncalc.writing.document import Cell, Document, Facts, Grid, Section, kept
-from attncalc.writing.sentences import legend, shape
+from attncalc.writing.sentences import legend
 
 MOST_HEADS = 4
 """Heads of a step before those in the middle are left out."""

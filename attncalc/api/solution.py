@@ -1,7 +1,7 @@
 """The solution that people hold: it prints as tables, becomes a page, a frame or a picture."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from attncalc.api.display import Displayed, as_text
 from attncalc.errors import InputError
@@ -11,6 +11,7 @@ from attncalc.text import numbered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from pandas import DataFrame, Index
 
     from attncalc.writing.document import Document
@@ -164,6 +165,32 @@ class Solution(Displayed, solving.Solution):
         frame: DataFrame = pandas.DataFrame(matrix, rows, columns, copy=True)
         return frame
 
+    @overload
+    def plot(
+        self,
+        kind: str = ...,
+        *,
+        all: bool = ...,
+        values: bool = ...,
+        head: int | str | None = ...,
+        dark: bool = ...,
+        size: Any = ...,
+        ax: None = ...,
+    ) -> "Figure": ...
+
+    @overload
+    def plot(
+        self,
+        kind: str = ...,
+        *,
+        all: bool = ...,
+        values: bool = ...,
+        head: int | str | None = ...,
+        dark: bool = ...,
+        size: None = ...,
+        ax: "Axes",
+    ) -> "Axes": ...
+
     def plot(
         self,
         kind: str = "map",
@@ -173,8 +200,8 @@ class Solution(Displayed, solving.Solution):
         head: int | str | None = None,
         dark: bool = False,
         size: Any = None,
-        ax: "Axes | None" = None,
-    ) -> Any:  # a Figure, or the Axes: one type of both would let neither be used
+        ax: Any = None,
+    ) -> "Figure | Axes":
         """Draw the solution; a notebook shows the figure, `figure.savefig("map.pdf")` writes it.
 
         Parameters
@@ -194,20 +221,22 @@ class Solution(Displayed, solving.Solution):
             Width and height in inches, as `(12, 8)` or `"12x8"`, or a width alone; None for what
             the picture needs.
         ax
-            Axes of a figure of your own, to draw one map or heatmap of one head on; None for a
-            figure of its own.
+            The axes of a figure of your own that the map, or the heatmap, of one head is drawn on,
+            without title and conventions; `fig.colorbar(ax.collections[0])` adds a heatmap's bar
+            (`ax.images[0]` above 2,500 weights).
 
         Returns
         -------
         matplotlib.figure.Figure
             It needs no pyplot, and looks the same whatever matplotlib's settings are when it is
-            saved. `figure.notes` says what was left out. With `ax`, the axes that were given.
+            saved. `figure.notes` says what was left out. With `ax`, that axes is returned, and
+            what was left out is warned of.
 
         Raises
         ------
         InputError
-            When an argument is none of these, the size is too small for what is drawn, or the
-            weights `A` were not kept.
+            When an argument is none of these, the size is too small for what is drawn, the
+            weights `A` were not kept, or one axes cannot hold what is asked for.
 
         Examples
         --------
@@ -217,14 +246,11 @@ class Solution(Displayed, solving.Solution):
         >>> figure.get_size_inches().tolist()
         [6.0, 4.0]
         """
-        from attncalc.plotting import picture
         from attncalc.plotting.look import Look, read_size
+        from attncalc.plotting.picture import figure_for, plot_on
 
         look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
-        if ax is None:
-            return picture.figure_of(self, head, look)
-        on: Axes = picture.plot_on(ax, self, head, look)  # type: ignore[attr-defined]
-        return on
+        return figure_for(self, head, look) if ax is None else plot_on(ax, self, head, look)
 
     def _as_document(self) -> "Document":
         from attncalc.api.glance import glance

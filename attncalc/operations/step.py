@@ -7,7 +7,7 @@ from attncalc.numbers.types import Matrix
 from attncalc.operations.base import Operation
 
 Axis = Literal["queries", "keys", "values", "features"]
-Role = Literal["", "weights", "outputs"]
+Role = Literal["", "masked", "weights", "outputs"]
 Plan = tuple["Step", ...]
 Seen = Callable[[str, tuple[int | slice, ...], Matrix], None]
 """What is told, on long inputs, of each block of a matrix that is not kept: name, place, values."""
@@ -27,7 +27,8 @@ class Step(NamedTuple):
     rows, columns
         What they stand for.
     role
-        What it is to a reader: "weights" connect outputs with inputs, "outputs" are the result.
+        What it is to a reader: "masked" scores hold -∞, "weights" connect outputs with inputs,
+        "outputs" are the result.
     """
 
     name: str

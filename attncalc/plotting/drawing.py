@@ -1,279 +1,257 @@
-"""The whole picture: a map, a heatmap or both on one page, under a title, over the conventions."""
+"""Which panels a picture of a problem has: the maps of its heads, their heatmaps, or both."""
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from functools import partial, reduce
+from typing import Any
 
 from matplotlib.axes import Axes
 
-from attncalc.errors import InputError
-from attncalc.plotting.columns import (
-    FOOTROOM,
-    Layout,
-    draw_columns,
-    headroom,
-    name_margin,
-    natural_gap,
-    natural_pitch,
-    side_by_side,
-    space_of,
-    write_panel_name,
+from attncalc.numbers.rounding import fixed
+from attncalc.plotting.figure import (
+    Caption,
+    Draw,
+    HouseFigure,
+    LeftOut,
+    Mosaic,
+    Room,
+    Track,
+    below,
+    beside,
+    figure_of,
+    notes_of,
 )
-from attncalc.plotting.connection_map import draw_map, lay_out_map
-from attncalc.plotting.figure import MARGIN, AttentionFigure
-from attncalc.plotting.heatmap import Heatmap, draw_heatmap, lay_out_heatmap, moved_to
-from attncalc.plotting.look import Look, Size
-from attncalc.plotting.page import Frame, around, write_conventions, write_title
-from attncalc.plotting.style import DARK, LIGHT, Palette, house_style
+from attncalc.plotting.heatmap import (
+    BAR_WIDTH,
+    LARGEST,
+    MOST_VALUES,
+    Cells,
+    Scale,
+    cells_of,
+    draw_bar,
+    draw_heatmap,
+    natural_cell,
+)
+from attncalc.plotting.lines import MapLines, lines_of
+from attncalc.plotting.look import Look
+from attncalc.plotting.map import (
+    columns_of,
+    draw_columns,
+    draw_legend,
+    draw_map,
+    least_width,
+    natural_pitch,
+    natural_room,
+    ranks_of,
+)
+from attncalc.plotting.style import DARK, LIGHT, TEXT_SIZE, Palette, house_style
 from attncalc.problem.problem import Problem
-from attncalc.problem.stated import heading
+from attncalc.problem.stated import conventions, heading
 from attncalc.solving.solution import Head
 from attncalc.text import harmless
 
-APART = 0.5
-"""Inches between the map and the heatmap."""
-LEAST_SPACE = 0.8
-"""Inches that must be left between two columns, or for a grid."""
-TRIES = 8
-NEAR = 0.005
-"""The share by which the space may miss what was asked for; the page is set in its middle."""
-
-TOO_FAR = 0.1
-"""Inches that may be taken from the margins at most."""
-
-Stretch = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a page: where it stands, in inches, and how it is drawn.
-
-    Parameters
-    ----------
-    frame
-        Its core; the page is at least as large.
-    headroom, footroom
-        Inches above and below the core that it fills, too.
-    space
-        Inches, across and down, that can be stretched.
-    notes
-        What should be said about it.
-    draw
-        Draws it on axes with a palette.
-    """
-
-    frame: Frame
-    headroom: float
-    footroom: float
-    space: tuple[float, float]
-    notes: tuple[str, ...]
-    draw: Callable[[Axes, Palette], None]
+MOST_IN_A_ROW = 4
+"""Heads."""
+LARGEST_OF_SEVERAL = 6.0
+"""Inches of a side of a heatmap of one of several heads."""
+MOST_LINES = 10_000
+"""Lines of a picture; more of them make one dark field."""
+LEAST_SIDE = 0.8
+"""Inches that a panel keeps at least."""
+HEAD_GAP = 9.0
+"""Points below the name of a head."""
+LEGEND_ROW = 0.15
+"""Inches."""
+FULL_FROM = 0.5
+"""A largest weight from which the colours reach to 1; a smaller one ends the scale itself."""
 
 
-@dataclass(frozen=True)
-class Page:
-    """A figure, and how many inches of it, across and down, can be stretched."""
-
-    figure: AttentionFigure
-    space: tuple[float, float]
-
-
-Parts = Callable[[Stretch, Look], list[Part]]
-DrawPage = Callable[[Stretch, Size | None], Page]
-
-
-def draw(problem: Problem, heads: Sequence[Head], look: Look) -> AttentionFigure:
-    """Draw a picture of these heads.
-
-    Returns
-    -------
-    AttentionFigure
-        The picture; its `notes` say what was left out.
+def draw(problem: Problem, heads: Sequence[Head], look: Look) -> HouseFigure:
+    """Draw a picture of these heads; its `notes` say what was left out.
 
     Raises
     ------
     InputError
         When the size that is asked for is too small.
     """
-
-    def parts(stretch: Stretch, look: Look) -> list[Part]:
-        if not look.has_heatmap:
-            return [_map(problem, heads, look, stretch)]
-        if not look.has_map:
-            return [_heatmap(problem, heads, look, stretch, None)]
-        left = _map(problem, heads, look, stretch)
-        return [left, _heatmap(problem, heads, look, stretch, left)]
-
-    return _fitted(problem, look, parts, stacked=len(heads) > 1)
+    with house_style(texts_of(problem)):
+        chosen = _chosen(problem, heads, look) if look.has_map else []
+        parts = [_maps(problem, heads, chosen, look)] if look.has_map else []
+        parts += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
+        mosaic = reduce(beside if len(heads) == 1 else below, parts)
+        figure = figure_of(mosaic, _caption(problem), _palette(look), look.size)
+    figure.notes = (*_notes(problem, chosen), *figure.notes)
+    return figure
 
 
-def draw_blank(problem: Problem, look: Look) -> AttentionFigure:
+def draw_blank(problem: Problem, look: Look) -> HouseFigure:
     """Draw the dots and the names of the map, and no line: a worksheet to draw the map on."""
+    columns, palette = columns_of(problem), _palette(look)
 
-    def parts(stretch: Stretch, _: Look) -> list[Part]:
-        pitch = natural_pitch(problem) * stretch[1]
-        one = Layout(problem, natural_gap(problem) * stretch[0], pitch)
-        layouts = side_by_side(one, problem.n_heads)
-
-        def draw(axes: Axes, palette: Palette) -> None:
-            for number, layout in enumerate(layouts, start=1):
-                draw_columns(axes, layout, palette)
-                if len(layouts) > 1:
-                    write_panel_name(axes, layout, number, palette)
-
-        frame = around(layout.frame for layout in layouts)
-        above = headroom(named=len(layouts) > 1)
-        return [Part(frame, above, FOOTROOM, space_of(layouts), (), draw)]
-
-    return _fitted(problem, look, parts, stacked=False)
-
-
-def texts_of(problem: Problem) -> list[str]:
-    """Return all texts from outside that stand in a picture."""
-    return [harmless(text) for text in (heading(problem), *problem.keys, *problem.queries)]
-
-
-def _map(problem: Problem, heads: Sequence[Head], look: Look, stretch: Stretch) -> Part:
-    whole = lay_out_map(problem, heads, look, stretch)
-    return Part(
-        whole.frame,
-        whole.headroom,
-        whole.footroom,
-        space_of([panel.layout for panel in whole.panels]),
-        whole.notes,
-        lambda axes, palette: draw_map(axes, whole, palette),
-    )
-
-
-def _heatmap(
-    problem: Problem, heads: Sequence[Head], look: Look, stretch: Stretch, beside: Part | None
-) -> Part:
-    """Lay out the heatmap: alone, to the right of one map, or below the maps of several heads."""
-    below = beside is not None and len(heads) > 1
-    whole = (_below if below else lay_out_heatmap)(problem, heads, look, stretch)
-    if beside is not None:
-        layout = Layout(problem, 0.0, natural_pitch(problem) * stretch[1])
-        margin, other = name_margin(layout), beside.frame
-        if below:
-            left = other.middle - whole.frame.width / 2
-            top = other.bottom - beside.footroom - APART
-        else:
-            left = other.right + margin + APART
-            top = (other.bottom + other.top + whole.frame.height) / 2
-        whole = moved_to(whole, left, top)
-    return Part(
-        whole.frame,
-        0.3,
-        0.3,
-        whole.space,
-        whole.notes,
-        lambda axes, palette: draw_heatmap(axes, whole, palette),
-    )
-
-
-def _below(problem: Problem, heads: Sequence[Head], look: Look, stretch: Stretch) -> Heatmap:
-    """Lay out a heatmap below maps: its cells become narrower only as far as the page asks."""
-    across, down = stretch
-    if look.size is not None and across < 1:
-        usual = lay_out_heatmap(problem, heads, look, (1.0, 1.0))
-        width, _ = usual.space
-        room = look.size[0] - 4 * MARGIN - (usual.frame.width - width)
-        across = min(1.0, max(across, room / width))
-        down = across if look.size[1] is None else down
-    return lay_out_heatmap(problem, heads, look, (across, down))
-
-
-def _fitted(problem: Problem, look: Look, parts: Parts, *, stacked: bool) -> AttentionFigure:
-    """Draw a page; and again, stretched, until it has the size that is asked for."""
-
-    def page(stretch: Stretch, size: Size | None) -> Page:
-        wanted = replace(look, size=size)
-        return _page(problem, wanted, parts(stretch, wanted), stacked=stacked)
+    def panel(number: int, axes: Axes, room: Room) -> LeftOut:
+        draw_columns(axes, columns, room=room, palette=palette)
+        return _named(axes, number, palette)
 
     with house_style(texts_of(problem)):
-        if look.size is None:
-            return page((1.0, 1.0), None).figure
-        figure = _stretched(page, look.size)
-        drawn = figure.tight_size()
-        if not _fits(look.size, drawn):
-            raise InputError(_too_small(page, look.size, drawn))
-        figure.fix_size(look.size[0], look.size[1] or drawn[1])
-        return figure
+        numbers = range(1, problem.n_heads + 1) if problem.n_heads > 1 else [0]
+        tracks = _tracks(natural_room(columns), least_width(columns))
+        maps = _in_rows("map", [partial(panel, number) for number in numbers], tracks)
+        return figure_of(maps, _caption(problem), palette, look.size)
 
 
-def _stretched(draw_page: DrawPage, size: Size) -> AttentionFigure:
-    """Draw a page as near to a size as it can be."""
-    stretch: Stretch = (1.0, 1.0)
-    page = draw_page(stretch, size)
-    least = tuple(min(LEAST_SPACE, space) for space in page.space)
-    for _ in range(TRIES):
-        ratios = _ratios(page, size, least)
-        if max(abs(ratio - 1) for ratio in ratios) < NEAR:
-            break
-        stretch = stretch[0] * ratios[0], stretch[1] * ratios[1]
-        page = draw_page(stretch, size)
-    return page.figure
+def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
+    """Draw the map of a head, or its heatmap, on an axes; return what should be said about it."""
+    palette, scale = _palette(look), scale_of([head])
+    with house_style(texts_of(problem)):
+        if look.has_heatmap:
+            (cells,) = _cells(problem, [head], look)
+            return notes_of(draw_heatmap(axes, cells, scale, palette=palette))
+        chosen = _chosen(problem, [head], look)
+        draw_legend(axes, chosen, palette, loc="upper center", bbox_to_anchor=(0.5, 0.0))
+        reach = _reach(scale, look)
+        left_out = draw_map(axes, columns_of(problem), chosen[0], palette=palette, reach=reach)
+        return (*_notes(problem, chosen), *notes_of(left_out))
 
 
-def _ratios(page: Page, size: Size, least: Sequence[float]) -> Stretch:
-    """Return how much wider and higher the space of a page must be for it to have its size.
+def texts_of(problem: Problem) -> tuple[str, ...]:
+    """Return all texts from outside that stand in a picture."""
+    return tuple(map(harmless, (heading(problem), *problem.keys, *problem.queries)))
 
-    With a width alone, the picture keeps its proportions. What cannot be stretched (the height of
-    one row) stays as it is.
+
+def scale_of(heads: Sequence[Head]) -> Scale:
+    """Return the smallest and the largest weight that the colours of all these heads show.
+
+    From 0 to 1 for most; weights that were divided by their sum may be negative or beyond 1, and
+    where many tokens share the weight, the scale ends at the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = np.array([[0.2, 0.8]])
+    >>> scale_of([Head(0, weights, weights)])
+    (0.0, 1.0)
+    >>> scale_of([Head(0, weights / 10, weights / 10)])
+    (0.0, 0.08)
     """
-    drawn = page.figure.tight_size()
-    wanted = (size[0], size[1] or drawn[1])
-    across, down = (
-        max(space + want - have, small) / space if space else 1.0
-        for space, want, have, small in zip(page.space, wanted, drawn, least, strict=True)
+    low = min(float(head.weights.min()) for head in heads)
+    high = max(float(head.weights.max()) for head in heads)
+    if high <= 0 and low >= 0:  # nothing is attended to
+        return 0.0, 1.0
+    if FULL_FROM <= high <= 1:
+        high = 1.0
+    return min(low, 0.0), max(high, 0.0)
+
+
+def _maps(
+    problem: Problem, heads: Sequence[Head], chosen: Sequence[MapLines], look: Look
+) -> Mosaic:
+    """Return the maps of all heads, four in a row, and below them what their lines mean."""
+    columns, palette = columns_of(problem), _palette(look)
+    reach = _reach(scale_of(heads), look)
+
+    def panel(head: Head, lines: MapLines, axes: Axes, room: Room) -> LeftOut:
+        _named(axes, head.number, palette)
+        return draw_map(axes, columns, lines, room=room, palette=palette, reach=reach)
+
+    def legend(axes: Axes, room: Room) -> LeftOut:
+        axes.set_axis_off()
+        draw_legend(axes, chosen, palette, room[0], loc="center")
+        return LeftOut()
+
+    tracks = _tracks(natural_room(columns, chosen), least_width(columns))
+    panels = [partial(panel, *each) for each in zip(heads, chosen, strict=True)]
+    maps = _in_rows("map", panels, tracks)
+    if not ranks_of(chosen):
+        return maps
+    width = len(maps.widths)
+    row = Track(LEGEND_ROW, LEGEND_ROW, is_rigid=True)
+    return below(
+        maps, Mosaic((("legend",) * width,), (Track(),) * width, (row,), {"legend": legend})
     )
-    if size[1] is None:
-        down = max(across, least[1] / page.space[1]) if page.space[1] else across
-    return across, down
 
 
-def _fits(size: Size, drawn: tuple[float, float]) -> bool:
-    """Say whether what is drawn, however near its parts stand, has room on a page."""
-    return drawn[0] <= size[0] + TOO_FAR and (size[1] is None or drawn[1] <= size[1] + TOO_FAR)
+def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
+    """Return the heatmaps of all heads, four in a row, and beside them what their colours mean."""
+    palette, scale = _palette(look), scale_of(heads)
+    every = _cells(problem, heads, look)
+    rows, columns = every[0].values.shape
+    least = natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
+    largest = LARGEST if len(heads) == 1 else LARGEST_OF_SEVERAL
+    cell = natural_cell(every[0], least, largest)
+    is_filled = look.size is not None and look.size[1] is not None and not look.has_map
+    style: Any = {"palette": palette, "proportion": None if is_filled else cell[1] / cell[0]}
+
+    def panel(index: int, axes: Axes, room: Room) -> LeftOut:
+        _named(axes, heads[index].number, palette)
+        cells = every[index].untitled(row=index % MOST_IN_A_ROW > 0, column=index >= MOST_IN_A_ROW)
+        return draw_heatmap(axes, cells, scale, room=room, **style)
+
+    def bar(axes: Axes, _: Room) -> LeftOut:
+        draw_bar(axes, scale, "attention weight", palette)
+        return LeftOut()
+
+    tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)
+    cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(heads))], tracks)
+    height = len(cells.heights)
+    thin = Track(BAR_WIDTH, BAR_WIDTH, is_rigid=True)
+    return beside(cells, Mosaic((("bar",),) * height, (thin,), (Track(),) * height, {"bar": bar}))
 
 
-def _too_small(draw_page: DrawPage, size: Size, drawn: tuple[float, float]) -> str:
-    """Say that a size is too small, and which one is not."""
-    enough: Size = size
-    for _ in range(TRIES):  # a wider page may be a higher one: names have more room
-        enough = _rounded_up(max(enough[0], drawn[0])), _rounded_up(max(enough[1] or 0, drawn[1]))
-        drawn = _stretched(draw_page, enough).tight_size()
-        if _fits(enough, drawn):
-            break
-    return f"size {_in_words(size)} is too small: this picture needs {_in_words(enough)} inches"
+def _in_rows(kind: str, draws: Sequence[Draw], tracks: tuple[Track, Track]) -> Mosaic:
+    """Return panels of the same size, four in a row."""
+    names = {f"{kind} {number}": draw for number, draw in enumerate(draws, start=1)}
+    columns, rows = min(len(names), MOST_IN_A_ROW), -(-len(names) // MOST_IN_A_ROW)
+    places = [*names, *"." * (columns * rows - len(names))]
+    table = tuple(tuple(places[i * columns : (i + 1) * columns]) for i in range(rows))
+    return Mosaic(table, (tracks[0],) * columns, (tracks[1],) * rows, names)
 
 
-def _rounded_up(inches: float) -> float:
-    return math.ceil(10 * inches) / 10
+def _tracks(room: Room, least_width: float) -> tuple[Track, Track]:
+    width, height = room
+    return Track(width, min(least_width, width)), Track(height, min(LEAST_SIDE, height))
 
 
-def _in_words(size: Size) -> str:
-    return " x ".join(f"{side:g}" for side in size if side is not None)
+def _named(axes: Axes, number: int, palette: Palette) -> LeftOut:
+    """Write above a panel which head it shows, where there are several."""
+    if number:
+        axes.set_title(f"head {number}", pad=HEAD_GAP, size=TEXT_SIZE, color=palette.strong)
+    return LeftOut()
 
 
-def _page(problem: Problem, look: Look, parts: list[Part], *, stacked: bool) -> Page:
-    """Draw the parts, the title above them and the conventions below."""
-    palette = DARK if look.dark else LIGHT
-    frame = around(part.frame for part in parts)
-    figure = AttentionFigure(texts_of(problem), palette, harmless(heading(problem)))
-    figure.set_size_inches(frame.width + 0.4, frame.height + 0.6)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_axis_off()
-    axes.set_xlim(frame.left - 0.2, frame.right + 0.2)  # what stands outside widens the picture
-    axes.set_ylim(frame.bottom - 0.3, frame.top + 0.3)
-    for part in parts:
-        part.draw(axes, palette)
-    width = None if look.size is None else look.size[0]
-    title_bottom = max(part.frame.top + part.headroom for part in parts)
-    write_title(axes, heading(problem), frame, title_bottom, palette, width)
-    foot = min(part.frame.bottom - part.footroom for part in parts)
-    write_conventions(axes, problem, frame, foot, palette, width)
-    figure.notes = tuple(note for part in parts for note in part.notes)
-    spaces = list(zip(*(part.space for part in parts), strict=True))
-    across, down = (max, sum) if stacked else (sum, max)
-    return Page(figure, (float(across(spaces[0])), float(down(spaces[1]))))
+def _caption(problem: Problem) -> Caption:
+    footnote = " · ".join(conventions(problem))
+    return Caption(harmless(heading(problem)), footnote, texts_of(problem))
+
+
+def _palette(look: Look) -> Palette:
+    return DARK if look.dark else LIGHT
+
+
+def _reach(scale: Scale, look: Look) -> float | None:
+    """Return the weight of the strongest line, where every weight has a line as strong as it is."""
+    return max(scale[1], -scale[0]) if look.every_line else None
+
+
+def _chosen(problem: Problem, heads: Sequence[Head], look: Look) -> list[MapLines]:
+    most = MOST_LINES // len(heads)
+    wishes = {"every_line": look.every_line, "values": look.values}
+    return [lines_of(head, problem.decimals, most_lines=most, **wishes) for head in heads]
+
+
+def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[Cells]:
+    most = MOST_VALUES // len(heads)
+    return [cells_of(problem, head, values=look.values, most=most) for head in heads]
+
+
+def _notes(problem: Problem, chosen: Sequence[MapLines]) -> list[str]:
+    """Return what should be said about lines that are left out."""
+    drawn = sum(len(lines.texts) for lines in chosen)
+    left_out = sum(lines.left_out for lines in chosen)
+    too_small = sum(lines.too_small for lines in chosen)
+    zero = fixed(0.0, problem.decimals)
+    found = {
+        f"{left_out:,} smaller weights have no line in the picture: it shows the {drawn:,} "
+        "largest": left_out,
+        f"{too_small:,} weights have no line in the picture: they show as {zero} "
+        "(more --decimals draw them)": too_small,
+    }
+    return [note for note, count in found.items() if count]

@@ -1,24 +1,28 @@
-"""From a Solution to the bytes of a picture: PNG, SVG or PDF."""
+"""Pictures of a Solution: its maps, its heatmaps or both, as a Figure or as a file."""
 
 import logging
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from matplotlib.axes import Axes
+
 from attncalc.errors import InputError, OutputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import quoted
-from attncalc.plotting.drawing import draw, draw_blank, texts_of
-from attncalc.plotting.figure import FORMS, AttentionFigure
+from attncalc.operations.step import Plan
+from attncalc.plotting.drawing import draw, draw_blank, draw_on, texts_of
+from attncalc.plotting.figure import FORMS, HouseFigure
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.style import undrawable
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.solution import Head, Solution
+from attncalc.solving.stated import influence
 from attncalc.text import harmless, of_each, on_a_line
-from attncalc.writing.sentences import influence
 
 MOST_SPOKEN = 100
 """Outputs whose connections, and weights, a description tells; nobody listens to more."""
@@ -54,11 +58,11 @@ def check_ending(path: Path) -> str:
     return form
 
 
-def needed_for_pictures(problem: Problem) -> tuple[str, ...] | None:
+def needed_for_pictures(problem: Problem, plan: Plan) -> tuple[str, ...] | None:
     """Return which steps of a long problem pictures and their notes need; None is all of them."""
     if not problem.is_long:
         return None
-    return ("S_masked", "A") if problem.is_masked else ("A",)
+    return tuple(step.name for step in plan if step.role in ("masked", "weights"))
 
 
 def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ...]:
@@ -70,16 +74,20 @@ def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ..
         When there is no such head, or its weights were not kept.
     """
     if solution.weights is None:
-        raise InputError('a picture needs the weights: solve(problem, keep=("A", …)) keeps them')
+        names = ", ".join(f'"{step.name}"' for step in solution.plan if step.role == "weights")
+        raise InputError(
+            f"a picture needs the weights: solve(problem, keep=({names}, …)) keeps them"
+        )
+    heads = solution.heads
     if wanted is None:
-        return solution.heads
+        return heads
     asked = str(wanted).strip()
     if asked.lower() == "mean":
         return (solution.mean_head,)
-    numbers = [str(number) for number in range(1, len(solution.heads) + 1)]
+    numbers = [str(number) for number in range(1, len(heads) + 1)]
     if asked not in numbers:
         raise InputError(f"head takes 1 to {numbers[-1]}, or mean, not {quoted(str(wanted))}")
-    return (solution.heads[int(asked) - 1],)
+    return (heads[int(asked) - 1],)
 
 
 def render(
@@ -139,7 +147,7 @@ def render_blank(
     return _picture(problem, draw_blank(problem, look), form, _BLANK, [names])
 
 
-def figure_of(solution: Solution, head: str | int | None, look: Look) -> AttentionFigure:
+def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseFigure:
     """Draw a solution as a Figure, for a person to show, change or save.
 
     Raises
@@ -150,8 +158,30 @@ def figure_of(solution: Solution, head: str | int | None, look: Look) -> Attenti
     return draw(solution.problem, chosen_heads(solution, head), look)
 
 
+def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) -> Axes:
+    """Draw a solution on an axes of somebody else's figure; what is left out is warned of.
+
+    Raises
+    ------
+    InputError
+        When one axes cannot hold what is asked for.
+    """
+    if getattr(axes, "name", None) != "rectilinear":
+        raise InputError(f"ax takes a plain axes of matplotlib, not {quoted(str(axes))}")
+    if look.kind == "both":
+        raise InputError("ax takes one picture: ask for the kind map or heatmap, not both")
+    if look.size is not None:
+        raise InputError("size is that of a whole figure: with ax, leave it out")
+    heads = chosen_heads(solution, head)
+    if len(heads) > 1:
+        raise InputError(f"ax takes one head: ask for head 1 to {len(heads)}, or mean")
+    for note in draw_on(axes, solution.problem, heads[0], look):
+        warnings.warn(note, stacklevel=3)
+    return axes
+
+
 def _picture(
-    problem: Problem, figure: AttentionFigure, form: str, kind: str, told: Iterable[str]
+    problem: Problem, figure: HouseFigure, form: str, kind: str, told: Iterable[str]
 ) -> Picture:
     """Return a figure's bytes, and its notes."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its words on font caches help nobody

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import to_rgb
 from matplotlib.font_manager import findfont, fontManager, get_font
+from numpy.typing import NDArray
 
 FONT = "DejaVu Sans"
 """It comes with matplotlib, so a picture looks the same everywhere."""
@@ -15,9 +18,17 @@ FONT = "DejaVu Sans"
 WEIGHTS = "viridis"
 """The colours of a heatmap: perceptually uniform, and rising in grey print, too."""
 
+TEXT_SIZE, NAME_SIZE, WEIGHT_SIZE = 11.0, 10.0, 8.5
+TITLE_SIZE, SMALL_SIZE = 13.0, 7.5
+"""Points of texts: headings and tokens of a map, names beside cells, weights; above and below."""
+
 SOLID: Any = "solid"
 DASHED: Any = (0, (5, 3))
 DOTTED: Any = (0, (1, 1.6))
+
+BLACK, WHITE = "#000000", "#ffffff"
+LINE_CONTRAST = 3.0
+"""The least contrast of a line with the paper (WCAG 2.1, success criterion 1.4.11)."""
 
 
 @dataclass(frozen=True)
@@ -128,3 +139,67 @@ def _missing(texts: Iterable[str], families: list[str]) -> str:
     fonts = [get_font(findfont(family)) for family in families]
     characters = sorted({c for text in texts for c in text if not c.isspace()})
     return "".join(c for c in characters if not any(font.get_char_index(ord(c)) for font in fonts))
+
+
+def luminance(rgb: Any) -> Any:
+    """Return the relative luminance of colours, as WCAG 2.1 has it: 0 for black, 1 for white.
+
+    Parameters
+    ----------
+    rgb
+        Red, green and blue from 0 to 1 along the last axis.
+
+    Examples
+    --------
+    >>> luminance((1.0, 1.0, 1.0)).round(6), luminance((0.0, 0.0, 0.0))
+    (np.float64(1.0), np.float64(0.0))
+    """
+    part = np.asarray(rgb, dtype=np.float64)[..., :3]
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return linear @ np.array([0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Return the contrast ratio of two colours, from 1 to 21.
+
+    Examples
+    --------
+    >>> round(contrast("black", "white"), 6)
+    21.0
+    """
+    low, high = sorted((float(luminance(to_rgb(one))), float(luminance(to_rgb(other)))))
+    return (high + 0.05) / (low + 0.05)
+
+
+def dark_enough_for_white(rgb: Any) -> Any:
+    """Say on which colours white reads better than black; the better one has at least 4.5:1.
+
+    Black and white are equally far from a luminance of √(0.05 · 1.05) − 0.05 ≈ 0.179.
+    """
+    return luminance(rgb) + 0.05 < np.sqrt(0.05 * 1.05)
+
+
+def shades(color: str, paper: str, strengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return shades of a colour on the paper: pale where weak, and never too pale to be seen.
+
+    Parameters
+    ----------
+    color
+        The full colour, for a strength of 1.
+    paper
+        What it is drawn on.
+    strengths
+        From 0 to 1, (k,).
+
+    Returns
+    -------
+    NDArray
+        Red, green and blue, (k, 3).
+    """
+    full, bare = np.array(to_rgb(color)), np.array(to_rgb(paper))
+    hundredths = np.arange(101)[:, np.newaxis] / 100
+    tones = bare + hundredths * (full - bare)
+    seen = (contrast(tone, paper) >= LINE_CONTRAST for tone in tones)
+    palest = next((share for share, is_seen in enumerate(seen) if is_seen), 100) / 100
+    mixed = palest + (1 - palest) * np.clip(strengths, 0.0, 1.0)
+    return np.asarray(bare + mixed[:, np.newaxis] * (full - bare))

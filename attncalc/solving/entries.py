@@ -10,8 +10,8 @@ from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Place
 from attncalc.operations.step import Step
 from attncalc.solving.solution import Solution
+from attncalc.solving.stated import shape
 from attncalc.text import of_each, on_a_line
-from attncalc.writing.sentences import shape
 
 HOW = "A[3,1], a row A[3,:], or all of it, A"
 _REFERENCE = re.compile(r"\s*([^\[\]]+?)\s*(?:\[(.*)\]\s*)?", re.DOTALL)

@@ -6,23 +6,26 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
+from attncalc.operations.step import Plan
 
 
-def refuse_overflow(matrices: Mapping[str, Matrix]) -> None:
+def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
     """Refuse infinite and undefined numbers, but not where a mask forbids: they never matter there.
 
     Parameters
     ----------
     matrices
         The matrix of every step, by name.
+    plan
+        The steps.
 
     Raises
     ------
     InputError
         That names the first step, row and column.
     """
-    masked = matrices.get("S_masked")
-    forbidden = None if masked is None else np.isneginf(masked)
+    masked = [matrices[step.name] for step in plan if step.role == "masked"]
+    forbidden = np.isneginf(masked[0]) if masked else None
     for name, matrix in matrices.items():
         if np.isfinite(matrix).all():
             continue

@@ -174,7 +174,7 @@ class Solution:
             return self._in_floats.carried
         dtype = self.problem.dtype
         floats = {name: matrix.astype(dtype) for name, matrix in self._in_decimals.carried.items()}
-        refuse_overflow(floats)
+        refuse_overflow(floats, self.plan)
         return self._kept(floats)
 
     @cached_property
@@ -336,7 +336,7 @@ class Solution:
         after = None if decimals is None else partial(round_floats, decimals=decimals)
         made: dict[str, Matrix] = {}
         carried = run(self.plan, self.problem.given, after, made)
-        refuse_overflow(carried)
+        refuse_overflow(carried, self.plan)
         return _Run(self._kept(made), self._kept(carried))
 
     def _run_long(self, decimals: int | None, seen: Seen | None = None) -> Matrices:

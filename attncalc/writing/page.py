@@ -18,6 +18,7 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
+from attncalc.solving.stated import influence, shape
 from attncalc.solving.work import Fractions, Line, Work
 from attncalc.text import numbered
 from attncalc.writing.document import (
@@ -31,7 +32,7 @@ from attncalc.writing.document import (
     Part,
     Section,
 )
-from attncalc.writing.sentences import influence, influence_to_fill_in, legend, notes, shape
+from attncalc.writing.sentences import influence_to_fill_in, legend, notes
 
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""

@@ -5,17 +5,13 @@ Names and titles in them are made harmless: a sentence can be shown as it is.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
-from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head, Solution
 from attncalc.text import of_each, on_a_line
 
@@ -35,29 +31,6 @@ class Note:
     is_advice: bool = False
 
 
-def influence(problem: Problem, head: Head, connection: Connection) -> str:
-    """Say which input influences an output most, and which second.
-
-    Examples
-    --------
-    >>> from attncalc import self_attention
-    >>> solution = self_attention([[1], [2]], [[1]], [[1]], [[1]])
-    >>> influence(solution.problem, solution.heads[0], solution.connections[1])
-    'Output 2: most input 2 (0.88), second input 1 (0.12)'
-    """
-    output = f"Output {on_a_line(problem.queries[connection.output])}"
-    if not connection.most:
-        return f"{output}: no input (every weight is 0)"
-    inputs = partial(_inputs, problem, head.rounded[connection.output])
-    if connection.second:
-        return f"{output}: most {inputs(connection.most)}, second {inputs(connection.second)}"
-    if len(connection.most) > 1:
-        return f"{output}: most {inputs(connection.most)}, so no second"
-    zero = fixed(0.0, problem.decimals)
-    rest = f"no second (the other weights show as {zero})" if problem.m > 1 else "no other"
-    return f"{output}: most {inputs(connection.most)}, {rest}"
-
-
 def influence_to_fill_in(problem: Problem, output: int) -> str:
     """Return a line of a worksheet that asks which inputs influence an output."""
     name = on_a_line(problem.queries[output])
@@ -73,57 +46,46 @@ def notes(solution: Solution) -> tuple[Note, ...]:
     """Return what a reader of this solution should know."""
     if solution.weights is None:
         return tuple(_in_floats(solution))
+    weights = solution.weights.name
     found = [
-        *(note for head in solution.heads for note in _row_sums(solution.problem, head)),
-        *_nothing_left(solution),
+        *(note for head in solution.heads for note in _row_sums(solution.problem, head, weights)),
+        *_nothing_left(solution, weights),
         *_in_floats(solution),
         *_rounding_matters(solution),
     ]
     return tuple(found)
 
 
-def shape(solution: Solution, step: Step) -> str:
-    """Return the shape of a step's matrix, as in "3 × 2", or "2 heads of 3 × 2"."""
-    *heads, rows, columns = solution[step.name].shape
-    return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"
-
-
-def _inputs(problem: Problem, rounded: Matrix, inputs: tuple[int, ...]) -> str:
-    names = of_each([on_a_line(problem.keys[index]) for index in inputs])
-    weight = fixed(rounded[inputs[0]], problem.decimals)
-    if len(inputs) == 1:
-        return f"input {names} ({weight})"
-    return f"inputs {names} ({weight} each)"
-
-
-def _row_sums(problem: Problem, head: Head) -> Iterator[Note]:
+def _row_sums(problem: Problem, head: Head, weights: str) -> Iterator[Note]:
     """State what the shown weights of a row sum to, where rounding made that miss 1."""
     shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
     one = fixed(1.0, problem.decimals)
     line = problem.standing.line
     missing = [
         f"{line} {on_a_line(name)} sums to {total}"
-        for name, total, weights in zip(problem.queries, shown, head.weights, strict=True)
-        if total != one and weights.any()
+        for name, total, row in zip(problem.queries, shown, head.weights, strict=True)
+        if total != one and row.any()
     ]
     if missing:
         of = f" in head {head.number}" if head.number else ""
-        yield Note(f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}", "A")
+        yield Note(f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}", weights)
 
 
-def _nothing_left(solution: Solution) -> Iterator[Note]:
+def _nothing_left(solution: Solution, weights: str) -> Iterator[Note]:
     """Name the queries that a mask leaves without any key."""
     problem = solution.problem
-    if not (problem.is_masked and solution.keeps("S_masked")):
+    step = next((step for step in solution.steps if step.role == "masked"), None)
+    if step is None:
         return
-    masked = solution.floats["S_masked"]
+    masked = solution.floats[step.name]
     for number, head in enumerate(masked if masked.ndim == 3 else [masked], start=1):
         empty = (index for index, row in enumerate(head) if np.isneginf(row).all())
         names = [on_a_line(problem.queries[index]) for index in empty]
         if names:
             of = f" in head {number}" if masked.ndim == 3 else ""
             yield Note(
-                f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0", "A"
+                f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0",
+                weights,
             )
 
 

@@ -11,6 +11,7 @@ from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output,
 from attncalc.errors import InputError
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.picture import check_ending, chosen_heads, needed_for_pictures, render
+from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.writing.sentences import notes
 
@@ -28,7 +29,7 @@ def plot(flags: Mapping[str, Any]) -> None:
         look = Look(flags["kind"], flags["every_line"], flags["values"], flags["dark"], size)
     problem = problem_from(flags, fallback="self")
     check_targets(Target(path), STDOUT)  # once more, now that it is known what was read
-    solution = solve(problem, keep=needed_for_pictures(problem))
+    solution = solve(problem, keep=needed_for_pictures(problem, plan(problem)))
     for remark in notes(solution):
         note(remark.text)
     with as_flags():

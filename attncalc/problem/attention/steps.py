@@ -25,7 +25,7 @@ from attncalc.operations import (
     Softmax,
     Weigh,
 )
-from attncalc.operations.step import Axis, Step
+from attncalc.operations.step import Axis, Role, Step
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.fields import SQRT_DK
 from attncalc.problem.fields import MASKS
@@ -117,7 +117,8 @@ def _scored(attention: Attention) -> Iterator[Step]:
     yield Step("S", "scores", Scores(), (f"Q{rotated}", f"K{rotated}"), "queries", "keys")
     last = "S"
     for name, title, operation, masks in _refinements(attention):
-        yield Step(name, title, operation, (last, *masks), "queries", "keys")
+        role: Role = "masked" if isinstance(operation, Mask) else ""
+        yield Step(name, title, operation, (last, *masks), "queries", "keys", role)
         last = name
     normalizers: dict[str, type[Softmax | HardMax | DivideBySum]] = {
         "softmax": Softmax,

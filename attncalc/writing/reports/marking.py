@@ -7,6 +7,7 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.problem.stated import heading
 from attncalc.solving.plan import formula
+from attncalc.solving.stated import shape
 from attncalc.text import on_a_line
 from attncalc.writing.document import (
     Cell,
@@ -20,7 +21,6 @@ from attncalc.writing.document import (
     Verdict,
 )
 from attncalc.writing.reports.marks import MARKS, heads_of, percent, place_of
-from attncalc.writing.sentences import shape
 from attncalc.writing.verdict import found_text, verdict
 
 

@@ -1,0 +1,270 @@
+"""The connection map: inputs left, outputs right, a line from each output to what it attends to.
+
+A solid line leads to the input with the largest weight, a dashed one to the second. One unit down
+an axes is one row; across, inputs stand at 0 and outputs at 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from attncalc.plotting.figure import LeftOut, Room, room_of
+from attncalc.plotting.lines import OTHER, MapLines
+from attncalc.plotting.placing import (
+    POINTS,
+    SMALLEST_TEXT,
+    Point,
+    Segment,
+    drawn_names,
+    name_step,
+    place,
+    row_text_size,
+    text_width,
+)
+from attncalc.plotting.style import LIGHT, TEXT_SIZE, WEIGHT_SIZE, Palette, shades
+from attncalc.problem.problem import Problem
+
+THINNEST, THICKEST = 0.9, 3.4
+"""Line widths in points, for weights of 0 and of 1."""
+USUAL_PITCH = 0.2
+"""Inches between rows below which lines become thinner."""
+THINNEST_SHARE = 0.25
+"""How much of their usual width lines keep however near the rows are."""
+TALLEST = 14.4
+"""Inches a column takes at most where nothing else is asked for: forty rows of usual size."""
+NARROW = 3.0
+"""Inches below which the legend is written in rows."""
+WIDENINGS = 5
+"""How often the columns are moved apart to find room for all weights."""
+NAME_GAP = 0.15
+"""Inches between a dot and its name."""
+NOT_WRITTEN = "{} weights are not written in the picture: there is no room for them"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What stands in the two columns of a map: names, from the top, and what they are.
+
+    Parameters
+    ----------
+    inputs, outputs
+        The names of the tokens.
+    headings
+        What stands above the inputs, and above the outputs.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    headings: tuple[str, str] = ("Inputs", "Outputs")
+
+    @property
+    def rows(self) -> int:
+        """How many rows the longer column has."""
+        return max(len(self.inputs), len(self.outputs))
+
+    def heights(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return the rows of the dots of a column; the shorter is centred beside the longer."""
+        return np.arange(float(len(names))) + (self.rows - len(names)) / 2
+
+
+def columns_of(problem: Problem) -> Columns:
+    """Return the columns of a problem's map."""
+    inputs = "Inputs" if problem.kind == "self" else f"Inputs ({problem.key_source})"
+    names = drawn_names(problem.keys), drawn_names(problem.queries)
+    return Columns(*names, (inputs, "Outputs"))
+
+
+def natural_pitch(rows: int) -> float:
+    """Return the inches between two dots where nothing else is asked for."""
+    return min(0.75, max(0.36, 6.0 / rows), TALLEST / rows)
+
+
+def natural_room(columns: Columns, chosen: Sequence[MapLines] = ()) -> Room:
+    """Return the inches a map needs for no weight of any head to be written on another."""
+    width = min(4.2 + 0.06 * max(0, columns.rows - 8), 7.0)
+    height = natural_pitch(columns.rows) * columns.rows
+    for lines in chosen:
+        for _ in range(WIDENINGS):
+            if not _unplaced(columns, lines, (width, height)):
+                break
+            width *= 1.25
+    return width, height
+
+
+def least_width(columns: Columns) -> float:
+    """Return the inches between the columns in which their headings stand apart."""
+    return sum(text_width(heading, TEXT_SIZE * 1.15) for heading in columns.headings) / 2 + 0.1
+
+
+def draw_map(
+    axes: Axes,
+    columns: Columns,
+    lines: MapLines,
+    *,
+    room: Room | None = None,
+    palette: Palette = LIGHT,
+    reach: float | None = None,
+) -> LeftOut:
+    """Draw the map of one head on any axes of matplotlib.
+
+    Parameters
+    ----------
+    axes
+        Where it is drawn; its limits, ticks and sides become those of the map.
+    columns, lines
+        The dots, and the lines between them.
+    room
+        The inches the axes will have; None for those it has.
+    palette
+        The colours.
+    reach
+        The weight of the strongest colour, where a line is the paler the less it weighs.
+
+    Returns
+    -------
+    LeftOut
+        How many weights are not written, for there is no room for them.
+    """
+    draw_columns(axes, columns, room=room, palette=palette)
+    room = room or room_of(axes)
+    _draw_lines(axes, columns, lines, room, palette, reach)
+    return _write_weights(axes, columns, lines, room, palette)
+
+
+def draw_columns(
+    axes: Axes, columns: Columns, *, room: Room | None = None, palette: Palette = LIGHT
+) -> None:
+    """Draw the dots of both columns, their names and their headings, and no line."""
+    pitch = (room or room_of(axes))[1] / columns.rows
+    axes.set(xlim=(0, 1), ylim=(columns.rows - 0.5, -0.5))
+    axes.spines[["top", "bottom"]].set_visible(False)
+    axes.spines[["left", "right"]].set(color=palette.rule, linewidth=1.0)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False, pad=NAME_GAP / 2 * POINTS)
+    heading: dict[str, Any] = {"size": TEXT_SIZE, "weight": "bold", "color": palette.strong}
+    axes.set_xticks([0, 1], columns.headings, **heading)
+    other_side = axes.secondary_yaxis("right")
+    other_side.spines["right"].set_visible(False)
+    for side, x, names, gid in (
+        (axes, 0, columns.inputs, "inputs"),
+        (other_side, 1, columns.outputs, "outputs"),
+    ):
+        step, rows = name_step(pitch), columns.heights(names)
+        side.tick_params(axis="y", length=0, pad=NAME_GAP * POINTS)
+        look: dict[str, Any] = {"color": palette.ink, "parse_math": False}
+        size = row_text_size(TEXT_SIZE, pitch * step)
+        side.set_yticks(rows[::step], names[::step], size=size, **look)
+        dots: dict[str, Any] = {"markersize": min(7.0, pitch * 20), "zorder": 5, "gid": gid}
+        axes.plot(np.full(len(names), x), rows, "o", color=palette.ink, clip_on=False, **dots)
+
+
+def draw_legend(
+    axes: Axes, chosen: Sequence[MapLines], palette: Palette, width: float = NARROW, **where: Any
+) -> None:
+    """Say on an axes what the lines of maps mean, in rows where the width in inches is small."""
+    ranks = [palette.ranks[number] for number in ranks_of(chosen)]
+    handles = [
+        Line2D([], [], linewidth=2.0, label=rank.label, color=rank.color, linestyle=rank.linestyle)
+        for rank in ranks
+    ]
+    look: dict[str, Any] = {
+        "frameon": False,
+        "borderpad": 0,
+        "handlelength": 4,
+        "labelcolor": palette.strong,
+    }
+    columns = len(handles) if width >= NARROW else 1
+    axes.legend(handles=handles, ncols=columns, fontsize=TEXT_SIZE - 1, **look, **where)
+
+
+def ranks_of(chosen: Sequence[MapLines]) -> list[int]:
+    """Return which ranks any line has."""
+    return sorted({int(rank) for lines in chosen for rank in np.unique(lines.ranks)})
+
+
+def _draw_lines(
+    axes: Axes,
+    columns: Columns,
+    lines: MapLines,
+    room: Room,
+    palette: Palette,
+    reach: float | None,
+) -> None:
+    """Draw all lines of a rank at once: thousands of single ones would take seconds."""
+    thinner = min(1.0, max(THINNEST_SHARE, room[1] / columns.rows / USUAL_PITCH))
+    ends = _ends(columns, lines)
+    strengths = np.clip(lines.weights if reach is None else np.abs(lines.weights) / reach, 0, 1)
+    for number, rank in enumerate(palette.ranks):
+        some = lines.ranks == number
+        if not some.any():
+            continue
+        inks = rank.color if reach is None else shades(rank.color, palette.paper, strengths[some])
+        collection = LineCollection(
+            ends[some].tolist(),
+            linewidths=thinner * (THINNEST + (THICKEST - THINNEST) * strengths[some]),
+            colors=inks,
+            linestyles=[rank.linestyle],
+            zorder=1.5 if number == OTHER else 2,
+            gid=rank.name,
+        )
+        axes.add_collection(collection, autolim=False)
+
+
+def _write_weights(
+    axes: Axes, columns: Columns, lines: MapLines, room: Room, palette: Palette
+) -> LeftOut:
+    look: dict[str, Any] = {"ha": "center", "va": "center", "size": _weight_size(columns, room)}
+    behind = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "pad": 0.8}
+    unwritten = lines.unwritten
+    for index, spot in _spots(columns, lines, room).items():
+        if spot is None:
+            unwritten += 1
+            continue
+        x, y = spot[0] / room[0], columns.rows * (1 - spot[1] / room[1]) - 0.5
+        ink = palette.ranks[lines.ranks[index]].color
+        text = axes.text(x, y, lines.texts[index], color=ink, bbox=behind, zorder=4, **look)
+        text.set(gid="weight", in_layout=False)
+    return LeftOut({NOT_WRITTEN: unwritten})
+
+
+def _weight_size(columns: Columns, room: Room) -> float:
+    return row_text_size(WEIGHT_SIZE, room[1] / columns.rows)
+
+
+def _ends(columns: Columns, lines: MapLines) -> NDArray[np.float64]:
+    """Return both ends of each line, in units of the axes: (k, 2, 2), the output's first."""
+    starts = columns.heights(columns.outputs)[lines.outputs]
+    stops = columns.heights(columns.inputs)[lines.inputs]
+    x = np.ones_like(starts), np.zeros_like(stops)
+    return np.stack([np.stack([x[0], starts], axis=1), np.stack([x[1], stops], axis=1)], axis=1)
+
+
+def _unplaced(columns: Columns, lines: MapLines, room: Room) -> bool:
+    """Say whether a weight finds no place on its line; where none is written, no width helps."""
+    if _weight_size(columns, room) < SMALLEST_TEXT:
+        return False
+    return None in _spots(columns, lines, room).values()
+
+
+def _spots(columns: Columns, lines: MapLines, room: Room) -> dict[int, Point | None]:
+    """Return where each weight is written, in inches, by line; None where there is no room."""
+    labelled = list(compress(range(len(lines.texts)), lines.texts))
+    size = _weight_size(columns, room)
+    if size < SMALLEST_TEXT or not labelled:
+        return dict.fromkeys(labelled)
+    widths = {text: text_width(text, size) for text in {lines.texts[i] for i in labelled}}
+    ends = _ends(columns, lines)
+    ends[..., 1] = columns.rows - 0.5 - ends[..., 1]
+    ends *= room[0], room[1] / columns.rows
+    segments = [
+        Segment(tuple(start), tuple(stop), widths.get(text, 0.0), size * 1.25 / POINTS)
+        for (start, stop), text in zip(ends.tolist(), lines.texts, strict=True)
+    ]
+    spots = place([segments[i] for i in labelled], segments)
+    return dict(zip(labelled, spots, strict=True))
