@@ -154,7 +154,7 @@ def test_the_homework_is_typeset_as_by_hand() -> None:
         r"{0.00}^{\dagger}",
         r"\mathbf{0.62} & \underline{0.38} & {0.00}^{\dagger}",
         r"\textdagger{} not zero: \(A_{1,1} = 0.0015\)",
-        r"\[S = Q {K}^{\top} = \begin{bmatrix}",
+        r"S = Q {K}^{\top} = \begin{bmatrix}",
     ):
         assert line in page
 
@@ -172,3 +172,59 @@ def test_a_worksheet_holds_the_problem_and_no_answer() -> None:
     assert page.count(r"\underline{\hspace{3em}}") == 42
     assert page.count(r"\circle*") == 6
     assert not re.search(r"13\.25|0\.62|1\.17|dagger|most input|\\approx", page)
+
+
+TWO_HEADS = Problem(
+    X=[[1, 0, 1, 0], [0, 2, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1]],
+    W_Q=[[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 1, 1, 0]],
+    W_K=[[0, 1, 1, 0], [1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1]],
+    W_V=[[1, 2, 0, 1], [0, 3, 1, 0], [1, 0, 2, 0], [0, 1, 0, 2]],
+    heads=2,
+    labels=["the", "cat", "sat", "down"],
+)
+
+
+@needs_latex
+def test_a_key_of_four_tokens_and_two_heads_is_under_five_pages(tmp_path: Path) -> None:
+    solution = solve(TWO_HEADS)
+    key = make_page(solution, Contents(solution.steps, work=True))
+    assert complaints(tmp_path, write_latex(key, standalone=True)) == []
+    log = (tmp_path / "doc.log").read_text(encoding="latin-1")
+    pages = re.search(r"Output written on doc\.pdf \((\d+) pages", log)
+    assert pages is not None
+    assert int(pages[1]) < 5
+
+
+def test_names_stand_over_columns_and_beside_rows() -> None:
+    page = body(TWO_HEADS, blank=True)
+    scores = page.split(r"\subsection*{Scores")[1].split(r"\subsection*")[0]
+    over = [rf"\makebox[0pt]{{{name}}}" for name in ("the", "cat", "sat", "down")]
+    assert " & ".join(over) in scores
+    strut = r"\rule{0pt}{1.8em}"
+    assert scores.count(rf"\text{{cat}}{strut}") == 2, "names are as far apart as empty rows"
+    assert "olumns: " not in page
+
+
+def test_each_head_has_its_own_diagram_and_the_rule_of_the_lines_is_stated() -> None:
+    page = body(TWO_HEADS, blank=True)
+    assert page.count(r"\begin{picture}") == 2
+    assert "a solid line to the input of its largest weight" in page
+    assert "a dashed line to that of its second" in page
+
+
+def test_roots_are_typeset_in_sentences_too() -> None:
+    assert in_latex("divided by √d_k = √2") == r"divided by \(\sqrt{d_k}\) = \(\sqrt{2}\)"
+    assert in_latex("√x_1y √ 2√3a") == r"\(\surd\)x\_1y \(\surd\) 2\(\surd\)3a"
+
+
+@needs_latex
+def test_a_marking_and_a_class_compile(attncalc: Command, tmp_path: Path) -> None:
+    samples = Path(__file__).parent.parent / "samples"
+    for answers in ("answers/transposed-scores.txt", "answers"):
+        run = attncalc(
+            "check", str(samples / "self.json"), str(samples / answers), "-o", "body.tex"
+        )
+        assert run.code == 1
+        text = (tmp_path / "body.tex").read_text(encoding="utf-8")
+        assert r"\textbf{Score: 19/3 of 7} (90 \%)" in text
+        assert complaints(tmp_path, HOST) == []

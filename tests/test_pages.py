@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -17,14 +17,17 @@ from test_kinds import FORMS, Form, kinds
 from attncalc import InputError, Problem, Solution, read_problem, solve
 from attncalc.plotting.picture import render, render_blank
 from attncalc.problem.samples import SAMPLES
+from attncalc.problem.serialising import in_arrays, in_csv, in_json
 from attncalc.solving.work import Fractions
 from attncalc.writing.csv_text import write_csv, write_csv_files
+from attncalc.writing.document import Part
 from attncalc.writing.json_text import write_json
-from attncalc.writing.latex import write_latex
-from attncalc.writing.markdown import write_markdown
+from attncalc.writing.latex import _Latex, write_latex
+from attncalc.writing.markdown import _Markdown, write_markdown
 from attncalc.writing.npz_file import write_npz
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import line_in_text
+from attncalc.writing.terminal import _Terminal
 
 HOSTILE = [
     "=cmd()",
@@ -384,3 +387,21 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
     assert again[1].dtype == np.float32
     solution: Solution = solve(again[0])
     assert solution.shown("Q") == solve(problem).shown("Q")
+
+
+@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+def test_a_problem_is_serialised_without_being_solved(name: str, tmp_path: Path) -> None:
+    problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
+    (tmp_path / "problem.json").write_text(json.dumps(in_json(problem)), encoding="utf-8")
+    np.savez(tmp_path / "problem.npz", **in_arrays(problem))
+    with (tmp_path / "problem.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(in_csv(problem))
+    for form in ("json", "npz", "csv"):
+        check_same(problem, read_problem(tmp_path / f"problem.{form}"))
+
+
+def test_forms_have_a_way_to_write_every_part() -> None:
+    """A new part of documents must not reach a form that does not know it."""
+    names = {part.__name__.lower() for part in get_args(Part)} - {"appendix"}
+    for form in (_Terminal, _Markdown, _Latex):
+        assert names <= set(dir(form)), form

@@ -13,7 +13,10 @@ from rich.console import Console
 
 from attncalc import Problem, Solution, read_problem, self_attention, solve
 from attncalc.problem.samples import sample
+from attncalc.writing.document import Document, Table
 from attncalc.writing.frames import FRAME, Screen, on_screen
+from attncalc.writing.latex import write_latex
+from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.terminal import write_notes, write_tables
 
@@ -181,3 +184,41 @@ def test_a_note_counts_what_the_other_rounding_would_show() -> None:
     ]
     alike = self_attention([[1]], [[1]], [[1]], [[1]])
     assert noted(alike) == []
+
+
+def test_work_that_is_too_long_for_a_line_goes_on_indented() -> None:
+    solution = solve(read_problem(sample("self").path))
+    console = Console(file=io.StringIO(), color_system=None)
+    page = make_page(solution, Contents(solution.plan, entries={"A": [(0, 0)]}))
+    text = on_screen(console, write_tables(page, Screen(50)), Screen(50))
+    assert ("A[1,1] = e^1.50 / (e^1.50 + e^-2.50 + e^8.00)\n    = 4.48 / 2985.52 ≈ 0.00†\n") in text
+
+
+def test_a_class_fits_a_terminal_of_80_columns() -> None:
+    rows = (
+        ("a.json", "7 of 7 (100 %)"),
+        ("answers/of-a-long-name.json", "1/2 of 7 (7 %)", "first wrong S[1,3]", "S: term-dropped"),
+    )
+    table = Document("", (Table("Answers", (), (), rows),))
+
+    def shown(screen: Screen) -> list[str]:
+        console = Console(file=io.StringIO(), color_system=None)
+        return on_screen(console, write_tables(table, screen), screen).split("\n")[:-1]
+
+    assert shown(Screen(60)) == [
+        "a.json                        7 of 7 (100 %)",
+        "answers/of-a-long-name.json   1/2 of 7 (7 %)",
+        "    first wrong S[1,3]   S: term-dropped",
+    ]
+    assert shown(Screen())[0] == "a.json   7 of 7 (100 %)", "a pipe gets one line a row"
+    assert len(shown(Screen())) == 2
+
+
+def test_the_note_on_the_other_rounding_is_not_handed_in() -> None:
+    solution = solve(read_problem(sample("self").path))
+    page = make_page(solution, Contents(solution.plan))
+    (note,) = page.advice
+    assert "(--rounding display)" in note
+    assert note in list(write_notes(page))
+    assert note not in write_markdown(page)
+    assert "--rounding" not in write_latex(page)

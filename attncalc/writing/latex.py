@@ -127,9 +127,10 @@ class _Latex(Form[str]):
             yield from displayed([f"{equation} = {blocks[0].matrix}"])
         else:
             lines = list(side_by_side(blocks, room, first=equation))
-            if len(lines) > 1:  # the equation alone then, for the heads beside one another
-                lines = [equation, *side_by_side(blocks, room)]
-            yield from displayed(lines)
+            if len(lines) == 1:
+                yield from displayed(lines)
+            else:  # the equation alone then, and the heads beside one another
+                yield from displayed(list(side_by_side(blocks, room)), equation)
 
     def _work(self, section: parts.Section) -> Iterator[str]:
         """Yield the work, small, as many entries beside one another as there is room for."""

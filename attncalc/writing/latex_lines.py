@@ -29,6 +29,7 @@ _NARROW, _BROAD = 5.7, 10.5
 SCRIPT, BOLD = 0.8, 1.16
 """How wide small and bold letters are, beside others."""
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
+_LACKING = re.compile(r"\\attncalcletter\{.*?\}\{\w+\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
@@ -41,6 +42,12 @@ def width(tex: str) -> float:
 def set_width(tex: str) -> float:
     """Return how wide mathematics is set, in points: as `width`, less generous to what is small."""
     return _of_group(iter(_TOKEN.findall(tex)))
+
+
+def text_width(tex: str) -> float:
+    """Return how wide text is at most, in points; a letter that LaTeX lacks stands as U+732B."""
+    plain = _COMMAND.sub("M", _LACKING.sub("MMMM", tex))
+    return sum(_of_token(letter, iter(())) for letter in plain if letter not in "{}\\^_")
 
 
 def _of_group(tokens: Iterator[str]) -> float:

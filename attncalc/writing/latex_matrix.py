@@ -7,7 +7,7 @@ from typing import NamedTuple
 from attncalc.text import shown_names
 from attncalc.writing.blocks import blocks_of, caption
 from attncalc.writing.document import Cell, Grid, Mark
-from attncalc.writing.latex_lines import set_width
+from attncalc.writing.latex_lines import set_width, text_width
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_text import in_latex
 
@@ -15,6 +15,8 @@ COLUMN_GAP, BRACKETS = 10.0, 14.0
 MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
 """Rows that stand in one matrix: more would not fit on a page."""
 LONGEST_NAME = 24
+WIDEST_HEAD = 60.0
+"""Points of a name that can stand over a column; wider ones are listed above the matrix."""
 BETWEEN = 20.0
 """Points between two matrices on one line."""
 _EMPTY_STRUT = r"\rule{0pt}{1.8em}"
@@ -56,11 +58,12 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[Block]:
         for place, row in zip(rows, grid.cells(), strict=True)
     ]
     names = names_in_latex(grid.rows, rows) if grid.tokens[0] else []
-    heads = names_in_latex(grid.columns, columns) if grid.tokens[1] else []
+    titles = names_in_latex(grid.columns, columns) if grid.tokens[1] else []
+    heads = titles if max(map(text_width, titles), default=0.0) <= WIDEST_HEAD else []
     name = name_in_tex(grid.name, grid.head)
     beside = set_width(f"{name} =") + BRACKETS + max(map(_name_width, names), default=0.0)
     widths = [max(map(_entry_width, column)) for column in zip(*texts, strict=True)]
-    widths = [max(pair) for pair in zip_longest(widths, map(set_width, heads), fillvalue=0.0)]
+    widths = [max(pair) for pair in zip_longest(widths, map(text_width, heads), fillvalue=0.0)]
     across = list(blocks_of(widths, room - beside, COLUMN_GAP))
     most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
     for top, bottom in (down := list(blocks_of([1] * len(rows), most, 0))):
@@ -68,6 +71,8 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[Block]:
             said = [caption("row", rows[top:bottom], len(grid.rows))] if len(down) > 1 else []
             if len(across) > 1:
                 said.append(caption("column", columns[left:right], len(grid.columns)))
+            if titles and not heads:
+                said.append(f"columns: {'; '.join(titles[left:right])}")
             part = [row[left:right] for row in texts[top:bottom]]
             yield Block(
                 name,
@@ -93,7 +98,7 @@ def side_by_side(blocks: Iterable[Block], room: float, first: str = "") -> Itera
         equation = f"{block.name} = {block.matrix}"
         if block.caption:
             said = block.caption[0].upper() + block.caption[1:]
-            yield f"\\text{{{said}.}} \\\\*\n{equation}"
+            yield f"\\parbox{{{room:.0f}pt}}{{\\raggedright {said}.}} \\\\*\n{equation}"
             continue
         line.append(equation)
         used += block.width + BETWEEN
@@ -101,12 +106,12 @@ def side_by_side(blocks: Iterable[Block], room: float, first: str = "") -> Itera
         yield _joined(line)
 
 
-def displayed(lines: Sequence[str]) -> Iterator[str]:
-    """Yield one display of lines, of which the first two stay on one page."""
-    if lines:
-        first, *rest = lines
-        below = [" \\\\\n".join(rest)] if rest else []
-        yield "\\begin{gather*}\n" + " \\\\*\n".join([first, *below]) + "\n\\end{gather*}\\par"
+def displayed(lines: Sequence[str], first: str = "") -> Iterator[str]:
+    """Yield one display of lines; an equation before them stays on the page of the first."""
+    if lines or first:
+        body = " \\\\\n".join(lines)
+        together = " \\\\*\n".join(filter(None, (first, body)))
+        yield f"\\begin{{gather*}}\n{together}\n\\end{{gather*}}\\par"
 
 
 def names_in_latex(names: Sequence[str], shown: Sequence[int | None] | None = None) -> list[str]:
@@ -129,7 +134,7 @@ def _headed(heads: Sequence[str], rows: list[list[str]]) -> tuple[str, list[list
     widest = [max(column, key=_entry_width) for column in zip(*rows, strict=True)]
     wide = [list(row) for row in rows]
     for place, (head, entry) in enumerate(zip(heads, widest, strict=True)):
-        missing = set_width(head) - _entry_width(entry)
+        missing = text_width(head) - _entry_width(entry)
         if missing > 0:
             pad = rf"\hspace{{{missing / 2:.0f}pt}}"
             widest[place] = f"{pad}{entry}{pad}"
@@ -177,4 +182,4 @@ def _entry_width(text: str) -> float:
 
 
 def _name_width(name: str) -> float:
-    return set_width(name) + COLUMN_GAP
+    return text_width(name) + COLUMN_GAP
