@@ -20,6 +20,7 @@ from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import IN_FULL, Answer
 from attncalc.reading.answers.entry import read_entry
+from attncalc.reading.answers.raw import without_names
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen, on_screen
 from attncalc.writing.json_text import write_json
@@ -383,3 +384,10 @@ def test_a_folder_is_one_answer_or_many(tmp_path: Path) -> None:
     (empty := tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="this folder holds no answers"):
         answers_in(empty)
+
+
+def test_zeros_beside_a_blank_are_entries_and_no_names() -> None:
+    """Names are counted from 1; a blank before zeros is an entry that is not filled in."""
+    rows = [["", "0", "1"], ["0", "3", "7"]]
+    assert without_names(rows) == rows
+    assert without_names([["", "1", "2"], ["1", "3", "7"]]) == [["3", "7"]]
