@@ -82,6 +82,10 @@ def test_only_selects_steps_by_name_or_title(attncalc: Command) -> None:
     assert "S = Q Kᵀ" in run.out
     assert "A = softmax(S)" in run.out
     assert "Q = X W_Q" not in run.out
+    assert (
+        "Output 3: most input 1 (0.62), second input 2 (0.38)"
+        in attncalc("self", "--only", "Q").out
+    )
     assert attncalc("self", "--only", "S_scaled").err.endswith(
         'error: --only: unknown name "S_scaled": did you mean S? (known: Q, K, V, S, A, O)\n'
     )
