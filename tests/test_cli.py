@@ -82,13 +82,17 @@ def test_only_selects_steps_by_name_or_title(attncalc: Command) -> None:
     assert "S = Q Kᵀ" in run.out
     assert "A = softmax(S)" in run.out
     assert "Q = X W_Q" not in run.out
-    assert (
-        "Output 3: most input 1 (0.62), second input 2 (0.38)"
-        in attncalc("self", "--only", "Q").out
-    )
     assert attncalc("self", "--only", "S_scaled").err.endswith(
         'error: --only: unknown name "S_scaled": did you mean S? (known: Q, K, V, S, A, O)\n'
     )
+
+
+def test_notes_stand_in_a_file_of_tables_and_on_the_screen(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    said = "carrying full precision (--rounding display) would show other digits in 3 of 42 entries"
+    assert said in attncalc("self", "-o", "page.txt").err
+    assert f"note: {said}\n" in (tmp_path / "page.txt").read_text(encoding="utf-8")
 
 
 def test_json_alone_stands_on_standard_output(attncalc: Command) -> None:

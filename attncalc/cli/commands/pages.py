@@ -125,7 +125,7 @@ def _table(page: Page, form: Form, full: bool) -> Output:
 
     console, screen = screen_of(form.target, full=full)
     text = on_screen(console, write_tables(page, screen), screen)
-    notes = write_notes(page, screen)
+    notes = tuple(write_notes(page, screen))
     if form.target.place is not None:
         text = "\n".join([text, *(f"note: {note}\n" for note in notes)])
     return output(form.target, text, *notes)
