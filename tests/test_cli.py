@@ -86,6 +86,14 @@ def test_only_selects_steps_by_name_or_title(attncalc: Command) -> None:
     )
 
 
+def test_notes_stand_in_a_file_of_tables_and_on_the_screen(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    said = "carrying full precision (--rounding display) would show other digits in 3 of 42 entries"
+    assert said in attncalc("self", "-o", "page.txt").err
+    assert f"note: {said}\n" in (tmp_path / "page.txt").read_text(encoding="utf-8")
+
+
 def test_json_alone_stands_on_standard_output(attncalc: Command) -> None:
     run = attncalc("cross", "--format", "json")
     assert json.loads(run.out)["kind"] == "cross"
