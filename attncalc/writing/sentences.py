@@ -71,11 +71,12 @@ def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
 
 def notes(solution: Solution) -> tuple[Note, ...]:
     """Return what a reader of this solution should know."""
-    if solution.weights is None:
+    weights = solution.weights
+    if weights is None:
         return tuple(_in_floats(solution))
     found = [
-        *(note for head in solution.heads for note in _row_sums(solution.problem, head)),
-        *_nothing_left(solution),
+        *(Note(each, weights.name) for each in _row_sums(solution)),
+        *(Note(each, weights.name) for each in _nothing_left(solution, weights)),
         *_in_floats(solution),
         *_rounding_matters(solution),
     ]
@@ -96,35 +97,34 @@ def _inputs(problem: Problem, rounded: Matrix, inputs: tuple[int, ...]) -> str:
     return f"inputs {names} ({weight} each)"
 
 
-def _row_sums(problem: Problem, head: Head) -> Iterator[Note]:
+def _row_sums(solution: Solution) -> Iterator[str]:
     """State what the shown weights of a row sum to, where rounding made that miss 1."""
-    shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
+    problem, line = solution.problem, solution.problem.standing.line
     one = fixed(1.0, problem.decimals)
-    line = problem.standing.line
-    missing = [
-        f"{line} {on_a_line(name)} sums to {total}"
-        for name, total, weights in zip(problem.queries, shown, head.weights, strict=True)
-        if total != one and weights.any()
-    ]
-    if missing:
-        of = f" in head {head.number}" if head.number else ""
-        yield Note(f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}", "A")
+    for head in solution.heads:
+        shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
+        missing = [
+            f"{line} {on_a_line(name)} sums to {total}"
+            for name, total, weights in zip(problem.queries, shown, head.weights, strict=True)
+            if total != one and weights.any()
+        ]
+        if missing:
+            of = f" in head {head.number}" if head.number else ""
+            yield f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}"
 
 
-def _nothing_left(solution: Solution) -> Iterator[Note]:
-    """Name the queries that a mask leaves without any key."""
-    problem = solution.problem
-    if not (problem.is_masked and solution.keeps("S_masked")):
+def _nothing_left(solution: Solution, weights: Step) -> Iterator[str]:
+    """Name the queries that a mask leaves without any key, by the scores that weights are of."""
+    problem, scores = solution.problem, weights.inputs[0]
+    if not (problem.is_masked and solution.keeps(scores)):
         return
-    masked = solution.floats["S_masked"]
+    masked = solution.floats[scores]
     for number, head in enumerate(masked if masked.ndim == 3 else [masked], start=1):
         empty = (index for index, row in enumerate(head) if np.isneginf(row).all())
         names = [on_a_line(problem.queries[index]) for index in empty]
         if names:
             of = f" in head {number}" if masked.ndim == 3 else ""
-            yield Note(
-                f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0", "A"
-            )
+            yield f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0"
 
 
 def _in_floats(solution: Solution) -> Iterator[Note]:
