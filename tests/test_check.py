@@ -217,7 +217,7 @@ def test_a_programs_dump_is_compared_with_its_layer(attncalc: Command, tmp_path:
         ),
         (
             [PROBLEM, "a.md", "-o", "marks.docx"],
-            "error: marks.docx: end the name in .txt, .json, .md, .csv, or say --format\n",
+            "error: marks.docx: end the name in .txt, .json, .md, .tex, .csv, or say --format\n",
         ),
         (
             [PROBLEM, "a.md", "-o", "nowhere/marks.md"],
