@@ -291,7 +291,7 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
         ),
         (
             [PROBLEM, "a.md", "-o", "marks.docx"],
-            "error: marks.docx: end the name in .txt, .json, .md, .csv, or say --format\n",
+            "error: marks.docx: end the name in .txt, .json, .md, .tex, .csv, or say --format\n",
         ),
         (
             [PROBLEM, "a.md", "-o", "nowhere/marks.md"],

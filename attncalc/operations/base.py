@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.expressions import Entry, Explanation, Expression
+from attncalc.operations.expressions import Explanation, Expression, Indexed
 
 Shape = tuple[int, ...]
 
@@ -36,7 +36,7 @@ class Operand(NamedTuple):
     name: str
     matrix: Matrix
     quote: Callable[[Place], Expression]
-    entry: Callable[[Place], Entry]
+    entry: Callable[[Place], Indexed]
     write: Callable[[Any, Fraction | None], Expression]
     own: Callable[[Fraction], Expression]
 

@@ -45,7 +45,7 @@ class Symbol(NamedTuple):
     exact: Fraction | None = None
 
 
-class Entry(NamedTuple):
+class Indexed(NamedTuple):
     """An entry of a matrix by its place, counted from 1: (row, column), or with a head first."""
 
     name: str
@@ -171,7 +171,7 @@ Expression = Union[  # noqa: UP007 - a forward reference inside a string takes n
     Number,
     Ratio,
     Symbol,
-    Entry,
+    Indexed,
     Sum,
     Negative,
     Product,

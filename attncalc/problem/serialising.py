@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from attncalc import __version__
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix
@@ -72,7 +73,8 @@ def in_json(problem: Problem) -> dict[str, Any]:
 
 def in_arrays(problem: Problem) -> dict[str, Any]:
     """Return the problem as arrays by name; where a float is not quite what was typed, as texts."""
-    arrays: dict[str, Any] = {name: np.array(value) for name, value in settings(problem).items()}
+    arrays: dict[str, Any] = {"attncalc": np.array(__version__)}  # what marks a file of our own
+    arrays |= {name: np.array(value) for name, value in settings(problem).items()}
     for name in problem.names:
         arrays[name] = getattr(problem, name)
         if name in problem.typed:

@@ -14,9 +14,9 @@ from attncalc.numbers.types import Place
 from attncalc.operations import Operand, Softmax
 from attncalc.operations.expressions import (
     MINUS_INFINITY,
-    Entry,
     Explanation,
     Expression,
+    Indexed,
     Number,
     Ratio,
     fraction,
@@ -36,7 +36,7 @@ DUST_OF_DECIMALS, DUST_OF_FLOATS = Decimal("1e-60"), Decimal("1e-12")
 """What thirds, or rounding, leave behind where the true sum is 0."""
 
 
-class Line(NamedTuple):
+class Derivation(NamedTuple):
     """One entry written out: its name, what it equals, and the result as it is shown.
 
     Parameters
@@ -61,7 +61,7 @@ class Line(NamedTuple):
 
     step: str
     place: Place
-    entry: Entry
+    entry: Indexed
     forms: tuple[Expression, ...]
     result: Expression
     is_exact: bool
@@ -102,7 +102,7 @@ class Work:
         self._is_rational = cache(self._read_rationality)
         self._exact_row = cache(solution.exact_row)
 
-    def lines(self, step: Step) -> Iterator[Line]:
+    def lines(self, step: Step) -> Iterator[Derivation]:
         """Yield the work of every entry of a step, row by row as they are shown."""
         for shown in np.ndindex(self.solution[step.name].shape):
             yield self.line(step.name, self.turned(shown))
@@ -111,7 +111,7 @@ class Work:
         """Return a plan's place as the layout shows it, or the other way round."""
         return self.problem.standing.place(place)
 
-    def line(self, name: str, place: Place) -> Line:
+    def line(self, name: str, place: Place) -> Derivation:
         """Return the work of one entry."""
         forms, remark, true = self._explanation(name, place)
         result = self.shown(name, place)
@@ -121,7 +121,9 @@ class Work:
         if _is_said_by(result, forms[-1], is_exact=is_exact):  # a score that a mask lets pass, say
             forms = forms[:-1]
         hidden = self.hidden(name, place)
-        return Line(name, place, self.entry(name, place), forms, result, is_exact, remark, hidden)
+        return Derivation(
+            name, place, self.entry(name, place), forms, result, is_exact, remark, hidden
+        )
 
     def shown(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""
@@ -173,9 +175,9 @@ class Work:
             own=self._own,
         )
 
-    def entry(self, name: str, place: Place) -> Entry:
+    def entry(self, name: str, place: Place) -> Indexed:
         """Return the name of an entry, with its place as it is shown, from 1."""
-        return Entry(name, tuple(index + 1 for index in self.turned(place)))
+        return Indexed(name, tuple(index + 1 for index in self.turned(place)))
 
     def _read_given(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a given matrix, by its place in what was given, as it was typed."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from attncalc.operations.expressions import Entry, Expression, Number, Ratio
+from attncalc.operations.expressions import Expression, Indexed, Number, Ratio
 from attncalc.operations.step import Step
-from attncalc.solving.work import Line
+from attncalc.solving.work import Derivation
 from attncalc.text import numbered
 
 Extent = Literal["brief", "elided", "full"]
@@ -109,13 +109,13 @@ class Grid(NamedTuple):
             for i in self.row_places
         ]
 
-    def hidden(self) -> Iterator[tuple[Entry, Number]]:
+    def hidden(self) -> Iterator[tuple[Indexed, Number]]:
         """Yield the entries that are shown as 0.00 and are not 0."""
         head = (self.head,) if self.head else ()
         for i, row in zip(self.row_places, self.cells(), strict=True):
             for j, cell in zip(self.column_places, row, strict=True):
                 if i is not None and j is not None and cell and cell.hidden:
-                    yield Entry(self.name, (*head, i + 1, j + 1)), cell.hidden
+                    yield Indexed(self.name, (*head, i + 1, j + 1)), cell.hidden
 
 
 class Section(NamedTuple):
@@ -146,13 +146,13 @@ class Section(NamedTuple):
     said: str
     grids: tuple[Grid, ...] = ()
     remarks: tuple[str, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Derivation, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()
     is_marked: bool = False
     has_room: bool = False
 
     @property
-    def hidden(self) -> tuple[tuple[Entry, Number], ...]:
+    def hidden(self) -> tuple[tuple[Indexed, Number], ...]:
         """What the values are that are shown as 0.00 and are not 0."""
         if self.grids:
             return tuple(pair for grid in self.grids for pair in grid.hidden())

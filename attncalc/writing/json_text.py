@@ -15,7 +15,7 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
-from attncalc.solving.work import Line
+from attncalc.solving.work import Derivation
 from attncalc.writing.document import Grid, Section
 from attncalc.writing.json_pieces import json_pieces
 from attncalc.writing.mathematics import in_text
@@ -43,7 +43,7 @@ def write_json(page: Page) -> Iterator[str]:
     yield "\n"
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: Derivation) -> dict[str, Any]:
     *head, row, column = line.entry.place
     return {
         "step": line.step,

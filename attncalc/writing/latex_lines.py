@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from attncalc.solving.work import Line
+from attncalc.solving.work import Derivation
 from attncalc.writing.latex_math import TexMath, in_tex
 from attncalc.writing.latex_text import in_latex
 
@@ -83,9 +83,9 @@ def _of_token(token: str, tokens: Iterator[str]) -> float:
     return _SET.get(token, _WIDTHS.get(token, _DIGIT))
 
 
-def by_rows(lines: Sequence[Line], at_least: int = 1) -> Iterator[list[Line]]:
+def by_rows(lines: Sequence[Derivation], at_least: int = 1) -> Iterator[list[Derivation]]:
     """Yield the work in groups of whole rows of a matrix, each of so many entries at least."""
-    group: list[Line] = []
+    group: list[Derivation] = []
     for _, row in groupby(lines, key=lambda line: line.entry.place[:-1]):
         group += row
         if len(group) >= at_least:
@@ -95,7 +95,7 @@ def by_rows(lines: Sequence[Line], at_least: int = 1) -> Iterator[list[Line]]:
         yield group
 
 
-def in_columns(lines: Sequence[Line], room: float) -> Iterator[str]:
+def in_columns(lines: Sequence[Derivation], room: float) -> Iterator[str]:
     """Yield rows of an aligned block, with as many entries beside one another as fit.
 
     As many as a row of the matrix has, or as make whole rows or parts of one that are equal.
@@ -113,7 +113,7 @@ def in_columns(lines: Sequence[Line], room: float) -> Iterator[str]:
         yield " & ".join(texts[start : start + beside])
 
 
-def in_rows(line: Line, room: float) -> str:
+def in_rows(line: Derivation, room: float) -> str:
     """Return the work of one entry for an aligned block, on as many rows as it needs."""
     entry = in_tex(line.entry)
     result = in_tex(line.result)

@@ -8,8 +8,8 @@ import re
 
 from attncalc.operations.expressions import (
     Call,
-    Entry,
     Expression,
+    Indexed,
     Negative,
     Number,
     Power,
@@ -52,7 +52,7 @@ class TexMath(MathWriter):
         r"""Return W_Q, S^{\mathrm{scaled}} or X_1."""
         return name_in_tex(symbol.name)
 
-    def entry(self, entry: Entry) -> str:
+    def indexed(self, entry: Indexed) -> str:
         r"""Return A_{3,1}, S_{3,1}^{\mathrm{scaled}}, or A_{3,1}^{(2)} for the second head."""
         match = _NAME.fullmatch(entry.name)
         assert match, entry.name

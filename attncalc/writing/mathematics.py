@@ -2,8 +2,8 @@
 
 from attncalc.operations.expressions import (
     Call,
-    Entry,
     Expression,
+    Indexed,
     Negative,
     Number,
     Power,
@@ -42,7 +42,7 @@ class PlainText(MathWriter):
         """Return W_Q."""
         return symbol.name
 
-    def entry(self, entry: Entry) -> str:
+    def indexed(self, entry: Indexed) -> str:
         """Return A[3,1], or A[2,3,1] for the second head."""
         return f"{entry.name}[{','.join(str(index) for index in entry.place)}]"
 

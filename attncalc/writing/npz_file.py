@@ -8,7 +8,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from attncalc import __version__
 from attncalc.problem.serialising import in_arrays
 from attncalc.writing.page import Page
 from attncalc.writing.prose import line_in_text
@@ -18,9 +17,7 @@ Array = tuple[str, Any]
 
 def write_npz(page: Page, file: IO[bytes]) -> None:
     """Write the problem, so that it can be read back, and the steps that are wanted."""
-    arrays: Any = (
-        {"attncalc": np.array(__version__)} | in_arrays(page.problem) | dict(_results(page))
-    )
+    arrays: Any = in_arrays(page.problem) | dict(_results(page))
     np.savez(file, **arrays)
 
 

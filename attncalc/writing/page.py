@@ -19,7 +19,7 @@ from attncalc.problem.stated import conventions, heading
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
 from attncalc.solving.stated import influence, shape
-from attncalc.solving.work import Fractions, Line, Work
+from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
 from attncalc.writing.document import (
     Cell,
@@ -77,7 +77,7 @@ class Page(Document):
         return tuple(text for section in self.sections for text in section.remarks)
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[Derivation, ...]:
         """The work of all steps."""
         return tuple(line for section in self.sections for line in section.lines)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from attncalc.operations.expressions import MINUS_INFINITY, Number
-from attncalc.solving.work import Line
+from attncalc.solving.work import Derivation
 from attncalc.writing.document import DAGGER, Cell, Grid, Section
 from attncalc.writing.mathematics import PlainText, in_text
 
@@ -11,7 +11,7 @@ MOST_NAMED = 12
 """Values in a footnote; of more it says how many there are."""
 
 
-def line_in_text(line: Line) -> str:
+def line_in_text(line: Derivation) -> str:
     """Return the work of one entry: Q[1,1] = (1·0) + (-1·1) = -1.00.
 
     Where the result is not 0 and is shown as 0.00, a mark stands beside it.

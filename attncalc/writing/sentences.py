@@ -12,7 +12,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
-from attncalc.solving.solution import Head, Solution
+from attncalc.solving.solution import Solution
 from attncalc.text import of_each, on_a_line
 
 BLANK = "_____"
@@ -44,34 +44,35 @@ def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
 
 def notes(solution: Solution) -> tuple[Note, ...]:
     """Return what a reader of this solution should know."""
-    if solution.weights is None:
+    weights = solution.weights
+    if weights is None:
         return tuple(_in_floats(solution))
-    weights = solution.weights.name
     found = [
-        *(note for head in solution.heads for note in _row_sums(solution.problem, head, weights)),
-        *_nothing_left(solution, weights),
+        *(Note(each, weights.name) for each in _row_sums(solution)),
+        *(Note(each, weights.name) for each in _nothing_left(solution)),
         *_in_floats(solution),
         *_rounding_matters(solution),
     ]
     return tuple(found)
 
 
-def _row_sums(problem: Problem, head: Head, weights: str) -> Iterator[Note]:
+def _row_sums(solution: Solution) -> Iterator[str]:
     """State what the shown weights of a row sum to, where rounding made that miss 1."""
-    shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
+    problem, line = solution.problem, solution.problem.standing.line
     one = fixed(1.0, problem.decimals)
-    line = problem.standing.line
-    missing = [
-        f"{line} {on_a_line(name)} sums to {total}"
-        for name, total, row in zip(problem.queries, shown, head.weights, strict=True)
-        if total != one and row.any()
-    ]
-    if missing:
-        of = f" in head {head.number}" if head.number else ""
-        yield Note(f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}", weights)
+    for head in solution.heads:
+        shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
+        missing = [
+            f"{line} {on_a_line(name)} sums to {total}"
+            for name, total, weights in zip(problem.queries, shown, head.weights, strict=True)
+            if total != one and weights.any()
+        ]
+        if missing:
+            of = f" in head {head.number}" if head.number else ""
+            yield f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}"
 
 
-def _nothing_left(solution: Solution, weights: str) -> Iterator[Note]:
+def _nothing_left(solution: Solution) -> Iterator[str]:
     """Name the queries that a mask leaves without any key."""
     problem = solution.problem
     step = next((step for step in solution.steps if step.role == "masked"), None)
@@ -83,10 +84,7 @@ def _nothing_left(solution: Solution, weights: str) -> Iterator[Note]:
         names = [on_a_line(problem.queries[index]) for index in empty]
         if names:
             of = f" in head {number}" if masked.ndim == 3 else ""
-            yield Note(
-                f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0",
-                weights,
-            )
+            yield f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0"
 
 
 def _in_floats(solution: Solution) -> Iterator[Note]:
