@@ -674,6 +674,15 @@ def test_a_script_that_shows_how_it_rounds_is_read_once(monkeypatch: pytest.Monk
         assert walks == [ToTheDigit(2, cuts=cuts)]
 
 
+def test_a_script_whose_digits_show_nothing_is_read_both_ways() -> None:
+    """All before is whole; from an own Q of 8 come scores of 24, and 24 / 9 is cut to 2.66."""
+    problem = Problem(X=[[1]], W_Q=[[7]], W_K=[[3]], W_V=[[1]], scale="1/9")
+    answer = {"Q": [["8"]], "K": [["3"]], "S": [["24"]], "S_scaled": [["2.66"]]}
+    marking = marked(answer, problem)
+    assert status(marking, "Q", 1, 1) is Status.WRONG
+    assert status(marking, "S_scaled", 1, 1) is Status.FOLLOWS
+
+
 THIRDS: dict[str, Any] = {
     "X": [[Fraction(1, 3), Fraction(2, 3)], [Fraction(5, 7), Fraction(-1, 7)]],
     "W_Q": [[Fraction(1, 7), 2], [1, Fraction(1, 9)]],
