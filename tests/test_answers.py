@@ -26,6 +26,7 @@ from attncalc.writing.latex import write_latex
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.tables import write_tables
+from attncalc.writing.verdict import verdict
 
 NAN = float("nan")
 
@@ -319,8 +320,8 @@ def test_what_is_written_is_read_back_as_a_flawless_answer(
     key = key_of(solution.problem, Rules())
     for form, answer in pages(name, tmp_path, blank=False, work=work).items():
         marking = mark(key, answer, Rules())
-        assert marking.verdict[0].startswith("Every entry is right"), form
-        assert marking.is_right, (form, marking.verdict)
+        assert verdict(marking)[0].startswith("Every entry is right"), form
+        assert marking.is_right, (form, verdict(marking))
         assert marking.not_asked == ()
         assert answer.faults == (), form
         for step in solution.plan:
