@@ -679,6 +679,23 @@ def test_a_script_that_shows_how_it_rounds_is_read_once(monkeypatch: pytest.Monk
         assert walks == [ToTheDigit(2, cuts=cuts)]
 
 
+def test_a_script_whose_digits_show_nothing_is_read_both_ways() -> None:
+    """All before is whole; from an own Q of 8 come scores of 24, and 24 / 9 is cut to 2.66."""
+    problem = Problem(X=[[1]], W_Q=[[7]], W_K=[[3]], W_V=[[1]], scale="1/9")
+    answer = {"Q": [["8"]], "K": [["3"]], "S": [["24"]], "S_scaled": [["2.66"]]}
+    marking = marked(answer, problem)
+    assert status(marking, "Q", 1, 1) is Status.WRONG
+    assert status(marking, "S_scaled", 1, 1) is Status.FOLLOWS
+
+
+def test_what_follows_from_too_few_decimals_has_their_room() -> None:
+    """0.6 of 0.62 may have been anything up to 0.65: times 10, that is 6.40, too."""
+    problem = Problem(X=[[1]], W_Q=[[0.62]], W_K=[[10]], W_V=[[1]], scale="none")
+    marking = marked({"Q": [["0.6"]], "S": [["6.40"]]}, problem)
+    assert statuses(marking, "Q") == {Status.PRECISION}
+    assert statuses(marking, "S") <= {Status.ROUNDING, Status.FOLLOWS}
+
+
 THIRDS: dict[str, Any] = {
     "X": [[Fraction(1, 3), Fraction(2, 3)], [Fraction(5, 7), Fraction(-1, 7)]],
     "W_Q": [[Fraction(1, 7), 2], [1, Fraction(1, 9)]],

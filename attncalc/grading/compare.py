@@ -10,7 +10,7 @@ from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import NUMBER_OF, Status
-from attncalc.grading.walk import BesideKey, Walk
+from attncalc.grading.walk import Walk
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations import Concat
 from attncalc.operations.step import Step
@@ -22,11 +22,15 @@ class CompareWalk(Walk):
 
     follows_key = Status.CORRECT
 
-    def beside_key(self, name: str, written: WrittenMatrix) -> BesideKey:
+    def beside_key(self, name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
         """Judge entries by the tolerance alone."""
         right = _allowed(self.key, name, written)
         codes = np.where(right, NUMBER_OF[Status.CORRECT], NUMBER_OF[Status.WRONG])
-        return BesideKey(codes, right, np.zeros_like(right))
+        return codes, np.zeros_like(right)
+
+    def is_near_key(self, name: str, written: WrittenMatrix) -> bool:
+        """Say that nothing outside the tolerance is near."""
+        return False
 
     def causes(
         self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None

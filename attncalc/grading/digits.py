@@ -9,7 +9,7 @@ from attncalc.grading.marks import StepMarks
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, ToTheDigit, stands_for_minus_infinity
 from attncalc.grading.slips import slips
-from attncalc.grading.walk import BesideKey, Walk
+from attncalc.grading.walk import Walk
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
@@ -25,7 +25,7 @@ class DigitsWalk(Walk):
 
     follows_key = Status.ROUNDING
 
-    def beside_key(self, name: str, written: WrittenMatrix) -> BesideKey:
+    def beside_key(self, name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
         """Judge entries by the key's digits, and by those of every other way to round."""
         key, values, decimals = self.key, written.values, written.decimals
         shown, asked = key.shown[name], key.problem.decimals
@@ -37,8 +37,12 @@ class DigitsWalk(Walk):
         is_rounded = _is_rounded_from(key.exact[name], values, decimals)
         right = (values == shown) | ((decimals > asked) & is_rounded)
         codes[right | stands_for_minus_infinity(values, shown)] = NUMBER_OF[Status.CORRECT]
-        is_near = self.slack.near(values, np.maximum(decimals, asked), key.reached[name])
-        return BesideKey(codes, is_near, (decimals < asked) & is_rounded)
+        return codes, (decimals < asked) & is_rounded
+
+    def is_near_key(self, name: str, written: WrittenMatrix) -> Matrix:
+        """Say where the key can come to a number at all, however values before were rounded."""
+        fine = np.maximum(written.decimals, self.key.problem.decimals)
+        return self.slack.near(written.values, fine, self.key.reached[name])
 
     def causes(
         self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
@@ -82,7 +86,7 @@ def _cut_entries(key: Key, answer: Answer) -> int:
     for name, given in answer.matrices.items():
         values = turned(key, given).values
         shown = key.shown.get(name)
-        if shown is None or values.shape != shown.shape or (values == shown).all():
+        if shown is None or values.shape != shown.shape:
             continue
         cut, rounded = np.zeros(values.shape, dtype=bool), np.zeros(values.shape, dtype=bool)
         for style, script in key.scripts.items():

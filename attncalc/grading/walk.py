@@ -5,7 +5,7 @@ How an entry is judged beside the key, and what explains a wrong one, two kinds 
 """
 
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,25 +19,6 @@ from attncalc.grading.slack import Slack, stands_for_minus_infinity
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
-
-
-class BesideKey(NamedTuple):
-    """The entries of a step beside the key.
-
-    Parameters
-    ----------
-    codes
-        The status of each; `WRONG` where the key leaves it open.
-    is_near
-        Where the key can reach it at all, however values before were rounded.
-    is_coarse
-        Where a number of too few decimals is what they leave of the right one. It may still be
-        right to the digit, as 0.2 is where 0.20 follows.
-    """
-
-    codes: Matrix
-    is_near: Matrix
-    is_coarse: Matrix
 
 
 class Walk:
@@ -55,8 +36,21 @@ class Walk:
         self.tainted: dict[str, Matrix] = {}
         self.charged: set[str] = set()
 
-    def beside_key(self, name: str, written: WrittenMatrix) -> BesideKey:
-        """Judge the entries of a step by the key."""
+    def beside_key(self, name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
+        """Judge the entries of a step by the key.
+
+        Returns
+        -------
+        codes
+            The status of each; `WRONG` where the key leaves it open.
+        is_coarse
+            Where a number of too few decimals is what they leave of the right one. It may still be
+            right to the digit, as 0.2 is where 0.20 follows.
+        """
+        raise NotImplementedError
+
+    def is_near_key(self, name: str, written: WrittenMatrix) -> Matrix | bool:
+        """Say where the key can come to a number at all, however values before were rounded."""
         raise NotImplementedError
 
     def causes(
@@ -113,7 +107,7 @@ class Walk:
         differs
             Where the script itself leads to another value than the mended one.
         """
-        codes, is_near, is_coarse = self.beside_key(step.name, written)
+        codes, is_coarse = self.beside_key(step.name, written)
         open_ = codes == NUMBER_OF[Status.WRONG]
         if open_.any() or clean is not self.own:
             fine = np.maximum(written.decimals, self.key.problem.decimals)
@@ -128,10 +122,12 @@ class Walk:
             if clean is not self.own:
                 codes[~open_ & ~fits_coarsely] = NUMBER_OF[Status.MATCHES_KEY]
             is_coarse = is_coarse | fits_coarsely
-        still = (codes == NUMBER_OF[Status.WRONG]) & is_near
-        codes[still & differs] = NUMBER_OF[Status.MATCHES_KEY]
-        codes[still & ~differs] = NUMBER_OF[Status.ROUNDING]
-        codes[(codes == NUMBER_OF[Status.WRONG]) & is_coarse] = NUMBER_OF[Status.PRECISION]
+        still = codes == NUMBER_OF[Status.WRONG]
+        if still.any():
+            still &= self.is_near_key(step.name, written)
+            codes[still & differs] = NUMBER_OF[Status.MATCHES_KEY]
+            codes[still & ~differs] = NUMBER_OF[Status.ROUNDING]
+            codes[(codes == NUMBER_OF[Status.WRONG]) & is_coarse] = NUMBER_OF[Status.PRECISION]
         return codes
 
     def _fits(self, known: Known, step: Step, values: Matrix, decimals: Matrix) -> Matrix:
