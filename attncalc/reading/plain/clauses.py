@@ -1,0 +1,147 @@
+"""One line taken apart at its signs of equality: what is named, by what work, and what it is."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from attncalc.reading.plain.marks import GRID
+from attncalc.reading.plain.numerals import is_work, read_entry
+from attncalc.reading.plain.rows import split_row
+from attncalc.reading.plain.valuing import value_of
+
+Kind = Literal["grid", "row", "work", "factors", "name", "nothing"]
+
+LONGEST = 4000
+_RELATION = re.compile(r":=|=>|->|<-|[=≈→←]|:(?![\d/])|(?<!\d):(?=\d)|(?<=\d):(?=\d+\D+\d)")
+_UNEQUAL = re.compile(r"[<>!]=")
+_ASIDE = re.compile(r"\([^()\d]{0,60}\)|\(\d{1,4} ?[×x] ?\d{1,4}\)|\((?:rounded|gerundet|arrondi)[^()]{0,40}\)")
+_TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
+_SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|also|sowie)\b)?[\s,;]*")
+_LETTER = re.compile(r"[^\W\d_]|[√⟨∑]")
+_JOINER = re.compile(r"[\s,;]*(?:\b(?:and|und|et|y|also)\b)?\s*$")
+_OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
+_EDGES = " \t.,;$|"
+
+
+@dataclass
+class Clause:
+    """What one equation says: names, the work and the factors between them, and the result."""
+
+    names: list[str] = field(default_factory=list)
+    work: list[str] = field(default_factory=list)
+    factors: list[str] = field(default_factory=list)
+    kind: Kind = "nothing"
+    value: str = ""
+    turned: bool = False
+    continues: bool = False
+
+
+def clauses_of(text: str) -> list[Clause]:
+    """Return what a line says, equation by equation.
+
+    Examples
+    --------
+    >>> [(c.names, c.value) for c in clauses_of("Q11 = 1·0 + 2·1 = 2, Q12 = 3")]
+    [(['Q11'], '2'), (['Q12'], '3')]
+    """
+    found = [Clause(continues=_RELATION.match(text.lstrip(" \t∴")) is not None)]
+    for segment in _segments(text):
+        _take(segment, found)
+    last = found[-1]
+    if last.kind != "nothing" and len(found) == 1 and not last.names:
+        return found
+    if len(found) > 1 and last.kind == "nothing" and found[-2].names == []:
+        found[-2].names = last.names  # the matrix first, and then what it is
+        found.pop()
+    return found
+
+
+def _segments(text: str) -> list[str]:
+    if len(text) > LONGEST:
+        return [text]
+    return _RELATION.split(_UNEQUAL.sub("≠", text))
+
+
+def _take(segment: str, found: list[Clause]) -> None:
+    """Add what stands between two signs of equality to the last clause, or begin another."""
+    kind, value, rest = _kind(segment)
+    last = found[-1]
+    if kind == "nothing":
+        return
+    if kind == "name":
+        if last.kind != "nothing":
+            found.append(Clause([value]))
+        else:
+            last.names.append(value)
+        return
+    if kind == "work":
+        last.work.append(value)
+    elif kind == "factors":
+        last.factors += GRID.findall(value)
+        if _LETTER.search(GRID.sub("", value).replace("T", "")):
+            last.names.append(value)
+    else:
+        if last.kind == "grid":
+            last.factors.append(last.value)
+        elif last.kind == "row":
+            last.work.append(last.value)
+        last.kind, last.value = kind, GRID.findall(value)[0] if kind == "grid" else value
+        last.turned = kind == "grid" and _TURN.match(value.split(last.value)[1]) is not None
+    if rest:
+        found.append(Clause([rest]))
+
+
+def _kind(segment: str) -> tuple[Kind, str, str]:
+    """Return what a segment is, its text, and the name of the next equation behind it."""
+    text = _ASIDE.sub(" ", segment).strip(_EDGES)
+    if not text:
+        return ("name", segment.strip(), "") if segment.strip(_EDGES) else ("nothing", "", "")
+    grids = GRID.findall(text)
+    if grids:
+        return _of_grids(text, grids)
+    if cells := split_row(text):
+        if len(cells) == 1 and is_work(cells[0]):
+            return "work", text, ""
+        return "row", text, ""
+    letter = _LETTER.search(text)
+    if letter is None or _is_arithmetic(text):
+        return ("work" if any(c.isdigit() for c in text) else "name"), text, ""
+    before = text[: letter.start()].rstrip("( [{")
+    value = before.rstrip(" ,;|").strip()
+    if value and split_row(value):
+        rest = _SEPARATOR.sub("", text[len(before) :])
+        return "row", value, rest.strip()
+    if value and letter.start() > 1 and _is_arithmetic(value):
+        return "work", value, _SEPARATOR.sub("", text[len(before) :]).strip()
+    return "name", text, ""
+
+
+def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
+    first = text.index(grids[0])
+    before, after = text[:first].strip(), text[first + 1 :]
+    if turned := _TURN.match(after):
+        after = after[turned.end() :]
+    rest = _SEPARATOR.sub("", after.strip(_EDGES)).strip()
+    if not before and not rest:
+        return "grid", text, ""
+    if not before and len(grids) == 1 and _LETTER.match(rest) and not rest.startswith(("T", "√")):
+        return "grid", text, rest
+    if not before and len(grids) == 1 and rest.startswith("#"):
+        return "grid", text, ""
+    if not before and len(grids) == 2 and after.lstrip()[:1] in ",;" and text.endswith(grids[1]):
+        return "factors", text, ""
+    return "factors", text, ""
+
+
+def _is_arithmetic(text: str) -> bool:
+    """Say whether a text is a calculation, with … in it or not."""
+    clean = text.replace("…", "0").replace("...", "0").replace("−", "-")
+    if value_of(clean) is not None:
+        return True
+    return len(clean) > 200 and _OPERATORS.fullmatch(clean) is not None
+
+
+def is_single(value: str) -> bool:
+    """Say whether a value is one number, or the space for one."""
+    cells = split_row(value)
+    return cells is not None and len(cells) == 1 and not read_entry(cells[0]).fault
