@@ -20,6 +20,11 @@ _SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|also|sowie)\b)?[\s,;]*"
 _LETTER = re.compile(r"[^\W\d_]|[√⟨∑]")
 _JOINER = re.compile(r"[\s,;]*(?:\b(?:and|und|et|y|also)\b)?\s*$")
 _OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
+_VERB = re.compile(
+    r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da)"
+    rf"\s*(?={GRID.pattern})",
+    re.IGNORECASE,
+)
 _EDGES = " \t.,;$|"
 
 
@@ -59,7 +64,7 @@ def clauses_of(text: str) -> list[Clause]:
 def _segments(text: str) -> list[str]:
     if len(text) > LONGEST:
         return [text]
-    return _RELATION.split(_UNEQUAL.sub("≠", text))
+    return _RELATION.split(_VERB.sub("=", _UNEQUAL.sub("≠", text)))
 
 
 def _take(segment: str, found: list[Clause]) -> None:
