@@ -18,7 +18,7 @@ from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.page import Contents, make_page
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
-from attncalc.reading.answers.entry import read_entry
+from attncalc.reading.plain.numerals import read_entry
 from attncalc.samples import SAMPLES, sample
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen, on_screen

@@ -8,8 +8,9 @@ from attncalc.answer import Answer, WrittenMatrix, matrix_of_floats
 from attncalc.errors import InputError
 from attncalc.fields import MATRICES
 from attncalc.numbers import quoted
-from attncalc.reading.answers.raw import MOST_HEADS, STEPS, named
+from attncalc.reading.answers.raw import MOST_HEADS, named
 from attncalc.reading.cells import Faults
+from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.npz_file import OWN, load_arrays
 from attncalc.rounding import Matrix
 

@@ -71,6 +71,11 @@ class Name(NamedTuple):
     how: str = "symbol"
     weak: bool = False
 
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is one row, or one column."""
+        return (self.row != 0) != (self.column != 0)
+
 
 def name_in(text: str, labels: Sequence[str] = ()) -> Name | None:
     """Return what a text names, if it names anything.

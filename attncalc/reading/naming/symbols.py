@@ -134,18 +134,22 @@ def _with_index(clean: str, is_turned: bool) -> Parts | None:
         return None
     matrix, index = parted
     if index["hi"]:
-        return (matrix, int(index["h"]), int(index["hi"]), int(index["hj"]), 0, is_turned)
+        return (matrix, int(index["h"]), _place(index["hi"]), _place(index["hj"]), 0, is_turned)
     if index["i"]:
-        i, j = (0 if each == ":" else int(each) for each in (index["i"], index["j"]))
-        return (matrix, head, i, j, 0, is_turned)
+        return (matrix, head, _place(index["i"]), _place(index["j"]), 0, is_turned)
     if index["two"]:
-        return (matrix, head, int(index["two"][0]), int(index["two"][1]), 0, is_turned)
-    number = int(index["one"])
+        return (matrix, head, _place(index["two"][0]), _place(index["two"][1]), 0, is_turned)
+    number = _place(index["one"])
     if "^" in clean and "(" in clean:
         return (matrix, number, 0, 0, 0, is_turned)
     if clean[:1].islower() or "[" in clean or ":" in clean or clean[:1] == "α" or head:
         return (matrix, head, number, 0, 0, is_turned)
     return (matrix, head, 0, 0, number, is_turned)
+
+
+def _place(index: str) -> int:
+    """Return a place counted from 1: 0 is all of them, and -1 the place 0 of a program."""
+    return 0 if index == ":" else int(index) or -1
 
 
 def _parted(clean: str) -> "tuple[str, re.Match[str]] | None":

@@ -102,6 +102,25 @@ def document_of(text: str) -> Document:
     return document
 
 
+def only_grid(text: str) -> Grid | None:
+    """Return the matrix that a text is, and nothing else: `1 3; -1 1`, `[[1, 3]]`; or None.
+
+    Examples
+    --------
+    >>> only_grid("1 3; -1 1/2").rows
+    [['1', '3'], ['-1', '1/2']]
+    """
+    clean = text.strip().rstrip(";")
+    if not clean.startswith(("[", "(", "\\", "⎡", "⎛", "$")) and "[" not in clean:
+        clean = f"[{clean}]"
+    document = document_of(clean)
+    lines = [line.text.strip(" .;,$") for line in document.lines]
+    lines = [line for line in lines if line]
+    if len(lines) == 1 and GRID.fullmatch(lines[0]):
+        return document.grids[lines[0]]
+    return None
+
+
 class _Finder:
     """Takes grids out of a text without moving what stands behind them."""
 
