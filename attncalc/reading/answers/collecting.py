@@ -7,7 +7,7 @@ from attncalc.answer import Taken, Unread, WrittenConnection
 from attncalc.fields import MATRICES
 from attncalc.reading.answers.copying import Copies
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.answers.lines import connection_in, is_about_lines
+from attncalc.reading.answers.lines import connection_in
 from attncalc.reading.answers.parts import Part
 from attncalc.reading.answers.prose import could_be_entry, is_worked, role_of_words
 from attncalc.reading.naming.name import Name, head_in, name_in, says_again
@@ -72,7 +72,7 @@ class _Collector:
 
     def take(self, block: Block) -> None:
         """Take one block."""
-        if is_about_lines(block.text) and block.grid is None:
+        if block.is_other:
             self._line_of_map(block)
         elif block.grid is None:
             self._words(block)
@@ -164,7 +164,7 @@ class _Collector:
         pair = symbol.matrix, other.matrix
         if pair in (("S", "S_scaled"), ("S", "S_masked"), ("A", "S"), ("A", "S_scaled")):
             return symbol._replace(matrix=other.matrix)
-        if pair == ("H", "O") and "H" not in self.expected.steps:
+        if pair == ("H", "O") and self.expected.steps and "H" not in self.expected.steps:
             return symbol._replace(matrix="O")
         return symbol
 
@@ -187,7 +187,7 @@ class _Collector:
             self._not_known(block, grid)
         elif self.is_fresh and self.label is not None and not self._is_stray(block):
             how = "its heading" if self.label.how != "words" else "the words above it"
-            self.is_fresh = False
+            self.is_fresh = self.head_is_new = False
             self._named(block, grid, self.label, how)
         elif self.is_part and self.label is not None:
             self._named(block, grid, self.label, "it is a part of the one before")
@@ -257,7 +257,10 @@ class _Collector:
             self._keep_loose(block, grid, "")
             return
         if block.is_single and not name.row and self._is_no_matrix(name):
-            self._unread(block, f"one number, where {name.matrix} has more", could_be=True)
+            if name.how == "words":
+                self._note(block, "", "a number of its own")
+            else:
+                self._unread(block, f"one number, where {name.matrix} has more", could_be=True)
             return
         if self.again:
             how = f"{how}, said to be a correction"
@@ -269,7 +272,7 @@ class _Collector:
 
     def _is_no_matrix(self, name: Name) -> bool:
         shape = self.expected.shape(name.matrix)
-        return bool(shape) and shape[-2:] != (1, 1)
+        return shape[-2:] != (1, 1) if shape else name.how == "words"
 
     def _given(self, block: Block, name: Name) -> Name:
         """Take a matrix of the problem itself, copied."""

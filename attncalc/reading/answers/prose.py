@@ -27,6 +27,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPERATOR = re.compile(r"\d\s*[+*·×/]\s*[-(\d]|[=≈]|e\^|\^|√|∑|\d\s-\s\d")
 _LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
 _WORKED = re.compile(r"\bexp\b|e\^|\bsum\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I)
+_REMARK = re.compile(r"\W*(?:†|‡)?\W*(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
 _TWO_INDICES = re.compile(r"\d\D{1,4}\d")
 
 
@@ -49,6 +50,8 @@ def role_of_words(text: str) -> str:
     numbers = numbers_in(text)
     if not numbers:
         return "words"
+    if _REMARK.match(text):
+        return "a remark"
     words = len(_WORD.findall(text))
     if len(numbers) <= 2 and _OPERATOR.search(text):
         return "a line of work"

@@ -1,5 +1,6 @@
 """Answers in text of any kind: mails, Markdown, LaTeX, programs, spreadsheets, worksheets."""
 
+import re
 from collections.abc import Mapping
 
 from attncalc.answer import Answer, Taken, WrittenMatrix
@@ -13,6 +14,7 @@ from attncalc.reading.naming.name import name_in
 from attncalc.reading.plain.blocks import blocks_of
 
 MOST_FAULTS = 100
+_DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
 
 def read_text_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
@@ -23,7 +25,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
         name = name_in(label, expected.labels)
         return name is not None and name.matrix not in ("X", "X1", "X2", "X3")
 
-    blocks, document = blocks_of(text, names_a_row, is_about_lines, expected.labels)
+    blocks, document = blocks_of(text, names_a_row, _is_other, expected.labels)
     found = collected(blocks, expected)
     for struck in document.struck:
         found.taken.append(Taken(struck.line, struck.line, "", "struck out", struck.text))
@@ -79,6 +81,11 @@ def _differ(wholes: list[Part], part: Part) -> bool:
     before = [entry for each in wholes for row in entries_of(each.rows) for entry in row]
     after = [entry for row in entries_of(part.rows) for entry in row]
     return [entry.value for entry in before] != [entry.value for entry in after]
+
+
+def _is_other(line: str) -> bool:
+    """Say whether a line is about the map: a sentence, or the dots to draw lines between."""
+    return is_about_lines(line) or _DOTS.fullmatch(line) is not None
 
 
 def _at(line: int, what: str) -> str:

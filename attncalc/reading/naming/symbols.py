@@ -31,6 +31,8 @@ _DOT = re.compile(
     r"k(?:ey)?_?[{(\[]?(?P<j>\d{1,2})[})\]]?(?:\^\{?T\}?)?[⟩>)}]*(?P<scale>/.{1,20})?",
     re.IGNORECASE,
 )
+_RAISED = re.compile(r"^([A-Za-z])(_\{?[\d,:]{1,9}\}?)\^\{?([A-Za-z]{1,10})(\(\d{1,2}\))?\}?(?=$|\^)")
+_LONG = re.compile(r"X\d?[_^]\{?P\}?|P\d|[QK][_^]\{?rot\}?")
 _SCALED = re.compile(r"/[({]*(?:√|sqrt|d_?k|d\b|\d)")
 _LETTERS = re.compile(r"[A-Za-zα]+")
 
@@ -97,7 +99,7 @@ def indexed(text: str) -> Parts | None:
     >>> indexed("Q[1,2]"), indexed("k_3"), indexed("Q_2"), indexed("K^T")
     (('Q', 0, 1, 2, 0, False), ('K', 0, 3, 0, 0, False), ('Q', 0, 0, 0, 2, False), ('K', 0, 0, 0, 0, True))
     """
-    clean = compact(text)
+    clean = _RAISED.sub(_lowered, compact(text))
     if not clean or len(clean) > LONGEST:
         return None
     if dot := _DOT.fullmatch(clean):
@@ -117,6 +119,12 @@ def indexed(text: str) -> Parts | None:
         row = 0
         return (matrix, 0, row, 0, 0, is_turned)
     return _with_index(clean, is_turned)
+
+
+def _lowered(match: "re.Match[str]") -> str:
+    """Return S_{1,2}^{scaled (1)} with what it is before its index."""
+    letter, index, suffix, head = match.groups()
+    return f"{letter}^{{{suffix}}}{index}" + (f"^{head}" if head else "")
 
 
 def _with_index(clean: str, is_turned: bool) -> Parts | None:
@@ -158,6 +166,8 @@ def _parted(clean: str) -> "tuple[str, re.Match[str]] | None":
     if letters is None:
         return None
     starts = [letters.end()]
+    if long := _LONG.match(clean):
+        starts.append(long.end())
     if suffix := _SUFFIX.match(clean, letters.end()):
         starts.append(suffix.end())
     for start in starts:

@@ -61,6 +61,7 @@ class Block:
     is_single: bool = False
     is_heading: bool = False
     is_table: bool = False
+    is_other: bool = False
 
 
 Named = Callable[[str], bool]
@@ -194,7 +195,7 @@ class _Parter:
             self.is_new = True
             return 1
         if self.is_other(line.text):
-            self._add(Block(line.number, line.number, line.text))
+            self._add(Block(line.number, line.number, line.text, is_other=True))
             return 1
         if (count := table_at(self.lines, i)) and self._table(i, count):
             return count
@@ -273,7 +274,7 @@ class _Parter:
     def _row(self, i: int, before: Rows) -> tuple[str, list[str]] | None:
         """Return the name and the cells of a row that stands in a line, if one does."""
         text = self.lines[i].text
-        if GRID.search(text) or self.is_other(text):
+        if GRID.search(text) or text.lstrip()[:1] in "=≈→" or self.is_other(text):
             return None
         if cells := split_row(_without_bars(text)):
             return "", cells

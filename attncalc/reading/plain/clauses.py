@@ -25,6 +25,7 @@ _VERB = re.compile(
     rf"\s*(?={GRID.pattern})",
     re.IGNORECASE,
 )
+_FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
 _EDGES = " \t.,;$|"
 
 
@@ -111,6 +112,8 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
     letter = _LETTER.search(text)
     if letter is None or _is_arithmetic(text):
         return ("work" if any(c.isdigit() for c in text) else "name"), text, ""
+    if _FUNCTION.match(text, letter.start()):
+        return "name", text, ""
     before = text[: letter.start()].rstrip("( [{")
     value = before.rstrip(" ,;|").strip()
     if value and split_row(value):

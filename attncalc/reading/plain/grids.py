@@ -165,7 +165,12 @@ class _Finder:
         if not rows:
             return _FILL * len(match[0])
         kind = "bare" if match[1].startswith(BARE) else "environment"
-        rows = without_names(_even(fitted(rows)))
+        behind = match.string[match.end() : match.end() + 40].lstrip()
+        if kind == "bare" and len(rows[0]) == 1 and behind.startswith(OPEN):
+            return _FILL * len(match[0])  # the names of the rows
+        rows = _even(fitted(rows))
+        if kind == "bare":
+            rows = without_names(rows)
         return self._kept([rows], match.start(), match.end(), kind)
 
     def tall(self, match: "re.Match[str]") -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from attncalc.reading.plain.marks import CELL
 from attncalc.reading.plain.numerals import (
-    is_blank_cell,
     is_number_cell,
     looks_like_entry,
 )
@@ -202,7 +201,7 @@ def _are_words(cells: Sequence[str]) -> bool:
 def _are_names(cells: Sequence[str]) -> bool:
     """Say whether cells hold a word at least and no blank, or count up by one."""
     if all(cells) and not all(map(is_number_cell, cells)):
-        return not any(map(is_blank_cell, cells))
+        return True
     numbers = [cell.strip("* `") for cell in cells]
     if not all(number.isdigit() and len(number) < 9 for number in numbers):
         return False

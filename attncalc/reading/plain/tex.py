@@ -26,7 +26,8 @@ _WORDS = {
     "ldots": "…", "dots": "…", "cdots": "…", "vdots": "…", "ddots": "…", "dagger": "†",
     "textdagger": "†", "quad": "   ", "qquad": "   ", "exp": "exp", "softmax": "softmax",
     "par": BREAK, "newline": BREAK, "noindent": "", "item": BREAK + "- ", "ss": "ß", "pm": "±",
-    "prime": "'", "mid": "|", "vert": "|", "Vert": "|", "langle": "⟨", "rangle": "⟩", "in": " ∈ ",
+    "prime": "'", "cos": "cos", "sin": "sin", "tanh": "tanh", "log": "log", "ln": "ln",
+    "max": "max", "min": "min", "mid": "|", "vert": "|", "Vert": "|", "langle": "⟨", "rangle": "⟩", "in": " ∈ ",
     "hrulefill": "_____", "dotfill": "_____", "checkmark": "", "surd": "√", "cr": ROW,
     "textbackslash": "\\", "lbrack": "[", "rbrack": "]", "tab": "\t", "textasciitilde": "~",
     "le": "≤", "leq": "≤", "ge": "≥", "neq": "≠", "odot": "·", "circ": "·", "bullet": "·",
@@ -243,6 +244,12 @@ class _Converter:
 
     def _environment(self, which: str, start: int) -> None:
         kind = self._raw_argument()
+        if which == "begin" and kind in ("picture", "tikzpicture", "comment"):
+            stop = self.text.find(f"\\end{{{kind}}}", self.position)
+            if stop >= 0:
+                self.line += self.text.count("\n", self.position, stop)
+                self.position = stop
+                self.is_behind = True
         if not _MATRIX.match(kind):
             self._emit(BREAK)
             return
