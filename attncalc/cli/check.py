@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from attncalc.grading.key import Key
     from attncalc.grading.reports.many import Marked
     from attncalc.grading.rules import Rules
+    from attncalc.reading.answers.expected import Expected
 
 HELP = """Mark a worked answer: which entry went wrong first, why, and what follows from it.
 
@@ -25,11 +26,12 @@ HELP = """Mark a worked answer: which entry went wrong first, why, and what foll
 
     attncalc check problem.json answer.json
     attncalc check problem.json answer.md --format json
+    attncalc check problem.json mail.txt --reading          what was read, as what
     attncalc check problem.json answers/ --csv marks.csv    a folder of answers
     attncalc check layer.npz dump.npz --atol 1e-6           a program's numbers
 
-An answer holds any of the steps, as JSON, CSV, .npz, Markdown, LaTeX, a matrix of MATLAB or
-Python, or the worksheet of --blank filled in. The exit code is 0 when everything is right.
+An answer holds any of the steps, as JSON, CSV, .npz, or text: Markdown, LaTeX, matrices of MATLAB
+or Python, a mail, or the worksheet of --blank filled in. The exit code is 0 when all is right.
 """
 """What `attncalc check --help` says."""
 
@@ -110,6 +112,15 @@ Sheet = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+Reading = Annotated[
+    bool,
+    typer.Option(
+        "--reading",
+        help="Do not mark: show what was read, as what, from which lines. With -o FILE.json the "
+        "answer as it was read, to be corrected and marked.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 ENDINGS = {".txt": "table", ".json": "json", ".md": "markdown", ".csv": "csv"}
 
 
@@ -127,6 +138,7 @@ def check(
     rtol: Rtol = None,
     format: Format = None,  # noqa: A002 - the flag is --format
     sheet: Sheet = None,
+    reading: Reading = False,
     full: options.Full = False,
     out: options.Out = None,
     **flags: Any,
@@ -151,6 +163,9 @@ def check(
     key = key_of(problem, rules)
     rules = _with_known_steps(rules, key)
     places = _places(answers)
+    if reading:
+        _show_reading(key, places or answers, out, format)
+        return
     with reporting() as report:
         marked = _marked(key, places or answers, rules, report, alone=places is None)
     if sheet is not None:
@@ -262,7 +277,8 @@ def _marked(
     from attncalc.grading.reports.many import Marked
     from attncalc.grading.rules import LINES
 
-    read = [_read(place, alone=alone) for place in places]
+    expected = expected_of(key)
+    read = [_read(place, expected, alone=alone) for place in places]
     if not alone and rules.asked is None:
         held = {name for each in read if not isinstance(each, str) for name in each.matrices}
         if any(not isinstance(each, str) and each.connections is not None for each in read):
@@ -279,14 +295,53 @@ def _marked(
     return marked
 
 
-def _read(place: str, *, alone: bool) -> "Answer | str":
+def expected_of(key: "Key") -> "Expected":
+    """Return what an answer may hold, as plain values."""
+    import numpy as np
+
+    from attncalc.reading.answers.expected import Expected
+
+    solution, problem = key.solution, key.problem
+    shown = solution.rounded if not key.in_tolerance else solution.__getitem__
+    names = dict.fromkeys((*problem.queries, *problem.keys))
+    return Expected(
+        {name: np.asarray(shown(name)).astype(np.float64) for name in key.steps},
+        {name: np.asarray(getattr(problem, name), np.float64) for name in problem.names},
+        tuple(name for name in names if not name.isdigit()),
+        problem.layout == "columns",
+    )
+
+
+def _show_reading(
+    key: "Key", places: Sequence[str], out: str | None, form: str | None
+) -> None:
+    """Write what was read of each answer, for a person, or as an answer to be corrected."""
+    from attncalc.writing.reading import reading_as_json, reading_in_text
+
+    expected = expected_of(key)
+    read = [_read(place, expected, alone=len(places) == 1) for place in places]
+    answers = [each for each in read if not isinstance(each, str)]
+    failed = [each for each in read if isinstance(each, str)]
+    as_json = form == "json" or (out is not None and out.endswith(".json"))
+    if as_json and len(answers) != 1:
+        raise InputError("--reading as JSON takes one answer: give one file")
+    if as_json:
+        text = reading_as_json(answers[0])
+    else:
+        text = "\n".join([*map(reading_in_text, answers), *failed])
+    _deliver(text, out, None)
+
+
+def _read(place: str, expected: "Expected", *, alone: bool) -> "Answer | str":
     """Return an answer, or why it cannot be read."""
     from attncalc.cli.streams import receive
     from attncalc.reading.answers import read_answer, read_answer_bytes
 
     try:
         return (
-            read_answer_bytes(receive(), "standard input") if place == "-" else read_answer(place)
+            read_answer_bytes(receive(), "standard input", expected)
+            if place == "-"
+            else read_answer(place, expected)
         )
     except AttncalcError as error:
         if alone:

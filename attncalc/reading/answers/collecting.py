@@ -67,7 +67,7 @@ class _Collector:
         self.head = 0
         self.head_is_wide = self.head_is_new = False
         self.row_from = self.column_from = 0
-        self.is_part = False
+        self.is_part = self.caption_is_new = False
         self.last: Part | None = None
 
     def take(self, block: Block) -> None:
@@ -137,8 +137,10 @@ class _Collector:
             self.head = 0
         self.head_is_new = False
         self.label, self.is_fresh = name, True
-        self.row_from = self.column_from = 0
-        self.is_part = False
+        if not self.caption_is_new:
+            self.row_from = self.column_from = 0
+            self.is_part = False
+        self.caption_is_new = False
 
     def _caption(self, caption: "re.Match[str]") -> None:
         place = int(caption[2]) - 1
@@ -146,7 +148,7 @@ class _Collector:
             self.row_from, self.column_from = place, 0
         else:
             self.column_from = place
-        self.is_part = True
+        self.is_part = self.caption_is_new = True
 
     def _name(self, names: list[str]) -> Name | None:
         """Return what the sides of an equation name: a symbol first, and its expression."""

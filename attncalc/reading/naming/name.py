@@ -29,7 +29,7 @@ _ROW_OF = re.compile(
     re.IGNORECASE,
 )
 _DIMENSIONS = re.compile(
-    r"[(\[]?\b\d{1,4}\s?(?:×|x|by)\s?\d{1,4}(?:\s?(?:×|x|by)\s?\d{1,4})?\b[)\]]?"
+    r"[(\[]?\b\d{1,4}\s{0,3}(?:×|x|by)\s{0,3}\d{1,4}(?:\s?(?:×|x|by)\s{0,3}\d{1,4})?\b[)\]]?"
 )
 _CAPITAL = re.compile(r"(?<![\w^_/.'-])([QKVSOZ]|A(?=\s*(?:[:=.)]|$|matrix|Matrix)))(?![\w^_/'.-])")
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
