@@ -27,38 +27,46 @@ def with_better_names(found: Collected, expected: Expected) -> list[Part]:
 
     A step that is there under its own name is never written over.
     """
-    parts = found.parts
     if not expected.steps:
-        return parts
+        return found.parts
+    parts = found.parts
     for name in dict.fromkeys(part.name for part in parts):
-        there = {part.name for part in parts}
         if name not in expected.steps:
+            there = {part.name for part in parts}
             options = [each for each in _OTHER_NAMES.get(name, ()) if each in expected.steps]
-            meant = next((each for each in options if each not in there), None)
-        else:
-            meant = _by_values(name, parts, there, expected)
-        if meant:
-            line = next(part.line for part in parts if part.name == name)
-            why = "its numbers are" if name in expected.steps else "the problem has no other"
-            found.remarks.append(f"line {line}: {name} is taken as {meant}: {why}")
-            parts = [p._replace(name=meant) if p.name == name else p for p in parts]
-            found.taken[:] = [
-                t._replace(what=t.what.replace(name, meant, 1), how=f"{t.how}; taken as {meant}")
-                if t.what.split("[")[0].split(" ")[0] == name else t
-                for t in found.taken
-            ]  # fmt: skip
+            if meant := next((each for each in options if each not in there), None):
+                own = [part for part in parts if part.name == name]
+                parts = _renamed(parts, own, meant, "the problem has no other", found)
+    for part in list(parts):
+        there = {each.name for each in parts}
+        if part.is_whole and (meant := _by_values(part, there, expected)):
+            own = [part, *(each for each in parts if each.name == part.name and each.head)]
+            parts = _renamed(parts, own, meant, "its numbers are", found)
     return parts
 
 
-def _by_values(name: str, parts: list[Part], there: set[str], expected: Expected) -> str | None:
+def _renamed(
+    parts: list[Part], own: list[Part], meant: str, why: str, found: Collected
+) -> list[Part]:
+    """Return the parts with some of them under the name that is meant, and say so."""
+    first = own[0]
+    found.remarks.append(f"line {first.line}: {first.name} is taken as {meant}: {why}")
+    lines = {(part.line, part.what) for part in own}
+    for i, taken in enumerate(found.taken):
+        if (taken.line, taken.what) in lines:
+            what = taken.what.replace(first.name, meant, 1)
+            found.taken[i] = taken._replace(what=what, how=f"{taken.how}; taken as {meant}: {why}")
+    same = {id(part) for part in own}
+    return [part._replace(name=meant) if id(part) in same else part for part in parts]
+
+
+def _by_values(part: Part, there: set[str], expected: Expected) -> str | None:
     """Return the step that most numbers under a name are those of, where few are its own."""
-    own = [part for part in parts if part.name == name and part.is_whole]
-    if not own:
+    options = [meant for name, meant in _ALSO if name == part.name and meant not in there]
+    if not options:
         return None
-    values = matrix_of_entries([entries_of(own[-1].rows)], "").values
-    if expected.agreement(name, values) >= SURE:
-        return None
-    options = [meant for each, meant in _ALSO if each == name and meant not in there]
+    values = matrix_of_entries([entries_of(part.rows)], "").values
+    own = expected.agreement(part.name, values)
     shares = {meant: expected.agreement(meant, values) for meant in options}
-    best = max(shares, key=lambda each: shares[each], default=None)
-    return best if best and shares[best] > max(SURE, expected.agreement(name, values)) else None
+    best = max(shares, key=lambda each: shares[each])
+    return best if own < SURE < shares[best] else None

@@ -10,7 +10,7 @@ _ROOT = re.compile(r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
 _PATTERNS = (
     (re.compile(r"softmax.*V\d?$|soft[aA]rg[mM]ax.*V\d?$"), "O"),
-    (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|AttentionQKV$|attentionQKV$|AttnQKV$"), "O"),
+    (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|(?i:attention|attn)QKV$"), "O"),
     (re.compile(r"(?:row)?softmax.*$|softargmax.*$"), "A"),
     (re.compile(r"[Cc]oncat.*W\^?O.*$|CW\^?O(?:\+?b\^?O)?$|HW\^?O(?:\+?b\^?O)?$"), "O"),
     (re.compile(r"[Cc]oncat.*$"), "C"),

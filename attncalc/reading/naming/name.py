@@ -11,7 +11,7 @@ from attncalc.reading.naming.vocabulary import step_of_words
 LONGEST = 300
 _LIST_NUMBER = re.compile(
     r"^[\s#>*·]*(?:(?:step|schritt|etape|étape|paso|task|part|exercise|aufgabe|teil|question)\s*"
-    r"\d{1,3}[a-z]?\s*[:.)–-]*|(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s?(?!\d)|-\s)\s*",
+    r"\d{1,3}[a-z]?\s*[:.)–-]*|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s?(?!\d)|-\s)\s*",
     re.IGNORECASE,
 )  # fmt: skip
 _AGAIN = re.compile(
@@ -85,7 +85,8 @@ def name_in(text: str, labels: Sequence[str] = ()) -> Name | None:
     >>> name_in("**Step 2:** Keys").matrix, name_in("Q_{1,2}")[:4], name_in("we get")
     ('K', ('Q', 0, 1, 2), None)
     """
-    clean = without_list_number(without_again(text[:LONGEST])).strip(" \t:=.,;")
+    clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
+    clean = clean.strip(" \t:=.,;#")
     head = head_in(clean)
     if head:
         clean = _HEAD.sub(" ", clean).strip(" ,:()-")

@@ -25,6 +25,7 @@ _VERB = re.compile(
     rf"\s*(?={GRID.pattern})",
     re.IGNORECASE,
 )
+_LIST_NUMBER = re.compile(r"^\s*(?:\(\d{1,3}\)|\d{1,3}[.)]|\(?[a-h]\))\s+(?=[^\W\d]|[\\α√])")
 _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
 _EDGES = " \t.,;$|"
 
@@ -50,6 +51,7 @@ def clauses_of(text: str) -> list[Clause]:
     >>> [(c.names, c.value) for c in clauses_of("Q11 = 1·0 + 2·1 = 2, Q12 = 3")]
     [(['Q11'], '2'), (['Q12'], '3')]
     """
+    text = _LIST_NUMBER.sub("", text, count=1)
     found = [Clause(continues=_RELATION.match(text.lstrip(" \t∴")) is not None)]
     for segment in _segments(text):
         _take(segment, found)
@@ -99,9 +101,10 @@ def _take(segment: str, found: list[Clause]) -> None:
 
 def _kind(segment: str) -> tuple[Kind, str, str]:
     """Return what a segment is, its text, and the name of the next equation behind it."""
-    text = _ASIDE.sub(" ", segment).strip(_EDGES)
+    text = _ASIDE.sub(" ", segment).rstrip(_EDGES).lstrip(" \t,;$|")
     if not text:
         return ("name", segment.strip(), "") if segment.strip(_EDGES) else ("nothing", "", "")
+    named = segment.strip(_EDGES)
     grids = GRID.findall(text)
     if grids:
         return _of_grids(text, grids)
@@ -111,9 +114,9 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
         return "row", text, ""
     letter = _LETTER.search(text)
     if letter is None or _is_arithmetic(text):
-        return ("work" if any(c.isdigit() for c in text) else "name"), text, ""
+        return "work" if any(c.isdigit() for c in text) else "name", text, ""
     if _FUNCTION.match(text, letter.start()):
-        return "name", text, ""
+        return "name", named, ""
     before = text[: letter.start()].rstrip("( [{")
     value = before.rstrip(" ,;|").strip()
     if value and split_row(value):
@@ -121,7 +124,7 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
         return "row", value, rest.strip()
     if value and letter.start() > 1 and _is_arithmetic(value):
         return "work", value, _SEPARATOR.sub("", text[len(before) :]).strip()
-    return "name", text, ""
+    return "name", named, ""
 
 
 def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:

@@ -91,6 +91,8 @@ def _read(text: str, decimal_comma: bool) -> Entry:
     shown = typed(text).strip()
     if len(text) > LONGEST:
         return Entry(shown[:LONGEST], fault=f"{quoted(shown)} is too long for a number")
+    if shown in ("=", "≈", ":"):
+        return Entry(shown, fault=f"{quoted(shown)} is not a number")
     clean = _plain(text.strip())
     if not clean.strip("_?.… ") or _BLANK.fullmatch(clean):
         return Entry(shown)

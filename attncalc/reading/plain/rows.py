@@ -27,7 +27,13 @@ _HAS_DIGIT = re.compile(r"[\d½¼¾⅓⅔]|__|[?…]|∞")
 _JOINED = re.compile(r"(?<=[\d.)])\s?/\s?(?=[\d(√])")
 _PROPER = re.compile(r"(\d{1,6})\s?/\s?(\d{1,6})")
 _WHOLE = re.compile(r"[-+]?\d{1,6}")
+_DIGITS = re.compile(r"\d+")
+_RELATION = re.compile(r"[=≈:]")
 _EDGES = " \t,;[]()"
+
+
+class Spaced(list[str]):
+    """Cells that blanks part: some of them may belong together, as 2 1/2 does."""
 
 
 def split_row(text: str) -> list[str] | None:
@@ -77,7 +83,7 @@ def _words(text: str) -> list[str]:
             found.append(word)
     if any(word in ("-", "+", "/", "*", "·", "×", "^") for word in found):
         return []
-    return found
+    return Spaced(found)
 
 
 def labelled_row(text: str, labels: Sequence[str] = ()) -> tuple[str, list[str]] | None:
@@ -107,12 +113,14 @@ def labelled_row(text: str, labels: Sequence[str] = ()) -> tuple[str, list[str]]
 
 def broken_row(text: str, width: int) -> list[str] | None:
     """Return the cells of a row in which a number is misspelt: as many as its neighbours have."""
+    if _RELATION.search(text):
+        return None
     cells = parted(text)
     if len(cells) != width or width < 2:
         return None
     bad = [cell for cell in cells if not looks_like_entry(cell)]
-    short = all(len(cell) <= 8 for cell in bad)
-    return cells if short and 2 * len(bad) < len(cells) + 1 else None
+    are_numbers = all(len(cell) <= 2 or (len(cell) <= 8 and _HAS_DIGIT.search(cell)) for cell in bad)
+    return cells if are_numbers and 2 * len(bad) <= len(cells) else None
 
 
 def fitted(rows: Rows, width: int = 0) -> Rows:
@@ -145,11 +153,14 @@ def _parted_cell(row: list[str]) -> list[str]:
 
 
 def _mixed(row: list[str]) -> list[int]:
-    """Return where a whole number stands before a proper fraction."""
+    """Return where a whole number stands before a proper fraction, with a blank between."""
+    if not isinstance(row, Spaced):
+        return []
     return [
         i
         for i in range(len(row) - 1)
         if _WHOLE.fullmatch(row[i])
+        and row[i].strip("+-0")
         and (part := _PROPER.fullmatch(row[i + 1]))
         and int(part[1]) < int(part[2])
     ]
@@ -185,6 +196,7 @@ def without_names(rows: Rows) -> Rows:
         return rows
     first = [row[0] for row in rows[1:]]
     is_table = len(rows) > 1 and len(rows[0]) > 1 and not is_number_cell(rows[0][0])
+    is_table = is_table and not _are_alike(rows[0][0], first[0])
     if is_table and _are_names(rows[0][1:]) and _are_names(first):
         return [row[1:] for row in rows[1:]]
     if len(rows) > 1 and (_are_words(rows[0]) or not any(cell.strip() for cell in rows[0])):
@@ -192,6 +204,11 @@ def without_names(rows: Rows) -> Rows:
     if len(rows[0]) > 1 and _are_words([row[0] for row in rows if row]):
         rows = [row[1:] for row in rows]
     return rows
+
+
+def _are_alike(name: str, other: str) -> bool:
+    """Say whether two names differ in their numbers alone: Token 1, Token 2."""
+    return bool(name) and _DIGITS.sub("#", name) == _DIGITS.sub("#", other)
 
 
 def _are_words(cells: Sequence[str]) -> bool:

@@ -135,7 +135,15 @@ def with_decimal_commas(text: str) -> str:
     text = _TEX_COMMA.sub(COMMA, text)
     if not _uses_decimal_commas(text):
         return text
-    return _DECIMAL.sub(lambda m: m[0].replace(",", COMMA), text)
+    return _DECIMAL.sub(_with_mark, text)
+
+
+def _with_mark(match: "re.Match[str]") -> str:
+    """Return a number with its decimal comma marked; an index, as in A[1,2], stays one."""
+    before = match.string[max(0, match.start() - 3) : match.start()].rstrip("{([")
+    has_bracket = match.string[match.start() - 1 : match.start()] in ("[", "{", "(")
+    is_index = before[-1:] == "_" or (has_bracket and before[-1:].isalpha())
+    return match[0] if is_index else match[0].replace(",", COMMA)
 
 
 def _uses_decimal_commas(text: str) -> bool:
