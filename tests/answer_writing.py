@@ -285,10 +285,71 @@ def struck(w: Writer, step: str, rows: Texts, number: int) -> str:
                    f"{name} = {old}\n\nCorrection: {name} = {new}", f"<s>{name} = {old}</s>\n{name} = {new}"])  # fmt: skip
 
 
+def vector_table(w: Writer, step: str, rows: Texts, number: int) -> str:
+    if step not in ("Q", "K", "V", "O") or w.comma:
+        return plain_rows(w, step, rows, number)
+    lines = [f"| x{i + 1} | ({', '.join(row)}) |" for i, row in enumerate(rows)]
+    return f"| token | {w.word(step)} |\n|---|---|\n" + "\n".join(lines)
+
+
+def dots(w: Writer, step: str, rows: Texts, number: int) -> str:
+    if step != "S":
+        return entries(w, step, rows, number)
+    style = w.pick(["q{}·k{}", "q_{} · k_{}", "q{}.k{}", "q_{}^T k_{}", "q{} * k{}"])
+    lines = [f"{style.format(i + 1, j + 1)} = {w.pick(['', '3 - 1/2 = '])}{cell}"
+             for i, row in enumerate(rows) for j, cell in enumerate(row)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def greek(w: Writer, step: str, rows: Texts, number: int) -> str:
+    if step != "A":
+        return vectors(w, step, rows, number)
+    style = w.pick(["α{}", "α_{}", "alpha_{}", "softmax(s{})", "Softmax row {}"])
+    gap = "; " if w.comma else ", "
+    return "\n".join(f"{style.format(i + 1)} = ({gap.join(row)})" for i, row in enumerate(rows))
+
+
+def percent(w: Writer, step: str, rows: Texts, number: int) -> str:
+    if step != "A" or w.comma or w.tex or any(len(c) > 4 for row in rows for c in row):
+        return columns(w, step, rows, number)
+    shares = [[f"{Fraction(c) * 100}%" for c in row] for row in rows]
+    return w.heading(step, number) + "\n" + joined(shares, "  ", "\n")
+
+
+def mixed(w: Writer, step: str, rows: Texts, number: int) -> str:
+    def as_mixed(cell: str) -> str:
+        value = Fraction(cell.replace(",", ".").replace("−", "-"))  # noqa: RUF001
+        if value.denominator not in (2, 4) or abs(value) < 1:
+            return cell
+        whole, part = divmod(abs(value), 1)
+        return f"{'-' if value < 0 else ''}{whole} {part}"
+
+    if w.tex:
+        return bmatrix(w, step, rows, number)
+    if not any(" " not in as_mixed(row[0]) and all(" " not in as_mixed(c) for c in row) for row in rows):
+        return f"{w.name(step)} = [{'; '.join(', '.join(map(as_mixed, row)) for row in rows)}]" if not w.comma \
+            else columns(w, step, rows, number)
+    gap = w.pick([" ", "  ", "   "])
+    return w.heading(step, number) + "\n" + "\n".join(gap.join(map(as_mixed, row)) for row in rows)
+
+
+def html_table(w: Writer, step: str, rows: Texts, number: int) -> str:
+    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>\n" for row in rows)
+    return f"<h3>{w.word(step)}</h3>\n<table>\n{body}</table>"
+
+
+def worked(w: Writer, step: str, rows: Texts, number: int) -> str:
+    """Write lines of work, and then the matrix."""
+    lines = ["1·0 + (-1)·1 + 0·(-1/2) + 2·1 = 1", "e^1.5 = 4.48, e^-2.5 = 0.08, e^8 = 2980.96", "d_k = 2"]
+    kept = w.rng.sample(lines, 2) if not w.comma else ["d_k = 2"]
+    return "\n".join(kept) + "\n\n" + (bmatrix if w.tex else matlab)(w, step, rows, number)
+
+
 FORMS: list[Form] = [plain_rows, columns, beside, matlab, python, printed, bmatrix, table, tabs, tall,
-                     fenced, labelled, vectors, entries, chain, struck]  # fmt: skip
-NO_COMMA = (python, printed)
-NO_TEX = (tall, printed, chain, table, tabs, beside, labelled, fenced, plain_rows, columns)
+                     fenced, labelled, vectors, entries, chain, struck, vector_table, dots, greek, percent, mixed, html_table, worked]  # fmt: skip
+NO_COMMA = (python, printed, vector_table)
+NO_TEX = (tall, printed, chain, table, tabs, beside, labelled, fenced, plain_rows, columns,
+          vector_table, dots, greek, html_table)
 NO_WORK = (entries,)
 
 
@@ -308,6 +369,10 @@ def spelled(value: Fraction, text: str, rng: random.Random, comma: bool, tex: bo
     return text
 
 
+def matlab_given(name: str, rows: Texts) -> str:
+    return f"{name} = [{joined(rows, ' ', '; ')}]"
+
+
 def written(steps: dict[str, Texts], given: dict[str, Texts], rng: random.Random) -> Written:
     """Return a document with these steps, in forms and under names drawn at random."""
     tex = rng.random() < 0.2
@@ -319,6 +384,8 @@ def written(steps: dict[str, Texts], given: dict[str, Texts], rng: random.Random
     pieces, truth, forms = [], {}, []
     if rng.random() < 0.4:
         pieces.append(rng.choice(PROSE[language]))
+    if rng.random() < 0.15 and not comma:
+        pieces += [matlab_given(each, rows) for each, rows in given.items()]
     for number, (step, rows) in enumerate(steps.items(), start=1):
         form = favourite if rng.random() < 0.6 else rng.choice(allowed)
         texts = [[spelled(Fraction(c), c, rng, comma, tex) if c[:1] not in "?_" else c for c in row] for row in rows]
@@ -331,6 +398,8 @@ def written(steps: dict[str, Texts], given: dict[str, Texts], rng: random.Random
         _ = own
         if rng.random() < 0.1:
             pieces.append(rng.choice(PROSE[language]))
+    if rng.random() < 0.15:
+        pieces.append("Output 1: solid line to 3, no dashed line\nOutput 2: solid line to 1, dashed line to 2")
     text = "\n\n".join(pieces)
     if rng.random() < 0.1:
         text = "\n".join("> " + line for line in text.split("\n"))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attncalc import InputError, read_problem, solve
-from attncalc.answer import IN_FULL, Answer
+from attncalc.answer import IN_FULL, Answer, Unread
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
@@ -183,11 +183,14 @@ def test_steps_are_known_by_the_names_people_give_them(name: str, step: str, hea
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_kept() -> None:
-    answer = read("Q = [1 x; 3 ?]\nZ = [1 2]\nA = [1 0; 0]\n")
+    answer = read("Q = [1 x; 3 ?]\nM = [1 2]\nA = [1 0; 0]\n")
     assert numbers(answer, "Q") == [[1.0, None], [3.0, None]]
     assert answer.faults == (
-        'line 2: unknown name "Z": it is no step',
         'Q[1,2]: "x" is not a number',
+        'line 2: unknown name "M": it is no step',
+    )
+    assert answer.unread == (
+        Unread(2, "M = [1 2]", 'unknown name "M": it is no step', could_be_matrix=True),
     )
     assert answer.matrices["A"].problem == "row 1 has 2 entries, row 2 has 1"
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from attncalc.reading.plain.marks import CELL
+from attncalc.reading.plain.marks import CELL, COMMA
 from attncalc.reading.plain.numerals import (
     is_number_cell,
     looks_like_entry,
@@ -27,6 +27,8 @@ _HAS_DIGIT = re.compile(r"[\d½¼¾⅓⅔]|__|[?…]|∞")
 _JOINED = re.compile(r"(?<=[\d.)])\s?/\s?(?=[\d(√])")
 _PROPER = re.compile(r"(\d{1,6})\s?/\s?(\d{1,6})")
 _WHOLE = re.compile(r"[-+]?\d{1,6}")
+_APART = re.compile(r"\d\s+[-+]?[.\d]")
+_GLUED = re.compile(r"(?<=\d),(?=\d)")
 _DIGITS = re.compile(r"\d+")
 _RELATION = re.compile(r"[=≈:]")
 _EDGES = " \t,;[]()"
@@ -59,6 +61,8 @@ def parted(text: str) -> list[str]:
     clean = text.strip(" \t,;")
     if clean.startswith("[") or clean.endswith("]"):
         clean = clean.strip("[] ,;")
+    if "," in clean and ", " not in clean and _APART.search(clean):
+        return _words(_GLUED.sub(COMMA, clean))
     for sign in (",", ";"):
         if sign in clean:
             return [cell.strip() for cell in clean.split(sign)]
