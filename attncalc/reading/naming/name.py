@@ -28,6 +28,7 @@ _ROW_OF = re.compile(
     r"\.?\s*#?(\d{1,3})\s*$",
     re.IGNORECASE,
 )
+_SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
 _DIMENSIONS = re.compile(
     r"[(\[]?\b\d{1,4}\s{0,3}(?:×|x|by)\s{0,3}\d{1,4}(?:\s?(?:×|x|by)\s{0,3}\d{1,4})?\b[)\]]?"
 )
@@ -124,6 +125,8 @@ def head_in(text: str) -> int:
 
 
 def _symbol(text: str) -> Name | None:
+    if (row := _SOFTMAX_OF.fullmatch(compact(text))) and len(text) < 30:
+        return Name("A", row=int(row[1]))
     found = indexed(text)
     if found is None:
         return None

@@ -48,7 +48,8 @@ _TAGS = re.compile(
     re.IGNORECASE,
 )
 _ROWS = re.compile(r"<tr(?: [^<>\n]{0,200})?>|<br ?/?>", re.IGNORECASE)
-_CELLS = re.compile(r"</?t[dh](?: [^<>\n]{0,200})?>", re.IGNORECASE)
+_CLOSING = re.compile(r"</t[dh]>\s?", re.IGNORECASE)
+_CELLS = re.compile(r"<t[dh](?: [^<>\n]{0,200})?>", re.IGNORECASE)
 _SUB = re.compile(r"<sub>([^<>\n]{0,40})</sub>", re.IGNORECASE)
 _SUP = re.compile(r"<sup>([^<>\n]{0,40})</sup>", re.IGNORECASE)
 _STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z])([^_\n]{1,300})__(?!\w)")
@@ -77,9 +78,9 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = _FENCES.sub("", text)
     text, struck = _without_struck(text)
     text = _letters(text)
+    text = _QUOTES.sub("", text)
     if "<" in text or "&" in text:
         text = _without_tags(text)
-    text = _QUOTES.sub("", text)
     text = _STRONG.sub(lambda m: m[1] or m[2], text)
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
@@ -113,10 +114,17 @@ def _without_struck(text: str) -> tuple[str, list[Struck]]:
     return text, struck
 
 
+def _break(match: "re.Match[str]") -> str:
+    """Return the end of a line, where the file has none already."""
+    before = match.string[max(0, match.start() - 1) : match.start()]
+    behind = match.string[match.end() : match.end() + 1]
+    return "" if before in ("", "\n") or behind == "\n" else BREAK
+
+
 def _without_tags(text: str) -> str:
     text = _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text))
-    text = _CELLS.sub("|", _ROWS.sub(BREAK, _TAGS.sub("", text)))
-    return html.unescape(text.replace("</tr>", "").replace("&nbsp;", " ")).translate(_CHARACTERS)
+    text = _CELLS.sub("|", _ROWS.sub(_break, _CLOSING.sub("", _TAGS.sub("", text))))
+    return html.unescape(text.replace("</tr>", "|").replace("&nbsp;", " ")).translate(_CHARACTERS)
 
 
 _TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
@@ -124,6 +132,7 @@ _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
 _DECIMAL = re.compile(r"(?<![\d,.])-?\d+,\d+(?![\d,.])")
 _BESIDE = re.compile(r"\d,\d+[ \t]*[ \t|&;][ \t]*[-+]?\d+(?:,\d+)?(?![\d.])")
+_ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
 
 
@@ -151,7 +160,7 @@ def _uses_decimal_commas(text: str) -> bool:
     if not decimal or _TWO_COMMAS.search(text):
         return False
     against = len(_POINT.findall(text)) + len(_AFTER_COMMA.findall(text))
-    beside = len(_BESIDE.findall(text))
+    beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
     return beside > against or (decimal > 3 * against and _two_places(text) * 2 > decimal)
 
 
