@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from attncalc.answer import Taken, Unread, WrittenConnection
 from attncalc.fields import MATRICES
-from attncalc.reading.answers.copying import Copies
+from attncalc.reading.answers.copying import Copies, values_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connection_in
 from attncalc.reading.answers.parts import Part
@@ -21,6 +21,8 @@ _ROMAN = re.compile(r"^\W*(?:head|kopf|t[eê]te|cabeza)\W*\d+\s*(?:of \d+)?\W*$"
 SHORT_LABEL = 6
 """Words that a label has at most; more are prose, which names less surely."""
 MOST_HEADS = 1000
+WEAKLY = 1 / 3
+"""The share of its numbers that must be right for a weak word to name a matrix."""
 
 
 @dataclass
@@ -99,6 +101,7 @@ class _Collector:
             self._note(block, "", "words")
             return
         name = self._name(block.names)
+        self.copies.look(block, self.found.remarks)
         self.again = self.again or says_again(block.text)
         if name and name.row and block.work and not block.goes_on:
             self._valued(block, name)
@@ -107,6 +110,9 @@ class _Collector:
             self._announce(name, block)
         elif block.is_heading:
             self.label, self.is_fresh = None, False
+        if block.factors and all(map(self._is_known, block.factors)):
+            self._note(block, "", "a product of what is known")
+            return
         role = role_of_words(block.text)
         if role or block.work:
             self._note(block, "", role or "a line of work")
@@ -183,10 +189,15 @@ class _Collector:
             self._begin(name)
             self.is_fresh = False
             self._named(block, grid, name, "its name")
+        elif block.goes_on and self.is_fresh and self.label is not None and not block.names:
+            self.is_fresh = False
+            self._named(block, grid, self.label, "the equation goes on")
         elif block.goes_on and self.last is not None and not block.names:
             self._named(block, grid, self._of_last(), "the equation goes on", replaces=True)
         elif block.names and not block.is_table:
             self._not_known(block, grid)
+        elif self.is_fresh and self.label is not None and self._is_doubtful(grid):
+            self._keep_loose(block, grid, "")
         elif self.is_fresh and self.label is not None and not self._is_stray(block):
             how = "its heading" if self.label.how != "words" else "the words above it"
             self.is_fresh = self.head_is_new = False
@@ -206,6 +217,19 @@ class _Collector:
             return False
         shape = self.expected.shape(self.label.matrix)
         return bool(shape) and shape[-2:] != (1, 1) and not (self.label.row and self.label.column)
+
+    def _is_doubtful(self, grid: Grid) -> bool:
+        """Say whether a matrix is not what a weak word above it says: results, say."""
+        label = self.label
+        if label is None or not label.weak or label.matrix not in self.expected.steps:
+            return False
+        return self.expected.agreement(label.matrix, values_of(grid)) < WEAKLY
+
+    def _is_known(self, factor: Grid) -> bool:
+        """Say whether a factor is given, or was written before."""
+        return bool(self.copies.name_of(factor)) or any(
+            part.rows == factor.rows for part in self.found.parts
+        )
 
     def _of_last(self) -> Name:
         last = self.last

@@ -28,6 +28,7 @@ _ROW_OF = re.compile(
     r"\.?\s*#?(\d{1,3})\s*$",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
 _SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
 _DIMENSIONS = re.compile(
     r"[(\[]?\b\d{1,4}\s{0,3}(?:×|x|by)\s{0,3}\d{1,4}(?:\s?(?:×|x|by)\s{0,3}\d{1,4})?\b[)\]]?"
@@ -126,7 +127,8 @@ def head_in(text: str) -> int:
 
 def _symbol(text: str) -> Name | None:
     if (row := _SOFTMAX_OF.fullmatch(compact(text))) and len(text) < 30:
-        return Name("A", row=int(row[1]))
+        is_head = "S" in compact(text)[1:]
+        return Name("A", number=int(row[1])) if is_head else Name("A", row=int(row[1]))
     found = indexed(text)
     if found is None:
         return None
@@ -153,6 +155,10 @@ def _of_row(text: str, labels: Sequence[str]) -> Name | None:
 
 def _expression(text: str) -> Name | None:
     step = step_of_expression(text)
+    if step is None and len(text) < LONGEST:
+        numbers = {a or b for a, b in _NUMBERED.findall(text)}
+        if len(numbers) == 1 and (step := step_of_expression(_NUMBERED.sub("", text))):
+            return Name(step, number=int(numbers.pop()), how="expression")
     return Name(step, how="expression") if step else None
 
 

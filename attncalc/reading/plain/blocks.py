@@ -14,6 +14,7 @@ from attncalc.reading.plain.tables import cells_of_table, table_at
 _GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
 _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
 _HEADING = re.compile(r"\s*#{1,6}\s")
+_BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _BRACKETS = " \t,;.|()[]"
 
 
@@ -84,7 +85,7 @@ def blocks_of(
         The tokens, which may stand before rows.
     """
     document = document_of(text)
-    document.lines = _stacked(document, _joined(document.lines))
+    document.lines = _stacked(document, _joined(_with_bars(document)))
     parter = _Parter(document, names_a_row, is_other, labels)
     parter.run()
     return parter.blocks, document
@@ -119,7 +120,7 @@ def _stacked(document: Document, lines: list[Line]) -> list[Line]:
         if stop - i > 1:
             found.append(_merged(document, lines[i:stop]))
         else:
-            found.append(_with_bars(document, lines[i]))
+            found.append(lines[i])
         i = max(stop, i + 1)
     return found
 
@@ -165,8 +166,22 @@ def _merged(document: Document, lines: Sequence[Line]) -> Line:
     return Line(number, " ".join(pieces))
 
 
-def _with_bars(document: Document, line: Line) -> Line:
-    return line
+def _with_bars(document: Document) -> list[Line]:
+    """Return the lines with a row between two bars as a grid, where a name stands before one.
+
+    Rows of bars alone are tables.
+    """
+    rows = [_BARS.fullmatch(line.text) for line in document.lines]
+    found = list(document.lines)
+    for i, match in enumerate(rows):
+        near = [rows[j] for j in range(max(0, i - 6), min(len(rows), i + 7))]
+        named = any(each and each[1].strip() for each in near)
+        cells = split_row(match[2]) if match and named else None
+        if match and cells and len(cells) > 1 and not document.is_full:
+            line = document.lines[i]
+            mark = document.add(Grid(([cells],), line.number, line.number, "row"))
+            found[i] = Line(line.number, f"{match[1]}{mark}")
+    return found
 
 
 class _Parter:

@@ -26,6 +26,12 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _LIST_NUMBER = re.compile(r"^\s*(?:\(\d{1,3}\)|\d{1,3}[.)]|\(?[a-h]\))\s+(?=[^\W\d]|[\\α√])")
+_BEFORE = re.compile(
+    r"([^\W\d][\w' ^{}-]{0,80}(?<!softmax)(?<!exp)(?<!mask)(?<!norm)(?<!sqrt))"
+    rf"\s({GRID.pattern})[\s.;]*",
+    re.IGNORECASE,
+)
+"""A name, and its matrix behind it, with no sign between them."""
 _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
 _EDGES = " \t.,;$|"
 
@@ -67,7 +73,10 @@ def clauses_of(text: str) -> list[Clause]:
 def _segments(text: str) -> list[str]:
     if len(text) > LONGEST:
         return [text]
-    return _RELATION.split(_VERB.sub("=", _UNEQUAL.sub("≠", text)))
+    text = _VERB.sub("=", _UNEQUAL.sub("≠", text))
+    if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text)):
+        return [match[1], match[2]]
+    return _RELATION.split(text)
 
 
 def _take(segment: str, found: list[Clause]) -> None:

@@ -123,6 +123,8 @@ def broken_row(text: str, width: int) -> list[str] | None:
     if len(cells) != width or width < 2:
         return None
     bad = [cell for cell in cells if not looks_like_entry(cell)]
+    if 2 * sum(map(is_number_cell, cells)) < len(cells):
+        return None
     are_numbers = all(len(cell) <= 2 or (len(cell) <= 8 and _HAS_DIGIT.search(cell)) for cell in bad)
     return cells if are_numbers and 2 * len(bad) <= len(cells) else None
 
