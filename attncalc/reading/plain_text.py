@@ -54,6 +54,8 @@ def read_text_problem(text: str, faults: Faults) -> Fields:
             name = None
         else:
             _refuse(block, faults)
+    if document.cut_at:
+        faults.add(f"line {document.cut_at}: there is too much before it")
     if not fields:
         faults.add(f"no matrix is named: {HOW}")
     return settings | fields

@@ -18,6 +18,10 @@ With less, taking a matrix for a step could make its mark worse than leaving it 
 """
 
 
+MOST = 200
+"""Matrices without a name that are given one; an answer of more is none."""
+
+
 class _Fit(NamedTuple):
     name: str
     head: int
@@ -26,11 +30,13 @@ class _Fit(NamedTuple):
 
 def place_loose(found: Collected, expected: Expected) -> None:
     """Name what has no name, as far as that is beyond doubt; the rest is not read."""
-    for shift, loose in enumerate(list(found.loose)):
-        _place(loose, found, expected, shift)
+    for loose in found.loose[:MOST]:
+        _place(loose, found, expected)
+    for loose in found.loose[MOST:]:
+        _leave(loose, found, [], "")
 
 
-def _place(loose: Loose, found: Collected, expected: Expected, shift: int) -> None:
+def _place(loose: Loose, found: Collected, expected: Expected) -> None:
     values = values_of(loose.grid)
     copies = Copies(expected)
     if name := copies.is_copy(loose.grid):

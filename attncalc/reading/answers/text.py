@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from attncalc.answer import Answer, Taken, WrittenMatrix
+from attncalc.answer import Answer, Taken, Unread, WrittenMatrix
 from attncalc.reading.answers.collecting import Collected, collected
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import is_about_lines
@@ -30,6 +30,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     for struck in document.struck:
         found.taken.append(Taken(struck.line, struck.line, "", "struck out", struck.text))
     faults = [_at(line, fault) for line, fault in document.faults[:MOST_FAULTS]]
+    if document.cut_at:
+        why = "there is too much before it: what follows is not read"
+        found.unread.append(Unread(document.cut_at, "…", why, could_be_matrix=True))
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)

@@ -43,7 +43,7 @@ def step_of_expression(text: str) -> str | None:
 
 def _skeleton(text: str) -> str:
     """Return an expression without signs of products, brackets and blanks."""
-    clean = GRID.sub("M", text).replace("K.T", "K^T").replace("K.t()", "K^T")
+    clean = GRID.sub("M", text).replace("ᵀ", "^T").replace("K.T", "K^T").replace("K.t()", "K^T")
     clean = re.sub(r"transpose\((\w)\)", r"\1^T", clean)
     clean = _NOISE.sub("", re.sub(r"\b(?:np|torch|F|nn)\.", "", clean).replace("^{T}", "^T"))
     clean = re.sub(r"^(?:SOFTMAX|Softmax|softMax|SoftMax|σ)", "softmax", clean)

@@ -59,7 +59,7 @@ _SUFFIX = re.compile(r"[_^]?[{(]*(scaled|scale|sc|skaliert|capped|masked|mask|ma
 
 def compact(text: str) -> str:
     """Return a name without blanks, and without what sets its type."""
-    return _BLANKS.sub("", text).strip("$\\*#:.,;→∴-").replace("\\", "")
+    return _BLANKS.sub("", text.replace("ᵀ", "^T")).strip("$\\*#:.,;→∴-").replace("\\", "")
 
 
 def matrix_of_symbol(text: str) -> str | None:

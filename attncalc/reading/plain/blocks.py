@@ -15,6 +15,8 @@ _GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
 _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
+MOST_BLOCKS = 6000
+"""Parts that a text may have; what follows them is not read, and that is said."""
 _BRACKETS = " \t,;.|()[]"
 
 
@@ -200,8 +202,10 @@ class _Parter:
 
     def run(self) -> None:
         i = 0
-        while i < len(self.lines):
+        while i < len(self.lines) and len(self.blocks) < MOST_BLOCKS:
             i += self._take(i)
+        if i < len(self.lines):
+            self.document.cut_at = self.lines[i].number
 
     def _take(self, i: int) -> int:
         """Take one line, or as many as belong together; return how many."""

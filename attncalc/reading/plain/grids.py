@@ -69,6 +69,7 @@ class Document:
     grids: dict[str, Grid] = field(default_factory=dict)
     faults: list[tuple[int, str]] = field(default_factory=list)
     struck: list[Struck] = field(default_factory=list)
+    cut_at: int = 0
 
     def add(self, grid: Grid) -> str:
         """Keep a grid, and return the character that stands for it."""

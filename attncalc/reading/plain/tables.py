@@ -104,6 +104,6 @@ def _named(rows: Rows) -> tuple[Rows, str]:
 
 def _filled(rows: Rows) -> Rows:
     """Pad rows whose last cells were left out."""
-    width = max((i for row in rows for i, cell in enumerate(row, start=1) if cell), default=0)
+    width = max((i for row in rows for i, cell in enumerate(row, start=1) if cell), default=1)
     rows = [row[:width] for row in rows]
     return [row + [""] * (width - len(row)) if len(row) >= width - 1 else row for row in rows]
