@@ -74,7 +74,9 @@ def steps_of(name: str, rng: random.Random) -> tuple[dict[str, Texts], dict[str,
     steps = {step.name: solution.shown(step.name) for step in solution.plan}
     some = [step for step in steps if rng.random() < 0.85] or list(steps)
     plain = rng.random() < 0.5
-    chosen = {step: [[_plain(c) if plain else c for c in row] for row in steps[step]] for step in some}
+    chosen = {
+        step: [[_plain(c) if plain else c for c in row] for row in steps[step]] for step in some
+    }
     if rng.random() < 0.4:
         rows = chosen[rng.choice(some)]
         i, j = rng.randrange(len(rows)), rng.randrange(len(rows[0]))
@@ -137,7 +139,9 @@ def _steps(name: str, rng: random.Random) -> tuple[dict[str, Texts], dict[str, T
     steps, given = _CACHE[name]
     some = [step for step in steps if rng.random() < 0.85] or list(steps)
     plain = rng.random() < 0.5
-    chosen = {step: [[_plain(c) if plain else c for c in row] for row in steps[step]] for step in some}
+    chosen = {
+        step: [[_plain(c) if plain else c for c in row] for row in steps[step]] for step in some
+    }
     if rng.random() < 0.4:
         rows = chosen[rng.choice(some)]
         i, j = rng.randrange(len(rows)), rng.randrange(len(rows[0]))

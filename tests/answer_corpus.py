@@ -39,9 +39,7 @@ def outcome(name: str) -> Outcome:
     """Read a file of the corpus, and compare it with what stands in it."""
     known = KNOWN[name]
     try:
-        answer = read_answer_bytes(
-            (FOLDER / name).read_bytes(), name, expected(known["problem"])
-        )
+        answer = read_answer_bytes((FOLDER / name).read_bytes(), name, expected(known["problem"]))
     except AttncalcError as error:
         return Outcome("noted" if known["reads"] else "whole", str(error))
     return compared(answer, known["reads"], must_note=known.get("unread", False))

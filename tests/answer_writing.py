@@ -158,7 +158,9 @@ def matlab(w: Writer, step: str, rows: Texts, number: int) -> str:
 def python(w: Writer, step: str, rows: Texts, number: int) -> str:
     inner = ",\n     ".join("[" + ", ".join(row) + "]" for row in rows)
     name = w.pick([step, w.name(step)]) if step != "S_scaled" else "S_scaled"
-    form = w.pick(["[{}]", "np.array([{}])", "torch.tensor([{}])", "tensor([{}], grad_fn=<MmBackward0>)"])
+    form = w.pick(
+        ["[{}]", "np.array([{}])", "torch.tensor([{}])", "tensor([{}], grad_fn=<MmBackward0>)"]
+    )
     return f"{name} = {form.format(inner)}"
 
 
@@ -195,7 +197,9 @@ def table(w: Writer, step: str, rows: Texts, number: int) -> str:
 
 def tabs(w: Writer, step: str, rows: Texts, number: int) -> str:
     if w.rng.random() < 0.5:
-        rows = [[w.pick(["Token {}", "x{}", "{}."]).format(i + 1), *row] for i, row in enumerate(rows)]
+        rows = [
+            [w.pick(["Token {}", "x{}", "{}."]).format(i + 1), *row] for i, row in enumerate(rows)
+        ]
         rows = [[f"Token {i + 1}", *row[1:]] for i, row in enumerate(rows)]
     return w.heading(step, number) + "\n" + joined(rows, "\t", "\n")
 
@@ -218,7 +222,9 @@ def fenced(w: Writer, step: str, rows: Texts, number: int) -> str:
     lines = [f"{left} {line} {right}" for line in aligned(rows)]
     if w.rng.random() < 0.5 and left != "|":
         name = f"{w.name(step)} = "
-        return "\n".join((name if i == 0 else " " * len(name)) + line for i, line in enumerate(lines))
+        return "\n".join(
+            (name if i == 0 else " " * len(name)) + line for i, line in enumerate(lines)
+        )
     return w.heading(step, number) + "\n" + "\n".join(lines)
 
 
@@ -240,9 +246,14 @@ def vectors(w: Writer, step: str, rows: Texts, number: int) -> str:
         return "\n".join(f"${line}$" for line in lines)
     style = w.pick(["{}{}", "{}_{}", "{}_{{{}}}"])
     if w.comma:
-        return "\n".join(f"{style.format(letter, i + 1)} = ({'; '.join(row)})" for i, row in enumerate(rows))
+        return "\n".join(
+            f"{style.format(letter, i + 1)} = ({'; '.join(row)})" for i, row in enumerate(rows)
+        )
     form = w.pick(["({})", "[{}]"])
-    lines = [f"{style.format(letter, i + 1)} = {form.format(', '.join(row))}" for i, row in enumerate(rows)]
+    lines = [
+        f"{style.format(letter, i + 1)} = {form.format(', '.join(row))}"
+        for i, row in enumerate(rows)
+    ]
     return w.pick(["\n", ", ", "; "]).join(lines)
 
 
@@ -318,7 +329,7 @@ def percent(w: Writer, step: str, rows: Texts, number: int) -> str:
 
 def mixed(w: Writer, step: str, rows: Texts, number: int) -> str:
     def as_mixed(cell: str) -> str:
-        value = Fraction(cell.replace(",", ".").replace("−", "-"))  # noqa: RUF001
+        value = Fraction(cell.replace(",", ".").replace("−", "-"))
         if value.denominator not in (2, 4) or abs(value) < 1:
             return cell
         whole, part = divmod(abs(value), 1)
@@ -326,9 +337,14 @@ def mixed(w: Writer, step: str, rows: Texts, number: int) -> str:
 
     if w.tex:
         return bmatrix(w, step, rows, number)
-    if not any(" " not in as_mixed(row[0]) and all(" " not in as_mixed(c) for c in row) for row in rows):
-        return f"{w.name(step)} = [{'; '.join(', '.join(map(as_mixed, row)) for row in rows)}]" if not w.comma \
+    if not any(
+        " " not in as_mixed(row[0]) and all(" " not in as_mixed(c) for c in row) for row in rows
+    ):
+        return (
+            f"{w.name(step)} = [{'; '.join(', '.join(map(as_mixed, row)) for row in rows)}]"
+            if not w.comma
             else columns(w, step, rows, number)
+        )
     gap = w.pick([" ", "  ", "   "])
     return w.heading(step, number) + "\n" + "\n".join(gap.join(map(as_mixed, row)) for row in rows)
 
@@ -340,7 +356,11 @@ def html_table(w: Writer, step: str, rows: Texts, number: int) -> str:
 
 def worked(w: Writer, step: str, rows: Texts, number: int) -> str:
     """Write lines of work, and then the matrix."""
-    lines = ["1·0 + (-1)·1 + 0·(-1/2) + 2·1 = 1", "e^1.5 = 4.48, e^-2.5 = 0.08, e^8 = 2980.96", "d_k = 2"]
+    lines = [
+        "1·0 + (-1)·1 + 0·(-1/2) + 2·1 = 1",
+        "e^1.5 = 4.48, e^-2.5 = 0.08, e^8 = 2980.96",
+        "d_k = 2",
+    ]
     kept = w.rng.sample(lines, 2) if not w.comma else ["d_k = 2"]
     return "\n".join(kept) + "\n\n" + (bmatrix if w.tex else matlab)(w, step, rows, number)
 
@@ -348,8 +368,22 @@ def worked(w: Writer, step: str, rows: Texts, number: int) -> str:
 FORMS: list[Form] = [plain_rows, columns, beside, matlab, python, printed, bmatrix, table, tabs, tall,
                      fenced, labelled, vectors, entries, chain, struck, vector_table, dots, greek, percent, mixed, html_table, worked]  # fmt: skip
 NO_COMMA = (python, printed, vector_table)
-NO_TEX = (tall, printed, chain, table, tabs, beside, labelled, fenced, plain_rows, columns,
-          vector_table, dots, greek, html_table)
+NO_TEX = (
+    tall,
+    printed,
+    chain,
+    table,
+    tabs,
+    beside,
+    labelled,
+    fenced,
+    plain_rows,
+    columns,
+    vector_table,
+    dots,
+    greek,
+    html_table,
+)
 NO_WORK = (entries,)
 
 
@@ -359,11 +393,15 @@ def spelled(value: Fraction, text: str, rng: random.Random, comma: bool, tex: bo
     if comma:
         return text.replace(".", "{,}" if tex else ",")
     if roll < 0.05 and value.denominator in (2, 4) and value.denominator != 1:
-        return str(value) if not tex else (
-            f"{'-' if value < 0 else ''}\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+        return (
+            str(value)
+            if not tex
+            else (
+                f"{'-' if value < 0 else ''}\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+            )
         )
     if roll < 0.08:
-        return text.replace("-", "−")  # noqa: RUF001 - as word processors write it
+        return text.replace("-", "−")
     if roll < 0.10 and text.startswith("0."):
         return text[1:]
     return text
@@ -377,9 +415,15 @@ def written(steps: dict[str, Texts], given: dict[str, Texts], rng: random.Random
     """Return a document with these steps, in forms and under names drawn at random."""
     tex = rng.random() < 0.2
     comma = rng.random() < 0.15
-    language = rng.choice(["en", "en", "en", "de", "fr", "es"]) if not comma else rng.choice(["de", "fr", "es"])
+    language = (
+        rng.choice(["en", "en", "en", "de", "fr", "es"])
+        if not comma
+        else rng.choice(["de", "fr", "es"])
+    )
     writer = Writer(rng, steps, given, language, tex, comma)
-    allowed = [form for form in FORMS if not (comma and form in NO_COMMA) and not (tex and form in NO_TEX)]
+    allowed = [
+        form for form in FORMS if not (comma and form in NO_COMMA) and not (tex and form in NO_TEX)
+    ]
     favourite = rng.choice(allowed)
     pieces, truth, forms = [], {}, []
     if rng.random() < 0.4:
@@ -388,8 +432,13 @@ def written(steps: dict[str, Texts], given: dict[str, Texts], rng: random.Random
         pieces += [matlab_given(each, rows) for each, rows in given.items()]
     for number, (step, rows) in enumerate(steps.items(), start=1):
         form = favourite if rng.random() < 0.6 else rng.choice(allowed)
-        texts = [[spelled(Fraction(c), c, rng, comma, tex) if c[:1] not in "?_" else c for c in row] for row in rows]
-        own = [[c.replace("{,}", ".").replace(",", ".") if comma else c for c in row] for row in texts]
+        texts = [
+            [spelled(Fraction(c), c, rng, comma, tex) if c[:1] not in "?_" else c for c in row]
+            for row in rows
+        ]
+        own = [
+            [c.replace("{,}", ".").replace(",", ".") if comma else c for c in row] for row in texts
+        ]
         if form in (chain, struck, matlab) and comma:
             texts = [[c for c in row] for row in texts]
         pieces.append(form(writer, step, texts, number))
@@ -399,7 +448,9 @@ def written(steps: dict[str, Texts], given: dict[str, Texts], rng: random.Random
         if rng.random() < 0.1:
             pieces.append(rng.choice(PROSE[language]))
     if rng.random() < 0.15:
-        pieces.append("Output 1: solid line to 3, no dashed line\nOutput 2: solid line to 1, dashed line to 2")
+        pieces.append(
+            "Output 1: solid line to 3, no dashed line\nOutput 2: solid line to 1, dashed line to 2"
+        )
     text = "\n\n".join(pieces)
     if rng.random() < 0.1:
         text = "\n".join("> " + line for line in text.split("\n"))

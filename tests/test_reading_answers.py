@@ -80,7 +80,10 @@ def test_answers_in_any_mixture_of_forms_are_read_whole_or_listed(seed: int) -> 
         *((text, "S") for text in ("QK^T", "Q @ K.T", "QKᵀ", "QK'", "raw scores", "logits")),
         *((text, "S_scaled") for text in ("QKᵀ/√d_k", "(QK^T)/(√(d_k))", "skalierte Scores")),
         *((text, "A") for text in ("softmax(S)", "Attention map", "α", "poids d'attention")),
-        *((text, "O") for text in ("AV", "softmax(QK^T)V", "Attention(Q, K, V)", "context vectors")),
+        *(
+            (text, "O")
+            for text in ("AV", "softmax(QK^T)V", "Attention(Q, K, V)", "context vectors")
+        ),
         *((text, "O") for text in ("weighted sum of values", "Salidas", "Ausgabe", "Z")),
         *((text, "K") for text in ("**Keys**", "Schlüssel", "clés", "claves", "3) key =")),
         ("query weights", "W_Q"),
@@ -111,9 +114,7 @@ def test_a_name_is_known_in_symbols_expressions_and_words(text: str, matrix: str
         ("output for token 2", ("O", 0, 2, 0)),
     ],
 )
-def test_an_index_is_a_row_an_entry_or_a_head(
-    text: str, place: tuple[str, int, int, int]
-) -> None:
+def test_an_index_is_a_row_an_entry_or_a_head(text: str, place: tuple[str, int, int, int]) -> None:
     name = name_in(text)
     assert name is not None
     assert (name.matrix, name.head, name.row, name.column) == place
@@ -137,14 +138,18 @@ def test_a_mixed_number_that_became_a_power_is_asked_back() -> None:
 
 
 def test_a_slip_of_copying_is_found_in_a_chain() -> None:
-    text = "K = X W_K = [1 -1 0 2; 0 -1 2 1; -2 2 -1 0] [1 -0.5; 0 1; 5 -0.5; 1 0.5] = [1 2; 3 4; 5 6]"
+    text = (
+        "K = X W_K = [1 -1 0 2; 0 -1 2 1; -2 2 -1 0] [1 -0.5; 0 1; 5 -0.5; 1 0.5] = [1 2; 3 4; 5 6]"
+    )
     answer = read(text)
     assert values(answer, "K") == [[1, 2], [3, 4], [5, 6]]
     assert answer.remarks == ("line 1: W_K[3,1] is copied as 5, where 0.5 is given",)
 
 
 def test_what_is_struck_out_or_corrected_is_named_in_the_remarks() -> None:
-    answer = read("Q = [9 9; 9 9; 9 9]\nCorrection: Q = [1 3; -1 1; 2.5 -2]\n~~K = [1 1; 1 1; 1 1]~~")
+    answer = read(
+        "Q = [9 9; 9 9; 9 9]\nCorrection: Q = [1 3; -1 1; 2.5 -2]\n~~K = [1 1; 1 1; 1 1]~~"
+    )
     assert values(answer, "Q") == SELF["Q"]
     assert "K" not in answer.matrices
     assert answer.remarks == ("Q is written on line 1 and again on line 2: the later one counts",)

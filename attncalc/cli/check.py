@@ -147,17 +147,11 @@ def check(
     from attncalc.cli.progress import reporting
     from attncalc.grading.key import key_of
     from attncalc.grading.reports.many import as_csv, has_mistakes
-    from attncalc.writing.files import check_place, write_file
+    from attncalc.writing.files import write_file
 
     given = context.params
     form = _form(format, out)
-    if out is not None and out == sheet:
-        raise InputError(f"--out and --csv both name {out}: give each a file of its own")
-    for place in (out, sheet):
-        if place is not None:
-            check_place(Path(place))
-    if file == "-" and "-" in answers:
-        raise InputError("- stands for the problem and for an answer: one of them can be")
+    _check_places(file, answers, out, sheet)
     problem = options.problem_from(given, fallback="self")
     rules = _rules(given)
     key = key_of(problem, rules)
@@ -176,6 +170,19 @@ def check(
         raise typer.Exit(2)
     if has_mistakes(marked):
         raise typer.Exit(1)
+
+
+def _check_places(file: str, answers: Sequence[str], out: str | None, sheet: str | None) -> None:
+    """Refuse places that cannot be written, and those that are asked for twice."""
+    from attncalc.writing.files import check_place
+
+    if out is not None and out == sheet:
+        raise InputError(f"--out and --csv both name {out}: give each a file of its own")
+    for place in (out, sheet):
+        if place is not None:
+            check_place(Path(place))
+    if file == "-" and "-" in answers:
+        raise InputError("- stands for the problem and for an answer: one of them can be")
 
 
 def _form(form: str | None, out: str | None) -> str:
@@ -312,9 +319,7 @@ def expected_of(key: "Key") -> "Expected":
     )
 
 
-def _show_reading(
-    key: "Key", places: Sequence[str], out: str | None, form: str | None
-) -> None:
+def _show_reading(key: "Key", places: Sequence[str], out: str | None, form: str | None) -> None:
     """Write what was read of each answer, for a person, or as an answer to be corrected."""
     from attncalc.writing.reading import reading_as_json, reading_in_text
 

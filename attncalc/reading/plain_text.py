@@ -21,7 +21,9 @@ from attncalc.rounding import Matrix
 
 Fields = dict[str, Any]
 
-_SETTING = re.compile(r"\s*[-#%*]*\s*([A-Za-z][A-Za-z _-]{2,30}?)\s*[,:=;\t]\s*([^=:;\n]{1,60}?)[\s;.]*")
+_SETTING = re.compile(
+    r"\s*[-#%*]*\s*([A-Za-z][A-Za-z _-]{2,30}?)\s*[,:=;\t]\s*([^=:;\n]{1,60}?)[\s;.]*"
+)
 _MARKUP = re.compile(r"[=\[\]\\|{}$:]|^\s*#", re.MULTILINE)
 _SHEET_ROW = re.compile(r"\s*[-+]?[\d.][^\s]*\s*[,;\t]|.*\d,\d.*|.*[;\t]")
 HOW = "write X = above its rows, or X = [1 0; 0 1]"
@@ -87,7 +89,9 @@ def _named(names: list[str]) -> str | None:
             return given
         found = name_in(clean)
         if found and found.matrix in MATRICES and not (found.row or found.column or found.turned):
-            return found.matrix + (str(found.number) if found.number and found.matrix == "X" else "")
+            return found.matrix + (
+                str(found.number) if found.number and found.matrix == "X" else ""
+            )
     return None
 
 
@@ -145,7 +149,7 @@ def matrix_of_grid(name: str, grid: Grid, faults: Faults, where: str = "") -> Ma
 def _typed(cell: str) -> str:
     """Return a cell as the problem's own numbers are written: 2 1/2 as 5/2, 62% as 0.62."""
     entry = read_entry(cell)
-    if entry.value is None or not entry.value == entry.value:
+    if entry.value is None or entry.value != entry.value:
         return cell.replace(COMMA, ".")
     plain = cell.strip().replace(COMMA, ".")
     is_plain = re.fullmatch(r"[-+]?[\d.]+(?:e[-+]?\d+)?|[-+]?\d+/\d+", plain, re.IGNORECASE)

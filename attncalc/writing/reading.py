@@ -65,9 +65,7 @@ def _cut(text: str) -> str:
 
 def reading_as_json(answer: Answer) -> str:
     """Return an answer as it was read, its entries as they were typed, in the form of an answer."""
-    content: dict[str, Any] = {
-        name: _texts(matrix) for name, matrix in answer.matrices.items()
-    }
+    content: dict[str, Any] = {name: _texts(matrix) for name, matrix in answer.matrices.items()}
     if answer.connections is not None:
         content["connections"] = _connections(answer)
     notes = [

@@ -7,19 +7,15 @@ from attncalc.answer import Taken, Unread, WrittenConnection
 from attncalc.fields import MATRICES
 from attncalc.reading.answers.copying import Copies, values_of
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.lines import connection_in
 from attncalc.reading.answers.parts import Part
 from attncalc.reading.answers.prose import could_be_entry, is_worked, role_of_words
-from attncalc.reading.naming.name import Name, head_in, name_in, says_again
+from attncalc.reading.naming.name import Name, says_again
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
 
-_CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
-_NAMES_OF = re.compile(r"\s*(?:columns|rows|spalten|zeilen|colonnes|lignes|columnas|filas): ", re.I)
-_ROMAN = re.compile(r"^\W*(?:head|kopf|t[eê]te|cabeza)\W*\d+\s*(?:of \d+)?\W*$", re.IGNORECASE)
-SHORT_LABEL = 6
-"""Words that a label has at most; more are prose, which names less surely."""
 MOST_HEADS = 1000
 WEAKLY = 1 / 3
 """The share of its numbers that must be right for a weak word to name a matrix."""
@@ -57,19 +53,14 @@ def collected(blocks: list[Block], expected: Expected) -> Collected:
     return collector.found
 
 
-class _Collector:
+class _Collector(Labels):
     """Goes through the blocks, and keeps whose the next matrix is."""
 
     def __init__(self, expected: Expected) -> None:
-        self.expected = expected
+        super().__init__(expected)
         self.copies = Copies(expected)
         self.found = Collected()
-        self.label: Name | None = None
-        self.label_is_sure = self.is_fresh = self.again = False
-        self.head = 0
-        self.head_is_wide = self.head_is_new = False
-        self.row_from = self.column_from = 0
-        self.is_part = self.caption_is_new = False
+        self.again = False
         self.last: Part | None = None
 
     def take(self, block: Block) -> None:
@@ -89,33 +80,28 @@ class _Collector:
 
     def _words(self, block: Block) -> None:
         """Take from words whose the next matrix is, and say what their numbers are."""
-        captions = list(_CAPTION.finditer(block.text))
-        for caption in captions:
-            self._caption(caption)
-        if _ROMAN.match(block.text) or (head_in(block.text) and self._name(block.names) is None):
-            self.head, self.head_is_new = head_in(block.text), True
-            self.is_fresh = self.label is not None
+        if self.takes_caption(block):
             self._note(block, "", "words")
             return
-        if captions or _NAMES_OF.match(block.text):
-            self._note(block, "", "words")
-            return
-        name = self._name(block.names)
+        name = self.name(block.names)
         self.copies.look(block, self.found.remarks)
         self.again = self.again or says_again(block.text)
         if name and name.row and block.work and not block.goes_on:
             self._valued(block, name)
             return
         if name and not block.goes_on:
-            self._announce(name, block)
+            self.announce(name, block)
         elif block.is_heading:
             self.label, self.is_fresh = None, False
+        self._say_role(block)
+
+    def _say_role(self, block: Block) -> None:
+        """Say what the numbers among words are."""
+        role = role_of_words(block.text) or ("a line of work" if block.work else "")
         if block.factors and all(map(self._is_known, block.factors)):
-            self._note(block, "", "a product of what is known")
-            return
-        role = role_of_words(block.text)
-        if role or block.work:
-            self._note(block, "", role or "a line of work")
+            role = "a product of what is known"
+        if role:
+            self._note(block, "", role)
         else:
             self._unread(block, "these numbers stand among words")
 
@@ -123,88 +109,61 @@ class _Collector:
         """Take an entry that was left as a calculation."""
         self._part(block, name, [[block.work[-1]]], "its calculation, which is worked out")
 
-    def _announce(self, name: Name, block: Block) -> None:
-        ends = block.text.rstrip().endswith((":", "=", "≈", "→"))
-        words = len(re.findall(r"[^\W\d_]{2,}", block.text))
-        is_sure = block.is_heading or words <= SHORT_LABEL or ends
-        if self.is_fresh and self.label_is_sure and not is_sure:
-            return
-        if name.weak and (self.is_fresh or not ends):
-            return
-        self._begin(name)
-        self.label_is_sure = is_sure
-
-    def _begin(self, name: Name) -> None:
-        if self.head_is_new:
-            self.head_is_wide = True
-        if name.head:
-            self.head, self.head_is_wide = name.head, False
-        elif not self.head_is_wide:
-            self.head = 0
-        self.head_is_new = False
-        self.label, self.is_fresh = name, True
-        if not self.caption_is_new:
-            self.row_from = self.column_from = 0
-            self.is_part = False
-        self.caption_is_new = False
-
-    def _caption(self, caption: "re.Match[str]") -> None:
-        place = int(caption[2]) - 1
-        if caption[1].lower() == "row":
-            self.row_from, self.column_from = place, 0
-        else:
-            self.column_from = place
-        self.is_part = self.caption_is_new = True
-
-    def _name(self, names: list[str]) -> Name | None:
-        """Return what the sides of an equation name: a symbol first, and its expression."""
-        found = [name for text in names if (name := name_in(text, self.expected.labels))]
-        if not found:
-            return None
-        first = next((name for name in found if not name.weak), found[0])
-        others = [name for name in found if name.how == "expression" and not name.row]
-        if others and not first.row and first.matrix in STEPS:
-            return self._agreed(first, others[-1])
-        return first
-
-    def _agreed(self, symbol: Name, other: Name) -> Name:
-        """Return the name of S = QK^T/√2, which is S_scaled, and of other pairs like that."""
-        pair = symbol.matrix, other.matrix
-        if pair in (("S", "S_scaled"), ("S", "S_masked"), ("A", "S"), ("A", "S_scaled")):
-            return symbol._replace(matrix=other.matrix)
-        if pair == ("H", "O") and self.expected.steps and "H" not in self.expected.steps:
-            return symbol._replace(matrix="O")
-        return symbol
-
     def _numbers(self, block: Block, grid: Grid) -> None:
+        """Take numbers: by their own name, as what goes on, by what was said above, or unnamed."""
         self.again = self.again or any(map(says_again, block.names))
         self.copies.look(block, self.found.remarks)
-        name = self._name(block.names)
-        if block.row_names and name is None and not self.is_fresh:
-            heading = block.row_names[0]
-            name = self._name([heading]) if len(block.row_names) == 1 else None
-        if name is not None:
-            if block.is_table and not name.row and self.is_fresh and self.label is not None:
-                name = self.label  # a heading above, and a word in the corner of its table
-            self._begin(name)
-            self.is_fresh = False
-            self._named(block, grid, name, "its name")
-        elif block.goes_on and self.is_fresh and self.label is not None and not block.names:
+        if self._by_own_name(block, grid) or self._by_going_on(block, grid):
+            return
+        if block.names and not block.is_table:
+            self._not_known(block, grid)
+        elif not self._by_label(block, grid):
+            self._without_name(block, grid)
+
+    def _by_own_name(self, block: Block, grid: Grid) -> bool:
+        name = self.name(block.names)
+        if name is None and len(block.row_names) == 1 and not self.is_fresh:
+            name = self.name(block.row_names)
+        if name is None:
+            return False
+        if block.is_table and not name.row and self.is_fresh and self.label is not None:
+            name = self.label  # a heading above, and a word in the corner of its table
+        self.begin(name)
+        self.is_fresh = False
+        self._named(block, grid, name, "its name")
+        return True
+
+    def _by_going_on(self, block: Block, grid: Grid) -> bool:
+        """Take what goes on with an equation: of the words above, or of the matrix before."""
+        if not block.goes_on or block.names:
+            return False
+        if self.is_fresh and self.label is not None:
             self.is_fresh = False
             self._named(block, grid, self.label, "the equation goes on")
-        elif block.goes_on and self.last is not None and not block.names:
-            self._named(block, grid, self._of_last(), "the equation goes on", replaces=True)
-        elif block.names and not block.is_table:
-            self._not_known(block, grid)
-        elif self.is_fresh and self.label is not None and self._is_doubtful(grid):
+            return True
+        if self.last is None:
+            return False
+        self._named(block, grid, self._of_last(), "the equation goes on", replaces=True)
+        return True
+
+    def _by_label(self, block: Block, grid: Grid) -> bool:
+        """Take what stands below a heading or a label, or a further part of the same matrix."""
+        if self.label is None:
+            return False
+        if self.is_fresh and self._is_doubtful(grid):
             self._keep_loose(block, grid, "")
-        elif self.is_fresh and self.label is not None and not self._is_stray(block):
+            return True
+        if self.is_fresh and not self._is_stray(block):
             how = "its heading" if self.label.how != "words" else "the words above it"
             self.is_fresh = self.head_is_new = False
             self._named(block, grid, self.label, how)
-        elif self.is_part and self.label is not None:
+            return True
+        if self.is_part:
             self._named(block, grid, self.label, "it is a part of the one before")
-        elif block.is_single:
+        return self.is_part
+
+    def _without_name(self, block: Block, grid: Grid) -> None:
+        if block.is_single:
             self._single(block)
         elif self._replaces_last(block, grid):
             self._named(block, grid, self._of_last(), "the result below its factors", replaces=True)
@@ -239,7 +198,12 @@ class _Collector:
     def _replaces_last(self, block: Block, grid: Grid) -> bool:
         """Say whether a matrix right below another one, without a name, is its result."""
         last = self.last
-        if block.is_new or last is None or not last.is_whole or last.name not in self.expected.steps:
+        if (
+            block.is_new
+            or last is None
+            or not last.is_whole
+            or last.name not in self.expected.steps
+        ):
             return False
         shape = self.expected.shape(last.name)[-2:]
         return _size(grid) == shape and (len(last.rows), len(last.rows[0])) != shape
@@ -270,24 +234,21 @@ class _Collector:
     def _named(
         self, block: Block, grid: Grid, name: Name, how: str, *, replaces: bool = False
     ) -> None:
+        """Take numbers that have a name, where they can be what it says."""
         if name.matrix in MATRICES and name.matrix not in STEPS:
-            name = self._given(block, name)
+            self._given(block, name)
             return
         if replaces and self.found.parts and self.found.parts[-1] is self.last:
             self.found.parts.pop()
         name = self._with_number(name, grid)
-        if name.row and name.column and not block.is_single and len(grid.rows[0]) != 1:
+        if _is_too_large(name, block, grid):
             self._keep_loose(block, grid, "")
-            return
-        if name.is_vector and len(grid.rows) > 1 and len(grid.rows[0]) > 1:
-            self._keep_loose(block, grid, "")
-            return
-        if block.is_single and not name.row and self._is_no_matrix(name):
-            if name.how == "words":
-                self._note(block, "", "a number of its own")
-            else:
-                self._unread(block, f"one number, where {name.matrix} has more", could_be=True)
-            return
+        elif block.is_single and not name.row and self._is_no_matrix(name):
+            self._alone(block, name)
+        else:
+            self._keep(block, grid, name, how)
+
+    def _keep(self, block: Block, grid: Grid, name: Name, how: str) -> None:
         if self.again:
             how = f"{how}, said to be a correction"
             self.again = False
@@ -296,15 +257,21 @@ class _Collector:
             several = number if len(grid.heads) > 1 else 0
             self._part(block, name._replace(turned=turned), rows, how, several)
 
+    def _alone(self, block: Block, name: Name) -> None:
+        """Take one number under the name of a matrix that has more."""
+        if name.how == "words":
+            self._note(block, "", "a number of its own")
+        else:
+            self._unread(block, f"one number, where {name.matrix} has more", could_be=True)
+
     def _is_no_matrix(self, name: Name) -> bool:
         shape = self.expected.shape(name.matrix)
         return shape[-2:] != (1, 1) if shape else name.how == "words"
 
-    def _given(self, block: Block, name: Name) -> Name:
+    def _given(self, block: Block, name: Name) -> None:
         """Take a matrix of the problem itself, copied."""
         self.copies.compare(name.matrix, block, self.found.remarks)
         self._note(block, name.matrix, "given, copied")
-        return name
 
     def _with_number(self, name: Name, grid: Grid) -> Name:
         """Settle what a bare number behind a capital is: a head, or a row."""
@@ -319,7 +286,9 @@ class _Collector:
             return name._replace(head=name.number, number=0)
         return name._replace(number=0)
 
-    def _part(self, block: Block, name: Name, rows: list[list[str]], how: str, head: int = 0) -> None:
+    def _part(
+        self, block: Block, name: Name, rows: list[list[str]], how: str, head: int = 0
+    ) -> None:
         head = head or name.head or self._head_of(name)
         if head > MOST_HEADS:
             self.found.faults.append(f"line {block.line}: {name.matrix}: there is no head {head}")
@@ -349,3 +318,10 @@ class _Collector:
 
 def _size(grid: Grid) -> tuple[int, int]:
     return len(grid.rows), max((len(row) for row in grid.rows), default=0)
+
+
+def _is_too_large(name: Name, block: Block, grid: Grid) -> bool:
+    """Say whether numbers are more than the entry, or the row, that their name says."""
+    if name.row and name.column:
+        return not block.is_single and len(grid.rows[0]) != 1
+    return name.is_vector and len(grid.rows) > 1 and len(grid.rows[0]) > 1

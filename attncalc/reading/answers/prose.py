@@ -4,7 +4,9 @@ import re
 
 from attncalc.reading.plain.numerals import read_entry
 
-_DIMENSIONS = re.compile(r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b")
+_DIMENSIONS = re.compile(
+    r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"
+)
 _COUNTED = re.compile(
     r"\b(?:step|head|heads|token|tokens|row|rows|column|columns|col|line|lines|page|problem|part|"
     r"exercise|question|task|sheet|assignment|homework|week|section|version|input|output|query|key|"

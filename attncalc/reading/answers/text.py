@@ -55,9 +55,7 @@ def _matrices(
     for part in parts:
         by_name.setdefault(part.name, []).append(part)
     return {
-        name: matrix_of(
-            _latest(name, own, found), expected.shape(name), expected.by_columns
-        )
+        name: matrix_of(_latest(name, own, found), expected.shape(name), expected.by_columns)
         for name, own in by_name.items()
     }
 
@@ -97,5 +95,3 @@ def _at(line: int, what: str) -> str:
 
 def _index(place: tuple[int, ...]) -> str:
     return f"[{','.join(str(index + 1) for index in place)}]"
-
-

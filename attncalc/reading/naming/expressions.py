@@ -6,7 +6,9 @@ from attncalc.reading.plain.marks import GRID
 
 LONGEST = 200
 _NOISE = re.compile(r"[\s·*@×()\[\]{},.$\\|_&]|\bnp\b|\bdot\b|matmul")
-_ROOT = re.compile(r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])")
+_ROOT = re.compile(
+    r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])"
+)
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
 _PATTERNS = (
     (re.compile(r"softmax.*V\d?$|soft[aA]rg[mM]ax.*V\d?$"), "O"),

@@ -126,9 +126,9 @@ def head_in(text: str) -> int:
 
 
 def _symbol(text: str) -> Name | None:
-    if (row := _SOFTMAX_OF.fullmatch(compact(text))) and len(text) < 30:
+    if (of := _SOFTMAX_OF.fullmatch(compact(text))) and len(text) < 30:
         is_head = "S" in compact(text)[1:]
-        return Name("A", number=int(row[1])) if is_head else Name("A", row=int(row[1]))
+        return Name("A", number=int(of[1])) if is_head else Name("A", row=int(of[1]))
     found = indexed(text)
     if found is None:
         return None

@@ -31,7 +31,9 @@ _DOT = re.compile(
     r"k(?:ey)?_?[{(\[]?(?P<j>\d{1,2})[})\]]?(?:\^\{?T\}?)?[⟩>)}]*(?P<scale>/.{1,20})?",
     re.IGNORECASE,
 )
-_RAISED = re.compile(r"^([A-Za-z])(_\{?[\d,:]{1,9}\}?)\^\{?([A-Za-z]{1,10})(\(\d{1,2}\))?\}?(?=$|\^)")
+_RAISED = re.compile(
+    r"^([A-Za-z])(_\{?[\d,:]{1,9}\}?)\^\{?([A-Za-z]{1,10})(\(\d{1,2}\))?\}?(?=$|\^)"
+)
 _LONG = re.compile(r"X\d?[_^]\{?P\}?|P\d|[QK][_^]\{?rot\}?")
 _SCALED = re.compile(r"/[({]*(?:√|sqrt|d_?k|d\b|\d)")
 _LETTERS = re.compile(r"[A-Za-zα]+")
@@ -54,7 +56,9 @@ _SUFFIXES = {
     "masked": "S_masked", "mask": "S_masked", "m": "S_masked", "maskiert": "S_masked",
     "tilde": "S_scaled", "hat": "S_scaled",
 }  # fmt: skip
-_SUFFIX = re.compile(r"[_^]?[{(]*(scaled|scale|sc|skaliert|capped|masked|mask|maskiert|norm|s|m|')[)}]*")
+_SUFFIX = re.compile(
+    r"[_^]?[{(]*(scaled|scale|sc|skaliert|capped|masked|mask|maskiert|norm|s|m|')[)}]*"
+)
 
 
 def compact(text: str) -> str:
@@ -128,31 +132,34 @@ def _lowered(match: "re.Match[str]") -> str:
 
 
 def _with_index(clean: str, is_turned: bool) -> Parts | None:
-    head = 0
-    if (match := _HEAD.search(clean)) and match.start() > 0:
-        rest = clean[: match.start()] + clean[match.end() :]
-        is_sure = "(" in match[0] or match[2] is not None or clean[:1].isupper()
-        if is_sure and (matrix_of_symbol(rest) or _parted(rest)):
-            head = int(match[1] or match[2])
-            if matrix := matrix_of_symbol(rest):
-                return (matrix, head, 0, 0, 0, is_turned)
-            clean = rest
+    clean, head = _without_head(clean)
+    if head and (matrix := matrix_of_symbol(clean)):
+        return (matrix, head, 0, 0, 0, is_turned)
     parted = _parted(clean)
     if parted is None:
         return None
     matrix, index = parted
     if index["hi"]:
         return (matrix, int(index["h"]), _place(index["hi"]), _place(index["hj"]), 0, is_turned)
-    if index["i"]:
-        return (matrix, head, _place(index["i"]), _place(index["j"]), 0, is_turned)
-    if index["two"]:
-        return (matrix, head, _place(index["two"][0]), _place(index["two"][1]), 0, is_turned)
+    if both := index["two"] or (index["i"] and (index["i"], index["j"])):
+        return (matrix, head, _place(both[0]), _place(both[1]), 0, is_turned)
     number = _place(index["one"])
     if "^" in clean and "(" in clean:
         return (matrix, number, 0, 0, 0, is_turned)
-    if clean[:1].islower() or "[" in clean or ":" in clean or clean[:1] == "α" or head:
-        return (matrix, head, number, 0, 0, is_turned)
-    return (matrix, head, 0, 0, number, is_turned)
+    is_row = clean[:1].islower() or set(clean) & set("[:α") or head
+    return (matrix, head, number if is_row else 0, 0, 0 if is_row else number, is_turned)
+
+
+def _without_head(clean: str) -> tuple[str, int]:
+    """Part the head from a name that says one surely: A^{(2)}, Q head 1."""
+    match = _HEAD.search(clean)
+    if match is None or match.start() == 0:
+        return clean, 0
+    rest = clean[: match.start()] + clean[match.end() :]
+    is_sure = "(" in match[0] or match[2] is not None or clean[:1].isupper()
+    if is_sure and (matrix_of_symbol(rest) or _parted(rest)):
+        return rest, int(match[1] or match[2])
+    return clean, 0
 
 
 def _place(index: str) -> int:

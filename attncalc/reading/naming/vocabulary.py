@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 MOST_WORDS = 40
+_WEIGHED = {"V", "attention", "softmax"}
 _WORD = re.compile(r"[a-z]+|√|α")
 
 _EXACT = {
@@ -102,7 +103,7 @@ def step_of_words(text: str) -> tuple[str, bool] | None:
     (('S_scaled', False), ('A', False), None)
     """
     concepts, count = concepts_in(text)
-    if not concepts or count == concepts.count("scaled") == 1 and "√" in text:
+    if not concepts or (count == concepts.count("scaled") == 1 and "√" in text):
         return None
     step = _step(concepts)
     if step is None:
@@ -111,35 +112,28 @@ def step_of_words(text: str) -> tuple[str, bool] | None:
 
 
 def _step(concepts: list[str]) -> str | None:
+    """Return the step that several words mean together, the rules from the surest on."""
     said = set(_without_what_comes_after(concepts))
     sides = [side for side in ("Q", "K", "V") if side in said]
-    if "O" in said and said & {"weights", "projection"} and not said & {"V", "attention", "softmax"}:
-        return "W_O"
-    if "weights" in said and len(sides) == 1 and not said & {"attention", "softmax", "O"}:
-        return f"W_{sides[0]}"
-    if "concat" in said or said >= {"heads", "side"}:
-        return "C"
-    if "rotated" in said and len(sides) == 1 and sides[0] in "QK":
-        return f"{sides[0]}_rot"
-    if "capped" in said:
-        return "S_capped"
-    if "O" in said:
-        return "H" if "heads" in said and not said & {"result"} else "O"
-    if "V" in said and said & {"softmax", "weights", "attention"}:
-        return "O"
-    if "softmax" in said:
-        return "A"
-    if "masked" in said and "unscaled" not in said:
-        return "S_masked"
-    if "scaled" in said:
-        return "S_scaled"
-    if "S" in said or sides == ["Q", "K"]:
-        return "S"
-    if said & {"attention", "weights"}:
-        return "A"
-    if len(sides) == 1:
-        return sides[0]
-    return "X" if "given" in said and not sides else None
+    side = sides[0] if len(sides) == 1 else ""
+    is_weighed = bool(said & {"softmax", "weights", "attention"})
+    rules: tuple[tuple[object, str], ...] = (
+        ("O" in said and said & {"weights", "projection"} and not said & _WEIGHED, "W_O"),
+        ("weights" in said and side and not said & {"attention", "softmax", "O"}, f"W_{side}"),
+        ("concat" in said or said >= {"heads", "side"}, "C"),
+        ("rotated" in said and side in ("Q", "K") and side, f"{side}_rot"),
+        ("capped" in said, "S_capped"),
+        ("O" in said and "heads" in said and "result" not in said, "H"),
+        ("O" in said or ("V" in said and is_weighed), "O"),
+        ("softmax" in said, "A"),
+        ("masked" in said and "unscaled" not in said, "S_masked"),
+        ("scaled" in said, "S_scaled"),
+        ("S" in said or sides == ["Q", "K"], "S"),
+        (said & {"attention", "weights"}, "A"),
+        (side, side),
+        ("given" in said and not sides, "X"),
+    )
+    return next((step for holds, step in rules if holds), None)
 
 
 def _without_what_comes_after(concepts: list[str]) -> list[str]:

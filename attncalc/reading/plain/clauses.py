@@ -14,7 +14,9 @@ Kind = Literal["grid", "row", "work", "factors", "name", "nothing"]
 LONGEST = 4000
 _RELATION = re.compile(r":=|=>|->|<-|[=≈→←]|:(?![\d/])|(?<!\d):(?=\d)|(?<=\d):(?=\d+\D+\d)")
 _UNEQUAL = re.compile(r"[<>!]=")
-_ASIDE = re.compile(r"\([^()\d]{0,60}\)|\(\d{1,4} ?[×x] ?\d{1,4}\)|\((?:rounded|gerundet|arrondi)[^()]{0,40}\)")
+_ASIDE = re.compile(
+    r"\([^()\d]{0,60}\)|\(\d{1,4} ?[×x] ?\d{1,4}\)|\((?:rounded|gerundet|arrondi)[^()]{0,40}\)"
+)
 _TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
 _SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|also|sowie)\b)?[\s,;]*")
 _LETTER = re.compile(r"[^\W\d_]|[√⟨∑]")
@@ -83,57 +85,60 @@ def _take(segment: str, found: list[Clause]) -> None:
     """Add what stands between two signs of equality to the last clause, or begin another."""
     kind, value, rest = _kind(segment)
     last = found[-1]
-    if kind == "nothing":
-        return
-    if kind == "name":
-        if last.kind != "nothing":
-            found.append(Clause([value]))
-        else:
-            last.names.append(value)
-        return
-    if kind == "work":
+    if kind == "name" and last.kind != "nothing":
+        found.append(Clause([value]))
+    elif kind == "name":
+        last.names.append(value)
+    elif kind == "work":
         last.work.append(value)
     elif kind == "factors":
         last.factors += GRID.findall(value)
         if _LETTER.search(GRID.sub("", value).replace("T", "")):
             last.names.append(value)
-    else:
-        if last.kind == "grid":
-            last.factors.append(last.value)
-        elif last.kind == "row":
-            last.work.append(last.value)
-        last.kind, last.value = kind, GRID.findall(value)[0] if kind == "grid" else value
-        last.turned = kind == "grid" and _TURN.match(value.split(last.value)[1]) is not None
+    elif kind != "nothing":
+        _result(last, kind, value)
     if rest:
         found.append(Clause([rest]))
+
+
+def _result(clause: Clause, kind: Kind, value: str) -> None:
+    """Take a result; one that stands before it in the equation was not meant."""
+    if clause.kind == "grid":
+        clause.factors.append(clause.value)
+    elif clause.kind == "row":
+        clause.work.append(clause.value)
+    clause.kind, clause.value = kind, GRID.findall(value)[0] if kind == "grid" else value
+    clause.turned = kind == "grid" and _TURN.match(value.split(clause.value)[1]) is not None
 
 
 def _kind(segment: str) -> tuple[Kind, str, str]:
     """Return what a segment is, its text, and the name of the next equation behind it."""
     text = _ASIDE.sub(" ", segment).rstrip(_EDGES).lstrip(" \t,;$|")
-    if not text:
-        return ("name", segment.strip(), "") if segment.strip(_EDGES) else ("nothing", "", "")
     named = segment.strip(_EDGES)
-    grids = GRID.findall(text)
-    if grids:
+    if not text:
+        return ("name", segment.strip(), "") if named else ("nothing", "", "")
+    if grids := GRID.findall(text):
         return _of_grids(text, grids)
     if cells := split_row(text):
-        if len(cells) == 1 and is_work(cells[0]):
-            return "work", text, ""
-        return "row", text, ""
+        return "work" if len(cells) == 1 and is_work(cells[0]) else "row", text, ""
     letter = _LETTER.search(text)
     if letter is None or _is_arithmetic(text):
         return "work" if any(c.isdigit() for c in text) else "name", text, ""
     if _FUNCTION.match(text, letter.start()):
         return "name", named, ""
-    before = text[: letter.start()].rstrip("( [{")
+    return _of_value_and_name(text, letter.start()) or ("name", named, "")
+
+
+def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
+    """Return a result, and the name of the next equation behind it."""
+    before = text[:start].rstrip("( [{")
     value = before.rstrip(" ,;|").strip()
+    rest = _SEPARATOR.sub("", text[len(before) :]).strip()
     if value and split_row(value):
-        rest = _SEPARATOR.sub("", text[len(before) :])
-        return "row", value, rest.strip()
-    if value and letter.start() > 1 and _is_arithmetic(value):
-        return "work", value, _SEPARATOR.sub("", text[len(before) :]).strip()
-    return "name", named, ""
+        return "row", value, rest
+    if value and start > 1 and _is_arithmetic(value):
+        return "work", value, rest
+    return None
 
 
 def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from attncalc.reading.plain.literals import TooDeep, heads_of, is_matrix, parse
 from attncalc.reading.plain.marks import BREAK, CELL, FIRST_GRID, GRID, MOST_GRIDS, ROW, typed
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
@@ -15,11 +16,9 @@ from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, without_tex
 from attncalc.reading.plain.tidy import LONGEST_TEXT, Struck, tidied, with_decimal_commas
 
 DEEPEST = 8
-LONGEST_CELL = 60
 _FILL = "\ue007"
 _INNERMOST = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _OPENING = re.compile(r"(?<![\w\\}\]^_√)'])[\[(]|(?<=[\w'] )[\[(]")
-_BRACKET = re.compile(r"[\[\]()]")
 _INDEX = re.compile(r"[\[(]\s?\d{1,4}\s?(?:[,;]\s?\d{1,4}\s?){1,2}[\])]\s?(?:=|≈|:|→)")
 _TALL = re.compile("[⎡⎢⎣⎛⎜⎝]([^⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠\n]*)[⎤⎥⎦⎞⎟⎠]")
 _WRAPPER = re.compile(
@@ -28,10 +27,8 @@ _WRAPPER = re.compile(
     rf"(?:\([^()\n]{{0,40}}\)[^()\n]{{0,40}})?\)"
 )
 _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
-_COMMENT = re.compile(r"[#%][^\n]*")
 _UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
 _LINE = re.compile(f"[\n{BREAK}]")
-_NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
 
 
 class Grid(NamedTuple):
@@ -204,7 +201,7 @@ class _Finder:
             if before[-1:].isalpha():
                 return 1
         try:
-            tree, stop = _parse(text, start)
+            tree, stop = parse(text, start)
         except TooDeep:
             self._fault(start, "brackets are nested too deeply")
             run = re.compile(r"[\[(\s]*").match(text, start)
@@ -213,114 +210,22 @@ class _Finder:
             if text[start] == "[" and _UNCLOSED.match(text, start):
                 self._fault(start, "a [ is never closed")
             return 1
-        heads = _heads(tree)
+        heads = heads_of(tree)
         is_round = text[start] == "("
-        if heads is None or not all(_is_matrix(rows, is_round) for rows in heads):
+        if heads is None or not all(is_matrix(rows, is_round) for rows in heads):
             return 1
         if is_round and sum(len(row) for rows in heads for row in rows) < 2:
             return 1
-        flat = len(heads) == 1 and len(heads[0]) == 1 and not any(map(_is_list, tree))
+        flat = (
+            len(heads) == 1 and len(heads[0]) == 1 and all(isinstance(each, str) for each in tree)
+        )
         return heads, stop, "row" if flat else "literal"
 
     def _fault(self, start: int, what: str) -> None:
         self.document.faults.append((self.line(start), what))
 
 
-class TooDeep(ValueError):  # noqa: N818 - it is what happened
-    """Brackets nested beyond every matrix."""
-
-
-class _List(list["_List | str"]):
-    """What stands between two brackets: lists, or texts."""
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, _List)
-
-
-def _parse(text: str, start: int) -> tuple[_List | None, int]:
-    stack: list[_List] = []
-    position = start
-    while position < len(text):
-        character = text[position]
-        if character in "[(":
-            inner = _List()
-            if stack:
-                stack[-1].append(inner)
-            stack.append(inner)
-            if len(stack) > DEEPEST:
-                raise TooDeep
-            position += 1
-        elif character in "])":
-            closed = stack.pop()
-            position += 1
-            if not stack:
-                return closed, position
-        else:
-            match = _BRACKET.search(text, position)
-            stop = match.start() if match else len(text)
-            piece = text[position:stop]
-            if "\n\n" in piece or "=" in piece or GRID.search(piece):
-                return None, start  # no matrix goes on into another paragraph
-            stack[-1].append(piece)
-            position = stop
-    return None, start
-
-
-def _depth(tree: _List) -> int:
-    return 1 + max((_depth(each) for each in tree if isinstance(each, _List)), default=0)
-
-
-def _heads(tree: _List) -> list[Rows] | None:
-    """Return the rows of each head, or None where lists and texts are mixed."""
-    while len(lists := [each for each in tree if isinstance(each, _List)]) == 1 and (
-        _depth(tree) > 2 and not "".join(each for each in tree if isinstance(each, str)).strip()
-    ):
-        tree = lists[0]  # a batch of one
-    between = _COMMENT.sub("", "".join(each for each in tree if isinstance(each, str)))
-    if not lists:
-        return [_flat_rows(between)]
-    if between.strip(" ,;\n\t.…"):
-        return None
-    depth = _depth(tree)
-    if depth == 2:
-        return [fitted([parted(_COMMENT.sub("", _joined(row)).replace("\n", " ")) for row in lists])]
-    if depth == 3:
-        heads = [_heads(each) for each in lists]
-        return [rows[0] for rows in heads if rows] if all(heads) else None
-    return None
-
-
-def _joined(tree: _List) -> str:
-    return "".join(each for each in tree if isinstance(each, str))
-
-
-def _flat_rows(text: str) -> Rows:
-    """Part `1 3; -1 1` into rows at semicolons and at the ends of lines."""
-    text = text.replace("...\n", " ")
-    if ";" not in text and "\n" in text.strip() and text.rstrip().endswith(","):
-        text = text.replace("\n", " ")
-    rows = [_flat_cells(row) for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
-    return fitted(rows)
-
-
-def _flat_cells(row: str) -> list[str]:
-    cells = parted(row)
-    return cells or row.split()
-
-
 def _even(rows: Rows) -> Rows:
     """Fill up rows whose last cell was left out."""
     width = max((len(row) for row in rows), default=0)
     return [[*row, ""] if len(row) == width - 1 and width > 2 else row for row in rows]
-
-
-def _is_matrix(rows: Rows, is_round: bool) -> bool:
-    """Say whether the texts can be entries: short ones, and mostly numbers or blanks."""
-    cells = [cell for row in rows for cell in row]
-    if not cells or any(len(cell) > LONGEST_CELL for cell in cells):
-        return False
-    bad = sum(not looks_like_entry(cell) for cell in cells)
-    if not any(_NUMBERLIKE.search(cell) for cell in cells):
-        return False
-    return bad == 0 if is_round else 2 * bad <= len(cells)

@@ -83,7 +83,9 @@ def is_work(text: str) -> bool:
     return len(inner) > 1 and _WORK.search(inner) is not None
 
 
-_WORK = re.compile(r"(?<![eE^({×·*/])[+−](?!\d*/)|(?<![eE^({×·*/\s])\s?-\s?|[·*×](?! ?10 ?(?:\^|\*\*|⁻))")
+_WORK = re.compile(
+    r"(?<![eE^({×·*/])[+−](?!\d*/)|(?<![eE^({×·*/\s])\s?-\s?|[·*×](?! ?10 ?(?:\^|\*\*|⁻))"
+)
 
 
 @lru_cache(maxsize=20_000)

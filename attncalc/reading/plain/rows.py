@@ -21,8 +21,12 @@ _LABEL = re.compile(
     r"(?P<sign>[:=|\t→]|->)\s*(?P<rest>\S.*)",
     re.IGNORECASE,
 )
-_BARE_LABEL = re.compile(r"\s*(?P<label>[^\W\d_][\w'()-]{0,30}(?: \d{1,3})?)[:.)]?\s+(?P<rest>\S.*)")
-_COUNTED = re.compile(r"\s*(?:row |zeile |fila |ligne |token )?(\d{1,3})[.):]\s+(?P<rest>\S.*)", re.I)
+_BARE_LABEL = re.compile(
+    r"\s*(?P<label>[^\W\d_][\w'()-]{0,30}(?: \d{1,3})?)[:.)]?\s+(?P<rest>\S.*)"
+)
+_COUNTED = re.compile(
+    r"\s*(?:row |zeile |fila |ligne |token )?(\d{1,3})[.):]\s+(?P<rest>\S.*)", re.I
+)
 _HAS_DIGIT = re.compile(r"[\d½¼¾⅓⅔]|__|[?…]|∞")
 _JOINED = re.compile(r"(?<=[\d.)])\s?/\s?(?=[\d(√])")
 _PROPER = re.compile(r"(\d{1,6})\s?/\s?(\d{1,6})")
@@ -125,7 +129,9 @@ def broken_row(text: str, width: int) -> list[str] | None:
     bad = [cell for cell in cells if not looks_like_entry(cell)]
     if 2 * sum(map(is_number_cell, cells)) < len(cells):
         return None
-    are_numbers = all(len(cell) <= 2 or (len(cell) <= 8 and _HAS_DIGIT.search(cell)) for cell in bad)
+    are_numbers = all(
+        len(cell) <= 2 or (len(cell) <= 8 and _HAS_DIGIT.search(cell)) for cell in bad
+    )
     return cells if are_numbers and 2 * len(bad) <= len(cells) else None
 
 
@@ -230,5 +236,3 @@ def _are_names(cells: Sequence[str]) -> bool:
         return False
     start = int(numbers[0])
     return start > 0 and numbers == [str(start + i) for i in range(len(numbers))]
-
-

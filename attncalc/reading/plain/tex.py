@@ -31,7 +31,8 @@ _WORDS = {
     "hrulefill": "_____", "dotfill": "_____", "checkmark": "", "surd": "√", "cr": ROW,
     "textbackslash": "\\", "lbrack": "[", "rbrack": "]", "tab": "\t", "textasciitilde": "~",
     "le": "≤", "leq": "≤", "ge": "≥", "neq": "≠", "odot": "·", "circ": "·", "bullet": "·",
-    "colon": ":", "lbrace": "{", "rbrace": "}", "mathsf": "", "bigl": "", "bigr": "",
+    "colon": ":", "lbrace": "{", "rbrace": "}", "hline": " ",
+    "ifdefined": " ", "else": " ", "fi": " ", "begingroup": " ", "endgroup": " ", "sloppy": " ",
 }  # fmt: skip
 _DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1, "rule": 2,
             "label": 1, "ref": 1, "tag": 1, "color": 1, "setlength": 2, "addtolength": 2,
@@ -43,7 +44,14 @@ _DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1
 _STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
              "title", "intertext", "shortintertext", "caption")  # fmt: skip
-_ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "c": "\u0327"}
+_ACCENTS = {
+    '"': "\u0308",
+    "'": "\u0301",
+    "`": "\u0300",
+    "^": "\u0302",
+    "~": "\u0303",
+    "c": "\u0327",
+}
 _SIMPLE = re.compile(r"[\d.\s]*")
 
 
@@ -128,16 +136,20 @@ class _Converter:
             self._newline()
         elif character == "%":
             self._percent()
-        elif character == "&":
-            self._emit(CELL if self.in_matrix else (" " if self.is_tex else "&"))
-        elif character == "$":
-            self._emit(" ")
-        elif character == "~":
-            self._emit(" " if self.is_tex and not self._before_number() else "~")
         elif character == "{" and self.is_tex:
             self._group()
-        elif character != "}" or not self.is_tex:
-            self._emit(character)
+        else:
+            self._emit(self._sign_of(character))
+
+    def _sign_of(self, character: str) -> str:
+        """Return what one of `& $ ~ { }` is in plain text."""
+        if character == "$":
+            return " "
+        if character == "&" and self.in_matrix:
+            return CELL
+        if not self.is_tex or (character == "~" and self._before_number()):
+            return character
+        return " " if character in "&~" else ""
 
     def _before_number(self) -> bool:
         return self.text[self.position : self.position + 1].isdigit()
@@ -199,10 +211,7 @@ class _Converter:
 
     def _other(self, name: str) -> None:
         if name in _DROPPED:
-            for _ in range(_DROPPED[name]):
-                self._optional()
-                if self._at("{") or (name.endswith("command") and self._at("\\")):
-                    self._argument()
+            self._drop(name)
         elif name == "underline" and self._at("{"):
             inner = self._argument()
             self._emit(inner if inner.strip() else "_____")
@@ -210,17 +219,19 @@ class _Converter:
             self._argument()
         elif name == "c" and self._at("{"):
             self._emit(self._argument())
-        elif name == "hline":
-            self._emit(" ")
-        elif name in ("left", "right", "big", "Big", "bigg", "Bigg", "bigl", "bigr"):
-            if self._at("."):
-                self.position += 1
+        elif name in ("left", "right") and self._at("."):
+            self.position += 1
         elif name in _WORDS:
             self._emit(_WORDS[name])
-            if _WORDS[name].isalpha() and _WORDS[name].isascii():
-                self.position += self.text[self.position : self.position + 1] == " "
-        elif name in ("ifdefined", "else", "fi", "begingroup", "endgroup", "sloppy", "Umathchar"):
-            self._emit(" ")
+            is_letters = _WORDS[name].isalpha() and _WORDS[name].isascii()
+            self.position += is_letters and self.text.startswith(" ", self.position)
+
+    def _drop(self, name: str) -> None:
+        """Pass over a command that sets no text, and over its groups."""
+        for _ in range(_DROPPED[name]):
+            self._optional()
+            if self._at("{") or (name.endswith("command") and self._at("\\")):
+                self._argument()
 
     def _sign(self, sign: str) -> None:
         if sign == "\\":

@@ -17,7 +17,7 @@ _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("\u00a0\u2007\u202f\u2009\u2002\u2003\u3000\u200a", " "),
         **dict.fromkeys("\u200b\u200c\u200d\ufeff\u00ad\u2060\u2061\u2062", None),
-        **dict.fromkeys("−–‐‑‒﹣－", "-"),  # noqa: RUF001 - what word processors make of a minus
+        **dict.fromkeys("−–‐‑‒﹣－", "-"),
         **dict.fromkeys("⁄∕", "/"),
         **dict.fromkeys("⋅∙•", "·"),
         **dict.fromkeys("⊤⟙ᵗ", "ᵀ"),
@@ -91,7 +91,7 @@ def _letters(text: str) -> str:
     text = _LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
     text = _SUBSCRIPTS.sub(lambda m: "_" + unicodedata.normalize("NFKC", m[0]), text)
     text = _SUPERSCRIPTS.sub(lambda m: "^" + unicodedata.normalize("NFKC", m[0]), text)
-    return text.replace("ᵀ", "^T").replace("^^", "^").replace("^-", "^-").replace("^−", "^-")  # noqa: RUF001
+    return text.replace("ᵀ", "^T").replace("^^", "^").replace("^-", "^-").replace("^−", "^-")
 
 
 def _without_struck(text: str) -> tuple[str, list[Struck]]:

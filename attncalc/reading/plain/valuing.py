@@ -111,9 +111,10 @@ class _Parser:
         self.take()
         exponent = self._deeper(self.signed)
         small = isinstance(exponent, Fraction) and exponent.denominator == 1 and abs(exponent) <= 30
-        if small and isinstance(base, Fraction) and max(abs(base), 1 / abs(base or 1)) < 10**6:
-            return base ** int(exponent)
-        return float(base) ** float(exponent)
+        if small and isinstance(base, Fraction) and _is_moderate(base):
+            return Fraction(base ** int(exponent))
+        power: float = float(base) ** float(exponent)
+        return power
 
     def atom(self) -> Value:
         token = self.take()
@@ -139,6 +140,11 @@ class _Parser:
         value: Value = read()  # type: ignore[operator]
         self.depth -= 1
         return value
+
+
+def _is_moderate(value: Fraction) -> bool:
+    """Say whether the powers of a number stay short."""
+    return max(abs(value.numerator), value.denominator) < 10**6
 
 
 def _root(value: Value) -> Value:
