@@ -436,15 +436,9 @@ def written(steps: dict[str, Texts], given: dict[str, Texts], rng: random.Random
             [spelled(Fraction(c), c, rng, comma, tex) if c[:1] not in "?_" else c for c in row]
             for row in rows
         ]
-        own = [
-            [c.replace("{,}", ".").replace(",", ".") if comma else c for c in row] for row in texts
-        ]
-        if form in (chain, struck, matlab) and comma:
-            texts = [[c for c in row] for row in texts]
         pieces.append(form(writer, step, texts, number))
         truth[step] = rows
         forms.append(form.__name__)
-        _ = own
         if rng.random() < 0.1:
             pieces.append(rng.choice(PROSE[language]))
     if rng.random() < 0.15:

@@ -17,6 +17,9 @@ from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
 
 MOST_HEADS = 1000
+_TOKEN = re.compile(
+    r"\W*(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*(\d{1,3})", re.I
+)
 WEAKLY = 1 / 3
 """The share of its numbers that must be right for a weak word to name a matrix."""
 
@@ -62,6 +65,7 @@ class _Collector(Labels):
         self.found = Collected()
         self.again = False
         self.last: Part | None = None
+        self.token = 0, 0
 
     def take(self, block: Block) -> None:
         """Take one block."""
@@ -91,6 +95,8 @@ class _Collector(Labels):
             return
         if name and not block.goes_on:
             self.announce(name, block)
+        elif is_worked(block.names) and block.text.endswith(("=", ":")):
+            self.label, self.is_fresh, self.is_work = None, False, True
         elif block.is_heading:
             self.label, self.is_fresh = None, False
         self._say_role(block)
@@ -121,7 +127,7 @@ class _Collector(Labels):
             self._without_name(block, grid)
 
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
-        name = self.name(block.names)
+        name = self._of_token(block, grid) or self.name(block.names)
         if name is None and len(block.row_names) == 1 and not self.is_fresh:
             name = self.name(block.row_names)
         if name is None:
@@ -132,6 +138,22 @@ class _Collector(Labels):
         self.is_fresh = False
         self._named(block, grid, name, "its name")
         return True
+
+    def _of_token(self, block: Block, grid: Grid) -> Name | None:
+        """Return the row that a token's name says: token 1: q = …, or Outputs: I = …, see = …"""
+        if len(grid.rows) != 1 or len(grid.heads) > 1 or block.is_single or not block.names:
+            return None
+        last = block.names[-1].strip()
+        if last in self.expected.labels and (base := self.name(block.names[:-1]) or self.label):
+            return base._replace(row=self.expected.labels.index(last) + 1, number=0)
+        for text in block.names:
+            if match := _TOKEN.fullmatch(text.strip()):
+                self.token = block.line, int(match[1])
+        line, row = self.token
+        base = self.name(block.names[-1:])
+        if line == block.line and base and not base.row and not base.number:
+            return base._replace(row=row)
+        return None
 
     def _by_going_on(self, block: Block, grid: Grid) -> bool:
         """Take what goes on with an equation: of the words above, or of the matrix before."""
@@ -154,6 +176,8 @@ class _Collector(Labels):
             self._keep_loose(block, grid, "")
             return True
         if self.is_fresh and not self._is_stray(block):
+            if self._beside(block, grid):
+                return True
             how = "its heading" if self.label.how != "words" else "the words above it"
             self.is_fresh = self.head_is_new = False
             self._named(block, grid, self.label, how)
@@ -162,7 +186,29 @@ class _Collector(Labels):
             self._named(block, grid, self.label, "it is a part of the one before")
         return self.is_part
 
+    def _beside(self, block: Block, grid: Grid) -> bool:
+        """Take several matrices side by side under the names above them."""
+        names, rows = self.beside, grid.rows
+        widths = [self.expected.shape(name.matrix)[-1:] for name in names]
+        if (
+            not names
+            or not all(widths)
+            or {len(row) for row in rows} != {sum(w[0] for w in widths)}
+        ):
+            return False
+        start = 0
+        for name, (width,) in zip(names, widths, strict=True):
+            part = [row[start : start + width] for row in rows]
+            self._named(block, grid._replace(heads=(part,)), name, "the names above its columns")
+            start += width
+        self.is_fresh = False
+        return True
+
     def _without_name(self, block: Block, grid: Grid) -> None:
+        if self.is_work:
+            self.is_work = False
+            self._note(block, "", "work on the way")
+            return
         if block.is_single:
             self._single(block)
         elif self._replaces_last(block, grid):

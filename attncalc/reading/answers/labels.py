@@ -27,7 +27,8 @@ class Labels:
         self.head = 0
         self.head_is_wide = self.head_is_new = False
         self.row_from = self.column_from = 0
-        self.is_part = self.caption_is_new = False
+        self.is_part = self.caption_is_new = self.is_work = False
+        self.beside: list[Name] = []
 
     def takes_caption(self, block: Block) -> bool:
         """Take what only says which part of a matrix follows, or which head; say whether it did."""
@@ -52,6 +53,11 @@ class Labels:
             return
         self.begin(name)
         self.label_is_sure = is_sure
+        parts = re.split(r" {2,}|\t+", block.text.strip())
+        if len(parts) > 1:
+            named = [self.name([part]) for part in parts]
+            self.beside = [each for each in named if each is not None]
+            self.beside = self.beside if len(self.beside) == len(parts) else []
 
     def begin(self, name: Name) -> None:
         """Keep whose the next matrix is."""
@@ -62,7 +68,8 @@ class Labels:
         elif not self.head_is_wide:
             self.head = 0
         self.head_is_new = False
-        self.label, self.is_fresh = name, True
+        self.label, self.is_fresh, self.is_work = name, True, False
+        self.beside = []
         if not self.caption_is_new:
             self.row_from = self.column_from = 0
             self.is_part = False

@@ -28,7 +28,9 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPERATOR = re.compile(r"\d\s*[+*·×/]\s*[-(\d]|[=≈]|e\^|\^|√|∑|\d\s-\s\d")
 _LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
-_WORKED = re.compile(r"\bexp\b|e\^|\bsum\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I)
+_WORKED = re.compile(
+    r"\bexp\b|e\^|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I
+)
 _REMARK = re.compile(r"\W*(?:†|‡)?\W*(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
 _TWO_INDICES = re.compile(r"\d\D{1,4}\d")
 

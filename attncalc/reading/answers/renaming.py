@@ -1,4 +1,4 @@
-"""Names that people use for another step than we do: told by what the problem has, and by values."""
+"""Names that people use for another step than we do: told by the plan, and by values."""
 
 from attncalc.answer import matrix_of_entries
 from attncalc.reading.answers.collecting import Collected
@@ -16,7 +16,8 @@ _OTHER_NAMES = {
     "K_rot": ("K",),
 }
 """Where a step is not in the plan: the steps that its name may be meant for."""
-_ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "S"), ("A", "S_scaled"),
+_ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "S"),
+         ("A", "S_scaled"),
          ("O", "H"), ("O", "C"), ("H", "C"), ("S", "A"), ("S_scaled", "S"), ("V", "O"))  # fmt: skip
 """Pairs of a name and the step that may be meant by it, where the numbers say so."""
 SURE = 0.5

@@ -1,4 +1,4 @@
-r"""Names as expressions: `QK^T`, `X W_Q`, `softmax(QK^T/√d_k)`, `softmax(…) V`, `Attention(Q, K, V)`."""
+r"""Names as expressions: `QK^T`, `X W_Q`, `softmax(QK^T/√d_k)`, `softmax(…) V`."""
 
 import re
 

@@ -22,18 +22,23 @@ _AGAIN = re.compile(
 _HEAD = re.compile(
     r"\b(?:head|kopf|t[eê]te|cabeza)s?\s*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?", re.I
 )
-_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,60})[)\]]")
+_IN_BRACKETS = re.compile(r"(?<![^\W\d_])[(\[]([^()\[\]]{1,60})[)\]]")
 _ROW_OF = re.compile(
     r"(?:for|of|fur|für|de|du|del|row|zeile|fila|ligne|token|query|vector|vektor|vecteur|nr|no)?"
     r"\.?\s*#?(\d{1,3})\s*$",
     re.IGNORECASE,
+)
+_ON_THE_WAY = re.compile(
+    r"(?:np\.|torch\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?", re.I
 )
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
 _SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
 _DIMENSIONS = re.compile(
     r"[(\[]?\b\d{1,4}\s{0,3}(?:×|x|by)\s{0,3}\d{1,4}(?:\s?(?:×|x|by)\s{0,3}\d{1,4})?\b[)\]]?"
 )
-_CAPITAL = re.compile(r"(?<![\w^_/.'-])([QKVSOZ]|A(?=\s*(?:[:=.)]|$|matrix|Matrix)))(?![\w^_/'.-])")
+_CAPITAL = re.compile(
+    r"(?<![\w^_/.'-])([QKVSOZ]|A(?=-|\s*(?:[:=.)]|$|matrix|Matrix)))(?=-[^\W\d]|[^\w^_/'.-]|$)"
+)
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -89,10 +94,18 @@ def name_in(text: str, labels: Sequence[str] = ()) -> Name | None:
     """
     clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
     clean = clean.strip(" \t:=.,;#")
+    if _ON_THE_WAY.fullmatch(clean):
+        return None
     head = head_in(clean)
     if head:
         clean = _HEAD.sub(" ", clean).strip(" ,:()-")
-    name = _symbol(clean) or _of_row(clean, labels) or _expression(clean) or _words(clean)
+    name = (
+        _symbol(clean)
+        or _at_the_end(clean)
+        or _of_row(clean, labels)
+        or _expression(clean)
+        or _words(clean)
+    )
     if name and head and not name.head:
         return name._replace(head=head, row=name.row)
     return name
@@ -134,6 +147,13 @@ def _symbol(text: str) -> Name | None:
         return None
     matrix, head, row, column, number, turned = found
     return Name(matrix, head, row, column, number, turned)
+
+
+def _at_the_end(text: str) -> Name | None:
+    """Return the row, or the entry, that stands behind words: Scores. We have S_11."""
+    before, _, last = text.rpartition(" ")
+    name = _symbol(last) if before and _PLAIN_WORD.search(before) else None
+    return name if name and name.row and not last.isdigit() else None
 
 
 def _of_row(text: str, labels: Sequence[str]) -> Name | None:

@@ -14,7 +14,8 @@ LONGEST = 80
 _BLANKS = re.compile(r"\s+")
 _TURNED = re.compile(r"\^\{?\(?(?:T|t|⊤|transpose)\)?\}?|\.T\b|\.t\(\)|\.transpose\(\)")
 _HEAD = re.compile(
-    r"(?:\^[{(]*\(?(\d{1,2})\)?[)}]*|[_ ^({\[]*(?:head|kopf|tete|cabeza|hd|h)[_ ]?\(?(\d{1,2})\)?[)}\]]*)"
+    r"(?:\^[{(]*\(?(\d{1,2})\)?[)}]*"
+    r"|[_ ^({\[]*(?:head|kopf|tete|cabeza|hd|h)[_ ]?\(?(\d{1,2})\)?[)}\]]*)"
     r"(?![\d.])",
     re.IGNORECASE,
 )
@@ -96,12 +97,14 @@ Parts = tuple[str, int, int, int, int, bool]
 
 
 def indexed(text: str) -> Parts | None:
-    """Return the matrix that a symbol names, with its head, row, column, bare number, and if turned.
+    """Return what a symbol names: matrix, head, row, column, bare number, and whether turned.
 
     Examples
     --------
-    >>> indexed("Q[1,2]"), indexed("k_3"), indexed("Q_2"), indexed("K^T")
-    (('Q', 0, 1, 2, 0, False), ('K', 0, 3, 0, 0, False), ('Q', 0, 0, 0, 2, False), ('K', 0, 0, 0, 0, True))
+    >>> indexed("Q[1,2]"), indexed("k_3")
+    (('Q', 0, 1, 2, 0, False), ('K', 0, 3, 0, 0, False))
+    >>> indexed("Q_2"), indexed("K^T")
+    (('Q', 0, 0, 0, 2, False), ('K', 0, 0, 0, 0, True))
     """
     clean = _RAISED.sub(_lowered, compact(text))
     if not clean or len(clean) > LONGEST:

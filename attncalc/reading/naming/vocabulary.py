@@ -120,7 +120,7 @@ def _step(concepts: list[str]) -> str | None:
     rules: tuple[tuple[object, str], ...] = (
         ("O" in said and said & {"weights", "projection"} and not said & _WEIGHED, "W_O"),
         ("weights" in said and side and not said & {"attention", "softmax", "O"}, f"W_{side}"),
-        ("concat" in said or said >= {"heads", "side"}, "C"),
+        ("concat" in said or (said >= {"heads", "side"} and not sides), "C"),
         ("rotated" in said and side in ("Q", "K") and side, f"{side}_rot"),
         ("capped" in said, "S_capped"),
         ("O" in said and "heads" in said and "result" not in said, "H"),

@@ -35,6 +35,8 @@ _BEFORE = re.compile(
 )
 """A name, and its matrix behind it, with no sign between them."""
 _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
+_REMARK = re.compile(rf"\s{{2,}}(?:#|%|//)\s*(?={GRID.pattern})")
+"""A comment that holds what a line of a program comes to."""
 _EDGES = " \t.,;$|"
 
 
@@ -75,6 +77,7 @@ def clauses_of(text: str) -> list[Clause]:
 def _segments(text: str) -> list[str]:
     if len(text) > LONGEST:
         return [text]
+    text = _REMARK.sub(" = ", text)
     text = _VERB.sub("=", _UNEQUAL.sub("≠", text))
     if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text)):
         return [match[1], match[2]]

@@ -10,12 +10,36 @@ from attncalc.reading.plain.rows import fitted, split_row
 _GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
 _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
 _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
+_NAMED = re.compile(r"\s*([^=:→]{1,60}(?:[=:→]|->))\s*([^=:→]{3,2000})")
+_ROW_SIGNS = (" / ", " | ", " || ", " // ")
 _BRACKETS = " \t,;.|()[]"
 
 
 def stacked(document: Document) -> list[Line]:
     """Return the lines of a document, those put together that are one matrix or one equation."""
-    return _stacked(document, _joined(_with_bars(document)))
+    lines = [_with_lists(document, line) for line in _with_bars(document)]
+    return _stacked(document, _joined(lines))
+
+
+def _with_lists(document: Document, line: Line) -> Line:
+    """Return a line with its rows behind a name as one grid: (1, 2), (3, 4), or 1 2 / 3 4."""
+    if document.is_full or not (match := _NAMED.fullmatch(line.text)):
+        return line
+    marks = GRID.findall(match[2])
+    if len(marks) > 1 and not GRID.sub("", match[2]).strip(" ,;."):
+        grids = [document.grids[mark] for mark in marks]
+        rows = [row for grid in grids for row in grid.rows]
+        if all(grid.kind == "row" for grid in grids) and len({len(row) for row in rows}) == 1:
+            kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")
+            return Line(line.number, f"{match[1]} {document.add(kept)}")
+        return line
+    for sign in _ROW_SIGNS:
+        parts = [split_row(part) for part in match[2].split(sign)]
+        rows = [part for part in parts if part]
+        if len(parts) == len(rows) > 1 and len({len(r) for r in rows}) == 1 < len(rows[0]):
+            kept = Grid((rows,), line.number, line.number, "stack")
+            return Line(line.number, f"{match[1]} {document.add(kept)}")
+    return line
 
 
 def _joined(lines: list[Line]) -> list[Line]:
