@@ -326,6 +326,7 @@ def test_what_is_written_is_read_back_as_a_flawless_answer(
         assert marking.is_right, (form, marking.verdict)
         assert marking.not_asked == ()
         assert answer.faults == (), form
+        assert answer.unread == (), form
         for step in solution.plan:
             shown = np.array(solution.shown(step.name)).astype(float)
             assert np.array_equal(answer.matrices[step.name].values, shown), (form, step.name)
@@ -339,6 +340,7 @@ def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path
     solution = solve(read_problem(sample(name).path))
     for form, answer in pages(name, tmp_path, blank=True).items():
         assert answer.faults == (), form
+        assert answer.unread == (), form
         for step in solution.plan:
             matrix = answer.matrices[step.name]
             assert matrix.shape == solution[step.name].shape, (form, step.name)

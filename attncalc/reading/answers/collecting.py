@@ -140,7 +140,7 @@ class _Collector(Labels):
         return True
 
     def _of_token(self, block: Block, grid: Grid) -> Name | None:
-        """Return the row that a token's name says: token 1: q = …, or Outputs: I = …, see = …"""
+        """Return the row that a token's name says: token 1: q = …, or Outputs: I = …, see = …."""
         if len(grid.rows) != 1 or len(grid.heads) > 1 or block.is_single or not block.names:
             return None
         last = block.names[-1].strip()
