@@ -22,7 +22,9 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _BARE_LABEL = re.compile(
-    r"\s*(?P<label>[^\W\d_][\w'()-]{0,30}(?: \d{1,3})?)[:.)]?\s+(?P<rest>\S.*)"
+    r"\s*(?P<label>(?:row|line|zeile|fila|ligne|token|tok|input|output|query|key|word) ?\d{1,3}"
+    r"|[^\W\d_][\w'()-]{0,30})[:.)]?\s+(?P<rest>\S.*)",
+    re.IGNORECASE,
 )
 _COUNTED = re.compile(
     r"\s*(?:row |zeile |fila |ligne |token )?(\d{1,3})[.):]\s+(?P<rest>\S.*)", re.I
@@ -142,7 +144,7 @@ def fitted(rows: Rows, width: int = 0) -> Rows:
 
     Examples
     --------
-    >>> fitted([["1", "3"], ["2", "1/2", "-2"]])
+    >>> fitted([Spaced(["1", "3"]), Spaced(["2", "1/2", "-2"])])
     [['1', '3'], ['2 1/2', '-2']]
     """
     rows = [_parted_cell(row) for row in rows]
