@@ -131,6 +131,13 @@ def test_a_number_is_valued(text: str, value: float) -> None:
     assert float(read_entry(text).value or 0) == pytest.approx(value, abs=1e-15)
 
 
+def test_a_whole_number_and_a_fraction_are_one_number_only_where_a_blank_parts_them() -> None:
+    """The width of the other rows says which; a comma between them says that they are two."""
+    assert values(read("K = [1 1/2 2; 3 4; 5 6]"), "K") == [[1.5, 2], [3, 4], [5, 6]]
+    text = "q1 = (1, 1/2)\nq2 = (2, 3/4)\nq3 = (0, 1)"
+    assert values(read(text), "Q") == [[1, 0.5], [2, 0.75], [0, 1]]
+
+
 def test_a_mixed_number_that_became_a_power_is_asked_back() -> None:
     entry = read_entry("2^{1/2}")
     assert entry.value is None
