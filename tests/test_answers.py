@@ -18,9 +18,9 @@ from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
-from attncalc.reading.answers.answer import IN_FULL, Answer
-from attncalc.reading.answers.entry import read_entry
+from attncalc.reading.answers.answer import IN_FULL, Answer, Unread
 from attncalc.reading.answers.raw import without_names
+from attncalc.reading.plain.numerals import read_entry
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen, on_screen
 from attncalc.writing.json_text import write_json
@@ -188,11 +188,14 @@ def test_steps_are_known_by_the_names_people_give_them(name: str, step: str, hea
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_kept() -> None:
-    answer = read("Q = [1 x; 3 ?]\nZ = [1 2]\nA = [1 0; 0]\n")
+    answer = read("Q = [1 x; 3 ?]\nM = [1 2]\nA = [1 0; 0]\n")
     assert numbers(answer, "Q") == [[1.0, None], [3.0, None]]
     assert answer.faults == (
-        'line 2: unknown name "Z": it is no step',
         'Q[1,2]: "x" is not a number',
+        'line 2: unknown name "M": it is no step',
+    )
+    assert answer.unread == (
+        Unread(2, "M = [1 2]", 'unknown name "M": it is no step', could_be_matrix=True),
     )
     assert answer.matrices["A"].problem == "row 1 has 2 entries, row 2 has 1"
 
@@ -329,6 +332,7 @@ def test_what_is_written_is_read_back_as_a_flawless_answer(
         assert marking.is_right, (form, verdict(marking))
         assert marking.not_asked == ()
         assert answer.faults == (), form
+        assert answer.unread == (), form
         for step in solution.plan:
             shown = np.array(solution.shown(step.name)).astype(float)
             assert np.array_equal(answer.matrices[step.name].values, shown), (form, step.name)
@@ -342,6 +346,7 @@ def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path
     solution = solve(read_problem(sample(name).path))
     for form, answer in pages(name, tmp_path, blank=True).items():
         assert answer.faults == (), form
+        assert answer.unread == (), form
         for step in solution.plan:
             matrix = answer.matrices[step.name]
             assert matrix.shape == solution[step.name].shape, (form, step.name)

@@ -10,7 +10,12 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
 from attncalc.reading.cells import Faults, in_place
 from attncalc.reading.files import decode, exists, files_of, is_folder, read_bytes
-from attncalc.reading.inline_text import INLINE_FORMS, read_inline_cells, split_cells
+from attncalc.reading.inline_text import (
+    INLINE_FORMS,
+    is_written_out,
+    read_inline_cells,
+    split_cells,
+)
 from attncalc.reading.names import canonical, unknown
 
 Fields = dict[str, Any]
@@ -80,7 +85,7 @@ def read_matrix(name: str, text: str) -> Fields:
     faults = Faults(text if exists(text) else f"--{name}")
     if exists(text):
         _read_matrix_file(name, Path(text), fields, faults)
-    elif any(is_number(cell) for cell in split_cells(text)):
+    elif any(is_number(cell) for cell in split_cells(text)) or is_written_out(text):
         fields[name] = read_inline_cells(name, text, faults)
     else:
         faults.add(f"{quoted(text)} is neither a file nor a matrix such as {INLINE_FORMS}")
@@ -134,6 +139,12 @@ def _read_content(data: bytes, path: Path, changes: Fields) -> Fields:
         from attncalc.reading.json_text import read_json_problem
 
         return read_json_problem(text, faults)
+    from attncalc.reading.plain_text import looks_like_sheet, read_text_problem
+
+    if suffix not in _SHEETS and not looks_like_sheet(text):
+        fields = read_text_problem(text, faults)
+        faults.raise_if_any()
+        return fields
     from attncalc.reading.csv_text import read_csv_problem
 
     return read_csv_problem(text, faults)

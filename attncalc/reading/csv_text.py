@@ -71,7 +71,7 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
         elif heading:
             faults.add(f"line {row.line}: {_why_no_name(heading, faults)}")
             sheet = _Sheet(heading, delimiter != ",")  # its rows belong to no known matrix
-        elif sheet:
+        elif sheet and not _is_setting(row, sheet):
             sheet.rows.append(row)
         else:
             _read_setting(row, delimiter != ",", fields, faults)
@@ -153,6 +153,17 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
     else:
         value = _QUOTED_FORMULA.sub("", row.filled[1])
         fields[name] = value.replace(",", ".") if decimal_comma and name != "title" else value
+
+
+def _is_setting(row: Row, sheet: _Sheet) -> bool:
+    """Say whether a row below a block sets a convention, and is no token of that name."""
+    if len(row.filled) != 2 or canonical(row.cells[0].rstrip(":")) not in (*SETTINGS, "title"):
+        return False
+    is_entry = _is_entry(row.filled[1], decimal_comma=sheet.decimal_comma)
+    has_labels = bool(sheet.rows) and not _is_entry(
+        sheet.rows[0].cells[0], decimal_comma=sheet.decimal_comma
+    )
+    return not (is_entry and has_labels)
 
 
 def _why_no_name(heading: str, faults: Faults) -> str:

@@ -14,11 +14,22 @@ INLINE_FORMS = '"1 0; 0 1" or "[[1, 0], [0, 1]]"'
 
 def read_inline_cells(name: str, text: str, faults: Faults) -> Matrix | None:
     """Return the matrix a text holds: rows parted by `;` or brackets, cells by blanks or `,`."""
+    if is_written_out(text):
+        from attncalc.reading.plain.grids import only_grid
+        from attncalc.reading.plain_text import matrix_of_grid
+
+        if grid := only_grid(text):
+            return matrix_of_grid(name, grid, faults)
     rows = _rows(text.strip())
     if rows is None:
         faults.add(f"{name}: {quoted(text)} is not a matrix: write rows like {INLINE_FORMS}")
         return None
     return read_cells(name, [_BETWEEN_CELLS.split(row.strip()) for row in rows], faults)
+
+
+def is_written_out(text: str) -> bool:
+    r"""Say whether a matrix is LaTeX, or a program's: `\begin{bmatrix} … `, `np.array([[…]])`."""
+    return "\\" in text or "(" in text or "⎡" in text
 
 
 def split_cells(text: str) -> list[str]:

@@ -1,6 +1,7 @@
 """A problem, or one matrix, as JSON; every number kept as it was typed."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,12 +9,14 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import MATRICES
+from attncalc.problem.fields import MATRICES, SETTINGS
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
 from attncalc.reading.names import canonical, unknown
 
 Fields = dict[str, Any]
+
+_BARE_FRACTION = re.compile(r"(?<![\d\"/.])-?\d+ ?/ ?\d+(?![\d\"])")
 
 
 class _Number(str):
@@ -42,6 +45,8 @@ def read_json_problem(text: str, faults: Faults) -> Fields:
             name = "P"  # the positions themselves, to be added
         if name is None:
             faults.add(unknown(key))
+        elif value is None and (name in SETTINGS or name in ("title", "labels")):
+            continue  # null is the default
         elif name in written:
             both = f'"{written[name]}"' + ("" if written[name] == key else f' and "{key}"')
             faults.add(f"{name} is given twice ({both})")
@@ -75,13 +80,30 @@ def parse(text: str, faults: Faults) -> Any:
             object_pairs_hook=_Object,
         )
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"{faults.place}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}"
-        ) from None
+        place = f"not JSON at line {error.lineno}, column {error.colno}"
+        raise InputError(f"{faults.place}: {place}: {_what_mends(text, error)}") from None
     except RecursionError:
         raise InputError(
             f"{faults.place}: not a problem: its lists are nested too deeply"
         ) from None
+
+
+def _what_mends(text: str, error: json.JSONDecodeError) -> str:
+    """Return what is wrong where JSON cannot be read, and what mends it if that is known."""
+    start = text.rfind("\n", 0, error.pos) + 1
+    around = text[max(start, error.pos - 40) : error.pos + 40]
+    behind = text[error.pos : error.pos + 1]
+    before = text[max(0, error.pos - 200) : error.pos].rstrip()
+    if behind in ("]", "}") and before.endswith(","):
+        return f"a comma before {behind}: take it out"
+    if "trailing comma" in error.msg:
+        return "a comma before a closing bracket: take it out"
+    if _BARE_FRACTION.search(around):
+        found = _BARE_FRACTION.search(around)
+        return f'a fraction is written in quotes: "{found[0]}"' if found else error.msg
+    if behind == "'":
+        return "texts and names are written in double quotes"
+    return error.msg
 
 
 def plain(value: Any) -> Any:

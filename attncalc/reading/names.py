@@ -19,6 +19,23 @@ _ALIASES = {
 }
 
 
+_OTHER_WORDS = {
+    "mask": (
+        ("keep", "ignore"),
+        "write keep (1 may attend) or ignore (1 may not), or bias (added to the scores)",
+    ),
+    "attentionmask": (
+        ("keep", "ignore"),
+        "write keep (1 may attend) or ignore (1 may not), or bias (added to the scores)",
+    ),
+    "scaled": (("scale",), 'write "scale": "sqrt_dk", "none" or a number'),
+    "scaling": (("scale",), 'write "scale": "sqrt_dk", "none" or a number'),
+    "softmax": (("normalizer",), 'write "normalizer": "softmax", "hardmax" or "sum"'),
+    "activation": (("normalizer",), 'write "normalizer": "softmax", "hardmax" or "sum"'),
+}
+"""What people call a field, and what to write instead: guessing which is meant would be wrong."""
+
+
 def _plain(name: str) -> str:
     return "".join(name.split()).replace("_", "").replace("-", "").lower()
 
@@ -48,6 +65,8 @@ def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
     'unknown name "W_QQ": did you mean W_Q? (known: X, W_Q)'
     """
     known = tuple(known)
+    if (meant := _OTHER_WORDS.get(_plain(name[:80]))) and set(meant[0]) <= set(known):
+        return f"unknown name {quoted(name)}: {meant[1]}"
     by_plain = {_plain(each): each for each in known} | {
         plain: each for plain, each in _BY_PLAIN.items() if each in known
     }

@@ -10,6 +10,7 @@ from typing import Any
 from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array
 from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.raw import named
 from attncalc.reading.files import decode, files_of, is_folder, list_folder, read_bytes
 from attncalc.sources import remember
@@ -19,11 +20,32 @@ SHEETS = (".csv", ".tsv")
 ENDINGS = (".json", *SHEETS, ".npz", ".md", ".markdown", ".tex", ".txt", ".m", ".py")
 """How the names of files end that are taken for answers in a folder."""
 
+CAN_BE_READ = (
+    "type the matrices into a text, as Q = [1 3; -1 1], in Markdown or LaTeX, "
+    "or fill in the worksheet of --blank"
+)
+"""What mends an answer that is a picture."""
+_PICTURES = {
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"II*\0": "a picture",
+    b"MM\0*": "a picture",
+}
+
 # each form's reader is imported where it is needed: a run reads few
 
 
-def read_answer(source: str | Path) -> Answer:
+def read_answer(source: str | Path, expected: Expected | None = None) -> Answer:
     """Read a worked answer from a file, or from a folder with a file for each step.
+
+    Parameters
+    ----------
+    source
+        The file, or the folder.
+    expected
+        What the problem asks for, which helps to tell apart what texts leave unnamed.
 
     Raises
     ------
@@ -39,11 +61,13 @@ def read_answer(source: str | Path) -> Answer:
     path = Path(source)
     if is_folder(path):
         return _checked(_read_folder(path))
-    return read_answer_bytes(read_bytes(path), str(path))
+    return read_answer_bytes(read_bytes(path), str(path), expected)
 
 
-def read_answer_bytes(data: bytes, place: str) -> Answer:
+def read_answer_bytes(data: bytes, place: str, expected: Expected | None = None) -> Answer:
     """Read a worked answer from bytes; `place` names them in messages."""
+    if kind := _picture(data, place):
+        raise InputError(f"{place}: {kind} cannot be read: {CAN_BE_READ}")
     if data.startswith(NUMPY_STARTS):
         from attncalc.reading.answers.npz_file import read_npz_answer
 
@@ -60,7 +84,17 @@ def read_answer_bytes(data: bytes, place: str) -> Answer:
         return _checked(read_csv_answer(text, place))
     from attncalc.reading.answers.text import read_text_answer
 
-    return _checked(read_text_answer(text, place))
+    return _checked(read_text_answer(text, place, expected))
+
+
+def _picture(data: bytes, place: str) -> str:
+    """Return what to call an answer that is a picture, a PDF or a document; "" for any other."""
+    ending = Path(place).suffix.lower()
+    if data.startswith(NUMPY_STARTS[0]) and ending in (".docx", ".odt", ".xlsx", ".ods", ".pptx"):
+        return f"a document ({ending})"
+    if data[4:12] in (b"ftypheic", b"ftypmif1") or data[8:12] == b"WEBP":
+        return "a picture"
+    return next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
 
 
 def answer_of(matrices: Mapping[str, Any]) -> Answer:

@@ -109,6 +109,49 @@ class WrittenConnection(NamedTuple):
     second: tuple[str, ...]
 
 
+class Unread(NamedTuple):
+    """Numbers of an answer that belong to nothing that was recognised in it.
+
+    Parameters
+    ----------
+    line
+        Where they stand; 0 where the form has no lines.
+    text
+        As typed.
+    why
+        What is missing for them to be read.
+    could_be_matrix
+        Whether they may well be a matrix, or a part of one.
+    """
+
+    line: int
+    text: str
+    why: str
+    could_be_matrix: bool
+
+
+class Taken(NamedTuple):
+    """What one part of an answer was taken for.
+
+    Parameters
+    ----------
+    line, last
+        The lines that hold it; 0 where the form has none.
+    what
+        A step's name, with its head, row or entry where it is one; "" for what is no step.
+    how
+        Why it was taken for that, or what it is if it is no step.
+    text
+        What stands there.
+    """
+
+    line: int
+    last: int
+    what: str
+    how: str
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """A worked answer.
@@ -123,12 +166,26 @@ class Answer:
         The lines that it draws; None where it says nothing of them.
     faults
         What cannot be read, and where.
+    unread
+        The numbers in it that belong to nothing else that is recognised.
+    remarks
+        What a reader should know of how it was read: a guess, a correction, a slip of copying.
+    taken
+        What each of its parts was taken for, in order.
     """
 
     place: str
     matrices: Mapping[str, WrittenMatrix]
     connections: tuple[WrittenConnection, ...] | None = None
     faults: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    remarks: tuple[str, ...] = ()
+    taken: tuple[Taken, ...] = ()
+
+    @property
+    def has_unread_matrix(self) -> bool:
+        """Whether something in it was not read that could be a matrix."""
+        return any(each.could_be_matrix for each in self.unread)
 
 
 def matrix_of_entries(heads: Sequence[Sequence[Sequence[Entry]]], place: str) -> WrittenMatrix:

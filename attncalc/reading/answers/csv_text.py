@@ -8,9 +8,10 @@ from attncalc.errors import InputError
 from attncalc.problem.serialising import RESULTS
 from attncalc.reading.answers.answer import Answer, WrittenConnection
 from attncalc.reading.answers.lines import connection_in, is_about_lines, names_in
-from attncalc.reading.answers.raw import Raw, Rows, assembled, named, without_names
+from attncalc.reading.answers.raw import Raw, assembled, named
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
+from attncalc.reading.plain.rows import Rows, without_names
 
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _WORDS = ("connections", "notes", "work")

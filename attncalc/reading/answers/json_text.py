@@ -6,10 +6,10 @@ from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.lines import connections_in
-from attncalc.reading.answers.literals import TooDeep, literal_at
 from attncalc.reading.answers.raw import Raw, assembled, named
 from attncalc.reading.cells import Faults, in_words
 from attncalc.reading.json_text import parse, plain
+from attncalc.reading.plain.grids import only_grid
 
 _NOT_STEPS = (
     *("attncalc", "kind", "title", "problem", "conventions", "work", "notes"),
@@ -82,14 +82,10 @@ def _as_lists(value: Any) -> Any:
         return value.get("shown", value.get("values"))
     if not isinstance(value, str):
         return value
-    try:
-        parsed = literal_at(f"[{value.strip().removeprefix('[').removesuffix(']')}]", 0)
-    except TooDeep:
+    grid = only_grid(value)
+    if grid is None:
         return value
-    if parsed is None:
-        return value
-    heads, _ = parsed
-    return heads[0] if len(heads) == 1 else heads
+    return grid.rows if len(grid.heads) == 1 else list(grid.heads)
 
 
 def _depth(value: Any) -> int:

@@ -9,8 +9,9 @@ from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import MATRICES
 from attncalc.reading.answers.answer import Answer, WrittenMatrix, matrix_of_floats
-from attncalc.reading.answers.raw import MOST_HEADS, STEPS, named
+from attncalc.reading.answers.raw import MOST_HEADS, named
 from attncalc.reading.cells import Faults
+from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.npz_file import OWN, load_arrays
 
 

@@ -13,17 +13,12 @@ from attncalc.reading.answers.answer import (
     WrittenMatrix,
     matrix_of_entries,
 )
-from attncalc.reading.answers.entry import looks_like_entry, read_entry
 from attncalc.reading.names import canonical
-
-Rows = list[list[str]]
+from attncalc.reading.naming.symbols import STEPS
+from attncalc.reading.plain.numerals import read_entry
+from attncalc.reading.plain.rows import Rows
 
 MOST_HEADS = 1000
-STEPS = (
-    *("P", "P1", "P2", "P3", "X_P", "X1_P", "X2_P", "X3_P", "Q", "K", "V", "Q_rot", "K_rot"),
-    *("S", "S_scaled", "S_capped", "S_masked", "A", "H", "C", "O"),
-)
-"""Every name that a step of a plan can have."""
 _ALIASES = {
     "queries": "Q",
     "query": "Q",
@@ -102,51 +97,6 @@ def name_of_given(name: str) -> str | None:
     """Return the matrix of the problem itself that a name stands for, if it does."""
     given = canonical(name)
     return given if given in MATRICES else None
-
-
-def without_names(rows: Rows) -> Rows:
-    """Return a table's entries, without the names of its rows and columns.
-
-    A line of words names the others; so do consecutive whole numbers above and before the entries,
-    as in our own tables.
-
-    Examples
-    --------
-    >>> without_names([["", "1", "2"], ["1", "0.3", "0.7"]])
-    [['0.3', '0.7']]
-    >>> without_names([["1", "3"], ["-1", "1"]])
-    [['1', '3'], ['-1', '1']]
-    """
-    if not rows or not rows[0]:
-        return rows
-    first = [row[0] for row in rows[1:]]
-    is_table = len(rows) > 1 and len(rows[0]) > 1 and not _is_number(rows[0][0])
-    if is_table and _are_names(rows[0][1:]) and _are_names(first):
-        return [row[1:] for row in rows[1:]]
-    if len(rows) > 1 and (_are_words(rows[0]) or not any(cell.strip() for cell in rows[0])):
-        rows = rows[1:]
-    if len(rows[0]) > 1 and _are_words([row[0] for row in rows if row]):
-        rows = [row[1:] for row in rows]
-    return rows
-
-
-def _is_number(cell: str) -> bool:
-    return read_entry(cell).value is not None
-
-
-def _are_words(cells: Sequence[str]) -> bool:
-    return bool(cells) and all(not looks_like_entry(cell) for cell in cells)
-
-
-def _are_names(cells: Sequence[str]) -> bool:
-    """Say whether cells hold a word at least and no blank, or count up by one."""
-    if all(cells) and not all(map(_is_number, cells)):
-        return True
-    numbers = [cell.strip("* `") for cell in cells]
-    if not all(number.isdigit() and len(number) < 9 for number in numbers):
-        return False
-    start = int(numbers[0])
-    return start > 0 and numbers == [str(start + i) for i in range(len(numbers))]
 
 
 def assembled(

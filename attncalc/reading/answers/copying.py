@@ -1,0 +1,63 @@
+"""Given matrices that an answer copies: a slip of copying is found beside what was given."""
+
+import numpy as np
+
+from attncalc.numbers.types import Matrix
+from attncalc.reading.answers.answer import matrix_of_entries
+from attncalc.reading.answers.expected import Expected, share_alike
+from attncalc.reading.answers.parts import entries_of
+from attncalc.reading.plain.blocks import Block
+from attncalc.reading.plain.grids import Grid
+
+LIKE = 0.5
+"""The share of entries that a copy has in common with what it copies, at the least."""
+
+
+class Copies:
+    """Compares what is copied with what was given."""
+
+    def __init__(self, expected: Expected) -> None:
+        self.given = expected.given
+
+    def look(self, block: Block, remarks: list[str]) -> None:
+        """Compare the factors of an equation with what was given, where they look like it."""
+        for factor in block.factors:
+            if name := self.name_of(factor):
+                self._tell(name, factor, block.line, remarks)
+
+    def compare(self, name: str, block: Block, remarks: list[str]) -> None:
+        """Compare a matrix that is copied under its name."""
+        if name in self.given and block.grid is not None:
+            self._tell(name, block.grid, block.line, remarks)
+
+    def name_of(self, grid: Grid) -> str:
+        """Return the given matrix that a grid looks like; "" for none."""
+        values = values_of(grid)
+        shares = {name: share_alike(values, np.atleast_2d(m)) for name, m in self.given.items()}
+        best = max(shares, key=lambda name: shares[name], default="")
+        return best if best and shares[best] >= LIKE else ""
+
+    def is_copy(self, grid: Grid) -> str:
+        """Return the given matrix whose numbers a grid holds, every one; "" for none."""
+        values = values_of(grid)
+        for name, matrix in self.given.items():
+            if share_alike(values, np.atleast_2d(matrix)) == 1:
+                return name
+        return ""
+
+    def _tell(self, name: str, grid: Grid, line: int, remarks: list[str]) -> None:
+        values, given = values_of(grid), np.atleast_2d(self.given[name])
+        if values.shape != given.shape:
+            return
+        places = np.argwhere((np.abs(values - given) > 1e-9) & ~np.isnan(values))
+        for place in places[:3]:
+            i, j = place[-2:]
+            remarks.append(
+                f"line {line}: {name}[{i + 1},{j + 1}] is copied as "
+                f"{values[tuple(place)]:g}, where {given[tuple(place)]:g} is given"
+            )
+
+
+def values_of(grid: Grid) -> Matrix:
+    """Return the numbers of a grid."""
+    return matrix_of_entries([entries_of(rows) for rows in grid.heads], "").values

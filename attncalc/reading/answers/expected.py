@@ -1,0 +1,67 @@
+"""What a caller expects in an answer, as plain values: reading knows nothing of solving."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from attncalc.numbers.types import Matrix
+from attncalc.reading.answers.answer import WrittenMatrix
+
+NEAR = 0.0151
+"""Numbers that differ by less may be the same, however their steps were rounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """The steps that an answer may hold, and the matrices that it may copy.
+
+    Parameters
+    ----------
+    steps
+        Each step's values, in the order of the plan: (rows, columns), or (heads, rows, columns),
+        as they are shown in the problem's layout.
+    given
+        The matrices of the problem itself.
+    labels
+        What the tokens are called.
+    by_columns
+        Whether tokens are columns.
+    """
+
+    steps: Mapping[str, Matrix] = field(default_factory=dict)
+    given: Mapping[str, Matrix] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
+    by_columns: bool = False
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a step; () for one that it does not have."""
+        return tuple(self.steps[name].shape) if name in self.steps else ()
+
+    def heads(self, name: str) -> int:
+        """Return how many heads a step has; 0 for none."""
+        shape = self.shape(name)
+        return shape[0] if len(shape) == 3 else 0
+
+    def agreement(self, name: str, values: Matrix) -> float:
+        """Return which share of numbers is that of a step, from 0 to 1; 0 for another shape."""
+        key = self.steps.get(name)
+        if key is None:
+            return 0.0
+        if key.ndim == 3 and values.ndim == 2:
+            return max(share_alike(values, head) for head in key)
+        return share_alike(values, key)
+
+
+def share_alike(values: Matrix, others: Matrix) -> float:
+    """Return the share of entries that two matrices have in common; 0 where their shapes differ."""
+    if values.shape != others.shape or not values.size:
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        near = np.abs(values - others) <= NEAR * np.maximum(1, np.abs(others) / 10)
+    return float((near | (values == others)).mean())
+
+
+def floats(written: WrittenMatrix) -> Matrix:
+    """Return the numbers of a matrix as it was written."""
+    return written.values.astype(np.float64)

@@ -1,0 +1,104 @@
+"""Whose the next matrix is: headings, labels and captions, and the head they speak of."""
+
+import re
+
+from attncalc.reading.answers.expected import Expected
+from attncalc.reading.naming.name import Name, head_in, name_in
+from attncalc.reading.naming.symbols import STEPS
+from attncalc.reading.plain.blocks import Block
+
+SHORT_LABEL = 6
+"""Words that a label has at most; more are prose, which names less surely."""
+_CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
+_NAMES_OF = re.compile(r"\s*(?:columns|rows|spalten|zeilen|colonnes|lignes|columnas|filas): ", re.I)
+_HEAD_ALONE = re.compile(r"^\W*(?:head|kopf|t[eê]te|cabeza)\W*\d+\s*(?:of \d+)?\W*$", re.IGNORECASE)
+
+
+class Labels:
+    """What was said last, and how surely.
+
+    `head_is_wide` says that a head was named for all that follows, and not for one matrix.
+    """
+
+    def __init__(self, expected: Expected) -> None:
+        self.expected = expected
+        self.label: Name | None = None
+        self.label_is_sure = self.is_fresh = False
+        self.head = 0
+        self.head_is_wide = self.head_is_new = False
+        self.row_from = self.column_from = 0
+        self.is_part = self.caption_is_new = self.is_work = False
+        self.beside: list[Name] = []
+
+    def takes_caption(self, block: Block) -> bool:
+        """Take what only says which part of a matrix follows, or which head; say whether it did."""
+        captions = list(_CAPTION.finditer(block.text))
+        for caption in captions:
+            self._caption(caption)
+        alone = _HEAD_ALONE.match(block.text) is not None
+        if alone or (head_in(block.text) and self.name(block.names) is None):
+            self.head, self.head_is_new = head_in(block.text), True
+            self.is_fresh = self.label is not None
+            return True
+        return bool(captions) or _NAMES_OF.match(block.text) is not None
+
+    def announce(self, name: Name, block: Block) -> None:
+        """Keep what a line of words names, unless something surer was said before it."""
+        ends = block.text.rstrip().endswith((":", "=", "≈", "→"))
+        words = len(re.findall(r"[^\W\d_]{2,}", block.text))
+        is_sure = block.is_heading or words <= SHORT_LABEL or ends
+        if self.is_fresh and self.label_is_sure and not is_sure:
+            return
+        if name.weak and (self.is_fresh or not ends):
+            return
+        self.begin(name)
+        self.label_is_sure = is_sure
+        parts = re.split(r" {2,}|\t+", block.text.strip())
+        if len(parts) > 1:
+            named = [self.name([part]) for part in parts]
+            self.beside = [each for each in named if each is not None]
+            self.beside = self.beside if len(self.beside) == len(parts) else []
+
+    def begin(self, name: Name) -> None:
+        """Keep whose the next matrix is."""
+        if self.head_is_new:
+            self.head_is_wide = True
+        if name.head:
+            self.head, self.head_is_wide = name.head, False
+        elif not self.head_is_wide:
+            self.head = 0
+        self.head_is_new = False
+        self.label, self.is_fresh, self.is_work = name, True, False
+        self.beside = []
+        if not self.caption_is_new:
+            self.row_from = self.column_from = 0
+            self.is_part = False
+        self.caption_is_new = False
+
+    def _caption(self, caption: "re.Match[str]") -> None:
+        place = int(caption[2]) - 1
+        if caption[1].lower() == "row":
+            self.row_from, self.column_from = place, 0
+        else:
+            self.column_from = place
+        self.is_part = self.caption_is_new = True
+
+    def name(self, names: list[str]) -> Name | None:
+        """Return what the sides of an equation name: a symbol first, and its expression."""
+        found = [name for text in names if (name := name_in(text, self.expected.labels))]
+        if not found:
+            return None
+        first = next((name for name in found if not name.weak), found[0])
+        others = [name for name in found if name.how == "expression" and not name.row]
+        if others and not first.row and first.matrix in STEPS:
+            return self._agreed(first, others[-1])
+        return first
+
+    def _agreed(self, symbol: Name, other: Name) -> Name:
+        """Return the name of S = QK^T/√2, which is S_scaled, and of other pairs like that."""
+        pair = symbol.matrix, other.matrix
+        if pair in (("S", "S_scaled"), ("S", "S_masked"), ("A", "S"), ("A", "S_scaled")):
+            return symbol._replace(matrix=other.matrix)
+        if pair == ("H", "O") and self.expected.steps and "H" not in self.expected.steps:
+            return symbol._replace(matrix="O")
+        return symbol

@@ -1,0 +1,142 @@
+"""Matrices put together from what was found of them: wholes, heads, rows, columns and entries."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.reading.answers.answer import Entry, WrittenMatrix, matrix_of_entries
+from attncalc.reading.plain.numerals import read_entry
+from attncalc.reading.plain.rows import Rows
+
+LARGEST = 4096
+"""Rows, columns or entries named one by one, beyond which no index is followed."""
+Cells = list[list[Entry]]
+
+
+class Part(NamedTuple):
+    """One part of a matrix as it was found.
+
+    `head`, `row` and `column` count from 1, and are 0 where the part has all of them; -1 is an
+    index of 0, of one who counts from there.
+    """
+
+    name: str
+    head: int
+    row: int
+    column: int
+    rows: Rows
+    line: int
+    row_from: int = 0
+    column_from: int = 0
+    turned: bool = False
+    shown: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is no single row, column or entry."""
+        return self.row == self.column == 0
+
+    @property
+    def what(self) -> str:
+        """Its name, with its head and its place."""
+        head = f" head {self.head}" if self.head else ""
+        place = [str(max(each, 0)) if each else ":" for each in (self.row, self.column)]
+        index = "" if self.is_whole else f"[{','.join(place)}]"
+        return f"{self.name}{index}{head}"
+
+
+def entries_of(rows: Rows) -> Cells:
+    """Return rows of cells as entries."""
+    return [[read_entry(cell) for cell in row] for row in rows]
+
+
+def transposed(rows: Rows) -> Rows:
+    """Return rows as columns; those of unequal length are filled up with blanks."""
+    width = max((len(row) for row in rows), default=0)
+    return [[row[j] if j < len(row) else "" for row in rows] for j in range(width)]
+
+
+def matrix_of(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -> WrittenMatrix:
+    """Return the matrix that all parts of one name make.
+
+    Parameters
+    ----------
+    parts
+        Wholes, rows, columns and entries; of two for one place the later counts.
+    shape
+        The shape it is expected to have; () where that is not known.
+    by_columns
+        Whether a part with a row's number alone is a column, for tokens are columns.
+    """
+    place = f"line {parts[0].line}" if parts[0].line else ""
+    numbers = list(dict.fromkeys(part.head for part in parts))
+    if len(numbers) > 1 and 0 in numbers:  # A, and A of head 2: the heads count
+        numbers.remove(0)
+    heads = {
+        number: _of_head([part for part in parts if part.head == number], shape, by_columns)
+        for number in numbers
+    }
+    if 0 in heads:
+        return matrix_of_entries([heads[0]], place)
+    some = next(iter(heads.values()))
+    blank = [[Entry("") for _ in row] for row in some]
+    listed = [heads.get(number, blank) for number in range(1, max(heads) + 1)]
+    matrix = matrix_of_entries(listed, place)
+    if matrix.values.ndim == 2:  # head 1 alone: still one of several, it may be
+        return matrix.arranged(lambda each: each[np.newaxis])
+    return matrix
+
+
+def _of_head(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -> Cells:
+    wholes = [part for part in parts if part.is_whole]
+    rows = _from_wholes(wholes)
+    if any(entry.text for row in rows for entry in row):
+        return rows
+    pieces = _counted_from_one([part for part in parts if not part.is_whole], by_columns)
+    return _from_pieces(pieces, shape[-2:]) if pieces else rows
+
+
+def _from_wholes(parts: Sequence[Part]) -> Cells:
+    """Return the entries of a matrix whose parts stand beside and below one another."""
+    rows: Cells = []
+    for part in parts:
+        cells = transposed(part.rows) if part.turned else part.rows
+        start = min(part.row_from, len(rows))
+        for i, row in enumerate(cells, start=start):
+            if i == len(rows):
+                rows.append([])
+            rows[i] += [read_entry(cell) for cell in row]
+    return rows
+
+
+def _counted_from_one(parts: Sequence[Part], by_columns: bool) -> list[Part]:
+    """Return the parts with their places counted from 1, and single tokens where they belong."""
+    shift = int(any(-1 in (part.row, part.column) for part in parts))
+    found = []
+    for part in parts:
+        row, column = (
+            each + shift if each > 0 else (1 if each < 0 else 0) for each in (part.row, part.column)
+        )
+        if by_columns and row and not column:
+            row, column = 0, row
+        found.append(part._replace(row=row, column=column))
+    return found
+
+
+def _from_pieces(parts: Sequence[Part], shape: tuple[int, ...]) -> Cells:
+    """Return the matrix that rows, columns and entries fill."""
+    filled: dict[tuple[int, int], Entry] = {}
+    for part in sorted(parts, key=lambda part: bool(part.row and part.column)):
+        cells = [read_entry(cell) for row in part.rows for cell in row]
+        for k, entry in enumerate(cells):
+            i = part.row - 1 if part.row else k
+            j = part.column - 1 if part.column else k
+            if i < LARGEST and j < LARGEST:
+                filled[i, j] = entry
+    height, width = (1 + max(place[axis] for place in filled) for axis in (0, 1))
+    if len(shape) == 2:
+        height, width = max(height, shape[0]), max(width, shape[1])
+    if height * width > LARGEST**2:
+        return [[Entry("")]]
+    return [[filled.get((i, j), Entry("")) for j in range(width)] for i in range(height)]

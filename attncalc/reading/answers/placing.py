@@ -1,0 +1,157 @@
+"""Names for matrices that have none: from their place among the others, their shape and values."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.numbers.types import Matrix
+from attncalc.reading.answers.answer import Taken, Unread
+from attncalc.reading.answers.collecting import Collected, Loose
+from attncalc.reading.answers.copying import Copies, values_of
+from attncalc.reading.answers.expected import Expected, share_alike
+from attncalc.reading.answers.parts import Part
+
+ENOUGH_ALONE, ENOUGH = 1 / 3, 1 / 2
+"""The share of its numbers that must be right, where one step fits, and where several do.
+
+With less, taking a matrix for a step could make its mark worse than leaving it out.
+"""
+
+
+MOST = 200
+"""Matrices without a name that are given one; an answer of more is none."""
+
+
+class _Fit(NamedTuple):
+    name: str
+    head: int
+    share: float
+
+
+def place_loose(found: Collected, expected: Expected) -> None:
+    """Name what has no name, as far as that is beyond doubt; the rest is not read."""
+    for loose in found.loose[:MOST]:
+        _place(loose, found, expected)
+    for loose in found.loose[MOST:]:
+        _leave(loose, found, [], "")
+
+
+def _place(loose: Loose, found: Collected, expected: Expected) -> None:
+    values = values_of(loose.grid)
+    copies = Copies(expected)
+    if name := copies.is_copy(loose.grid):
+        _note(found, loose, name, "given, copied")
+        return
+    if again := _written_already(values, found):
+        _note(found, loose, again, f"{again} again")
+        return
+    fits = _fits(loose, values, found, expected)
+    best = _best(fits)
+    if best is None:
+        name = copies.name_of(loose.grid)
+        _leave(loose, found, fits, name)
+        return
+    how = f"taken as {best.name}: {_why(loose, found, values, len(fits))}"
+    part = Part(best.name, best.head, 0, 0, loose.grid.rows, loose.block.line)
+    if len(loose.grid.heads) > 1:
+        parts = [part._replace(head=h, rows=r) for h, r in enumerate(loose.grid.heads, start=1)]
+    else:
+        parts = [part]
+    found.parts[loose.after : loose.after] = parts
+    for other in found.loose:
+        other.after += len(parts) * (other.after >= loose.after and other is not loose)
+    _note(found, loose, part.what, how)
+    found.remarks.append(f"line {loose.block.line}: {how}")
+
+
+def _fits(loose: Loose, values: Matrix, found: Collected, expected: Expected) -> list[_Fit]:
+    """Return the steps without a matrix that have this shape, between those around it."""
+    there = {(part.name, part.head) for part in found.parts if part.is_whole}
+    partly = {part.name for part in found.parts if not part.is_whole}
+    order = list(expected.steps)
+    low, high = _between(loose, found, order)
+    fits = []
+    for place, (name, key) in enumerate(expected.steps.items()):
+        if not low < place < high or name in partly:
+            continue
+        if loose.own_name and _is_other_letter(loose.own_name, name):
+            continue
+        if key.ndim == values.ndim and (name, 0) not in there:
+            if key.shape == values.shape:
+                fits.append(_Fit(name, 0, share_alike(values, key)))
+        elif key.ndim == 3 and values.ndim == 2:
+            fits += [
+                _Fit(name, h, share_alike(values, head))
+                for h, head in enumerate(key, start=1)
+                if head.shape == values.shape and not {(name, h), (name, 0)} & there
+            ]
+    return fits
+
+
+def _is_other_letter(own: str, name: str) -> bool:
+    return len(own.strip()) > 60 or "loss" in own.lower() or "grad" in own.lower()
+
+
+def _between(loose: Loose, found: Collected, order: list[str]) -> tuple[int, int]:
+    """Return the places in the plan of the steps that stand before and after it."""
+    before = [order.index(p.name) for p in found.parts[: loose.after] if p.name in order]
+    after = [order.index(p.name) for p in found.parts[loose.after :] if p.name in order]
+    low = before[-1] if before else -1
+    high = after[0] if after else len(order)
+    if low >= high:  # the steps are not written in their order
+        return -1, len(order)
+    is_head = bool(found.parts) and any(p.head for p in found.parts)
+    return (low - 1, high + 1) if is_head else (low, high)
+
+
+def _best(fits: list[_Fit]) -> _Fit | None:
+    if not fits:
+        return None
+    best = max(fits, key=lambda fit: fit.share)
+    rivals = [fit for fit in fits if fit is not best and fit.share == best.share]
+    enough = ENOUGH_ALONE if len(fits) == 1 else ENOUGH
+    return None if best.share < enough or rivals else best
+
+
+def _why(loose: Loose, found: Collected, values: Matrix, count: int) -> str:
+    size = f"is {values.shape[-2]} × {values.shape[-1]}"
+    before = found.parts[loose.after - 1].name if loose.after and found.parts else ""
+    after = found.parts[loose.after].name if loose.after < len(found.parts) else ""
+    where = (
+        f"it stands after {before}" if before else f"it stands before {after}" if after else "it"
+    )
+    by_values = ", and its numbers are nearest to it" if count > 1 else ""
+    return f"{where} and {size}{by_values}" if where != "it" else f"it {size}{by_values}"
+
+
+def _written_already(values: Matrix, found: Collected) -> str:
+    """Return the step that was written before with these very numbers."""
+    for part in found.parts:
+        if part.is_whole and values.size > 1:
+            from attncalc.reading.answers.answer import matrix_of_entries
+            from attncalc.reading.answers.parts import entries_of
+
+            other = matrix_of_entries([entries_of(part.rows)], "").values
+            turned = np.swapaxes(other, -1, -2)
+            if np.array_equal(other, values) or np.array_equal(turned, values):
+                return part.name
+    return ""
+
+
+def _note(found: Collected, loose: Loose, what: str, how: str) -> None:
+    block = loose.block
+    found.taken.append(Taken(block.line, block.last, what, how, block.text))
+
+
+def _leave(loose: Loose, found: Collected, fits: list[_Fit], like: str) -> None:
+    own = loose.own_name.strip()
+    why = f'unknown name "{own[:40]}": it is no step' if own else "it has no name"
+    if like:
+        why += f"; it looks like {like}, with other numbers"
+    elif len(fits) == 1:
+        why += f"; it could be {fits[0].name}, but few of its numbers are those of {fits[0].name}"
+    elif fits:
+        names = list(dict.fromkeys(fit.name for fit in fits))
+        why += f"; it could be {' or '.join(names)}"
+    why += ": head it with one, as Q" if not own else ""
+    found.unread.append(Unread(loose.block.line, loose.block.text, why, True))

@@ -1,0 +1,87 @@
+"""What the numbers in a line of words are: a dimension, work, prose; or nothing that is known."""
+
+import re
+
+from attncalc.reading.plain.numerals import read_entry
+
+_DIMENSIONS = re.compile(
+    r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"
+)
+_COUNTED = re.compile(
+    r"\b(?:step|head|heads|token|tokens|row|rows|column|columns|col|line|lines|page|problem|part|"
+    r"exercise|question|task|sheet|assignment|homework|week|section|version|input|output|query|key|"
+    r"value|vector|decimals?|places|schritt|kopf|zeile|spalte|aufgabe|blatt|seite|teil|tête|tete|"
+    r"etape|étape|ligne|colonne|fila|columna|paso|ejercicio|exercice|of|to|von|de|nr|no|pts?|"
+    r"points?|punkte|group|gruppe|index|indices|matrikelnummer|id|student)\.?\s*[#:]?\s*\d[\d.,]*",
+    re.IGNORECASE,
+)  # fmt: skip
+_COUNTS = re.compile(
+    r"\b\d{1,4}(?:st|nd|rd|th)?\.?\s*(?:decimals?|places|decimal|digits?|tokens?|heads?|rows?|columns?|"
+    r"keys?|queries|values|dimensions?|nachkommastellen|stellen|decimales|décimales|decimal|"
+    r"points?|punkte|steps?|matrices|pages?)\b",
+    re.IGNORECASE,
+)
+_INDEXED = re.compile(r"[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+")
+_ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
+_DATE = re.compile(r"\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_OPERATOR = re.compile(r"\d\s*[+*·×/]\s*[-(\d]|[=≈]|e\^|\^|√|∑|\d\s-\s\d")
+_LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
+_WORKED = re.compile(
+    r"\bexp\b|e\^|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I
+)
+_REMARK = re.compile(r"\W*(?:†|‡)?\W*(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
+_TWO_INDICES = re.compile(r"\d\D{1,4}\d")
+
+
+def numbers_in(text: str) -> list[str]:
+    """Return the numbers of a line that are no index, no dimension and no number of a list.
+
+    Examples
+    --------
+    >>> numbers_in("3) Head 2: Q is 3 × 2, with d_k = 2 and 0.38 in row 1")
+    ['2', '0.38']
+    """
+    text = _LIST_NUMBER.sub(" ", text[:4000])
+    for pattern in (_DATE, _DIMENSIONS, _COUNTED, _COUNTS, _INDEXED, _ROOT):
+        text = pattern.sub(" ", text)
+    return _NUMBER.findall(text)
+
+
+def role_of_words(text: str) -> str:
+    """Return what the numbers in a line of words are; "" where that is not known."""
+    numbers = numbers_in(text)
+    if not numbers:
+        return "words"
+    if _REMARK.match(text):
+        return "a remark"
+    words = len(_WORD.findall(text))
+    if len(numbers) <= 2 and _OPERATOR.search(text):
+        return "a line of work"
+    if words >= 2 and len(numbers) <= max(1, words // 2):
+        return "prose with its numbers"
+    if _OPERATOR.search(text) and _is_calculation(text):
+        return "a line of work"
+    return "" if len(numbers) > 1 or words < 1 else "prose with its numbers"
+
+
+def _is_calculation(text: str) -> bool:
+    """Say whether a line is arithmetic: about as many signs as numbers."""
+    signs = len(re.findall(r"[+*·×/=≈^√]|\s-\s", text))
+    return signs + 1 >= len(numbers_in(text))
+
+
+def is_worked(names: list[str]) -> bool:
+    """Say whether something is named as work on the way: exp(s_1), the sum."""
+    return any(_WORKED.search(name) for name in names)
+
+
+def could_be_entry(names: list[str]) -> bool:
+    """Say whether a number's name has two indices: an entry of something, it may be."""
+    return any(_TWO_INDICES.search(name) for name in names if len(name) < 40)
+
+
+def is_readable(text: str) -> bool:
+    """Say whether a text is one number."""
+    return read_entry(text).value is not None

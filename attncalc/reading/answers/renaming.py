@@ -1,0 +1,76 @@
+"""Names that people use for another step than we do: told by the plan, and by values."""
+
+from attncalc.reading.answers.answer import matrix_of_entries
+from attncalc.reading.answers.collecting import Collected
+from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.parts import Part, entries_of
+
+_OTHER_NAMES = {
+    "S_scaled": ("S",),
+    "S_masked": ("S_scaled", "S"),
+    "S_capped": ("S_scaled", "S"),
+    "O": ("H", "C"),
+    "H": ("O", "C"),
+    "C": ("O",),
+    "Q_rot": ("Q",),
+    "K_rot": ("K",),
+}
+"""Where a step is not in the plan: the steps that its name may be meant for."""
+_ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "S"),
+         ("A", "S_scaled"),
+         ("O", "H"), ("O", "C"), ("H", "C"), ("S", "A"), ("S_scaled", "S"), ("V", "O"))  # fmt: skip
+"""Pairs of a name and the step that may be meant by it, where the numbers say so."""
+SURE = 0.5
+MOST = 500
+"""Parts of an answer whose numbers are looked at; one of more is no answer."""
+
+
+def with_better_names(found: Collected, expected: Expected) -> list[Part]:
+    """Return the parts under the names of the plan's steps.
+
+    A step that is there under its own name is never written over.
+    """
+    if not expected.steps:
+        return found.parts
+    parts = found.parts
+    for name in dict.fromkeys(part.name for part in parts):
+        if name not in expected.steps:
+            there = {part.name for part in parts}
+            options = [each for each in _OTHER_NAMES.get(name, ()) if each in expected.steps]
+            if meant := next((each for each in options if each not in there), None):
+                own = [part for part in parts if part.name == name]
+                parts = _renamed(parts, own, meant, "the problem has no other", found)
+    there = {part.name for part in parts}
+    for part in parts[:MOST]:
+        if part.is_whole and (meant := _by_values(part, there, expected)):
+            own = [part, *(each for each in parts if each.name == part.name and each.head)]
+            parts = _renamed(parts, own, meant, "its numbers are", found)
+            there = {each.name for each in parts}
+    return parts
+
+
+def _renamed(
+    parts: list[Part], own: list[Part], meant: str, why: str, found: Collected
+) -> list[Part]:
+    """Return the parts with some of them under the name that is meant, and say so."""
+    first = own[0]
+    found.remarks.append(f"line {first.line}: {first.name} is taken as {meant}: {why}")
+    lines = {(part.line, part.what) for part in own}
+    for i, taken in enumerate(found.taken):
+        if (taken.line, taken.what) in lines:
+            what = taken.what.replace(first.name, meant, 1)
+            found.taken[i] = taken._replace(what=what, how=f"{taken.how}; taken as {meant}: {why}")
+    same = {id(part) for part in own}
+    return [part._replace(name=meant) if id(part) in same else part for part in parts]
+
+
+def _by_values(part: Part, there: set[str], expected: Expected) -> str | None:
+    """Return the step that most numbers under a name are those of, where few are its own."""
+    options = [meant for name, meant in _ALSO if name == part.name and meant not in there]
+    if not options:
+        return None
+    values = matrix_of_entries([entries_of(part.rows)], "").values
+    own = expected.agreement(part.name, values)
+    shares = {meant: expected.agreement(meant, values) for meant in options}
+    best = max(shares, key=lambda each: shares[each])
+    return best if own < SURE < shares[best] else None

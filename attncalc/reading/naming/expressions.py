@@ -1,0 +1,53 @@
+r"""Names as expressions: `QK^T`, `X W_Q`, `softmax(QK^T/√d_k)`, `softmax(…) V`."""
+
+import re
+
+from attncalc.reading.plain.marks import GRID
+
+LONGEST = 200
+_NOISE = re.compile(r"[\s·*@×()\[\]{},.$\\|_&]|\bnp\b|\bdot\b|matmul")
+_ROOT = re.compile(
+    r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])"
+)
+_SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
+_PATTERNS = (
+    (re.compile(r"softmax.*V\d?$|soft[aA]rg[mM]ax.*V\d?$"), "O"),
+    (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|(?i:attention|attn)QKV$"), "O"),
+    (re.compile(r"(?:row)?softmax.*$|softargmax.*$"), "A"),
+    (re.compile(r"[Cc]oncat.*W\^?O.*$|CW\^?O(?:\+?b\^?O)?$|HW\^?O(?:\+?b\^?O)?$"), "O"),
+    (re.compile(r"[Cc]oncat.*$"), "C"),
+    (re.compile(rf"{_SCORES}(?:/√)?\+(?:M|mask|bias|B)$|mask{_SCORES}.*$"), "S_masked"),
+    (re.compile(rf"{_SCORES}/√?$|1/√{_SCORES}$|√\^-1{_SCORES}$"), "S_scaled"),
+    (re.compile(r"Q\d?K\d?(?:\^?T|'|t)$|K\^?TQ$|KQ\^?T$|Q\d?K\d?$"), "S"),
+)
+_PROJECTED = re.compile(
+    r"X\d?P?W\^?(?P<a>[QKVqkv])\^?T?(?:\+b\^?[QKVqkv])?$|W\^?(?P<b>[QKVqkv])\^?T?X\d?(?:\+b\^?[QKVqkv])?$"
+)
+
+
+def step_of_expression(text: str) -> str | None:
+    r"""Return the step that an expression works out, if it is one.
+
+    Examples
+    --------
+    >>> step_of_expression("Q @ K.T"), step_of_expression("softmax(QK^T/√d_k) V")
+    ('S', 'O')
+    >>> step_of_expression("X W_Q"), step_of_expression("nothing of this kind")
+    ('Q', None)
+    """
+    if len(text) > LONGEST or not text.strip():
+        return None
+    skeleton = _skeleton(text)
+    if projected := _PROJECTED.match(skeleton):
+        return (projected["a"] or projected["b"]).upper()
+    return next((step for pattern, step in _PATTERNS if pattern.match(skeleton)), None)
+
+
+def _skeleton(text: str) -> str:
+    """Return an expression without signs of products, brackets and blanks."""
+    clean = GRID.sub("M", text).replace("ᵀ", "^T").replace("K.T", "K^T").replace("K.t()", "K^T")
+    clean = re.sub(r"transpose\((\w)\)", r"\1^T", clean)
+    clean = _NOISE.sub("", re.sub(r"\b(?:np|torch|F|nn)\.", "", clean).replace("^{T}", "^T"))
+    clean = re.sub(r"^(?:SOFTMAX|Softmax|softMax|SoftMax|σ)", "softmax", clean)
+    clean = clean.replace("÷", "/").replace("dim=-1", "").replace("axis=-1", "")
+    return _ROOT.sub("√", clean) if "√" in clean or "/" in clean or "sqrt" in clean else clean

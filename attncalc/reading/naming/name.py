@@ -1,0 +1,200 @@
+"""From a text to the matrix that it names: symbol first, then expression, then words."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from attncalc.reading.naming.expressions import step_of_expression
+from attncalc.reading.naming.symbols import compact, indexed
+from attncalc.reading.naming.vocabulary import step_of_words
+
+LONGEST = 300
+_LIST_NUMBER = re.compile(
+    r"^[\s#>*·]*(?:(?:step|schritt|etape|étape|paso|task|part|exercise|aufgabe|teil|question)\s*"
+    r"\d{1,3}[a-z]?\s*[:.)–-]*|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s?(?!\d)|-\s)\s*",
+    re.IGNORECASE,
+)  # fmt: skip
+_AGAIN = re.compile(
+    r"^\W*(?:correction|corrected|korrektur|korrigiert|berichtigung|berichtigt|corrige|corrigé|"
+    r"correccion|corrección|fixed|revised|new|neu|actually)\b\s*(?:[:!.-]\s*|$|(?=\w))",
+    re.IGNORECASE,
+)
+_HEAD = re.compile(
+    r"\b(?:head|kopf|t[eê]te|cabeza)s?\s*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?", re.I
+)
+_IN_BRACKETS = re.compile(r"(?<![^\W\d_])[(\[]([^()\[\]]{1,60})[)\]]")
+_ROW_OF = re.compile(
+    r"(?:for|of|fur|für|de|du|del|row|zeile|fila|ligne|token|query|vector|vektor|vecteur|nr|no)?"
+    r"\.?\s*#?(\d{1,3})\s*$",
+    re.IGNORECASE,
+)
+_ON_THE_WAY = re.compile(
+    r"(?:np\.|torch\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?", re.I
+)
+_NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
+_SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
+_DIMENSIONS = re.compile(
+    r"[(\[]?\b\d{1,4}\s{0,3}(?:×|x|by)\s{0,3}\d{1,4}(?:\s?(?:×|x|by)\s{0,3}\d{1,4})?\b[)\]]?"
+)
+_CAPITAL = re.compile(
+    r"(?<![\w^_/.'-])([QKVSOZ]|A(?=-|\s*(?:[:=.)]|$|matrix|Matrix)))(?=-[^\W\d]|[^\w^_/'.-]|$)"
+)
+_PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+class Hints(NamedTuple):
+    """What helps to tell names apart: the steps of a problem, its heads, its tokens."""
+
+    steps: tuple[str, ...] = ()
+    heads: int = 0
+    labels: tuple[str, ...] = ()
+
+
+class Name(NamedTuple):
+    """What a text names.
+
+    Parameters
+    ----------
+    matrix
+        A step of a plan, or a matrix that is given.
+    head, row, column
+        Which of its heads, rows and columns, counted from 1; 0 where that is all of them.
+    number
+        A bare number behind a capital: a head, or a row.
+    turned
+        Whether its rows and columns are changed over.
+    how
+        By what it was known: "symbol", "expression" or "words".
+    weak
+        Whether it is named in a way that a better name beats.
+    """
+
+    matrix: str
+    head: int = 0
+    row: int = 0
+    column: int = 0
+    number: int = 0
+    turned: bool = False
+    how: str = "symbol"
+    weak: bool = False
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is one row, or one column."""
+        return (self.row != 0) != (self.column != 0)
+
+
+def name_in(text: str, labels: Sequence[str] = ()) -> Name | None:
+    """Return what a text names, if it names anything.
+
+    Examples
+    --------
+    >>> name_in("**Step 2:** Keys").matrix, name_in("Q_{1,2}")[:4], name_in("we get")
+    ('K', ('Q', 0, 1, 2), None)
+    """
+    clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
+    clean = clean.strip(" \t:=.,;#")
+    if _ON_THE_WAY.fullmatch(clean):
+        return None
+    head = head_in(clean)
+    if head:
+        clean = _HEAD.sub(" ", clean).strip(" ,:()-")
+    name = (
+        _symbol(clean)
+        or _at_the_end(clean)
+        or _of_row(clean, labels)
+        or _expression(clean)
+        or _words(clean)
+    )
+    if name and head and not name.head:
+        return name._replace(head=head, row=name.row)
+    return name
+
+
+def without_list_number(text: str) -> str:
+    """Return a text without the number of a list, or of a step, before it."""
+    return _LIST_NUMBER.sub("", text, count=1)
+
+
+def without_again(text: str) -> str:
+    """Return a text without the word that says that it corrects an earlier one."""
+    return _AGAIN.sub("", text, count=1)
+
+
+def says_again(text: str) -> bool:
+    """Say whether a text says that it corrects an earlier one."""
+    return _AGAIN.match(text) is not None
+
+
+def head_in(text: str) -> int:
+    """Return the head that a text speaks of, or 0.
+
+    Examples
+    --------
+    >>> head_in("Head 2:"), head_in("head 1 of 2"), head_in("heads")
+    (2, 1, 0)
+    """
+    match = _HEAD.search(text[:LONGEST])
+    return int(match[1]) if match else 0
+
+
+def _symbol(text: str) -> Name | None:
+    if (of := _SOFTMAX_OF.fullmatch(compact(text))) and len(text) < 30:
+        is_head = "S" in compact(text)[1:]
+        return Name("A", number=int(of[1])) if is_head else Name("A", row=int(of[1]))
+    found = indexed(text)
+    if found is None:
+        return None
+    matrix, head, row, column, number, turned = found
+    return Name(matrix, head, row, column, number, turned)
+
+
+def _at_the_end(text: str) -> Name | None:
+    """Return the row, or the entry, that stands behind words: Scores. We have S_11."""
+    before, _, last = text.rpartition(" ")
+    name = _symbol(last) if before and _PLAIN_WORD.search(before) else None
+    return name if name and name.row and not last.isdigit() else None
+
+
+def _of_row(text: str, labels: Sequence[str]) -> Name | None:
+    """Return the row that words and a number name: query vector 2, output for token 1, q_cat."""
+    letter, _, label = text.partition("_")
+    if label.strip("{}") in labels and (base := _symbol(letter)):
+        return base._replace(row=list(labels).index(label.strip("{}")) + 1)
+    match = _ROW_OF.search(text)
+    if match is None or not _PLAIN_WORD.search(text[: match.start()]):
+        return None
+    if len(text) > 60 or _DIMENSIONS.search(text):
+        return None
+    words = text[: match.start()].strip(" ,:#")
+    base = _symbol(words) or _words(words)
+    if base is None or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
+        return None
+    return base._replace(row=int(match[1]), how="words")
+
+
+def _expression(text: str) -> Name | None:
+    step = step_of_expression(text)
+    if step is None and len(text) < LONGEST:
+        numbers = {a or b for a, b in _NUMBERED.findall(text)}
+        if len(numbers) == 1 and (step := step_of_expression(_NUMBERED.sub("", text))):
+            return Name(step, number=int(numbers.pop()), how="expression")
+    return Name(step, how="expression") if step else None
+
+
+def _words(text: str) -> Name | None:
+    clean = _DIMENSIONS.sub(" ", text)
+    for inner in _IN_BRACKETS.findall(clean)[:4]:
+        found = _symbol(inner) or _expression(inner)
+        if found and not (found.how == "symbol" and len(compact(inner)) == 1 and inner.islower()):
+            return found
+    capitals = set(_CAPITAL.findall(clean))
+    said = step_of_words(_IN_BRACKETS.sub(" ", clean)) or step_of_words(clean)
+    if len(capitals) == 1 and len(clean.split()) <= 8:
+        letter = "O" if "Z" in capitals else next(iter(capitals))
+        if said is None or said[1] or said[0][:1] != letter:
+            return Name(letter) if said is None or said[1] else Name(said[0], how="words")
+    if said is None:
+        first = re.split(r" {2,}|, | - ", text.strip(), maxsplit=1)[0]
+        return _symbol(first) or _expression(first) if first != text.strip() else None
+    return Name(said[0], how="words", weak=said[1])

@@ -1,0 +1,188 @@
+r"""Names in symbols: `Q`, `S_{scaled}`, `q_1`, `Q[1,2]`, `\alpha_{13}`, `q_1·k_2`, `A^{(2)}`."""
+
+import re
+
+from attncalc.problem.fields import MATRICES
+from attncalc.reading.names import canonical
+
+STEPS = (
+    *("P", "P1", "P2", "P3", "X_P", "X1_P", "X2_P", "X3_P", "Q", "K", "V", "Q_rot", "K_rot"),
+    *("S", "S_scaled", "S_capped", "S_masked", "A", "H", "C", "O"),
+)
+"""Every name that a step of a plan can have."""
+LONGEST = 80
+_BLANKS = re.compile(r"\s+")
+_TURNED = re.compile(r"\^\{?\(?(?:T|t|⊤|transpose)\)?\}?|\.T\b|\.t\(\)|\.transpose\(\)")
+_HEAD = re.compile(
+    r"(?:\^[{(]*\(?(\d{1,2})\)?[)}]*"
+    r"|[_ ^({\[]*(?:head|kopf|tete|cabeza|hd|h)[_ ]?\(?(\d{1,2})\)?[)}\]]*)"
+    r"(?![\d.])",
+    re.IGNORECASE,
+)
+_INDEX = re.compile(
+    r"_?[\[({]*(?:"
+    r"(?P<h>\d{1,3}),(?P<hi>\d{1,4}),(?P<hj>\d{1,4})"
+    r"|(?P<i>\d{1,4}|:),(?P<j>\d{1,4}|:)"
+    r"|(?P<two>\d\d)"
+    r"|\[?(?P<one>\d{1,3})(?:,?:)?"
+    r")[\])}]*"
+)
+_DOT = re.compile(
+    r"[⟨<({]*q(?:uery)?_?[{(\[]?(?P<i>\d{1,2})[})\]]?(?:\^\{?T\}?)?[·.*×@,|∘]?"
+    r"k(?:ey)?_?[{(\[]?(?P<j>\d{1,2})[})\]]?(?:\^\{?T\}?)?[⟩>)}]*(?P<scale>/.{1,20})?",
+    re.IGNORECASE,
+)
+_RAISED = re.compile(
+    r"^([A-Za-z])(_\{?[\d,:]{1,9}\}?)\^\{?([A-Za-z]{1,10})(\(\d{1,2}\))?\}?(?=$|\^)"
+)
+_LONG = re.compile(r"X\d?[_^]\{?P\}?|P\d|[QK][_^]\{?rot\}?")
+_SCALED = re.compile(r"/[({]*(?:√|sqrt|d_?k|d\b|\d)")
+_LETTERS = re.compile(r"[A-Za-zα]+")
+
+_SYMBOLS = {
+    "Q": "Q", "K": "K", "V": "V", "S": "S", "A": "A", "O": "O", "H": "H", "C": "C", "Z": "O",
+    "q": "Q", "k": "K", "v": "V", "s": "S", "a": "A", "o": "O", "h": "H", "c": "O", "z": "O",
+    "alpha": "A", "α": "A", "Alpha": "A", "attn": "A", "Attn": "A", "att": "A", "out": "O",
+    "Out": "O", "output": "O", "Output": "O", "query": "Q", "Query": "Q", "key": "K", "Key": "K",
+    "value": "V", "Value": "V", "score": "S", "Score": "S", "scores": "S", "Scores": "S",
+    "X": "X", "x": "X", "y": "O", "Y": "O", "w": "A", "context": "O", "Context": "O",
+    "weight": "A", "Weight": "A", "queries": "Q", "keys": "K", "values": "V", "weights": "A",
+    "logits": "S", "outputs": "O", "E": "S",
+    "AW": "A", "SM": "A", "Qs": "Q", "Ks": "K", "Vs": "V", "softmax": "A", "ctx": "O",
+}  # fmt: skip
+"""Letters, and words used as letters; capitals and small ones may differ."""
+_SUFFIXES = {
+    "scaled": "S_scaled", "sc": "S_scaled", "scale": "S_scaled", "s": "S_scaled",
+    "skaliert": "S_scaled", "norm": "S_scaled", "'": "S_scaled", "capped": "S_capped",
+    "masked": "S_masked", "mask": "S_masked", "m": "S_masked", "maskiert": "S_masked",
+    "tilde": "S_scaled", "hat": "S_scaled",
+}  # fmt: skip
+_SUFFIX = re.compile(
+    r"[_^]?[{(]*(scaled|scale|sc|skaliert|capped|masked|mask|maskiert|norm|s|m|')[)}]*"
+)
+
+
+def compact(text: str) -> str:
+    """Return a name without blanks, and without what sets its type."""
+    return _BLANKS.sub("", text.replace("ᵀ", "^T")).strip("$\\*#:.,;→∴-").replace("\\", "")
+
+
+def matrix_of_symbol(text: str) -> str | None:
+    """Return the matrix that a bare symbol stands for, as a step or as what is given.
+
+    Examples
+    --------
+    >>> matrix_of_symbol("S_{scaled}"), matrix_of_symbol("wq"), matrix_of_symbol("B")
+    ('S_scaled', 'W_Q', None)
+    """
+    clean = compact(text)
+    bare = re.sub(r"[{}()^]", "", clean.replace("^", "_")) if "^T" not in clean else clean
+    if bare in STEPS:
+        return bare
+    if bare in _SYMBOLS:
+        return _SYMBOLS[bare]
+    plain = bare.replace("_", "").lower()
+    for step in STEPS:
+        if len(step) > 2 and plain == step.replace("_", "").lower():
+            return step
+    given = canonical(bare)
+    if given in MATRICES and (len(bare) > 1 or bare in ("X", "P")):
+        return given
+    if clean[:1] == "S" and (suffix := _SUFFIX.fullmatch(clean[1:])):
+        return _SUFFIXES[suffix[1]]
+    return None
+
+
+Parts = tuple[str, int, int, int, int, bool]
+
+
+def indexed(text: str) -> Parts | None:
+    """Return what a symbol names: matrix, head, row, column, bare number, and whether turned.
+
+    Examples
+    --------
+    >>> indexed("Q[1,2]"), indexed("k_3")
+    (('Q', 0, 1, 2, 0, False), ('K', 0, 3, 0, 0, False))
+    >>> indexed("Q_2"), indexed("K^T")
+    (('Q', 0, 0, 0, 2, False), ('K', 0, 0, 0, 0, True))
+    """
+    clean = _RAISED.sub(_lowered, compact(text))
+    if not clean or len(clean) > LONGEST:
+        return None
+    if dot := _DOT.fullmatch(clean):
+        scaled = dot["scale"] is not None and _SCALED.match(dot["scale"]) is not None
+        if dot["scale"] and not scaled:
+            return None
+        return ("S_scaled" if scaled else "S", 0, int(dot["i"]), int(dot["j"]), 0, False)
+    is_turned = False
+    if "T" in clean or "t" in clean:
+        without = _TURNED.sub("", clean, count=1)
+        is_turned, clean = without != clean, without
+    elif clean[:1] in "KQV" and clean[1:] == "'":
+        is_turned, clean = True, clean[:1]
+    if matrix := matrix_of_symbol(clean):
+        if matrix != "K" and is_turned and matrix in STEPS and not clean.isalpha():
+            return None
+        row = 0
+        return (matrix, 0, row, 0, 0, is_turned)
+    return _with_index(clean, is_turned)
+
+
+def _lowered(match: "re.Match[str]") -> str:
+    """Return S_{1,2}^{scaled (1)} with what it is before its index."""
+    letter, index, suffix, head = match.groups()
+    return f"{letter}^{{{suffix}}}{index}" + (f"^{head}" if head else "")
+
+
+def _with_index(clean: str, is_turned: bool) -> Parts | None:
+    clean, head = _without_head(clean)
+    if head and (matrix := matrix_of_symbol(clean)):
+        return (matrix, head, 0, 0, 0, is_turned)
+    parted = _parted(clean)
+    if parted is None:
+        return None
+    matrix, index = parted
+    if index["hi"]:
+        return (matrix, int(index["h"]), _place(index["hi"]), _place(index["hj"]), 0, is_turned)
+    if both := index["two"] or (index["i"] and (index["i"], index["j"])):
+        return (matrix, head, _place(both[0]), _place(both[1]), 0, is_turned)
+    number = _place(index["one"])
+    if "^" in clean and "(" in clean:
+        return (matrix, number, 0, 0, 0, is_turned)
+    is_row = clean[:1].islower() or set(clean) & set("[:α") or head
+    return (matrix, head, number if is_row else 0, 0, 0 if is_row else number, is_turned)
+
+
+def _without_head(clean: str) -> tuple[str, int]:
+    """Part the head from a name that says one surely: A^{(2)}, Q head 1."""
+    match = _HEAD.search(clean)
+    if match is None or match.start() == 0:
+        return clean, 0
+    rest = clean[: match.start()] + clean[match.end() :]
+    is_sure = "(" in match[0] or match[2] is not None or clean[:1].isupper()
+    if is_sure and (matrix_of_symbol(rest) or _parted(rest)):
+        return rest, int(match[1] or match[2])
+    return clean, 0
+
+
+def _place(index: str) -> int:
+    """Return a place counted from 1: 0 is all of them, and -1 the place 0 of a program."""
+    return 0 if index == ":" else int(index) or -1
+
+
+def _parted(clean: str) -> "tuple[str, re.Match[str]] | None":
+    """Part a name into its matrix and its index, where it has one."""
+    letters = _LETTERS.match(clean)
+    if letters is None:
+        return None
+    starts = [letters.end()]
+    if long := _LONG.match(clean):
+        starts.append(long.end())
+    if suffix := _SUFFIX.match(clean, letters.end()):
+        starts.append(suffix.end())
+    for start in starts:
+        matrix = matrix_of_symbol(clean[:start])
+        index = _INDEX.fullmatch(clean, start)
+        if matrix and index:
+            return matrix, index
+    return None

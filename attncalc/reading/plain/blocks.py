@@ -1,0 +1,290 @@
+"""A text as a list of named blocks: what stands under which words, none of it judged yet."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from attncalc.reading.plain.clauses import Clause, clauses_of
+from attncalc.reading.plain.grids import Document, Grid, Line, document_of
+from attncalc.reading.plain.marks import GRID, typed
+from attncalc.reading.plain.numerals import looks_like_entry
+from attncalc.reading.plain.rows import Rows, broken_row, fitted, labelled_row, split_row
+from attncalc.reading.plain.stacks import stacked
+from attncalc.reading.plain.tables import cells_of_table, table_at
+
+_HEADING = re.compile(r"\s*#{1,6}\s")
+MOST_BLOCKS = 6000
+"""Parts that a text may have; what follows them is not read, and that is said."""
+
+
+@dataclass
+class Block:
+    """Something with numbers in it, or words that may name what follows.
+
+    Parameters
+    ----------
+    line, last
+        The lines of the file that hold it.
+    text
+        What stands there, as it was typed.
+    names
+        What it is said to be on its own lines: the sides of an equation that hold no numbers.
+    grid
+        The matrix, or the row, that it is; None for words, and for work without a result.
+    factors
+        Matrices that stand before it in its equation.
+    work
+        The calculation before its result.
+    row_names
+        What stands before its rows.
+    turned
+        Whether its rows and columns are said to be changed over.
+    goes_on
+        Whether it goes on with the equation of the block before it.
+    is_new
+        Whether a blank line, or a heading, stands before it.
+    is_single
+        Whether it is one number, no matrix of one entry.
+    """
+
+    line: int
+    last: int
+    text: str
+    names: list[str] = field(default_factory=list)
+    grid: Grid | None = None
+    factors: list[Grid] = field(default_factory=list)
+    work: list[str] = field(default_factory=list)
+    row_names: list[str] = field(default_factory=list)
+    turned: bool = False
+    goes_on: bool = False
+    is_new: bool = False
+    is_single: bool = False
+    is_heading: bool = False
+    is_table: bool = False
+    is_other: bool = False
+
+
+Named = Callable[[str], bool]
+
+
+def blocks_of(
+    text: str, names_a_row: Named, is_other: Named, labels: Sequence[str] = ()
+) -> tuple[list[Block], Document]:
+    """Return the blocks of a text in their order, and what else was found in it.
+
+    Parameters
+    ----------
+    text
+        The whole text.
+    names_a_row
+        Says whether what stands before a row names it, as q1 does, or only counts it.
+    is_other
+        Says whether a line is about something else, and no block.
+    labels
+        The tokens, which may stand before rows.
+    """
+    document = document_of(text)
+    document.lines = stacked(document)
+    parter = _Parter(document, names_a_row, is_other, labels)
+    parter.run()
+    return parter.blocks, document
+
+
+class _Parter:
+    """Goes through the lines, and keeps the blocks that they make."""
+
+    def __init__(
+        self, document: Document, names_a_row: Named, is_other: Named, labels: Sequence[str]
+    ) -> None:
+        self.document = document
+        self.lines = document.lines
+        self.names_a_row = names_a_row
+        self.is_other = is_other
+        self.labels = labels
+        self.blocks: list[Block] = []
+        self.is_new = True
+
+    def run(self) -> None:
+        i = 0
+        while i < len(self.lines) and len(self.blocks) < MOST_BLOCKS:
+            i += self._take(i)
+        if i < len(self.lines):
+            self.document.cut_at = self.lines[i].number
+
+    def _take(self, i: int) -> int:
+        """Take one line, or as many as belong together; return how many."""
+        line = self.lines[i]
+        if not line.text.strip():
+            self.is_new = True
+            return 1
+        if self.is_other(line.text):
+            self._add(Block(line.number, line.number, line.text, is_other=True))
+            return 1
+        if (count := table_at(self.lines, i)) and self._table(i, count):
+            return count
+        if not GRID.search(line.text) and (count := self._rows(i)):
+            return count
+        if count := self._beside(i):
+            return count
+        self._said(line)
+        return 1
+
+    def _add(self, block: Block) -> None:
+        block.is_new = block.is_new or self.is_new
+        block.text = typed(self._with_grids(block.text)).strip()
+        self.is_new = False
+        self.blocks.append(block)
+
+    def _with_grids(self, text: str) -> str:
+        grids = self.document.grids
+        return GRID.sub(lambda match: f"[{grids[match[0]].text}]", text)
+
+    def _table(self, i: int, count: int) -> bool:
+        """Take a table, if there are numbers in it, or spaces for them."""
+        lines = self.lines[i : i + count]
+        text = " / ".join(line.text.strip() for line in lines)
+        first, last = lines[0].number, lines[-1].number
+        if GRID.search(text):
+            return self._table_of_vectors(lines)
+        rows, corner = cells_of_table(lines)
+        rows = [row for row in rows if row]
+        if not rows:
+            return not any(c.isalnum() for c in text)
+        cells = [cell for row in rows for cell in row]
+        good = sum(map(looks_like_entry, cells))
+        if 2 * good < len(cells) or (count == 1 and not _is_plain_row(rows)):
+            return False
+        grid = Grid((fitted(rows),), first, last, "table")
+        self._add(Block(first, last, text, [corner] if corner else [], grid, is_table=True))
+        return True
+
+    def _table_of_vectors(self, lines: Sequence[Line]) -> bool:
+        """Take a table whose cells are vectors: a column for each matrix, a row for each token."""
+        cells = [
+            [c.strip() for c in re.split(r"[|│\t]", line.text.strip().strip("|│"))]
+            for line in lines
+        ]
+        cells = [row for row in cells if any(set(cell) - set("-: ") for cell in row)]
+        width = len(cells[0])
+        if len(cells) < 2 or width < 2 or any(len(row) != width for row in cells):
+            return False
+        for j in range(width):
+            column = [row[j] for row in cells[1:]]
+            grids = [self.document.grids[cell] for cell in column if GRID.fullmatch(cell)]
+            if len(grids) == len(column):
+                rows: Rows = [row for grid in grids for row in grid.rows]
+                kept = Grid((rows,), lines[0].number, lines[-1].number, "table")
+                self._add(
+                    Block(kept.line, kept.last, f"{cells[0][j]} {kept.text}", [cells[0][j]], kept)
+                )
+        return True
+
+    def _rows(self, i: int) -> int:
+        """Take rows of numbers, with names before them or without."""
+        rows: Rows = []
+        names: list[str] = []
+        stop = i
+        while stop < len(self.lines) and (row := self._row(stop, rows)):
+            if rows and bool(row[0]) != bool(names[0]):
+                break
+            names.append(row[0])
+            rows.append(row[1])
+            stop += 1
+        if not rows or (names[0] and len(rows) < 2 and not self._may_be_row(names[0], rows[0])):
+            return 0
+        self._grid(i, stop, [], rows, names if names[0] else [])
+        return stop - i
+
+    def _may_be_row(self, name: str, row: list[str]) -> bool:
+        """Say whether a single row behind a name is a row of a matrix that is named above."""
+        return name in self.labels and len(row) > 1
+
+    def _row(self, i: int, before: Rows) -> tuple[str, list[str]] | None:
+        """Return the name and the cells of a row that stands in a line, if one does."""
+        text = self.lines[i].text
+        if GRID.search(text) or text.lstrip()[:1] in "=≈→" or self.is_other(text):
+            return None
+        if cells := split_row(_without_bars(text)):
+            return "", cells
+        found = labelled_row(text, self.labels)
+        if found and not self.names_a_row(found[0]):
+            return found
+        below = self.lines[i + 1].text if i + 1 < len(self.lines) else ""
+        near = before[-1] if before else split_row(_without_bars(below))
+        if near and (cells := broken_row(text, len(near))):
+            return "", cells
+        return None
+
+    def _beside(self, i: int) -> int:
+        """Take a matrix that begins on the line of its name, and goes on below it."""
+        clauses = clauses_of(_without_bars(self.lines[i].text))
+        last = clauses[-1]
+        if last.kind != "row" or not last.names:
+            return 0
+        first = split_row(last.value)
+        rows, stop = [first or []], i + 1
+        while stop < len(self.lines) and (row := self._row(stop, rows)) and not row[0]:
+            rows.append(row[1])
+            stop += 1
+        if len(rows) < 2 or (len(rows[0]) == 1 and max(map(len, rows)) > 1):
+            return 0
+        for clause in clauses[:-1]:
+            self._clause(clause, self.lines[i])
+        self._grid(i, stop, last.names, rows, [])
+        return stop - i
+
+    def _grid(self, i: int, stop: int, names: list[str], rows: Rows, row_names: list[str]) -> None:
+        lines = self.lines[i:stop]
+        text = " / ".join(line.text.strip() for line in lines)
+        grid = Grid((fitted(rows),), lines[0].number, lines[-1].number, "rows")
+        single = len(rows) == 1 and len(rows[0]) == 1
+        block = Block(grid.line, grid.last, text, names, grid, row_names=row_names)
+        self._add(replace(block, is_single=single))
+
+    def _said(self, line: Line) -> None:
+        """Take a line apart at its signs of equality."""
+        if _HEADING.match(line.text):
+            self.is_new = True
+        clauses = clauses_of(_without_bars(line.text))
+        if all(clause.kind == "nothing" and not clause.factors for clause in clauses):
+            names = [name for clause in clauses for name in clause.names]
+            work = [each for clause in clauses for each in clause.work]
+            heading = _HEADING.match(line.text) is not None
+            self._add(
+                Block(line.number, line.number, line.text, names, work=work, is_heading=heading,
+                      goes_on=clauses[0].continues)
+            )  # fmt: skip
+            return
+        for clause in clauses:
+            self._clause(clause, line)
+
+    def _clause(self, clause: Clause, line: Line) -> None:
+        grids = self.document.grids
+        grid = None
+        text = line.text
+        if clause.kind == "grid":
+            grid = grids[clause.value]
+        elif clause.kind == "row":
+            rows = fitted([split_row(clause.value) or [clause.value]])
+            grid = Grid((rows,), line.number, line.number, "rows")
+        factors = [grids[mark] for mark in clause.factors]
+        last = max([line.number, *(each.last for each in [*factors, *([grid] if grid else [])])])
+        single = clause.kind == "row" and grid is not None and len(grid.rows[0]) == 1
+        self._add(
+            Block(line.number, last, text, clause.names, grid, factors, clause.work,
+                  turned=clause.turned, goes_on=clause.continues, is_single=single)
+        )  # fmt: skip
+
+
+def _without_bars(text: str) -> str:
+    """Take the bars off a row between them: | 1 2 |, and Q = | 1 2 |."""
+    clean = text.strip()
+    if clean.count("|") == 2 and clean.endswith("|"):
+        before, inner, _ = clean.split("|")
+        if before.rstrip()[-1:] in ("=", ":", "≈", "") and split_row(inner):
+            return f"{before} {inner}"
+    return text
+
+
+def _is_plain_row(rows: Rows) -> bool:
+    return all(map(looks_like_entry, rows[0])) and len(rows[0]) > 1

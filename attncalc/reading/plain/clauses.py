@@ -1,0 +1,175 @@
+"""One line taken apart at its signs of equality: what is named, by what work, and what it is."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from attncalc.reading.plain.marks import GRID
+from attncalc.reading.plain.numerals import is_work, read_entry
+from attncalc.reading.plain.rows import split_row
+from attncalc.reading.plain.valuing import value_of
+
+Kind = Literal["grid", "row", "work", "factors", "name", "nothing"]
+
+LONGEST = 4000
+_RELATION = re.compile(r":=|=>|->|<-|[=≈→←]|:(?![\d/])|(?<!\d):(?=\d)|(?<=\d):(?=\d+\D+\d)")
+_UNEQUAL = re.compile(r"[<>!]=")
+_ASIDE = re.compile(
+    r"\([^()\d]{0,60}\)|\(\d{1,4} ?[×x] ?\d{1,4}\)|\((?:rounded|gerundet|arrondi)[^()]{0,40}\)"
+)
+_TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
+_SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|also|sowie)\b)?[\s,;]*")
+_LETTER = re.compile(r"[^\W\d_]|[√⟨∑]")
+_JOINER = re.compile(r"[\s,;]*(?:\b(?:and|und|et|y|also)\b)?\s*$")
+_OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
+_VERB = re.compile(
+    r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da)"
+    rf"\s*(?={GRID.pattern})",
+    re.IGNORECASE,
+)
+_LIST_NUMBER = re.compile(r"^\s*(?:\(\d{1,3}\)|\d{1,3}[.)]|\(?[a-h]\))\s+(?=[^\W\d]|[\\α√])")
+_BEFORE = re.compile(
+    r"([^\W\d][\w' ^{}-]{0,80}(?<!softmax)(?<!exp)(?<!mask)(?<!norm)(?<!sqrt))"
+    rf"\s({GRID.pattern})[\s.;]*",
+    re.IGNORECASE,
+)
+"""A name, and its matrix behind it, with no sign between them."""
+_FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
+_REMARK = re.compile(rf"\s{{2,}}(?:#|%|//)\s*(?={GRID.pattern})")
+"""A comment that holds what a line of a program comes to."""
+_EDGES = " \t.,;$|"
+
+
+@dataclass
+class Clause:
+    """What one equation says: names, the work and the factors between them, and the result."""
+
+    names: list[str] = field(default_factory=list)
+    work: list[str] = field(default_factory=list)
+    factors: list[str] = field(default_factory=list)
+    kind: Kind = "nothing"
+    value: str = ""
+    turned: bool = False
+    continues: bool = False
+
+
+def clauses_of(text: str) -> list[Clause]:
+    """Return what a line says, equation by equation.
+
+    Examples
+    --------
+    >>> [(c.names, c.value) for c in clauses_of("Q11 = 1·0 + 2·1 = 2, Q12 = 3")]
+    [(['Q11'], '2'), (['Q12'], '3')]
+    """
+    text = _LIST_NUMBER.sub("", text, count=1)
+    found = [Clause(continues=_RELATION.match(text.lstrip(" \t∴")) is not None)]
+    for segment in _segments(text):
+        _take(segment, found)
+    last = found[-1]
+    if last.kind != "nothing" and len(found) == 1 and not last.names:
+        return found
+    if len(found) > 1 and last.kind == "nothing" and found[-2].names == []:
+        found[-2].names = last.names  # the matrix first, and then what it is
+        found.pop()
+    return found
+
+
+def _segments(text: str) -> list[str]:
+    if len(text) > LONGEST:
+        return [text]
+    text = _REMARK.sub(" = ", text)
+    text = _VERB.sub("=", _UNEQUAL.sub("≠", text))
+    if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text)):
+        return [match[1], match[2]]
+    return _RELATION.split(text)
+
+
+def _take(segment: str, found: list[Clause]) -> None:
+    """Add what stands between two signs of equality to the last clause, or begin another."""
+    kind, value, rest = _kind(segment)
+    last = found[-1]
+    if kind == "name" and last.kind != "nothing":
+        found.append(Clause([value]))
+    elif kind == "name":
+        last.names.append(value)
+    elif kind == "work":
+        last.work.append(value)
+    elif kind == "factors":
+        last.factors += GRID.findall(value)
+        if _LETTER.search(GRID.sub("", value).replace("T", "")):
+            last.names.append(value)
+    elif kind != "nothing":
+        _result(last, kind, value)
+    if rest:
+        found.append(Clause([rest]))
+
+
+def _result(clause: Clause, kind: Kind, value: str) -> None:
+    """Take a result; one that stands before it in the equation was not meant."""
+    if clause.kind == "grid":
+        clause.factors.append(clause.value)
+    elif clause.kind == "row":
+        clause.work.append(clause.value)
+    clause.kind, clause.value = kind, GRID.findall(value)[0] if kind == "grid" else value
+    clause.turned = kind == "grid" and _TURN.match(value.split(clause.value)[1]) is not None
+
+
+def _kind(segment: str) -> tuple[Kind, str, str]:
+    """Return what a segment is, its text, and the name of the next equation behind it."""
+    text = _ASIDE.sub(" ", segment).rstrip(_EDGES).lstrip(" \t,;$|")
+    named = segment.strip(_EDGES)
+    if not text:
+        return ("name", segment.strip(), "") if named else ("nothing", "", "")
+    if grids := GRID.findall(text):
+        return _of_grids(text, grids)
+    if cells := split_row(text):
+        return "work" if len(cells) == 1 and is_work(cells[0]) else "row", text, ""
+    letter = _LETTER.search(text)
+    if letter is None or _is_arithmetic(text):
+        return "work" if any(c.isdigit() for c in text) else "name", text, ""
+    if _FUNCTION.match(text, letter.start()):
+        return "name", named, ""
+    return _of_value_and_name(text, letter.start()) or ("name", named, "")
+
+
+def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
+    """Return a result, and the name of the next equation behind it."""
+    before = text[:start].rstrip("( [{")
+    value = before.rstrip(" ,;|").strip()
+    rest = _SEPARATOR.sub("", text[len(before) :]).strip()
+    if value and split_row(value):
+        return "row", value, rest
+    if value and start > 1 and _is_arithmetic(value):
+        return "work", value, rest
+    return None
+
+
+def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
+    first = text.index(grids[0])
+    before, after = text[:first].strip(), text[first + 1 :]
+    if turned := _TURN.match(after):
+        after = after[turned.end() :]
+    rest = _SEPARATOR.sub("", after.strip(_EDGES)).strip()
+    if not before and not rest:
+        return "grid", text, ""
+    if not before and len(grids) == 1 and _LETTER.match(rest) and not rest.startswith(("T", "√")):
+        return "grid", text, rest
+    if not before and len(grids) == 1 and rest.startswith("#"):
+        return "grid", text, ""
+    if not before and len(grids) == 2 and after.lstrip()[:1] in ",;" and text.endswith(grids[1]):
+        return "factors", text, ""
+    return "factors", text, ""
+
+
+def _is_arithmetic(text: str) -> bool:
+    """Say whether a text is a calculation, with … in it or not."""
+    clean = text.replace("…", "0").replace("...", "0").replace("−", "-")
+    if value_of(clean) is not None:
+        return True
+    return len(clean) > 200 and _OPERATORS.fullmatch(clean) is not None
+
+
+def is_single(value: str) -> bool:
+    """Say whether a value is one number, or the space for one."""
+    cells = split_row(value)
+    return cells is not None and len(cells) == 1 and not read_entry(cells[0]).fault

@@ -1,0 +1,231 @@
+r"""What stands in brackets: `[1 3; -1 1]`, `[[1, 3], [-1, 1]]`, `(1, 3)`, `⎡1 3⎤`, environments.
+
+Each is taken out of its text, where a single character stands for it from then on.
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from attncalc.reading.plain.literals import TooDeep, heads_of, is_matrix, parse
+from attncalc.reading.plain.marks import BREAK, CELL, FIRST_GRID, GRID, MOST_GRIDS, ROW, typed
+from attncalc.reading.plain.numerals import looks_like_entry
+from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
+from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, without_tex
+from attncalc.reading.plain.tidy import LONGEST_TEXT, Struck, tidied, with_decimal_commas
+
+DEEPEST = 8
+_FILL = "\ue007"
+_INNERMOST = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
+_OPENING = re.compile(r"(?<![\w\\}\]^_√)'])[\[(]|(?<=[\w'] )[\[(]")
+_INDEX = re.compile(r"[\[(]\s?\d{1,4}\s?(?:[,;]\s?\d{1,4}\s?){1,2}[\])]\s?(?:=|≈|:|→)")
+_TALL = re.compile("[⎡⎢⎣⎛⎜⎝]([^⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠\n]*)[⎤⎥⎦⎞⎟⎠]")
+_WRAPPER = re.compile(
+    rf"(?:\b(?:np|numpy|torch|jnp|tf|sp|sympy)\.)?\b(?:array|tensor|matrix|Matrix|asarray|mat|"
+    rf"Tensor|constant|FloatTensor)\(\s*({GRID.pattern}){_FILL}*(?:,[^()\n]{{0,80}})?"
+    rf"(?:\([^()\n]{{0,40}}\)[^()\n]{{0,40}})?\)"
+)
+_AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
+_UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
+_LINE = re.compile(f"[\n{BREAK}]")
+
+
+class Grid(NamedTuple):
+    """Cells that stand together: rows of texts, for each head; and the lines that hold them."""
+
+    heads: tuple[Rows, ...]
+    line: int
+    last: int
+    kind: str
+
+    @property
+    def rows(self) -> Rows:
+        """Its rows, of its last head."""
+        return self.heads[-1]
+
+    @property
+    def text(self) -> str:
+        """Its cells as a line."""
+        rows = [" ".join(row) for head in self.heads for row in head]
+        return typed("; ".join(rows))
+
+
+class Line(NamedTuple):
+    """One line of a document as it is understood, and where that stands in its file."""
+
+    number: int
+    text: str
+
+
+@dataclass
+class Document:
+    """A text as lines, in which a character stands for each grid."""
+
+    lines: list[Line] = field(default_factory=list)
+    grids: dict[str, Grid] = field(default_factory=dict)
+    faults: list[tuple[int, str]] = field(default_factory=list)
+    struck: list[Struck] = field(default_factory=list)
+    cut_at: int = 0
+
+    def add(self, grid: Grid) -> str:
+        """Keep a grid, and return the character that stands for it."""
+        mark = chr(FIRST_GRID + len(self.grids))
+        self.grids[mark] = grid
+        return mark
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it holds as many grids as any answer may."""
+        return len(self.grids) >= MOST_GRIDS
+
+
+def document_of(text: str) -> Document:
+    """Return the document that a text is."""
+    document = Document()
+    if len(text) > LONGEST_TEXT:
+        document.faults.append((0, f"only the first {LONGEST_TEXT:,} characters are read"))
+        text = text[:LONGEST_TEXT]
+    text, struck = tidied(text)
+    converted = without_tex(with_decimal_commas(text))
+    document.struck += struck + converted.struck
+    document.faults += converted.faults
+    finder = _Finder(document, converted.breaks)
+    found = finder.environments(converted.text)
+    found = _TALL.sub(finder.tall, found)
+    found = finder.brackets(found)
+    for pattern in (_WRAPPER, _AROUND):
+        found = pattern.sub(lambda match: match[1] + _FILL * (len(match[0]) - 1), found)
+    finder.lines(found)
+    return document
+
+
+def only_grid(text: str) -> Grid | None:
+    """Return the matrix that a text is, and nothing else: `1 3; -1 1`, `[[1, 3]]`; or None.
+
+    Examples
+    --------
+    >>> only_grid("1 3; -1 1/2").rows
+    [['1', '3'], ['-1', '1/2']]
+    """
+    clean = text.strip().rstrip(";")
+    if not clean.startswith(("[", "(", "\\", "⎡", "⎛", "$")) and "[" not in clean:
+        clean = f"[{clean}]"
+    document = document_of(clean)
+    lines = [line.text.strip(" .;,$") for line in document.lines]
+    lines = [line for line in lines if line]
+    if len(lines) == 1 and GRID.fullmatch(lines[0]):
+        return document.grids[lines[0]]
+    return None
+
+
+class _Finder:
+    """Takes grids out of a text without moving what stands behind them."""
+
+    def __init__(self, document: Document, breaks: list[tuple[int, int]]) -> None:
+        self.document = document
+        self.offsets = [offset for offset, _ in breaks]
+        self.numbers = [number for _, number in breaks]
+
+    def line(self, offset: int) -> int:
+        return self.numbers[max(0, bisect_right(self.offsets, offset) - 1)]
+
+    def lines(self, text: str) -> None:
+        start = 0
+        for match in _LINE.finditer(text):
+            self._line(text, start, match.start())
+            start = match.end()
+        self._line(text, start, len(text))
+
+    def _line(self, text: str, start: int, stop: int) -> None:
+        clean = text[start:stop].replace(_FILL, "")
+        self.document.lines.append(Line(self.line(start), clean))
+
+    def _kept(self, heads: list[Rows], start: int, stop: int, kind: str) -> str:
+        grid = Grid(tuple(heads), self.line(start), self.line(stop - 1), kind)
+        return self.document.add(grid) + _FILL * (stop - start - 1)
+
+    def environments(self, text: str) -> str:
+        """Take out LaTeX's matrices, the innermost first; other arrays only set lines."""
+        for _ in range(DEEPEST):
+            text, count = _INNERMOST.subn(self._environment, text)
+            if not count:
+                break
+        return re.sub(f"[{OPEN}{CLOSE}{BARE}]", _FILL, text)
+
+    def _environment(self, match: "re.Match[str]") -> str:
+        inner = match[1].replace(_FILL, "").lstrip(BARE)
+        cells = [[cell.strip() for cell in row.split(CELL)] for row in inner.split(ROW)]
+        rows = [row for row in cells if any(row)]
+        if "=" in inner or GRID.search(inner) or self.document.is_full:
+            return match[0].translate({ord(OPEN): BREAK, ord(CLOSE): BREAK, ord(BARE): _FILL,
+                                       ord(CELL): " ", ord(ROW): BREAK})  # fmt: skip
+        if not rows:
+            return _FILL * len(match[0])
+        kind = "bare" if match[1].startswith(BARE) else "environment"
+        behind = match.string[match.end() : match.end() + 40].lstrip()
+        if kind == "bare" and len(rows[0]) == 1 and behind.startswith(OPEN):
+            return _FILL * len(match[0])  # the names of the rows
+        rows = _even(fitted(rows))
+        if kind == "bare":
+            rows = without_names(rows)
+        return self._kept([rows], match.start(), match.end(), kind)
+
+    def tall(self, match: "re.Match[str]") -> str:
+        """Take out one line between tall brackets."""
+        cells = parted(match[1])
+        if not cells or not all(map(looks_like_entry, cells)) or self.document.is_full:
+            return match[0]
+        return self._kept([[cells]], match.start(), match.end(), "row")
+
+    def brackets(self, text: str) -> str:
+        """Take out literals of programs, and vectors."""
+        pieces: list[str] = []
+        position = 0
+        while (match := _OPENING.search(text, position)) and not self.document.is_full:
+            start = match.start()
+            pieces.append(text[position:start])
+            found = self._literal(text, start)
+            if isinstance(found, int):
+                pieces.append(text[start : start + found])
+                position = start + found
+            else:
+                heads, position, kind = found
+                pieces.append(self._kept(heads, start, position, kind))
+        return "".join([*pieces, text[position:]])
+
+    def _literal(self, text: str, start: int) -> tuple[list[Rows], int, str] | int:
+        """Return the matrix that begins here and where it ends; or how far to go on."""
+        if _INDEX.match(text, start) and text[start - 1 : start].strip() == "" and start:
+            before = text[max(0, start - 12) : start].rstrip()
+            if before[-1:].isalpha():
+                return 1
+        try:
+            tree, stop = parse(text, start)
+        except TooDeep:
+            self._fault(start, "brackets are nested too deeply")
+            run = re.compile(r"[\[(\s]*").match(text, start)
+            return max(1, run.end() - start) if run else 1
+        if tree is None:
+            if text[start] == "[" and _UNCLOSED.match(text, start):
+                self._fault(start, "a [ is never closed")
+            return 1
+        heads = heads_of(tree)
+        is_round = text[start] == "("
+        if heads is None or not all(is_matrix(rows, is_round) for rows in heads):
+            return 1
+        if is_round and sum(len(row) for rows in heads for row in rows) < 2:
+            return 1
+        flat = (
+            len(heads) == 1 and len(heads[0]) == 1 and all(isinstance(each, str) for each in tree)
+        )
+        return heads, stop, "row" if flat else "literal"
+
+    def _fault(self, start: int, what: str) -> None:
+        self.document.faults.append((self.line(start), what))
+
+
+def _even(rows: Rows) -> Rows:
+    """Fill up rows whose last cell was left out."""
+    width = max((len(row) for row in rows), default=0)
+    return [[*row, ""] if len(row) == width - 1 and width > 2 else row for row in rows]

@@ -1,0 +1,115 @@
+"""Matrices as programs write them: `[1 3; -1 1]`, `[[1, 3], [-1, 1]]`, `((1, 3), (-1, 1))`.
+
+Nothing is evaluated: brackets are followed to a limited depth; what stands between them is text.
+"""
+
+import re
+
+from attncalc.reading.plain.marks import GRID
+from attncalc.reading.plain.numerals import looks_like_entry
+from attncalc.reading.plain.rows import Rows, fitted, parted
+
+DEEPEST = 8
+LONGEST_CELL = 60
+_BRACKET = re.compile(r"[\[\]()]")
+_COMMENT = re.compile(r"[#%][^\n]*")
+_NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
+
+
+class TooDeep(ValueError):  # noqa: N818 - it is what happened
+    """Brackets nested beyond every matrix."""
+
+
+class Tree(list["Tree | str"]):
+    """What stands between two brackets: lists, or texts."""
+
+
+def parse(text: str, start: int) -> tuple[Tree | None, int]:
+    """Return the lists that begin with a bracket, and where they end; None where they do not.
+
+    Raises
+    ------
+    TooDeep
+        When brackets are nested beyond eight.
+    """
+    stack: list[Tree] = []
+    position = start
+    while position < len(text):
+        character = text[position]
+        if character in "[(":
+            inner = Tree()
+            if stack:
+                stack[-1].append(inner)
+            stack.append(inner)
+            if len(stack) > DEEPEST:
+                raise TooDeep
+            position += 1
+        elif character in "])":
+            closed = stack.pop()
+            position += 1
+            if not stack:
+                return closed, position
+        else:
+            match = _BRACKET.search(text, position)
+            stop = match.start() if match else len(text)
+            piece = text[position:stop]
+            if "\n\n" in piece or "=" in piece or GRID.search(piece):
+                return None, start  # no matrix goes on into another paragraph
+            stack[-1].append(piece)
+            position = stop
+    return None, start
+
+
+def _depth(tree: Tree) -> int:
+    return 1 + max((_depth(each) for each in tree if isinstance(each, Tree)), default=0)
+
+
+def heads_of(tree: Tree) -> list[Rows] | None:
+    """Return the rows of each head, or None where lists and texts are mixed."""
+    while len(lists := [each for each in tree if isinstance(each, Tree)]) == 1 and (
+        _depth(tree) > 2 and not "".join(each for each in tree if isinstance(each, str)).strip()
+    ):
+        tree = lists[0]  # a batch of one
+    between = _COMMENT.sub("", "".join(each for each in tree if isinstance(each, str)))
+    if not lists:
+        return [_flat_rows(between)]
+    if between.strip(" ,;\n\t.…"):
+        return None
+    depth = _depth(tree)
+    if depth == 2:
+        return [
+            fitted([parted(_COMMENT.sub("", _joined(row)).replace("\n", " ")) for row in lists])
+        ]
+    if depth == 3:
+        heads = [heads_of(each) for each in lists]
+        return [rows[0] for rows in heads if rows] if all(heads) else None
+    return None
+
+
+def _joined(tree: Tree) -> str:
+    return "".join(each for each in tree if isinstance(each, str))
+
+
+def _flat_rows(text: str) -> Rows:
+    """Part `1 3; -1 1` into rows at semicolons and at the ends of lines."""
+    text = text.replace("...\n", " ")
+    if ";" not in text and "\n" in text.strip() and text.rstrip().endswith(","):
+        text = text.replace("\n", " ")
+    rows = [_flat_cells(row) for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
+    return fitted(rows)
+
+
+def _flat_cells(row: str) -> list[str]:
+    cells = parted(row)
+    return cells or row.split()
+
+
+def is_matrix(rows: Rows, is_round: bool) -> bool:
+    """Say whether the texts can be entries: short ones, and mostly numbers or blanks."""
+    cells = [cell for row in rows for cell in row]
+    if not cells or any(len(cell) > LONGEST_CELL for cell in cells):
+        return False
+    bad = sum(not looks_like_entry(cell) for cell in cells)
+    if not any(_NUMBERLIKE.search(cell) for cell in cells):
+        return False
+    return bad == 0 if is_round else 2 * bad <= len(cells)

@@ -1,0 +1,240 @@
+"""Rows of numbers without brackets: where a line is parted, and what stands before it."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from attncalc.reading.plain.marks import CELL, COMMA
+from attncalc.reading.plain.numerals import (
+    is_number_cell,
+    looks_like_entry,
+)
+
+Rows = list[list[str]]
+
+LONGEST_ROW = 20_000
+_STRONG = re.compile(rf"[\t|│{CELL}]")
+_WIDE = re.compile(r" {2,}")
+_LABEL = re.compile(
+    r"\s*(?:[-*·]\s+)?(?P<label>(?:row|line|zeile|fila|ligne|token|tok|input|output|word|pos|position|"
+    r"query|key|head)\s*\d{1,4}|[A-Za-z]\w{0,3}_?\{?\d{1,3}\}?|[^\W\d_][\w' ()-]{0,30})\s*"
+    r"(?P<sign>[:=|\t→]|->)\s*(?P<rest>\S.*)",
+    re.IGNORECASE,
+)
+_BARE_LABEL = re.compile(
+    r"\s*(?P<label>(?:row|line|zeile|fila|ligne|token|tok|input|output|query|key|word) ?\d{1,3}"
+    r"|[^\W\d_][\w'()-]{0,30})[:.)]?\s+(?P<rest>\S.*)",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(
+    r"\s*(?:row |zeile |fila |ligne |token )?(\d{1,3})[.):]\s+(?P<rest>\S.*)", re.I
+)
+_HAS_DIGIT = re.compile(r"[\d½¼¾⅓⅔]|__|[?…]|∞")
+_JOINED = re.compile(r"(?<=[\d.)])\s?/\s?(?=[\d(√])")
+_PROPER = re.compile(r"(\d{1,6})\s?/\s?(\d{1,6})")
+_WHOLE = re.compile(r"[-+]?\d{1,6}")
+_APART = re.compile(r"\d\s+[-+]?[.\d]")
+_GLUED = re.compile(r"(?<=\d),(?=\d)")
+_DIGITS = re.compile(r"\d+")
+_RELATION = re.compile(r"[=≈:]")
+_EDGES = " \t,;[]()"
+
+
+class Spaced(list[str]):
+    """Cells that blanks part: some of them may belong together, as 2 1/2 does."""
+
+
+def split_row(text: str) -> list[str] | None:
+    """Return the cells of a line that holds numbers alone; None for any other line.
+
+    Examples
+    --------
+    >>> split_row("1, 3"), split_row(" 0.5  -1/2 "), split_row("1 - 2"), split_row("a 1")
+    (['1', '3'], ['0.5', '-1/2'], None, None)
+    """
+    if len(text) > LONGEST_ROW or not _HAS_DIGIT.search(text):
+        return None
+    cells = parted(text)
+    if not cells or not all(map(looks_like_entry, cells)):
+        return None
+    return cells
+
+
+def parted(text: str) -> list[str]:
+    """Part a row at bars and tabs, at commas, at semicolons or at blanks: the first there are."""
+    if _STRONG.search(text):
+        return [cell.strip() for cell in _STRONG.split(text.strip(" |│"))]
+    clean = text.strip(" \t,;")
+    if clean.startswith("[") or clean.endswith("]"):
+        clean = clean.strip("[] ,;")
+    if "," in clean and ", " not in clean and _APART.search(clean):
+        return _words(_GLUED.sub(COMMA, clean))
+    for sign in (",", ";"):
+        if sign in clean:
+            return [cell.strip() for cell in clean.split(sign)]
+    wide = [cell.strip() for cell in _WIDE.split(clean)]
+    if len(wide) > 1 and all(" " not in cell or looks_like_entry(cell) for cell in wide):
+        return wide
+    return _words(clean)
+
+
+def _words(text: str) -> list[str]:
+    """Part a line at its blanks, but not beside a sign that belongs to a number."""
+    found: list[str] = []
+    glue = False
+    for word in _JOINED.sub("/", text).split():
+        if glue or (found and word in ("●", "○", "†", "✓", "%")):
+            found[-1] += word
+            glue = False
+        elif word in ("≈", "~") or (word in ("-", "+") and not found):
+            found.append(word)
+            glue = True
+        else:
+            found.append(word)
+    if any(word in ("-", "+", "/", "*", "·", "×", "^") for word in found):
+        return []
+    return Spaced(found)
+
+
+def labelled_row(text: str, labels: Sequence[str] = ()) -> tuple[str, list[str]] | None:
+    """Return the name that stands before a row, and its cells; None where there is none.
+
+    Examples
+    --------
+    >>> labelled_row("x1: 1 3"), labelled_row("row 2 | 1/2, -1"), labelled_row("cat 1 3", ["cat"])
+    (('x1', ['1', '3']), ('row 2', ['1/2', '-1']), ('cat', ['1', '3']))
+    """
+    if len(text) > LONGEST_ROW:
+        return None
+    if (match := _LABEL.fullmatch(text)) and match["sign"] != "=":
+        cells = split_row(match["rest"])
+        if cells:
+            return match["label"].strip(), cells
+    if match := _COUNTED.fullmatch(text):
+        cells = split_row(match["rest"])
+        if cells and len(cells) > 1:
+            return match[1], cells
+    if match := _BARE_LABEL.fullmatch(text):
+        cells = split_row(match["rest"])
+        if cells and (len(cells) > 1 or match["label"] in labels):
+            return match["label"].strip(), cells
+    return None
+
+
+def broken_row(text: str, width: int) -> list[str] | None:
+    """Return the cells of a row in which a number is misspelt: as many as its neighbours have."""
+    if _RELATION.search(text):
+        return None
+    cells = parted(text)
+    if len(cells) != width or width < 2:
+        return None
+    bad = [cell for cell in cells if not looks_like_entry(cell)]
+    if 2 * sum(map(is_number_cell, cells)) < len(cells):
+        return None
+    are_numbers = all(
+        len(cell) <= 2 or (len(cell) <= 8 and _HAS_DIGIT.search(cell)) for cell in bad
+    )
+    return cells if are_numbers and 2 * len(bad) <= len(cells) else None
+
+
+def fitted(rows: Rows, width: int = 0) -> Rows:
+    """Return rows of one width, as far as mixed numbers and single cells allow for it.
+
+    `2 1/2` beside other numbers is one of them, or two: the width of the other rows says which.
+
+    Examples
+    --------
+    >>> fitted([Spaced(["1", "3"]), Spaced(["2", "1/2", "-2"])])
+    [['1', '3'], ['2 1/2', '-2']]
+    """
+    rows = [_parted_cell(row) for row in rows]
+    if all(not _mixed(row) for row in rows):
+        return rows
+    sure = [len(row) for row in rows if not _mixed(row)]
+    target = Counter(sure).most_common(1)[0][0] if sure else width
+    if not target:
+        target = min(len(row) - len(_mixed(row)) for row in rows)
+        if any(len(row) - len(_mixed(row)) > target or len(row) < target for row in rows):
+            return rows
+    return [_merged(row, target) for row in rows]
+
+
+def _parted_cell(row: list[str]) -> list[str]:
+    """Part the only cell of a row that holds several numbers."""
+    if len(row) == 1 and not looks_like_entry(row[0]):
+        return split_row(row[0]) or row
+    return row
+
+
+def _mixed(row: list[str]) -> list[int]:
+    """Return where a whole number stands before a proper fraction, with a blank between."""
+    if not isinstance(row, Spaced):
+        return []
+    return [
+        i
+        for i in range(len(row) - 1)
+        if _WHOLE.fullmatch(row[i])
+        and row[i].strip("+-0")
+        and (part := _PROPER.fullmatch(row[i + 1]))
+        and int(part[1]) < int(part[2])
+    ]
+
+
+def _merged(row: list[str], target: int) -> list[str]:
+    places = _mixed(row)
+    if len(row) - target != len(places):
+        return row
+    found: list[str] = []
+    for i, cell in enumerate(row):
+        if i - 1 in places:
+            found[-1] += " " + cell
+        else:
+            found.append(cell)
+    return found
+
+
+def without_names(rows: Rows) -> Rows:
+    """Return a table's entries, without the names of its rows and columns.
+
+    A line of words names the others; so do consecutive whole numbers above and before the entries,
+    as in our own tables.
+
+    Examples
+    --------
+    >>> without_names([["", "1", "2"], ["1", "0.3", "0.7"]])
+    [['0.3', '0.7']]
+    >>> without_names([["1", "3"], ["-1", "1"]])
+    [['1', '3'], ['-1', '1']]
+    """
+    if not rows or not rows[0]:
+        return rows
+    first = [row[0] for row in rows[1:]]
+    is_table = len(rows) > 1 and len(rows[0]) > 1 and not is_number_cell(rows[0][0])
+    is_table = is_table and not _are_alike(rows[0][0], first[0])
+    if is_table and _are_names(rows[0][1:]) and _are_names(first):
+        return [row[1:] for row in rows[1:]]
+    if len(rows) > 1 and (_are_words(rows[0]) or not any(cell.strip() for cell in rows[0])):
+        rows = rows[1:]
+    if len(rows[0]) > 1 and _are_words([row[0] for row in rows if row]):
+        rows = [row[1:] for row in rows]
+    return rows
+
+
+def _are_alike(name: str, other: str) -> bool:
+    """Say whether two names differ in their numbers alone: Token 1, Token 2."""
+    return bool(name) and _DIGITS.sub("#", name) == _DIGITS.sub("#", other)
+
+
+def _are_words(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(not looks_like_entry(cell) for cell in cells)
+
+
+def _are_names(cells: Sequence[str]) -> bool:
+    """Say whether cells hold a word at least and no blank, or count up by one."""
+    if all(cells) and not all(map(is_number_cell, cells)):
+        return True
+    numbers = [cell.strip("* `") for cell in cells]
+    if not all(number.isdigit() and len(number) < 9 for number in numbers):
+        return False
+    start = int(numbers[0])
+    return start > 0 and numbers == [str(start + i) for i in range(len(numbers))]

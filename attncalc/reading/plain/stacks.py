@@ -1,0 +1,139 @@
+"""Lines that belong together: work that goes on below, and rows in brackets of their own."""
+
+import re
+from collections.abc import Sequence
+
+from attncalc.reading.plain.grids import Document, Grid, Line
+from attncalc.reading.plain.marks import GRID
+from attncalc.reading.plain.rows import fitted, split_row
+
+_GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
+_OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
+_BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
+_NAMED = re.compile(r"\s*([^=:→]{1,60}(?:[=:→]|->))\s*([^=:→]{3,2000})")
+_ROW_SIGNS = (" / ", " | ", " || ", " // ")
+_BRACKETS = " \t,;.|()[]"
+
+
+def stacked(document: Document) -> list[Line]:
+    """Return the lines of a document, those put together that are one matrix or one equation."""
+    lines = [_with_lists(document, line) for line in _with_bars(document)]
+    return _stacked(document, _joined(lines))
+
+
+def _with_lists(document: Document, line: Line) -> Line:
+    """Return a line with its rows behind a name as one grid: (1, 2), (3, 4), or 1 2 / 3 4."""
+    if document.is_full or not (match := _NAMED.fullmatch(line.text)):
+        return line
+    marks = GRID.findall(match[2])
+    if len(marks) > 1 and not GRID.sub("", match[2]).strip(" ,;."):
+        grids = [document.grids[mark] for mark in marks]
+        rows = [row for grid in grids for row in grid.rows]
+        if all(grid.kind == "row" for grid in grids) and len({len(row) for row in rows}) == 1:
+            kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")
+            return Line(line.number, f"{match[1]} {document.add(kept)}")
+        return line
+    for sign in _ROW_SIGNS:
+        parts = [split_row(part) for part in match[2].split(sign)]
+        rows = [part for part in parts if part]
+        if len(parts) == len(rows) > 1 and len({len(r) for r in rows}) == 1 < len(rows[0]):
+            kept = Grid((rows,), line.number, line.number, "stack")
+            return Line(line.number, f"{match[1]} {document.add(kept)}")
+    return line
+
+
+def _joined(lines: list[Line]) -> list[Line]:
+    """Join lines of work that go on below."""
+    found: list[Line] = []
+    for line in lines:
+        before = found[-1].text if found else ""
+        goes_on = "=" in before and len(before) < 2000 and not GRID.search(before)
+        if (
+            goes_on
+            and line.text.strip()
+            and (
+                _GOES_ON.match(line.text) or (_OPEN_END.search(before) and "=" not in line.text[:6])
+            )
+        ):
+            found[-1] = _with_text(found[-1], f"{before.rstrip()} {line.text.strip()}")
+        else:
+            found.append(line)
+    return found
+
+
+def _with_text(line: Line, text: str) -> Line:
+    """Return a line with another text."""
+    return Line(line.number, text)
+
+
+def _stacked(document: Document, lines: list[Line]) -> list[Line]:
+    """Put rows in brackets of their own, one below the other, together to matrices."""
+    found: list[Line] = []
+    i = 0
+    while i < len(lines):
+        stop = _stack(document, lines, i)
+        if stop - i > 1:
+            found.append(_merged(document, lines[i:stop]))
+        else:
+            found.append(lines[i])
+        i = max(stop, i + 1)
+    return found
+
+
+def _stack(document: Document, lines: Sequence[Line], start: int) -> int:
+    """Return where a run of lines ends that each hold the same number of rows in brackets."""
+    count = len(_row_grids(document, lines[start].text))
+    if not count:
+        return start
+    named = [0] * count
+    stop = start
+    while stop < len(lines) and len(_row_grids(document, lines[stop].text)) == count:
+        outside = [bool(each.strip(_BRACKETS)) for each in _outside(lines[stop].text)[:-1]]
+        tail = _outside(lines[stop].text)[-1].strip(_BRACKETS)
+        named = [n + is_named for n, is_named in zip(named, outside, strict=True)]
+        if max(named) > 1 or (tail and not tail.startswith(("#", "<", "%", "^"))):
+            break
+        stop += 1
+    return stop
+
+
+def _row_grids(document: Document, text: str) -> list[str]:
+    marks = GRID.findall(text)
+    return marks if all(document.grids[mark].kind == "row" for mark in marks) else []
+
+
+def _outside(text: str) -> list[str]:
+    return GRID.split(text)
+
+
+def _merged(document: Document, lines: Sequence[Line]) -> Line:
+    """Return one line in which each stack of rows is one grid."""
+    columns = list(zip(*(GRID.findall(line.text) for line in lines), strict=True))
+    outside = [_outside(line.text) for line in lines]
+    pieces: list[str] = []
+    for slot, marks in enumerate(columns):
+        said = [each[slot].strip(_BRACKETS) for each in outside]
+        grids = [document.grids[mark] for mark in marks]
+        rows = fitted([row for grid in grids for row in grid.rows])
+        kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")
+        pieces += [next((text for text in said if text), ""), document.add(kept)]
+    number = lines[0].number
+    return Line(number, " ".join(pieces))
+
+
+def _with_bars(document: Document) -> list[Line]:
+    """Return the lines with a row between two bars as a grid, where a name stands before one.
+
+    Rows of bars alone are tables.
+    """
+    rows = [_BARS.fullmatch(line.text) for line in document.lines]
+    found = list(document.lines)
+    for i, match in enumerate(rows):
+        near = [rows[j] for j in range(max(0, i - 6), min(len(rows), i + 7))]
+        named = any(each and each[1].strip() for each in near)
+        cells = split_row(match[2]) if match and named else None
+        if match and cells and len(cells) > 1 and not document.is_full:
+            line = document.lines[i]
+            mark = document.add(Grid(([cells],), line.number, line.number, "row"))
+            found[i] = Line(line.number, f"{match[1]}{mark}")
+    return found

@@ -1,0 +1,367 @@
+r"""LaTeX as plain text: `\frac{1}{2}` is 1/2, a matrix a grid of cells, `\\` the end of a line.
+
+One pass from left to right; groups are followed to a limited depth.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from attncalc.reading.plain.marks import BREAK, CELL, COMMA, ROW
+from attncalc.reading.plain.tidy import Struck
+
+DEEPEST = 30
+OPEN, CLOSE = "\ue000", "\ue001"
+"""Around an environment of LaTeX that is a matrix; a third mark says that it has no brackets."""
+BARE = "\ue005"
+
+_SPECIAL = re.compile(r"[\\{}&%~$]|\n")
+_COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.))", re.DOTALL)
+_MATRIX = re.compile(r"(?:[pbBvV]?(?:small)?matrix\*?|array|tabular\*?|tabularx|longtable)$")
+_WORDS = {
+    "cdot": "·", "times": "×", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "sim": "~",
+    "cong": "≈", "to": "→", "rightarrow": "→", "Rightarrow": "→", "implies": "→", "therefore": "∴",
+    "longrightarrow": "→", "leftarrow": "←", "equiv": "=", "coloneqq": "=", "infty": "∞",
+    "alpha": "α", "beta": "β", "sigma": "softmax", "sum": "∑", "top": "T", "intercal": "T",
+    "ldots": "…", "dots": "…", "cdots": "…", "vdots": "…", "ddots": "…", "dagger": "†",
+    "textdagger": "†", "quad": "   ", "qquad": "   ", "exp": "exp", "softmax": "softmax",
+    "par": BREAK, "newline": BREAK, "noindent": "", "item": BREAK + "- ", "ss": "ß", "pm": "±",
+    "prime": "'", "cos": "cos", "sin": "sin", "tanh": "tanh", "log": "log", "ln": "ln",
+    "max": "max", "min": "min", "mid": "|", "vert": "|", "Vert": "|", "langle": "⟨", "rangle": "⟩",
+    "in": " ∈ ",
+    "hrulefill": "_____", "dotfill": "_____", "checkmark": "", "surd": "√", "cr": ROW,
+    "textbackslash": "\\", "lbrack": "[", "rbrack": "]", "tab": "\t", "textasciitilde": "~",
+    "le": "≤", "leq": "≤", "ge": "≥", "neq": "≠", "odot": "·", "circ": "·", "bullet": "·",
+    "colon": ":", "lbrace": "{", "rbrace": "}", "hline": " ",
+    "ifdefined": " ", "else": " ", "fi": " ", "begingroup": " ", "endgroup": " ", "sloppy": " ",
+}  # fmt: skip
+_DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1, "rule": 2,
+            "label": 1, "ref": 1, "tag": 1, "color": 1, "setlength": 2, "addtolength": 2,
+            "usepackage": 1, "documentclass": 1, "newcommand": 2, "renewcommand": 2,
+            "providecommand": 2, "DeclareMathOperator": 2, "setcounter": 2, "pagestyle": 1,
+            "geometry": 1, "includegraphics": 1, "cellcolor": 1, "rowcolor": 1,
+            "noalign": 1, "cline": 1, "cmidrule": 1, "thispagestyle": 1}  # fmt: skip
+"""Commands that set no text, and how many groups of theirs are none either."""
+_STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
+_HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
+             "title", "intertext", "shortintertext", "caption")  # fmt: skip
+_ACCENTS = {
+    '"': "\u0308",
+    "'": "\u0301",
+    "`": "\u0300",
+    "^": "\u0302",
+    "~": "\u0303",
+    "c": "\u0327",
+}
+_SIMPLE = re.compile(r"[\d.\s]*")
+
+
+class Converted(NamedTuple):
+    """A text without LaTeX, where its lines begin in the file, and what was noted on the way."""
+
+    text: str
+    breaks: list[tuple[int, int]]
+    faults: list[tuple[int, str]]
+    struck: list[Struck]
+
+
+def without_tex(text: str) -> Converted:
+    r"""Return a text with its LaTeX turned into plain text; other texts come back as they are.
+
+    Examples
+    --------
+    >>> without_tex(r"S = \frac{QK^\top}{\sqrt{d_k}}").text
+    'S = (QK^T)/(√(d_k))'
+    """
+    converter = _Converter(text)
+    converter.run()
+    return converter.converted()
+
+
+class _Converter:
+    """Reads a text once; what it writes goes to the innermost group that is being collected."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.is_tex = "\\" in text
+        self.position = 0
+        self.line = 1
+        self.out: list[str] = []
+        self.length = 0
+        self.breaks = [(0, 1)]
+        self.faults: list[tuple[int, str]] = []
+        self.struck: list[Struck] = []
+        self.depth = 0
+        self.missing: set[str] = set()
+        self.in_matrix = 0
+        self.is_behind = False
+
+    def converted(self) -> Converted:
+        return Converted("".join(self.out), self.breaks, self.faults, self.struck)
+
+    def run(self) -> None:
+        if not self.is_tex and "$" not in self.text and "%" not in self.text:
+            self.out = [self.text]
+            place = -1
+            while (place := self.text.find("\n", place + 1)) >= 0:
+                self.line += 1
+                self.breaks.append((place + 1, self.line))
+            return
+        while self.position < len(self.text):
+            self._plain()
+            self._special()
+
+    def _emit(self, text: str) -> None:
+        self.out.append(text)
+        self.length += len(text)
+        if self.is_behind:
+            self.breaks.append((self.length, self.line))
+            self.is_behind = False
+
+    def _plain(self) -> None:
+        """Take what stands before the next special character."""
+        match = _SPECIAL.search(self.text, self.position)
+        stop = match.start() if match else len(self.text)
+        if stop > self.position:
+            self._emit(self.text[self.position : stop])
+        self.position = stop
+
+    def _special(self) -> None:
+        """Take one special character, and what belongs to it."""
+        character = self.text[self.position : self.position + 1]
+        if character == "\\" and self.is_tex:
+            self._command()
+            return
+        self.position += 1
+        if character == "\n":
+            self._newline()
+        elif character == "%":
+            self._percent()
+        elif character == "{" and self.is_tex:
+            self._group()
+        else:
+            self._emit(self._sign_of(character))
+
+    def _sign_of(self, character: str) -> str:
+        """Return what one of `& $ ~ { }` is in plain text."""
+        if character == "$":
+            return " "
+        if character == "&" and self.in_matrix:
+            return CELL
+        if not self.is_tex or (character == "~" and self._before_number()):
+            return character
+        return " " if character in "&~" else ""
+
+    def _before_number(self) -> bool:
+        return self.text[self.position : self.position + 1].isdigit()
+
+    def _newline(self) -> None:
+        self.line += 1
+        self._emit(" " if self.in_matrix else "\n")
+        self.breaks.append((self.length, self.line))
+
+    def _percent(self) -> None:
+        """Take a share as it stands; a comment is a line of its own, or not read."""
+        before = self.text[max(0, self.position - 400) : self.position - 1].rsplit("\n", 1)[-1]
+        if before.rstrip()[-1:].isdigit() or not before.strip():
+            if before.strip():
+                self._emit("%")
+            return
+        stop = self.text.find("\n", self.position)
+        self.position = len(self.text) if stop < 0 else stop
+
+    def _group(self) -> None:
+        """Take the braces off a group; those of an index or of a power stay."""
+        before = (self.out[-1] if self.out else "").rstrip()[-1:]
+        if self.text.startswith(",}", self.position) and before.isdigit():
+            self._emit(COMMA)
+            self.position += 2
+        elif before and before in "^_":
+            inner = self._argument_after_brace()
+            self._emit(inner if inner in ("T", "") else "{" + inner + "}")
+        elif 0 < self.depth < DEEPEST:
+            self.depth += 1
+            self._until_brace()
+            self.depth -= 1
+
+    def _command(self) -> None:
+        match = _COMMAND.match(self.text, self.position)
+        if match is None:
+            self.position += 1
+            return
+        start = self.position
+        self.position = match.end()
+        name, sign = match.groups()
+        if sign is not None:
+            self._sign(sign)
+        elif name in ("begin", "end"):
+            self._environment(name, start)
+        elif name in ("frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac"):
+            above, below = self._argument(), self._argument()
+            mixed = " " if self.out and self.out[-1].rstrip()[-1:].isdigit() else ""
+            self._emit(f"{mixed}{_operand(above)}/{_operand(below)}")
+        elif name == "sqrt":
+            inner = self._argument()
+            self._emit(f"√{inner}" if re.fullmatch(r"\d+|\w", inner) else f"√({inner})")
+        elif name in _STRUCK:
+            self._strike(start)
+        elif name in _HEADINGS:
+            self._emit(f"{BREAK}# {self._argument()}{BREAK}")
+        else:
+            self._other(name)
+
+    def _other(self, name: str) -> None:
+        if name in _DROPPED:
+            self._drop(name)
+        elif name == "underline" and self._at("{"):
+            inner = self._argument()
+            self._emit(inner if inner.strip() else "_____")
+        elif name == "textcolor":
+            self._argument()
+        elif name == "c" and self._at("{"):
+            self._emit(self._argument())
+        elif name in ("left", "right") and self._at("."):
+            self.position += 1
+        elif name in _WORDS:
+            self._emit(_WORDS[name])
+            is_letters = _WORDS[name].isalpha() and _WORDS[name].isascii()
+            self.position += is_letters and self.text.startswith(" ", self.position)
+
+    def _drop(self, name: str) -> None:
+        """Pass over a command that sets no text, and over its groups."""
+        for _ in range(_DROPPED[name]):
+            self._optional()
+            if self._at("{") or (name.endswith("command") and self._at("\\")):
+                self._argument()
+
+    def _sign(self, sign: str) -> None:
+        if sign == "\\":
+            self._optional()
+            self._emit(ROW if self.in_matrix else BREAK)
+        elif sign in "()[]":
+            self._emit(" " if sign in "()" else BREAK)
+        elif sign in _ACCENTS and not (sign == "'" and not self._at("{") and self.in_matrix):
+            import unicodedata
+
+            letter = self._argument()
+            self._emit(unicodedata.normalize("NFC", letter[:1] + _ACCENTS[sign]) + letter[1:])
+        elif sign in ",;:! ":
+            self._emit(" " if sign in ";: " else "")
+        elif sign == "\n":
+            self._newline()
+        elif sign == "|":
+            self._emit("|")
+        else:
+            self._emit(sign)
+
+    def _environment(self, which: str, start: int) -> None:
+        kind = self._raw_argument()
+        if which == "begin" and kind in ("picture", "tikzpicture", "comment"):
+            stop = self.text.find(f"\\end{{{kind}}}", self.position)
+            if stop >= 0:
+                self.line += self.text.count("\n", self.position, stop)
+                self.position = stop
+                self.is_behind = True
+        if not _MATRIX.match(kind):
+            self._emit(BREAK)
+            return
+        if which == "end":
+            return
+        closing = f"\\end{{{kind}}}"
+        stop = -1 if closing in self.missing else self.text.find(closing, self.position)
+        if stop < 0 or self.depth >= DEEPEST:
+            self.missing.add(closing)
+            self.faults.append((self.line, f"\\begin{{{kind}}} is never closed"))
+            return
+        while self._at("{"):
+            self._raw_argument()
+        self._optional()
+        inner = self._collected(lambda: self._until(stop), in_matrix=True)
+        self.position = max(self.position, stop + len(closing))
+        bare = BARE if kind.startswith(("matrix", "array", "tabular", "smallmatrix")) else ""
+        self._emit(f"{OPEN}{bare}{inner}{CLOSE}")
+
+    def _until(self, stop: int) -> None:
+        while self.position < min(stop, len(self.text)):
+            self._plain()
+            if self.position < stop:
+                self._special()
+
+    def _strike(self, start: int) -> None:
+        line = self.line
+        first = self.position
+        self._argument()
+        self.struck.append(Struck(line, self.text[first : self.position].strip("{}")))
+
+    def _collected(self, read: Callable[[], None], *, in_matrix: bool = False) -> str:
+        """Return what a function writes, which is then not part of the text yet."""
+        outer, length, inside, line = self.out, self.length, self.in_matrix, self.line
+        self.out, self.in_matrix = [], self.in_matrix + in_matrix
+        self.depth += 1
+        read()
+        self.depth -= 1
+        inner = "".join(self.out)
+        self.out, self.length, self.in_matrix = outer, length, inside
+        while self.breaks[-1][0] > length:
+            self.breaks.pop()
+        self.breaks.append((length, line))
+        self.is_behind = self.line > line
+        return inner
+
+    def _at(self, character: str) -> bool:
+        self._skip_blanks()
+        return self.text.startswith(character, self.position)
+
+    def _skip_blanks(self) -> None:
+        while self.text[self.position : self.position + 1] == " ":
+            self.position += 1
+
+    def _raw_argument(self) -> str:
+        """Return a group of plain letters, as the name of an environment is."""
+        self._skip_blanks()
+        stop = self.text.find("}", self.position, self.position + 80)
+        if not self.text.startswith("{", self.position) or stop < 0:
+            return ""
+        start, self.position = self.position + 1, stop + 1
+        return self.text[start:stop]
+
+    def _optional(self) -> None:
+        """Pass over [options]."""
+        if self.text.startswith("[", self.position):
+            stop = self.text.find("]", self.position, self.position + 80)
+            if stop >= 0 and "\n" not in self.text[self.position : stop]:
+                self.position = stop + 1
+
+    def _argument(self) -> str:
+        """Return the group, or the single character, that a command is applied to."""
+        self._skip_blanks()
+        if self._at("{"):
+            self.position += 1
+            return self._argument_after_brace()
+        if self._at("\\") and self.depth < DEEPEST:
+            return self._collected(self._command)
+        character = self.text[self.position : self.position + 1]
+        if character == "\n":
+            return ""
+        self.position += 1
+        return character
+
+    def _argument_after_brace(self) -> str:
+        if self.depth >= DEEPEST:
+            return ""
+        return self._collected(self._until_brace).strip()
+
+    def _until_brace(self) -> None:
+        while self.position < len(self.text):
+            self._plain()
+            if self.text.startswith("}", self.position):
+                self.position += 1
+                return
+            if self.text.startswith("\n\n", self.position):
+                return  # a group does not go on into another paragraph
+            self._special()
+
+
+def _operand(text: str) -> str:
+    """Return what stands over or under a fraction, in brackets where it is more than a number."""
+    return text.strip() if _SIMPLE.fullmatch(text) and text.strip() else f"({text.strip()})"

@@ -1,0 +1,172 @@
+"""One alphabet for texts out of mail programs, word processors, Markdown and HTML.
+
+Lines stay lines, so that what is found later is found where it was written.
+"""
+
+import html
+import re
+import unicodedata
+from typing import NamedTuple
+
+from attncalc.reading.plain.marks import BREAK, COMMA, PRIVATE
+
+LONGEST_TEXT = 2_000_000
+"""Characters of a text that is read as one; an answer of more is a program's output."""
+
+_CHARACTERS = str.maketrans(
+    {
+        **dict.fromkeys("\u00a0\u2007\u202f\u2009\u2002\u2003\u3000\u200a", " "),
+        **dict.fromkeys("\u200b\u200c\u200d\ufeff\u00ad\u2060\u2061\u2062", None),
+        **dict.fromkeys("−–‐‑‒﹣－", "-"),
+        **dict.fromkeys("⁄∕", "/"),
+        **dict.fromkeys("⋅∙•", "·"),
+        **dict.fromkeys("⊤⟙ᵗ", "ᵀ"),
+        **dict.fromkeys("’‘′ʹ´", "'"),
+        **dict.fromkeys("⟶⟹⇒➔➜", "→"),
+        **dict.fromkeys("≃≅≐", "≈"),
+        "∗": "*",
+        "✕": "×",
+        "：": ":",
+        "＝": "=",
+        "，": ",",
+        "；": ";",
+        "（": "(",
+        "）": ")",
+        "\u2028": "\n",
+        "\u2029": "\n",
+        "\x0b": "\n",
+        "\x0c": "\n",
+        "\x85": "\n",
+    }
+)
+_LETTERS = re.compile("[\U0001d400-\U0001d7ff]+")
+_SUBSCRIPTS = re.compile("[₀-₉₊₋₍₎ₐₑₒₓₖᵢⱼᵥ]+")
+_SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹⁽⁾⁻]+")
+_TAGS = re.compile(
+    r"</?(?:b|i|u|em|strong|p|div|span|ul|ol|li|center|font|code|pre|h[1-6]|table|tbody|thead|"
+    r"small|big|mark|html|body)(?: [^<>\n]{0,200})?/?>",
+    re.IGNORECASE,
+)
+_ROWS = re.compile(r"<tr(?: [^<>\n]{0,200})?>|<br ?/?>", re.IGNORECASE)
+_CLOSING = re.compile(r"</t[dh]>\s?", re.IGNORECASE)
+_CELLS = re.compile(r"<t[dh](?: [^<>\n]{0,200})?>", re.IGNORECASE)
+_SUB = re.compile(r"<sub>([^<>\n]{0,40})</sub>", re.IGNORECASE)
+_SUP = re.compile(r"<sup>([^<>\n]{0,40})</sup>", re.IGNORECASE)
+_STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z])([^_\n]{1,300})__(?!\w)")
+_SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
+_QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
+_BRACES = re.compile(r"(?<![_^])\{")
+"""Lists of Mathematica."""
+_FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
+_STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
+
+
+class Struck(NamedTuple):
+    """What was crossed out, and the line where that begins."""
+
+    line: int
+    text: str
+
+
+def tidied(text: str) -> tuple[str, list[Struck]]:
+    """Return a text in one alphabet, and what was struck out of it.
+
+    Examples
+    --------
+    >>> tidied("Q₁ = ~~(1, 3)~~ **(1, −3)**")
+    ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
+    """
+    text = PRIVATE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    text = _FENCES.sub("", text)
+    text, struck = _without_struck(text)
+    text = _letters(text)
+    text = _QUOTES.sub("", text)
+    if "\\" not in text and "{{" in text:
+        text = _BRACES.sub("[", text).replace("}", "]")
+    if "<" in text or "&" in text:
+        text = _without_tags(text)
+    text = _STRONG.sub(lambda m: m[1] or m[2], text)
+    text = _SLANTED.sub(r"\1", text)
+    return text.replace("`", ""), struck
+
+
+def _letters(text: str) -> str:
+    """Return letters of mathematics as letters, and raised and lowered digits by ^ and _."""
+    text = _LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
+    text = _SUBSCRIPTS.sub(lambda m: "_" + unicodedata.normalize("NFKC", m[0]), text)
+    text = _SUPERSCRIPTS.sub(lambda m: "^" + unicodedata.normalize("NFKC", m[0]), text)
+    return text.replace("ᵀ", "^T").replace("^^", "^").replace("^-", "^-").replace("^−", "^-")
+
+
+def _without_struck(text: str) -> tuple[str, list[Struck]]:
+    """Take out what is crossed out, but not the ends of its lines."""
+    struck: list[Struck] = []
+    for opening, closing in _STRUCK:
+        pieces, position, line, counted = [], 0, 1, 0
+        lower = text.lower() if opening != "~~" else text
+        while (start := lower.find(opening, position)) >= 0:
+            stop = lower.find(closing, start + len(opening))
+            if stop < 0:
+                break
+            inner = text[start + len(opening) : stop]
+            line, counted = line + text.count("\n", counted, start), start
+            if inner.strip():
+                struck.append(Struck(line, inner.strip()))
+            pieces += [text[position:start], "\n" * inner.count("\n")]
+            position = stop + len(closing)
+        text = "".join([*pieces, text[position:]])
+    return text, struck
+
+
+def _break(match: "re.Match[str]") -> str:
+    """Return the end of a line, where the file has none already."""
+    before = match.string[max(0, match.start() - 1) : match.start()]
+    behind = match.string[match.end() : match.end() + 1]
+    return "" if before in ("", "\n") or behind == "\n" else BREAK
+
+
+def _without_tags(text: str) -> str:
+    text = _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text))
+    text = _CELLS.sub("|", _ROWS.sub(_break, _CLOSING.sub("", _TAGS.sub("", text))))
+    return html.unescape(text.replace("</tr>", "|").replace("&nbsp;", " ")).translate(_CHARACTERS)
+
+
+_TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
+_AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
+_POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
+_DECIMAL = re.compile(r"(?<![\d,.])-?\d+,\d+(?![\d,.])")
+_BESIDE = re.compile(r"\d,\d+[ \t]*[ \t|&;][ \t]*[-+]?\d+(?:,\d+)?(?![\d.])")
+_ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
+_TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
+
+
+def with_decimal_commas(text: str) -> str:
+    """Mark the commas of a document that uses them throughout for its decimals.
+
+    `2,50 1,00` says so, and `1, 3` and `[1,-3]` say that commas part its numbers.
+    """
+    text = _TEX_COMMA.sub(COMMA, text)
+    if not _uses_decimal_commas(text):
+        return text
+    return _DECIMAL.sub(_with_mark, text)
+
+
+def _with_mark(match: "re.Match[str]") -> str:
+    """Return a number with its decimal comma marked; an index, as in A[1,2], stays one."""
+    before = match.string[max(0, match.start() - 3) : match.start()].rstrip("{([")
+    has_bracket = match.string[match.start() - 1 : match.start()] in ("[", "{", "(")
+    is_index = before[-1:] == "_" or (has_bracket and before[-1:].isalpha())
+    return match[0] if is_index else match[0].replace(",", COMMA)
+
+
+def _uses_decimal_commas(text: str) -> bool:
+    decimal = len(_DECIMAL.findall(text))
+    if not decimal or _TWO_COMMAS.search(text):
+        return False
+    against = len(_POINT.findall(text)) + len(_AFTER_COMMA.findall(text))
+    beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
+    return beside > against or (decimal > 3 * against and _two_places(text) * 2 > decimal)
+
+
+def _two_places(text: str) -> int:
+    return sum(len(match.split(",")[1]) == 2 for match in _DECIMAL.findall(text))

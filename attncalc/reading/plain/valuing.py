@@ -1,0 +1,155 @@
+r"""What an arithmetic expression comes to: `1/√2`, `e^{1.5}/(e^{1.5} + e^2)`, `1·0 + 2·1`.
+
+Nothing is evaluated by Python: a parser of two dozen tokens, with limits to what it follows.
+"""
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+LONGEST = 400
+DEEPEST = 20
+_TOKEN = re.compile(
+    r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3}(?!\d))?|\.\d+)|(sqrt|exp|√|e(?![a-z]))|([-+*·×/^(){}]))"
+)
+_CLOSING = {"(": ")", "{": "}"}
+Value = Fraction | float
+
+
+class NoValue(ValueError):  # noqa: N818 - it is what happened
+    """A text that is no arithmetic."""
+
+
+def value_of(text: str) -> Fraction | Decimal | None:
+    """Return the value of an expression: a Fraction where it is rational; None where it has none.
+
+    Examples
+    --------
+    >>> value_of("1·0 + 3·1/2"), value_of("1/√4"), value_of("1 x")
+    (Fraction(3, 2), Fraction(1, 2), None)
+    """
+    if len(text) > LONGEST:
+        return None
+    try:
+        value = _Parser(_tokens(text)).whole()
+        if isinstance(value, Fraction):
+            return value
+        return Decimal(repr(value)) if math.isfinite(value) else None
+    except (NoValue, OverflowError, ZeroDivisionError, ValueError):
+        return None
+
+
+def _tokens(text: str) -> list[str]:
+    found, position = [], 0
+    text = text.rstrip()
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise NoValue
+        found.append(match[0].strip())
+        position = match.end()
+    return found
+
+
+class _Parser:
+    """Reads sums of products of powers; factors may stand side by side."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self.position = 0
+        self.depth = 0
+
+    @property
+    def next(self) -> str:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ""
+
+    def take(self) -> str:
+        token = self.next
+        self.position += 1
+        return token
+
+    def whole(self) -> Value:
+        value = self.sum()
+        if self.next:
+            raise NoValue
+        return value
+
+    def sum(self) -> Value:
+        value = self.product()
+        while self.next in ("+", "-"):
+            sign = self.take()
+            other = self.product()
+            value = value + other if sign == "+" else value - other
+        return value
+
+    def product(self) -> Value:
+        value = self.signed()
+        while True:
+            if self.next in ("*", "·", "×"):
+                self.take()
+                value = value * self.signed()
+            elif self.next == "/":
+                self.take()
+                value = value / self.signed()
+            elif self.next in ("(", "√", "sqrt", "exp", "e"):
+                value = value * self.power()
+            else:
+                return value
+
+    def signed(self) -> Value:
+        if self.next in ("+", "-"):
+            sign = self.take()
+            value = self._deeper(self.signed)
+            return -value if sign == "-" else value
+        return self.power()
+
+    def power(self) -> Value:
+        base = self.atom()
+        if self.next != "^":
+            return base
+        self.take()
+        exponent = self._deeper(self.signed)
+        small = isinstance(exponent, Fraction) and exponent.denominator == 1 and abs(exponent) <= 30
+        if small and isinstance(base, Fraction) and _is_moderate(base):
+            return Fraction(base ** int(exponent))
+        power: float = float(base) ** float(exponent)
+        return power
+
+    def atom(self) -> Value:
+        token = self.take()
+        if token in _CLOSING:
+            value = self._deeper(self.sum)
+            if self.take() != _CLOSING[token]:
+                raise NoValue
+            return value
+        if token == "e":
+            return math.e
+        if token in ("√", "sqrt"):
+            return _root(self._deeper(self.atom))
+        if token == "exp":
+            return math.exp(self._deeper(self.atom))
+        if not token[:1].isdigit() and token[:1] != ".":
+            raise NoValue
+        return Fraction(token)
+
+    def _deeper(self, read: "object") -> Value:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise NoValue
+        value: Value = read()  # type: ignore[operator]
+        self.depth -= 1
+        return value
+
+
+def _is_moderate(value: Fraction) -> bool:
+    """Say whether the powers of a number stay short."""
+    return max(abs(value.numerator), value.denominator) < 10**6
+
+
+def _root(value: Value) -> Value:
+    if isinstance(value, Fraction) and value >= 0:
+        above, below = math.isqrt(value.numerator), math.isqrt(value.denominator)
+        if above**2 == value.numerator and below**2 == value.denominator:
+            return Fraction(above, below)
+    return math.sqrt(value)

@@ -1,0 +1,304 @@
+"""Answers are read as people write them, and no number in them is lost without a word."""
+
+import json
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from answer_corpus import FOLDER, KNOWN, compared, expected, outcome
+from answer_writing import FORMS, written
+from conftest import Command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attncalc import InputError, read_problem, solve
+from attncalc.problem.samples import sample
+from attncalc.reading.answers import read_answer_bytes
+from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.prose import role_of_words
+from attncalc.reading.naming import name_in
+from attncalc.reading.plain.numerals import read_entry
+
+SELF = {
+    "Q": [[1, 3], [-1, 1], [2.5, -2]],
+    "K": [[3, -0.5], [2, -1.5], [-2.5, 3.5]],
+    "V": [[2.5, -1.5], [-1, 3], [-2, -3]],
+    "S": [[1.5, -2.5, 8], [-3.5, -3.5, 6], [8.5, 8, -13.25]],
+    "A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]],
+    "O": [[-2, -3], [-2, -3], [1.17, 0.21]],
+}
+"""The first sample's solution, as its homework prints it."""
+
+
+def read(text: str, problem: str = "self") -> Answer:
+    return read_answer_bytes(text.encode(), "answer.txt", expected(problem))
+
+
+def values(answer: Answer, name: str) -> list[object]:
+    found: list[object] = answer.matrices[name].values.tolist()
+    return found
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_an_answer_of_the_corpus_is_read_as_what_it_is(name: str) -> None:
+    assert outcome(name).became == "whole", outcome(name).why
+
+
+def test_the_corpus_is_large_and_every_file_in_it_is_known() -> None:
+    files = {path.name for path in FOLDER.iterdir()} - {"expected.json"}
+    assert files == set(KNOWN)
+    assert len(files) >= 120
+    assert {known["problem"] for known in KNOWN.values()} >= {"self", "cross", "heads"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_answers_in_any_mixture_of_forms_are_read_whole_or_listed(seed: int) -> None:
+    """Of 40 documents drawn at random none is lost without a word, and 97 in 100 are read."""
+    rng = random.Random(seed)
+    became = []
+    for _ in range(40):
+        problem = rng.choice(["self", "cross", "sentence"])
+        solution = solve(read_problem(sample(problem).path))
+        steps = {step.name: solution.shown(step.name) for step in solution.plan}
+        document = written(steps, {}, rng)
+        truth = {
+            name: [[float(cell) for cell in row] for row in rows]
+            for name, rows in document.truth.items()
+        }
+        found = compared(read(document.text, problem), truth)
+        assert found.became != "silent", (found.why, document.text)
+        became.append(found.became)
+    assert became.count("whole") >= 39
+    assert len(FORMS) >= 20
+
+
+@pytest.mark.parametrize(
+    ("text", "matrix"),
+    [
+        *((text, "S") for text in ("QK^T", "Q @ K.T", "QKᵀ", "QK'", "raw scores", "logits")),
+        *((text, "S_scaled") for text in ("QKᵀ/√d_k", "(QK^T)/(√(d_k))", "skalierte Scores")),
+        *((text, "A") for text in ("softmax(S)", "Attention map", "α", "poids d'attention")),
+        *(
+            (text, "O")
+            for text in ("AV", "softmax(QK^T)V", "Attention(Q, K, V)", "context vectors")
+        ),
+        *((text, "O") for text in ("weighted sum of values", "Salidas", "Ausgabe", "Z")),
+        *((text, "K") for text in ("**Keys**", "Schlüssel", "clés", "claves", "3) key =")),
+        ("query weights", "W_Q"),
+        ("## Step 4: Scores", "S"),
+        ("we get", None),
+        ("d_k", None),
+    ],
+)
+def test_a_name_is_known_in_symbols_expressions_and_words(text: str, matrix: str | None) -> None:
+    name = name_in(text)
+    assert (name.matrix if name else None) == matrix
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Q[1,2]", ("Q", 0, 1, 2)),
+        ("Q_{12}", ("Q", 0, 1, 2)),
+        ("Q12", ("Q", 0, 1, 2)),
+        ("q_2", ("Q", 0, 2, 0)),
+        ("q1·k2", ("S", 0, 1, 2)),
+        ("q_1^T k_2", ("S", 0, 1, 2)),
+        ("a_{13}", ("A", 0, 1, 3)),
+        ("α_1", ("A", 0, 1, 0)),
+        ("softmax(s2)", ("A", 0, 2, 0)),
+        ("Q^{(2)}", ("Q", 2, 0, 0)),
+        ("S_{1,2}^{scaled (2)}", ("S_scaled", 2, 1, 2)),
+        ("output for token 2", ("O", 0, 2, 0)),
+    ],
+)
+def test_an_index_is_a_row_an_entry_or_a_head(text: str, place: tuple[str, int, int, int]) -> None:
+    name = name_in(text)
+    assert name is not None
+    assert (name.matrix, name.head, name.row, name.column) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("62%", 0.62), ("-13 1/4", -13.25), ("~0", 0), ("≈0.5", 0.5), ("1/√4", 0.5), ("1/√2", 0.5**0.5),
+        ("e^{0}/(e^{0}+e^{0})", 0.5), ("2.5e-3", 0.0025),
+    ],
+)  # fmt: skip
+def test_a_number_is_valued(text: str, value: float) -> None:
+    assert float(read_entry(text).value or 0) == pytest.approx(value, abs=1e-15)
+
+
+def test_a_whole_number_and_a_fraction_are_one_number_only_where_a_blank_parts_them() -> None:
+    """The width of the other rows says which; a comma between them says that they are two."""
+    assert values(read("K = [1 1/2 2; 3 4; 5 6]"), "K") == [[1.5, 2], [3, 4], [5, 6]]
+    text = "q1 = (1, 1/2)\nq2 = (2, 3/4)\nq3 = (0, 1)"
+    assert values(read(text), "Q") == [[1, 0.5], [2, 0.75], [0, 1]]
+
+
+def test_a_mixed_number_that_became_a_power_is_asked_back() -> None:
+    entry = read_entry("2^{1/2}")
+    assert entry.value is None
+    assert entry.fault == '"2^{1/2}" is 2 1/2 or a power: write the one that is meant'
+
+
+def test_a_slip_of_copying_is_found_in_a_chain() -> None:
+    text = (
+        "K = X W_K = [1 -1 0 2; 0 -1 2 1; -2 2 -1 0] [1 -0.5; 0 1; 5 -0.5; 1 0.5] = [1 2; 3 4; 5 6]"
+    )
+    answer = read(text)
+    assert values(answer, "K") == [[1, 2], [3, 4], [5, 6]]
+    assert answer.remarks == ("line 1: W_K[3,1] is copied as 5, where 0.5 is given",)
+
+
+def test_what_is_struck_out_or_corrected_is_named_in_the_remarks() -> None:
+    answer = read(
+        "Q = [9 9; 9 9; 9 9]\nCorrection: Q = [1 3; -1 1; 2.5 -2]\n~~K = [1 1; 1 1; 1 1]~~"
+    )
+    assert values(answer, "Q") == SELF["Q"]
+    assert "K" not in answer.matrices
+    assert answer.remarks == ("Q is written on line 1 and again on line 2: the later one counts",)
+    assert [each.how for each in answer.taken][-1] == "struck out"
+
+
+def test_a_matrix_without_a_name_is_placed_and_said_to_be_guessed() -> None:
+    text = "V = [2.5 -1.5; -1 3; -2 -3]\n\n1.5 -2.5 8\n-3.5 -3.5 6\n8.5 8 -13.25\n\nA = [0 0 1; 0 0 1; 1 0 0]"
+    answer = read(text)
+    assert values(answer, "S") == SELF["S"]
+    assert answer.remarks == ("line 3: taken as S: it stands after V and is 3 × 3",)
+
+
+def test_a_matrix_that_is_like_no_step_is_not_taken_for_one() -> None:
+    answer = read("V = [2.5 -1.5; -1 3; -2 -3]\n\n7 7 7\n7 7 7\n7 7 7\n")
+    assert "S" not in answer.matrices
+    assert answer.has_unread_matrix
+    assert answer.unread[0][:3] == (
+        3,
+        "7 7 7 / 7 7 7 / 7 7 7",
+        "it has no name; it could be S or A: head it with one, as Q",
+    )
+
+
+def test_a_matrix_that_has_a_name_is_never_written_over_by_one_that_has_none() -> None:
+    answer = read("S = [1 1 1; 2 2 2; 3 3 3]\n\n1.5 -2.5 8\n-3.5 -3.5 6\n8.5 8 -13.25\n")
+    assert values(answer, "S") == [[1, 1, 1], [2, 2, 2], [3, 3, 3]]
+    assert answer.has_unread_matrix
+
+
+@pytest.mark.parametrize(
+    ("line", "role"),
+    [
+        ("I rounded to 2 decimals.", "words"),
+        ("The third token attends mostly to the first one (0.62).", "prose with its numbers"),
+        ("e^1.5 = 4.48, e^8 = 2980.96", "a line of work"),
+        ("1·0 + (-1)·1 + 2·1 = 1", "a line of work"),
+        ("Q is a 3 × 2 matrix", "words"),
+        ("1 3 -1 1 2.5 -2 3 and 4 5", ""),
+    ],
+)
+def test_the_numbers_of_a_line_of_words_are_told_apart(line: str, role: str) -> None:
+    assert role_of_words(line) == role
+
+
+def test_pictures_and_documents_are_refused_with_what_can_be_read() -> None:
+    for data, name in ((b"%PDF-1.7 x", "a.pdf"), (b"\x89PNG\r\n\x1a\n", "a.png"),
+                       (b"PK\x03\x04...", "a.docx"), (b"\xff\xd8\xff\xe0", "photo.jpg")):  # fmt: skip
+        with pytest.raises(InputError, match="cannot be read: type the matrices into a text"):
+            read_answer_bytes(data, name)
+
+
+def test_the_reading_is_shown_and_can_be_corrected_and_fed_back(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    problem = str(sample("self").path)
+    (tmp_path / "a.txt").write_text("Q:\n1 3\n-1 1\n2 1/2 -2\n\nnumbers: 4 5 6 7 8\n")
+    shown = attncalc("check", problem, "a.txt", "--reading")
+    assert shown.code == 0
+    assert "  2-4       Q" in shown.out
+    assert "not read\n  line 6    numbers: 4 5 6 7 8" in shown.out
+    made = attncalc("check", problem, "a.txt", "--reading", "-o", "reading.json")
+    assert made.code == 0
+    content = json.loads((tmp_path / "reading.json").read_text())
+    assert content["Q"] == [["1", "3"], ["-1", "1"], ["2 1/2", "-2"]]
+    again = read_answer_bytes((tmp_path / "reading.json").read_bytes(), "reading.json")
+    assert values(again, "Q") == SELF["Q"]
+    assert attncalc("check", problem, "reading.json", "--steps", "Q").code == 0
+
+
+HOSTILE = {
+    "blanks": " " * 100_000, "brackets": "[" * 100_000, "open and closed": "[ ] " * 25_000,
+    "round": "( 1 " * 25_000, "dashes": "- " * 50_000, "rule": "-" * 100_000, "bars": "|" * 100_000,
+    "digits": "1" * 100_000, "ones": "1 " * 50_000, "commas": "1,2," * 25_000, "slashes": "1/" * 50_000,
+    "tabs": "1\t" * 50_000, "equals": "=" * 100_000, "names": "Q=1," * 25_000, "lines": "1 2\n" * 25_000,
+    "braces": "{" * 100_000, "frac": "\\frac" * 20_000, "begin": "\\begin{bmatrix}" * 6_000,
+    "words": "keys and queries " * 6_000, "struck": "~~a" * 33_000, "tags": "<td>1" * 20_000,
+    "unclosed": "[1 2\n" * 20_000, "powers": "9^" * 50_000, "labels": "x1: 1 3\n" * 12_000,
+    "entries": "Q[1,2] = 1*2 = 3\n" * 6_000, "headings": "# Q\n1 2\n" * 12_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_text_takes_long(kind: str) -> None:
+    """100 kB of anything are read, or refused, in less than two seconds of a core."""
+    start = time.process_time()
+    try:
+        read_answer_bytes(HOSTILE[kind].encode(), "a.txt", expected("self"))
+    except InputError as error:
+        assert str(error).startswith("a.txt: ")  # noqa: PT017 - both ends are right ones
+    assert time.process_time() - start < 2
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="QKSA=[]{}()|│\\&\n;:,. 12/-_#$?+⎡⎤^qk·→\t%~<>", max_size=120))
+def test_no_text_makes_the_reader_fail(text: str) -> None:
+    """Whatever stands in a text, it is read or refused; beside a problem, too."""
+    try:
+        answer = read(text)
+    except InputError:
+        return
+    for matrix in answer.matrices.values():
+        assert np.asarray(matrix.values).ndim in (2, 3)
+
+
+PROBLEM = r"""
+# Three tokens
+scale = none
+decimals: 2
+rounding: each-step
+
+X =
+1 -1 0 2
+0 -1 2 1
+-2 2 -1 0
+
+$$W_Q = \begin{bmatrix} 0 & 1 \\ 1 & 0 \\ -\frac12 & 0 \\ 1 & 1 \end{bmatrix}$$
+W_K = np.array([[1, -0.5], [0, 1], [0.5, -0.5], [1, 0.5]])
+W_V = [1 .5; -1/2 0; -1 2; .5 -1];
+"""
+
+
+def test_a_problem_is_read_from_notes(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text(PROBLEM)
+    problem = read_problem(tmp_path / "notes.txt")
+    right = read_problem(sample("self").path)
+    for name in ("X", "W_Q", "W_K", "W_V"):
+        assert np.array_equal(problem.as_typed(name), right.as_typed(name))
+    assert (problem.scale, problem.rounding, problem.decimals) == ("none", "each-step", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("W_Z = [1 2]", 'line 16: unknown name "W_Z": did you mean W_V?'),
+        ("1 2 3\n", 'line 16: "1 2 3" belongs to no matrix'),
+        ("X = [1 2 3 4]", "line 16: X is given twice (line 8 too)"),
+        ("b_Q = [1 x]", 'b_Q, row 1, column 2 (line 16): "x" is not a number'),
+    ],
+)
+def test_a_problem_in_notes_is_read_strictly(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "notes.txt").write_text(PROBLEM + "\n" + text)
+    with pytest.raises(InputError) as caught:
+        read_problem(tmp_path / "notes.txt")
+    assert message in str(caught.value)
