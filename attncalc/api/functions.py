@@ -282,6 +282,8 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     from attncalc.reading.answers import answer_of, read_answer
 
     given = problem if isinstance(problem, Problem) else read_problem(problem)
-    written = answer_of(answer) if isinstance(answer, Mapping) else read_answer(answer)
     marked_by = Rules(**rules)
-    return marked(Marking, key_of(given, marked_by), written, marked_by)
+    key = key_of(given, marked_by)
+    is_matrices = isinstance(answer, Mapping)
+    written = answer_of(answer) if is_matrices else read_answer(answer, key.expected)
+    return marked(Marking, key, written, marked_by)

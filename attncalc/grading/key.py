@@ -17,6 +17,7 @@ from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step, run
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
+from attncalc.reading.answers.expected import Expected
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 
@@ -59,6 +60,18 @@ class Key:
     def steps(self) -> Mapping[str, Step]:
         """The steps of its plan, by name."""
         return {step.name: step for step in self.solution.plan}
+
+    @cached_property
+    def expected(self) -> Expected:
+        """What an answer may hold, as plain values: blocks without a name are placed by it."""
+        problem = self.problem
+        names = dict.fromkeys((*problem.queries, *problem.keys))
+        return Expected(
+            {name: problem.standing.shown(each) for name, each in self.shown.items()},
+            {name: np.asarray(getattr(problem, name), np.float64) for name in problem.names},
+            tuple(name for name in names if not name.isdigit()),
+            problem.standing.by_columns,
+        )
 
     @cached_property
     def work(self) -> Work:

@@ -1,7 +1,7 @@
 """`attncalc check`: mark worked answers, and say where and why they went wrong."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,6 +20,7 @@ from attncalc.numbers.typed import NotANumber, read_number
 from attncalc.operations.step import Report
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import is_folder
 from attncalc.reading.names import unknown
 from attncalc.writing.document import Document, Extent
@@ -50,8 +51,11 @@ def check(flags: Mapping[str, Any]) -> int:
     rules = _with_known_steps(rules, key)
     places = _places(answers)
     alone = places is None
-    read = [(place, _read(place, alone=alone)) for place in places or answers]
+    read = [(place, _read(place, key.expected, alone=alone)) for place in places or answers]
     check_targets(page, table)  # once more, now that it is known what was read
+    if flags["reading"]:
+        deliver(_reading([answer for _, answer in read], flags["format"], page))
+        return RIGHT
     with reporting() as report:
         marked = _marked(key, read, rules, report, alone=alone)
     outputs = [_marks(marked, key, form, page, extent, alone=alone)]
@@ -139,12 +143,28 @@ def _places(answers: Sequence[str]) -> list[str] | None:
     return found
 
 
-def _read(place: str, *, alone: bool) -> Answer | str:
+def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:
+    """Return what was read of each answer, for a person, or as an answer to be corrected."""
+    from attncalc.writing.reading import reading_as_json, reading_in_text
+
+    as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
+    if not as_json:
+        return output(page, "\n".join(_told(each, reading_in_text) for each in read))
+    if len(read) != 1 or isinstance(read[0], str):
+        raise InputError("--reading as JSON takes one answer: give one file")
+    return output(page, reading_as_json(read[0]))
+
+
+def _told(answer: Answer | str, tell: Callable[[Answer], str]) -> str:
+    return answer if isinstance(answer, str) else tell(answer)
+
+
+def _read(place: str, expected: Expected, *, alone: bool) -> Answer | str:
     """Return an answer, or why it cannot be read."""
     try:
         if place == "-":
-            return read_answer_bytes(receive(), "standard input")
-        return read_answer(place)
+            return read_answer_bytes(receive(), "standard input", expected)
+        return read_answer(place, expected)
     except AttncalcError as error:
         if alone:
             raise

@@ -95,6 +95,15 @@ Brief = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Reading = Annotated[
+    bool,
+    typer.Option(
+        "--reading",
+        help="Do not mark: show what was read, as what, from which lines. With -o FILE.json the "
+        "answer as it was read, to be corrected and marked.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Sheet = Annotated[
     str | None,
     typer.Option(
@@ -120,6 +129,7 @@ def check(
     rtol: Rtol = None,
     format: Format = None,  # noqa: A002 - the flag is --format
     sheet: Sheet = None,
+    reading: Reading = False,
     brief: Brief = False,
     full: Full = False,
     out: Out = None,
