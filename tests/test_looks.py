@@ -481,6 +481,16 @@ def test_a_figure_is_saved_later_just_as_the_command_saves_it(
         assert buffer.getvalue() == wanted
 
 
+@pytest.mark.parametrize("name", ["sentence", "heads"])
+def test_a_figure_is_laid_out_the_same_however_often_it_is_drawn(name: str) -> None:
+    figure: Any = solved(name).plot("both", size=(9, 6))
+    first = figure.content("svg")
+    figure.draw_without_rendering()
+    assert figure.content("svg") == first
+    again: Any = solved(name).plot("both", size=(9, 6))
+    assert again.content("svg") == first
+
+
 def test_a_figure_is_in_our_style_when_others_draw_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook's own backend prints a figure's canvas, and never calls `savefig`."""
     figure = solved("self").plot()
