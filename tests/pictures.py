@@ -54,7 +54,7 @@ def drawn(solution: Solution, **look: Any) -> HouseFigure:
 
 def panels(figure: Figure, label: str) -> list[Axes]:
     """Return the axes of a "map", a "heatmap", a "legend" or a "bar", in their order."""
-    return [axes for axes in figure.axes if str(axes.get_label()).split()[0] == label]
+    return [axes for axes in figure.axes if str(axes.get_label()).split()[:1] == [label]]
 
 
 def the(figure: Figure, label: str) -> Axes:

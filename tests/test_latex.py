@@ -12,8 +12,10 @@ import pytest
 from conftest import Command
 
 from attncalc import Problem, read_problem, solve
+from attncalc.operations.expressions import Indexed
 from attncalc.problem.samples import SAMPLES
 from attncalc.writing.latex import write_latex
+from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_text import in_latex
 from attncalc.writing.page import Contents, make_page
 
@@ -228,3 +230,22 @@ def test_a_marking_and_a_class_compile(attncalc: Command, tmp_path: Path) -> Non
         text = (tmp_path / "body.tex").read_text(encoding="utf-8")
         assert r"\textbf{Score: 19/3 of 7} (90 \%)" in text
         assert complaints(tmp_path, HOST) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "entry"),
+    [
+        ("A", "A", "A_{1,2}"),
+        ("S_scaled", r"S^{\mathrm{scaled}}", r"S_{1,2}^{\mathrm{scaled}}"),
+        ("X1", "X_1", "X_{1;1,2}"),
+        ("W_1", "W_1", "W_{1;1,2}"),
+        ("W_12", "W_{12}", "W_{12;1,2}"),
+        ("gamma_2", r"\gamma_2", r"\gamma_{2;1,2}"),
+        ("logits", r"\mathrm{logits}", r"\mathrm{logits}_{1,2}"),
+        ("self.Q", r"Q^{\mathrm{self}}", r"Q_{1,2}^{\mathrm{self}}"),
+        ("50 %", r"\text{50 \%}", r"\text{50 \%}_{1,2}"),
+    ],
+)
+def test_any_name_of_a_matrix_is_an_ordinary_name(name: str, written: str, entry: str) -> None:
+    assert name_in_tex(name) == written
+    assert in_tex(Indexed(name, (1, 2))) == entry

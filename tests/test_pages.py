@@ -247,7 +247,7 @@ def test_a_table_in_a_file_holds_the_problem_and_the_notes(
     assert attncalc("self", "--work", "-o", "page.txt").code == 0
     text = (tmp_path / "page.txt").read_text(encoding="utf-8")
     assert "│ 3 │ -0.5  0 │" in text
-    assert "note: carrying full precision (--rounding display)" in text
+    assert "carrying full precision" not in text  # advice to its author is no part of a page
 
 
 # -- worksheets ----------------------------------------------------------------------------------

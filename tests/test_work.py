@@ -9,6 +9,7 @@ from conftest import GOOD, Command
 from attncalc import Problem, read_problem, self_attention, solve
 from attncalc.problem.samples import sample
 from attncalc.solving.work import Fractions
+from attncalc.writing.document import Given
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import footnote, line_in_text
@@ -397,7 +398,8 @@ def test_a_mask_stands_on_the_page_with_its_tokens_beside_it(layout: str) -> Non
     labels = {"X1": ["asks", "asks too"], "X2": ["answers", "answers too"]}
     weights = {"W_Q": eye, "W_K": eye, "W_V": eye, "labels": labels, "layout": layout}
     page = page_of(Problem(X1=eye, X2=eye, **weights, keep=[[1, 0], [1, 1]]))
-    (keep,) = (grid for grid in page.given if grid.name == "keep")
+    (given,) = (part for part in page.parts if isinstance(part, Given))
+    (keep,) = (grid for grid in given.grids if grid.name == "keep")
     masked = next(section for section in page.sections if section.step.name == "S_masked").grids[0]
     names = [labels["X1"], labels["X2"]]
     assert [[*keep.rows], [*keep.columns]] == (names if layout == "rows" else names[::-1])

@@ -59,8 +59,8 @@ LEAST_SIDE = 0.8
 """Inches that a panel keeps at least."""
 HEAD_GAP = 9.0
 """Points below the name of a head."""
-LEGEND_ROW = 0.15
-"""Inches."""
+LEGEND_ROW, LEGEND_WIDTH = 0.2, 1.8
+"""Inches of what is said of a rank of lines."""
 FULL_FROM = 0.5
 """A largest weight from which the colours reach to 1; a smaller one ends the scale itself."""
 
@@ -152,9 +152,9 @@ def _maps(
         _named(axes, head.number, palette)
         return draw_map(axes, columns, lines, room=room, palette=palette, reach=reach)
 
-    def legend(axes: Axes, room: Room) -> LeftOut:
+    def legend(axes: Axes, _: Room) -> LeftOut:
         axes.set_axis_off()
-        draw_legend(axes, chosen, palette, room[0], loc="center")
+        draw_legend(axes, chosen, palette, rows=rows, loc="center")
         return LeftOut()
 
     tracks = _tracks(natural_room(columns, chosen), least_width(columns))
@@ -162,11 +162,18 @@ def _maps(
     maps = _in_rows("map", panels, tracks)
     if not ranks_of(chosen):
         return maps
-    width = len(maps.widths)
-    row = Track(LEGEND_ROW, LEGEND_ROW, is_rigid=True)
-    return below(
-        maps, Mosaic((("legend",) * width,), (Track(),) * width, (row,), {"legend": legend})
-    )
+    rows, width = _legend_rows(len(ranks_of(chosen)), len(heads), look), len(maps.widths)
+    row = Track(LEGEND_ROW * rows, LEGEND_ROW * rows, is_rigid=True)
+    under = Mosaic((("legend",) * width,), (Track(),) * width, (row,), {"legend": legend})
+    return below(maps, under)
+
+
+def _legend_rows(ranks: int, heads: int, look: Look) -> int:
+    """Return in how many rows the legend has room below the maps of a page."""
+    if look.size is None:
+        return 1
+    is_beside = look.has_heatmap and heads == 1
+    return 1 if look.size[0] >= LEGEND_WIDTH * ranks * (2 if is_beside else 1) else ranks
 
 
 def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:

@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.transforms import Bbox
 
 from attncalc.errors import InputError
 from attncalc.plotting.look import Size
@@ -31,6 +32,8 @@ NOTEBOOK_DOTS_PER_INCH = 100
 PADDING = 0.17, 0.14
 """Inches beside each panel, and above and below it."""
 TITLE_LINES = 4
+DIGITS = 7
+"""Decimals of the places of axes, in shares of the page."""
 PASSES = 3
 """How often a page of a given size is drawn: names that are turned or smaller leave more room."""
 NEAR = 0.02
@@ -139,6 +142,31 @@ def _merged(some: Sequence[Track], others: Sequence[Track]) -> tuple[Track, ...]
     return tuple(one | other for one, other in zip_longest(some, others, fillvalue=Track()))
 
 
+class SteadyLayout(ConstrainedLayoutEngine):
+    """Constrained layout that comes to the same places each time, to the last digit.
+
+    It starts from the same places, with axes that fill them: else margins would depend on where
+    axes stood before. Its solver adds in any order, so what it comes to is rounded.
+    """
+
+    def execute(self, fig: Figure) -> None:
+        """Lay out a figure."""
+        aspects = [axes.get_aspect() for axes in fig.axes]
+        for axes in fig.axes:
+            axes.set_aspect("auto")
+            if place := axes.get_subplotspec():
+                self._move(axes, place.get_position(fig))
+        super().execute(fig)
+        for axes, aspect in zip(fig.axes, aspects, strict=True):
+            axes.set_aspect(aspect)
+            self._move(axes, axes.get_position(original=True))
+
+    @staticmethod
+    def _move(axes: Axes, box: Bbox) -> None:
+        axes.set_position(Bbox(box.get_points().round(DIGITS)))
+        axes.set_in_layout(True)  # which setting the position has ended
+
+
 class HouseFigure(Figure):
     """A matplotlib Figure that is drawn and saved in our style, whatever the settings then are.
 
@@ -158,7 +186,7 @@ class HouseFigure(Figure):
     def __init__(self, caption: Caption, palette: Palette) -> None:
         self._texts, self._title = (caption.title, *caption.texts), caption.title
         self.notes: tuple[str, ...] = ()
-        engine = ConstrainedLayoutEngine(w_pad=PADDING[0], h_pad=PADDING[1], wspace=0, hspace=0)
+        engine = SteadyLayout(w_pad=PADDING[0], h_pad=PADDING[1], wspace=0, hspace=0)
         super().__init__(facecolor=palette.paper, layout=engine)
         FigureCanvasAgg(self)
 
@@ -318,12 +346,7 @@ def _page(figure: HouseFigure, rooms: Rooms) -> Room:
     widths, heights = rooms
     across, down = sum(widths) + AROUND * len(widths), sum(heights) + AROUND * len(heights)
     figure.set_size_inches(across, down)
-    aspects = [axes.get_aspect() for axes in figure.axes]
-    for axes in figure.axes:  # all fill their tracks, as they will on the page
-        axes.set_aspect("auto")
     width, height = room_of(figure.axes[0])  # all others are in proportion to it
-    for axes, aspect in zip(figure.axes, aspects, strict=True):
-        axes.set_aspect(aspect)
     return (
         across - sum(widths) * (width / widths[0] - 1),
         down - sum(heights) * (height / heights[0] - 1),

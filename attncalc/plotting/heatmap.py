@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.plotting.figure import LeftOut, Room, room_of
+from attncalc.plotting.figure import NEAR, LeftOut, Room, room_of
 from attncalc.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
@@ -177,7 +177,9 @@ def draw_heatmap(
     LeftOut
         How many numbers are not written, for they could not be read.
     """
-    axes.set_aspect("auto" if proportion is None else proportion)
+    width, height = _cell(cells, room or room_of(axes))
+    if proportion is not None and not np.isclose(height, width * proportion, rtol=NEAR):
+        axes.set_aspect(proportion)
     _write_names(axes, cells, _cell(cells, room or room_of(axes), proportion), palette)
     norm = Normalize(*scale)
     _draw_cells(axes, cells.values, norm, palette)
@@ -209,7 +211,7 @@ def _width_for(names: Sequence[str]) -> float:
     return width if width <= WIDEST_NAME else 0.0
 
 
-def _cell(cells: Cells, room: Room, proportion: float | None) -> Room:
+def _cell(cells: Cells, room: Room, proportion: float | None = None) -> Room:
     """Return the inches of a cell in a room."""
     rows, columns = np.shape(cells.values)
     width, height = room[0] / columns, room[1] / rows

@@ -39,8 +39,6 @@ THINNEST_SHARE = 0.25
 """How much of their usual width lines keep however near the rows are."""
 TALLEST = 14.4
 """Inches a column takes at most where nothing else is asked for: forty rows of usual size."""
-NARROW = 3.0
-"""Inches below which the legend is written in rows."""
 WIDENINGS = 5
 """How often the columns are moved apart to find room for all weights."""
 NAME_GAP = 0.15
@@ -165,22 +163,24 @@ def draw_columns(
 
 
 def draw_legend(
-    axes: Axes, chosen: Sequence[MapLines], palette: Palette, width: float = NARROW, **where: Any
+    axes: Axes, chosen: Sequence[MapLines], palette: Palette, *, rows: int = 1, **where: Any
 ) -> None:
-    """Say on an axes what the lines of maps mean, in rows where the width in inches is small."""
+    """Say on an axes what the lines of maps mean, in one row or each rank in its own."""
     ranks = [palette.ranks[number] for number in ranks_of(chosen)]
     handles = [
         Line2D([], [], linewidth=2.0, label=rank.label, color=rank.color, linestyle=rank.linestyle)
         for rank in ranks
     ]
-    look: dict[str, Any] = {
-        "frameon": False,
-        "borderpad": 0,
-        "handlelength": 4,
-        "labelcolor": palette.strong,
-    }
-    columns = len(handles) if width >= NARROW else 1
-    axes.legend(handles=handles, ncols=columns, fontsize=TEXT_SIZE - 1, **look, **where)
+    columns = len(handles) if rows == 1 else 1
+    look: dict[str, Any] = {"frameon": False, "borderpad": 0, "handlelength": 4}
+    axes.legend(
+        handles=handles,
+        ncols=columns,
+        fontsize=TEXT_SIZE - 1,
+        labelcolor=palette.strong,
+        **look,
+        **where,
+    )
 
 
 def ranks_of(chosen: Sequence[MapLines]) -> list[int]:

@@ -106,9 +106,9 @@ def in_csv(problem: Problem) -> Iterator[Row]:
 
 
 def _typed(matrix: Matrix) -> Any:
-    """Return rows of numbers, or heads of rows; what is no float, a third, as a text."""
+    """Return nested lists of numbers; what is no float, a third, as a text."""
     if matrix.ndim > 1:
-        return map(_typed, matrix)  # not all at once: it may be large
+        return [_typed(row) for row in matrix]
     return [_typed_number(value) for value in matrix]
 
 

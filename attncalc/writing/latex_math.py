@@ -5,6 +5,7 @@ underscore after it. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 """
 
 import re
+from typing import NamedTuple
 
 from attncalc.operations.expressions import (
     Call,
@@ -22,9 +23,11 @@ from attncalc.operations.expressions import (
     Transposed,
     Where,
 )
+from attncalc.writing.latex_text import in_latex
 from attncalc.writing.mathematics import MathWriter
 
-_NAME = re.compile(r"([A-Za-z]+)([0-9]*)(?:_([A-Za-z]+))?")
+_NAME = re.compile(r"(?:(\w+)\.)?([A-Za-z]+)([0-9]*)(?:_([A-Za-z]+)|_([0-9]+))?")
+_GREEK = ("alpha", "beta", "gamma", "mu")
 _SUBSCRIPTED = ("W", "b", "d")
 """Letters whose index is a subscript: W_Q, b_Q, d_k; that of a later step is a superscript."""
 _FUNCTIONS = {
@@ -33,6 +36,44 @@ _FUNCTIONS = {
     "cos": r"\cos",
     "sin, cos": r"\sin, \cos",
 }
+
+
+class _Name(NamedTuple):
+    """A name in parts: S_scaled, X1, W_1, gamma_2, or 1.Q of a first layer.
+
+    Parameters
+    ----------
+    part
+        What it is a part of, as the 1 of 1.Q.
+    letters
+        Its letters, in TeX.
+    number, word
+        Its index.
+    """
+
+    part: str
+    letters: str
+    number: str
+    word: str
+
+    @classmethod
+    def of(cls, name: str) -> "_Name":
+        """Return the parts of any name; one of another kind is a text."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return cls("", rf"\text{{{in_latex(name)}}}", "", "")
+        part, letters, number, word, index = (each or "" for each in match.groups())
+        if letters in _GREEK:
+            letters = rf"\{letters}"
+        elif len(letters) > 1:
+            letters = rf"\mathrm{{{letters}}}"
+        return cls(part, letters, number + index, word)
+
+    def raised(self, word: str, *others: str) -> str:
+        """Return what stands above: a word, what it is a part of, which head it is."""
+        words = (rf"\mathrm{{{each}}}" for each in (self.part, word) if each)
+        above = [*words, *filter(None, others)]
+        return f"^{{{' '.join(above)}}}" if above else ""
 
 
 class TexMath(MathWriter):
@@ -54,15 +95,11 @@ class TexMath(MathWriter):
 
     def indexed(self, entry: Indexed) -> str:
         r"""Return A_{3,1}, S_{3,1}^{\mathrm{scaled}}, or A_{3,1}^{(2)} for the second head."""
-        match = _NAME.fullmatch(entry.name)
-        assert match, entry.name
-        letters, digits, suffix = match.groups()
+        name = _Name.of(entry.name)
         *head, row, column = entry.place
-        above = [rf"\mathrm{{{suffix}}}"] if suffix else []
-        above += [f"({head[0]})"] if head else []
-        index = f"{digits};" if digits else ""
-        raised = f"^{{{' '.join(above)}}}" if above else ""
-        return f"{letters}_{{{index}{row},{column}}}{raised}"
+        index = f"{name.number};" if name.number else ""
+        above = name.raised(name.word, *(f"({each})" for each in head))
+        return f"{name.letters}_{{{index}{row},{column}}}{above}"
 
     def sum(self, total: Sum) -> str:
         """Return the terms with their signs; a product of numbers stands in brackets."""
@@ -151,14 +188,13 @@ def name_in_tex(name: str, head: int = 0) -> str:
     >>> name_in_tex("W_Q"), name_in_tex("X1"), name_in_tex("S_scaled", head=2)
     ('W_Q', 'X_1', 'S^{\\mathrm{scaled} (2)}')
     """
-    if not (match := _NAME.fullmatch(name)):
-        return name
-    letters, digits, suffix = match.groups()
-    written = letters if len(letters) == 1 else rf"\mathrm{{{letters}}}"
-    below = suffix if suffix and letters in _SUBSCRIPTED else digits
-    above = [rf"\mathrm{{{suffix}}}"] if suffix and letters not in _SUBSCRIPTED else []
-    above += [f"({head})"] if head else []
-    return written + (f"_{below}" if below else "") + (f"^{{{' '.join(above)}}}" if above else "")
+    parts = _Name.of(name)
+    is_below = parts.letters in _SUBSCRIPTED
+    below = (parts.word if is_below else "") or parts.number
+    raised = parts.raised("" if is_below else parts.word, f"({head})" if head else "")
+    return (
+        parts.letters + (f"_{below}" if len(below) < 2 else f"_{{{below}}}") * bool(below) + raised
+    )
 
 
 def in_tex(expression: Expression) -> str:
