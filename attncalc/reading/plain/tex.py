@@ -42,6 +42,10 @@ _DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1
             "geometry": 1, "includegraphics": 1, "cellcolor": 1, "rowcolor": 1,
             "noalign": 1, "cline": 1, "cmidrule": 1, "thispagestyle": 1}  # fmt: skip
 """Commands that set no text, and how many groups of theirs are none either."""
+_BEFORE_TEXT = {"overset": 1, "underset": 1, "stackrel": 1, "parbox": 1, "raisebox": 1,
+                "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,
+                "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2}  # fmt: skip
+"""Commands whose last group is text, and how many groups before it are none, as widths."""
 _STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
              "title", "intertext", "shortintertext", "caption")  # fmt: skip
@@ -216,8 +220,8 @@ class _Converter:
         elif name == "underline" and self._at("{"):
             inner = self._argument()
             self._emit(inner if inner.strip() else "_____")
-        elif name == "textcolor":
-            self._argument()
+        elif name in _BEFORE_TEXT:
+            self._pass_over(_BEFORE_TEXT[name])
         elif name == "c" and self._at("{"):
             self._emit(self._argument())
         elif name in ("left", "right") and self._at("."):
@@ -229,13 +233,20 @@ class _Converter:
 
     def _drop(self, name: str) -> None:
         """Pass over a command that sets no text, and over its groups."""
-        for _ in range(_DROPPED[name]):
+        self._pass_over(_DROPPED[name], takes_command=name.endswith("command"))
+
+    def _pass_over(self, groups: int, *, takes_command: bool = False) -> None:
+        """Pass over options, and over as many groups."""
+        for _ in range(2):  # \makebox[width][place]
             self._optional()
-            if self._at("{") or (name.endswith("command") and self._at("\\")):
+        for _ in range(groups):
+            self._optional()
+            if self._at("{") or (takes_command and self._at("\\")):
                 self._argument()
 
     def _sign(self, sign: str) -> None:
         if sign == "\\":
+            self.position += self.text.startswith("*", self.position)
             self._optional()
             self._emit(ROW if self.in_matrix else BREAK)
         elif sign in "()[]":
