@@ -124,7 +124,7 @@ class _Parter:
             return count
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
-        if count := self._beside(i):
+        if (count := self._beside(i)) or (count := self._named_row(line)):
             return count
         self._said(line)
         return 1
@@ -190,6 +190,7 @@ class _Parter:
             names.append(row[0])
             rows.append(row[1])
             stop += 1
+        names, rows = _counted(names, rows)
         if not rows or (names[0] and len(rows) < 2 and not self._may_be_row(names[0], rows[0])):
             return 0
         self._grid(i, stop, [], rows, names if names[0] else [])
@@ -214,6 +215,17 @@ class _Parter:
         if near and (cells := broken_row(text, len(near))):
             return "", cells
         return None
+
+    def _named_row(self, line: Line) -> int:
+        """Take a row that stands behind its name without a sign: v1 2.5, -1.5."""
+        if GRID.search(line.text) or (found := labelled_row(line.text)) is None:
+            return 0
+        name, cells = found
+        if len(cells) < 2 or not self.names_a_row(name):
+            return 0
+        kept = Grid((fitted([cells]),), line.number, line.number, "rows")
+        self._add(Block(line.number, line.number, line.text, [name], kept))
+        return 1
 
     def _beside(self, i: int) -> int:
         """Take a matrix that begins on the line of its name, and goes on below it."""
@@ -274,6 +286,16 @@ class _Parter:
             Block(line.number, last, text, clause.names, grid, factors, clause.work,
                   turned=clause.turned, goes_on=clause.continues, is_single=single)
         )  # fmt: skip
+
+
+def _counted(names: list[str], rows: Rows) -> tuple[list[str], Rows]:
+    """Give a count that stands behind one word before all rows to their names: from 1, from 2."""
+    firsts = [row[0] for row in rows]
+    counts = [[str(i + start) for i in range(len(rows))] for start in (0, 1)]
+    if len(rows) > 1 and names[0] and set(names) == {names[0]} and firsts in counts:
+        numbered = [f"{name} {first}" for name, first in zip(names, firsts, strict=True)]
+        return numbered, [row[1:] for row in rows]
+    return names, rows
 
 
 def _without_bars(text: str) -> str:

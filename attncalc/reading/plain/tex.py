@@ -61,12 +61,16 @@ _SIMPLE = re.compile(r"[\d.\s]*")
 
 
 class Converted(NamedTuple):
-    """A text without LaTeX, where its lines begin in the file, and what was noted on the way."""
+    """A text without LaTeX, where its lines begin in the file, and what was noted on the way.
+
+    Asides are matrices in braces that are named below them, each with its line.
+    """
 
     text: str
     breaks: list[tuple[int, int]]
     faults: list[tuple[int, str]]
     struck: list[Struck]
+    asides: list[tuple[int, str]]
 
 
 def without_tex(text: str) -> Converted:
@@ -95,13 +99,14 @@ class _Converter:
         self.breaks = [(0, 1)]
         self.faults: list[tuple[int, str]] = []
         self.struck: list[Struck] = []
+        self.asides: list[tuple[int, str]] = []
         self.depth = 0
         self.missing: set[str] = set()
         self.in_matrix = 0
         self.is_behind = False
 
     def converted(self) -> Converted:
-        return Converted("".join(self.out), self.breaks, self.faults, self.struck)
+        return Converted("".join(self.out), self.breaks, self.faults, self.struck, self.asides)
 
     def run(self) -> None:
         if not self.is_tex and "$" not in self.text and "%" not in self.text:
@@ -220,6 +225,8 @@ class _Converter:
         elif name == "underline" and self._at("{"):
             inner = self._argument()
             self._emit(inner if inner.strip() else "_____")
+        elif name in ("underbrace", "overbrace"):
+            self._brace()
         elif name in _BEFORE_TEXT:
             self._pass_over(_BEFORE_TEXT[name])
         elif name == "c" and self._at("{"):
@@ -230,6 +237,17 @@ class _Converter:
             self._emit(_WORDS[name])
             is_letters = _WORDS[name].isalpha() and _WORDS[name].isascii()
             self.position += is_letters and self.text.startswith(" ", self.position)
+
+    def _brace(self) -> None:
+        """Take what stands in a brace, and keep it under the name that is set below it."""
+        line = self.line
+        inner = self._argument()
+        self._emit(inner)
+        if self._at("_") or self._at("^"):
+            self.position += 1
+            name = self._argument().strip(" =")
+            if OPEN in inner and any(map(str.isalpha, name)):
+                self.asides.append((line, f"{name} = {inner}"))
 
     def _drop(self, name: str) -> None:
         """Pass over a command that sets no text, and over its groups."""
