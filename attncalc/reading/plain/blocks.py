@@ -10,7 +10,7 @@ from attncalc.reading.plain.marks import GRID, typed
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, broken_row, fitted, labelled_row, split_row
 from attncalc.reading.plain.stacks import stacked
-from attncalc.reading.plain.tables import cells_of_table, table_at
+from attncalc.reading.plain.tables import cells_of_table, groups_of_table, table_at
 
 _HEADING = re.compile(r"\s*#{1,6}\s")
 MOST_BLOCKS = 6000
@@ -146,6 +146,11 @@ class _Parter:
         first, last = lines[0].number, lines[-1].number
         if GRID.search(text):
             return self._table_of_vectors(lines)
+        if groups := groups_of_table(lines, self.names_a_row):
+            for name, own in groups.items():
+                kept = Grid((fitted(own),), first, last, "table")
+                self._add(Block(first, last, f"{name}: {kept.text}", [name], kept))
+            return True
         rows, corner = cells_of_table(lines)
         rows = [row for row in rows if row]
         if not rows:
