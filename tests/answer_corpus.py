@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from attncalc.cli.check import expected_of
 
 from attncalc import read_problem
 from attncalc.errors import AttncalcError
@@ -31,7 +30,7 @@ def expected(problem: str) -> Any:
     """Return what the answers to a sample may hold."""
     if problem not in _READY:
         read = read_problem(sample(problem).path)
-        _READY[problem] = expected_of(Key(read, ToTheDigit(read.decimals)))
+        _READY[problem] = Key(read, ToTheDigit(read.decimals)).expected
     return _READY[problem]
 
 

@@ -19,8 +19,8 @@ from attncalc.grading.rules import Rules
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import IN_FULL, Answer, Unread
-from attncalc.reading.answers.raw import without_names
 from attncalc.reading.plain.numerals import read_entry
+from attncalc.reading.plain.rows import without_names
 from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen, on_screen
 from attncalc.writing.json_text import write_json

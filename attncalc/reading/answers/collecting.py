@@ -15,6 +15,7 @@ from attncalc.reading.naming.name import Name, says_again
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
+from attncalc.reading.plain.rows import Rows
 
 MOST_HEADS = 1000
 _TOKEN = re.compile(
@@ -53,6 +54,7 @@ def collected(blocks: list[Block], expected: Expected) -> Collected:
     collector = _Collector(expected)
     for block in blocks:
         collector.take(block)
+    collector.finish()
     return collector.found
 
 
@@ -66,6 +68,7 @@ class _Collector(Labels):
         self.again = False
         self.last: Part | None = None
         self.token = 0, 0
+        self.pending: list[Block] = []
 
     def take(self, block: Block) -> None:
         """Take one block."""
@@ -87,9 +90,14 @@ class _Collector(Labels):
         if self.takes_caption(block):
             self._note(block, "", "words")
             return
+        if self._is_token(block):
+            self._note(block, "", "words")
+            return
         name = self.name(block.names)
         self.copies.look(block, self.found.remarks)
         self.again = self.again or says_again(block.text)
+        if block.is_heading or (name and not block.goes_on):
+            self.token = 0, 0
         if name and name.row and block.work and not block.goes_on:
             self._valued(block, name)
             return
@@ -101,15 +109,34 @@ class _Collector(Labels):
             self.label, self.is_fresh = None, False
         self._say_role(block)
 
+    def _is_token(self, block: Block) -> bool:
+        """Take from words alone that what follows is one token's, or one row."""
+        clean = block.text.strip(" #*_:.-")
+        if match := _TOKEN.fullmatch(clean):
+            self.token = block.line, int(match[1])
+        return match is not None
+
     def _say_role(self, block: Block) -> None:
         """Say what the numbers among words are."""
         role = role_of_words(block.text) or ("a line of work" if block.work else "")
-        if block.factors and all(map(self._is_known, block.factors)):
-            role = "a product of what is known"
-        if role:
+        if block.factors:
+            self.pending.append(block)
+        elif role:
             self._note(block, "", role)
         else:
             self._unread(block, "these numbers stand among words")
+
+    def finish(self) -> None:
+        """Say what the numbers in products are, now that all the rest is read."""
+        written = {_key(part.rows) for part in self.found.parts}
+        for block in self.pending:
+            known = (self.copies.name_of(each) or _key(each.rows) in written
+                     for each in block.factors)  # fmt: skip
+            role = "a product of what is known" if all(known) else role_of_words(block.text)
+            if role:
+                self._note(block, "", role)
+            else:
+                self._unread(block, "these numbers stand among words")
 
     def _valued(self, block: Block, name: Name) -> None:
         """Take an entry that was left as a calculation."""
@@ -119,6 +146,9 @@ class _Collector(Labels):
         """Take numbers: by their own name, as what goes on, by what was said above, or unnamed."""
         self.again = self.again or any(map(says_again, block.names))
         self.copies.look(block, self.found.remarks)
+        for text in block.names:
+            if match := _TOKEN.fullmatch(text.strip()):
+                self.token = block.line, int(match[1])
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
             return
         if block.names and not block.is_table:
@@ -146,9 +176,6 @@ class _Collector(Labels):
         last = block.names[-1].strip()
         if last in self.expected.labels and (base := self.name(block.names[:-1]) or self.label):
             return base._replace(row=self.expected.labels.index(last) + 1, number=0)
-        for text in block.names:
-            if match := _TOKEN.fullmatch(text.strip()):
-                self.token = block.line, int(match[1])
         line, row = self.token
         base = self.name(block.names[-1:])
         if line == block.line and base and not base.row and not base.number:
@@ -165,6 +192,9 @@ class _Collector(Labels):
             return True
         if self.last is None:
             return False
+        if self.label is not None and self.token[0] > self.last.line and len(grid.rows) == 1:
+            self._named(block, grid, self.label, "the equation goes on")
+            return True
         self._named(block, grid, self._of_last(), "the equation goes on", replaces=True)
         return True
 
@@ -230,12 +260,6 @@ class _Collector(Labels):
             return False
         return self.expected.agreement(label.matrix, values_of(grid)) < WEAKLY
 
-    def _is_known(self, factor: Grid) -> bool:
-        """Say whether a factor is given, or was written before."""
-        return bool(self.copies.name_of(factor)) or any(
-            part.rows == factor.rows for part in self.found.parts
-        )
-
     def _of_last(self) -> Name:
         last = self.last
         assert last is not None
@@ -286,13 +310,21 @@ class _Collector(Labels):
             return
         if replaces and self.found.parts and self.found.parts[-1] is self.last:
             self.found.parts.pop()
-        name = self._with_number(name, grid)
+        name = self._of_row(self._with_number(name, grid), grid)
         if _is_too_large(name, block, grid):
             self._keep_loose(block, grid, "")
-        elif block.is_single and not name.row and self._is_no_matrix(name):
+        elif block.is_single and not name.column and self._is_no_matrix(name):
             self._alone(block, name)
         else:
             self._keep(block, grid, name, how)
+
+    def _of_row(self, name: Name, grid: Grid) -> Name:
+        """Return the name of one row, where a token was named above and one row stands below."""
+        shape = self.expected.shape(name.matrix)
+        is_place = name.row or name.column or name.number or len(grid.heads) > 1
+        if is_place or not self.token[1] or len(grid.rows) > 1 or shape[-2:-1] == (1,):
+            return name
+        return name._replace(row=self.token[1])
 
     def _keep(self, block: Block, grid: Grid, name: Name, how: str) -> None:
         if self.again:
@@ -305,13 +337,15 @@ class _Collector(Labels):
 
     def _alone(self, block: Block, name: Name) -> None:
         """Take one number under the name of a matrix that has more."""
-        if name.how == "words":
+        if name.how == "words" and not name.row:
             self._note(block, "", "a number of its own")
         else:
             self._unread(block, f"one number, where {name.matrix} has more", could_be=True)
 
     def _is_no_matrix(self, name: Name) -> bool:
         shape = self.expected.shape(name.matrix)
+        if name.row:
+            return bool(shape) and shape[-2 if self.expected.by_columns else -1] != 1
         return shape[-2:] != (1, 1) if shape else name.how == "words"
 
     def _given(self, block: Block, name: Name) -> None:
@@ -360,6 +394,10 @@ class _Collector(Labels):
         several = len(re.findall(r"\d+", block.text)) > 1
         matrix = several if could_be is None else could_be
         self.found.unread.append(Unread(block.line, block.text, why, matrix))
+
+
+def _key(rows: Rows) -> tuple[tuple[str, ...], ...]:
+    return tuple(map(tuple, rows))
 
 
 def _size(grid: Grid) -> tuple[int, int]:

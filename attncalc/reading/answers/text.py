@@ -9,9 +9,11 @@ from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import is_about_lines
 from attncalc.reading.answers.parts import Part, entries_of, matrix_of
 from attncalc.reading.answers.placing import place_loose
+from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.naming.name import name_in
 from attncalc.reading.plain.blocks import blocks_of
+from attncalc.reading.plain.comments import Comment
 
 MOST_FAULTS = 100
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
@@ -29,6 +31,8 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     found = collected(blocks, expected)
     for struck in document.struck:
         found.taken.append(Taken(struck.line, struck.line, "", "struck out", struck.text))
+    for comment in document.comments:
+        _take_comment(comment, found)
     faults = [_at(line, fault) for line, fault in document.faults[:MOST_FAULTS]]
     if document.cut_at:
         why = "there is too much before it: what follows is not read"
@@ -46,6 +50,17 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     return Answer(
         place, matrices, connections, tuple(faults), unread, tuple(found.remarks), taken
     )  # fmt: skip
+
+
+def _take_comment(comment: Comment, found: Collected) -> None:
+    """Say what the numbers of a comment are."""
+    line, text = comment
+    if role := role_of_words(text):
+        how = "a comment" if role == "words" else f"a comment: {role}"
+        found.taken.append(Taken(line, line, "", how, text))
+    else:
+        why = "these numbers stand in a comment"
+        found.unread.append(Unread(line, text, why, could_be_matrix=True))
 
 
 def _matrices(

@@ -10,7 +10,7 @@ from attncalc.reading.plain.marks import GRID, typed
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, broken_row, fitted, labelled_row, split_row
 from attncalc.reading.plain.stacks import stacked
-from attncalc.reading.plain.tables import cells_of_table, table_at
+from attncalc.reading.plain.tables import cells_of_table, groups_of_table, table_at
 
 _HEADING = re.compile(r"\s*#{1,6}\s")
 MOST_BLOCKS = 6000
@@ -124,7 +124,7 @@ class _Parter:
             return count
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
-        if count := self._beside(i):
+        if (count := self._beside(i)) or (count := self._named_row(line)):
             return count
         self._said(line)
         return 1
@@ -146,6 +146,11 @@ class _Parter:
         first, last = lines[0].number, lines[-1].number
         if GRID.search(text):
             return self._table_of_vectors(lines)
+        if groups := groups_of_table(lines, self.names_a_row):
+            for name, own in groups.items():
+                kept = Grid((fitted(own),), first, last, "table")
+                self._add(Block(first, last, f"{name}: {kept.text}", [name], kept))
+            return True
         rows, corner = cells_of_table(lines)
         rows = [row for row in rows if row]
         if not rows:
@@ -190,6 +195,7 @@ class _Parter:
             names.append(row[0])
             rows.append(row[1])
             stop += 1
+        names, rows = _counted(names, rows)
         if not rows or (names[0] and len(rows) < 2 and not self._may_be_row(names[0], rows[0])):
             return 0
         self._grid(i, stop, [], rows, names if names[0] else [])
@@ -214,6 +220,17 @@ class _Parter:
         if near and (cells := broken_row(text, len(near))):
             return "", cells
         return None
+
+    def _named_row(self, line: Line) -> int:
+        """Take a row that stands behind its name without a sign: v1 2.5, -1.5."""
+        if GRID.search(line.text) or (found := labelled_row(line.text)) is None:
+            return 0
+        name, cells = found
+        if len(cells) < 2 or not self.names_a_row(name):
+            return 0
+        kept = Grid((fitted([cells]),), line.number, line.number, "rows")
+        self._add(Block(line.number, line.number, line.text, [name], kept))
+        return 1
 
     def _beside(self, i: int) -> int:
         """Take a matrix that begins on the line of its name, and goes on below it."""
@@ -274,6 +291,16 @@ class _Parter:
             Block(line.number, last, text, clause.names, grid, factors, clause.work,
                   turned=clause.turned, goes_on=clause.continues, is_single=single)
         )  # fmt: skip
+
+
+def _counted(names: list[str], rows: Rows) -> tuple[list[str], Rows]:
+    """Give a count that stands behind one word before all rows to their names: from 1, from 2."""
+    firsts = [row[0] for row in rows]
+    counts = [[str(i + start) for i in range(len(rows))] for start in (0, 1)]
+    if len(rows) > 1 and names[0] and set(names) == {names[0]} and firsts in counts:
+        numbered = [f"{name} {first}" for name, first in zip(names, firsts, strict=True)]
+        return numbered, [row[1:] for row in rows]
+    return names, rows
 
 
 def _without_bars(text: str) -> str:

@@ -79,7 +79,7 @@ def _segments(text: str) -> list[str]:
         return [text]
     text = _REMARK.sub(" = ", text)
     text = _VERB.sub("=", _UNEQUAL.sub("≠", text))
-    if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text)):
+    if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text.strip())):
         return [match[1], match[2]]
     return _RELATION.split(text)
 

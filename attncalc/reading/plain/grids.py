@@ -5,17 +5,22 @@ Each is taken out of its text, where a single character stands for it from then 
 
 import re
 from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from attncalc.reading.plain.comments import Comment, without_comments
 from attncalc.reading.plain.literals import TooDeep, heads_of, is_matrix, parse
 from attncalc.reading.plain.marks import BREAK, CELL, FIRST_GRID, GRID, MOST_GRIDS, ROW, typed
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
-from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, without_tex
+from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, Converted, without_tex
 from attncalc.reading.plain.tidy import LONGEST_TEXT, Struck, tidied, with_decimal_commas
 
 DEEPEST = 8
+WIDEST = 400
+"""Columns of a line in which what stands side by side is looked for."""
 _FILL = "\ue007"
 _INNERMOST = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}")
 _OPENING = re.compile(r"(?<![\w\\}\]^_√)'])[\[(]|(?<=[\w'] )[\[(]")
@@ -32,12 +37,13 @@ _LINE = re.compile(f"[\n{BREAK}]")
 
 
 class Grid(NamedTuple):
-    """Cells that stand together: rows of texts, for each head; and the lines that hold them."""
+    """Cells that stand together: rows of texts, for each head; and where they stand."""
 
     heads: tuple[Rows, ...]
     line: int
     last: int
     kind: str
+    column: int = 0
 
     @property
     def rows(self) -> Rows:
@@ -66,6 +72,7 @@ class Document:
     grids: dict[str, Grid] = field(default_factory=dict)
     faults: list[tuple[int, str]] = field(default_factory=list)
     struck: list[Struck] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
     cut_at: int = 0
 
     def add(self, grid: Grid) -> str:
@@ -87,17 +94,49 @@ def document_of(text: str) -> Document:
         document.faults.append((0, f"only the first {LONGEST_TEXT:,} characters are read"))
         text = text[:LONGEST_TEXT]
     text, struck = tidied(text)
-    converted = without_tex(with_decimal_commas(text))
+    text, comments = without_comments(with_decimal_commas(text))
+    converted = without_tex(text)
     document.struck += struck + converted.struck
     document.faults += converted.faults
-    finder = _Finder(document, converted.breaks)
-    found = finder.environments(converted.text)
+    document.comments += [each for each in comments if not each.holds_result]
+    results = [each for each in comments if each.holds_result]
+    whole = _with_asides(converted, results)
+    finder = _Finder(document, converted.breaks, whole)
+    found = finder.environments(whole)
     found = _TALL.sub(finder.tall, found)
     found = finder.brackets(found)
     for pattern in (_WRAPPER, _AROUND):
         found = pattern.sub(lambda match: match[1] + _FILL * (len(match[0]) - 1), found)
-    finder.lines(found)
+    finder.lines(found[: len(converted.text)])
+    _put_asides(document, finder.asides(found, len(converted.text)), len(converted.asides))
     return document
+
+
+def _with_asides(converted: Converted, results: Sequence[Comment]) -> str:
+    """Return the text with what is named below a brace, and results in comments, behind it."""
+    asides = converted.asides + [(each.line, without_tex(each.text).text) for each in results]
+    pieces, length = [converted.text], len(converted.text)
+    for line, aside in asides:
+        piece = "\n\n" + aside.replace("\n", " ").replace(BREAK, " ")
+        converted.breaks.append((length, line))
+        pieces.append(piece)
+        length += len(piece)
+    return "".join(pieces)
+
+
+def _put_asides(document: Document, asides: list[Line], before: int) -> None:
+    """Put each aside where it stands: what is named below a brace before its line."""
+    early, late = deque(asides[:before]), deque(asides[before:])
+    if not asides:
+        return
+    found: list[Line] = []
+    for line in document.lines:
+        while late and late[0].number < line.number:
+            found.append(late.popleft())
+        while early and early[0].number <= line.number:
+            found.append(early.popleft())
+        found.append(line)
+    document.lines = [*found, *early, *late]
 
 
 def only_grid(text: str) -> Grid | None:
@@ -122,8 +161,9 @@ def only_grid(text: str) -> Grid | None:
 class _Finder:
     """Takes grids out of a text without moving what stands behind them."""
 
-    def __init__(self, document: Document, breaks: list[tuple[int, int]]) -> None:
+    def __init__(self, document: Document, breaks: list[tuple[int, int]], text: str) -> None:
         self.document = document
+        self.text = text
         self.offsets = [offset for offset, _ in breaks]
         self.numbers = [number for _, number in breaks]
 
@@ -141,8 +181,18 @@ class _Finder:
         clean = text[start:stop].replace(_FILL, "")
         self.document.lines.append(Line(self.line(start), clean))
 
+    def asides(self, text: str, start: int) -> list[Line]:
+        """Return what stands behind the text as lines of their own."""
+        found = []
+        for piece in text[start:].split("\n\n")[1:]:
+            clean = piece.replace(_FILL, "").replace(BREAK, " ")
+            found.append(Line(self.line(start), clean))
+            start += len(piece) + 2
+        return found
+
     def _kept(self, heads: list[Rows], start: int, stop: int, kind: str) -> str:
-        grid = Grid(tuple(heads), self.line(start), self.line(stop - 1), kind)
+        column = start - max(self.text.rfind("\n", max(0, start - WIDEST), start), start - WIDEST)
+        grid = Grid(tuple(heads), self.line(start), self.line(stop - 1), kind, column)
         return self.document.add(grid) + _FILL * (stop - start - 1)
 
     def environments(self, text: str) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from attncalc.reading.plain.grids import Document, Grid, Line
 from attncalc.reading.plain.marks import GRID
@@ -12,6 +13,9 @@ _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
 _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(r"\s*([^=:→]{1,60}(?:[=:→]|->))\s*([^=:→]{3,2000})")
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
+NEAR = 3
+"""Columns by which the brackets of one matrix may stand apart."""
+MOST_ROWS = 200
 _BRACKETS = " \t,;.|()[]"
 
 
@@ -72,7 +76,11 @@ def _stacked(document: Document, lines: list[Line]) -> list[Line]:
     i = 0
     while i < len(lines):
         stop = _stack(document, lines, i)
-        if stop - i > 1:
+        uneven = _uneven(document, lines, i)
+        if uneven and len(uneven.lines) > stop - i:
+            found.append(uneven.merged(document))
+            stop = i + len(uneven.lines)
+        elif stop - i > 1:
             found.append(_merged(document, lines[i:stop]))
         else:
             found.append(lines[i])
@@ -95,6 +103,51 @@ def _stack(document: Document, lines: Sequence[Line], start: int) -> int:
             break
         stop += 1
     return stop
+
+
+class _Uneven(NamedTuple):
+    """Lines with rows of matrices side by side that differ in height, by their columns."""
+
+    lines: Sequence[Line]
+    names: list[str]
+    marks: list[list[str]]
+
+    def merged(self, document: Document) -> Line:
+        """Return one line in which each of the matrices is one grid."""
+        pieces: list[str] = []
+        for name, marks in zip(self.names, self.marks, strict=True):
+            grids = [document.grids[mark] for mark in marks]
+            rows = fitted([row for grid in grids for row in grid.rows])
+            kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")
+            pieces += [name, document.add(kept)]
+        return Line(self.lines[0].number, " ".join(pieces))
+
+
+def _uneven(document: Document, lines: Sequence[Line], start: int) -> _Uneven | None:
+    """Return the matrices of unequal height that begin here, each named once, where some do."""
+    stop = start
+    rows: list[list[str]] = []
+    while stop < len(lines) and (marks := _row_grids(document, lines[stop].text)):
+        rows.append(marks)
+        stop += 1
+        if stop - start > MOST_ROWS:
+            return None
+    counts = {len(marks) for marks in rows}
+    if len(counts) < 2 or document.is_full:
+        return None
+    places = [document.grids[mark].column for mark in max(rows, key=len)]
+    names = [""] * len(places)
+    found: list[list[str]] = [[] for _ in places]
+    for line, marks in zip(lines[start:stop], rows, strict=True):
+        *outside, tail = (each.strip(_BRACKETS) for each in _outside(line.text))
+        for said, mark in zip(outside, marks, strict=True):
+            column = document.grids[mark].column
+            slot = min(range(len(places)), key=lambda k: abs(places[k] - column))
+            if abs(places[slot] - column) > NEAR or tail or (said and names[slot]):
+                return None
+            names[slot] = names[slot] or said
+            found[slot].append(mark)
+    return _Uneven(lines[start:stop], names, found) if all(names) else None
 
 
 def _row_grids(document: Document, text: str) -> list[str]:

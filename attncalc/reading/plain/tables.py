@@ -1,7 +1,7 @@
 """Tables: Markdown's, those of word processors and spreadsheets, and the frames of worksheets."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
@@ -41,17 +41,46 @@ def _tabs(lines: Sequence[Line], start: int) -> int:
     return 0 if has_words or not count else count
 
 
-def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
-    """Return the rows of a table, without the names around them, and the name in its corner."""
+def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
+    """Return several matrices of one table, each under a name over its columns; {} for others.
+
+    A name stands over the first of its columns, with nothing over the others, or over each.
+    """
+    head, *rows = _filled(_cells_by_line(lines)) or [[]]
+    starts = [j for j, cell in enumerate(head) if cell and is_name(cell)]
+    starts = [j for k, j in enumerate(starts) if not k or head[j] != head[starts[k - 1]]]
+    others = [cell for cell in head[starts[0] :] if cell and not is_name(cell)] if starts else []
+    if others or len(starts) < 2 or len(starts) == len(head) - starts[0] or not rows:
+        return {}
+    if len({head[j] for j in starts}) < len(starts):
+        return {}
+    stops = [*starts[1:], len(head)]
+    found = {}
+    for start, stop in zip(starts, stops, strict=True):
+        labelled = [[*row[: min(1, starts[0])], *row[start:stop]] for row in rows]
+        found[head[start]] = without_names(labelled)
+    return found
+
+
+def _cells_by_line(lines: Sequence[Line]) -> Rows:
+    """Return the cells of each line of a table, but not its rules."""
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
         rows = [[cell.strip() for cell in line.text.rstrip("\n").split("\t")] for line in lines]
-        return _named(_filled([row for row in rows if any(row)]))
-    framed = any(line.text.lstrip()[:1] in _FRAMES for line in lines)
+        return [row for row in rows if any(row)]
     rows = []
     for line in lines:
         text = line.text.strip()
         if not _RULE.fullmatch(text) or (text.strip("|│ ") == "" and "│" not in text):
             rows.append([cell.strip() for cell in _BAR.split(_OUTER.sub("", text))])
+    return rows
+
+
+def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
+    """Return the rows of a table, without the names around them, and the name in its corner."""
+    rows = _cells_by_line(lines)
+    if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
+        return _named(_filled(rows))
+    framed = any(line.text.lstrip()[:1] in _FRAMES for line in lines)
     if framed and rows and not _holds_numbers(rows[0][0]):
         return _framed(rows), ""
     if rows and all(len(row) == 1 for row in rows):

@@ -42,6 +42,10 @@ _DROPPED = {"hspace": 1, "vspace": 1, "phantom": 1, "vphantom": 1, "hphantom": 1
             "geometry": 1, "includegraphics": 1, "cellcolor": 1, "rowcolor": 1,
             "noalign": 1, "cline": 1, "cmidrule": 1, "thispagestyle": 1}  # fmt: skip
 """Commands that set no text, and how many groups of theirs are none either."""
+_BEFORE_TEXT = {"overset": 1, "underset": 1, "stackrel": 1, "parbox": 1, "raisebox": 1,
+                "makebox": 0, "framebox": 0, "textcolor": 1, "colorbox": 1, "fcolorbox": 2,
+                "scalebox": 1, "resizebox": 2, "multicolumn": 2, "multirow": 2}  # fmt: skip
+"""Commands whose last group is text, and how many groups before it are none, as widths."""
 _STRUCK = ("sout", "st", "cancel", "xcancel", "bcancel", "xout", "strike")
 _HEADINGS = ("section", "subsection", "subsubsection", "paragraph", "subparagraph", "chapter",
              "title", "intertext", "shortintertext", "caption")  # fmt: skip
@@ -57,12 +61,16 @@ _SIMPLE = re.compile(r"[\d.\s]*")
 
 
 class Converted(NamedTuple):
-    """A text without LaTeX, where its lines begin in the file, and what was noted on the way."""
+    """A text without LaTeX, where its lines begin in the file, and what was noted on the way.
+
+    Asides are matrices in braces that are named below them, each with its line.
+    """
 
     text: str
     breaks: list[tuple[int, int]]
     faults: list[tuple[int, str]]
     struck: list[Struck]
+    asides: list[tuple[int, str]]
 
 
 def without_tex(text: str) -> Converted:
@@ -91,13 +99,14 @@ class _Converter:
         self.breaks = [(0, 1)]
         self.faults: list[tuple[int, str]] = []
         self.struck: list[Struck] = []
+        self.asides: list[tuple[int, str]] = []
         self.depth = 0
         self.missing: set[str] = set()
         self.in_matrix = 0
         self.is_behind = False
 
     def converted(self) -> Converted:
-        return Converted("".join(self.out), self.breaks, self.faults, self.struck)
+        return Converted("".join(self.out), self.breaks, self.faults, self.struck, self.asides)
 
     def run(self) -> None:
         if not self.is_tex and "$" not in self.text and "%" not in self.text:
@@ -216,8 +225,10 @@ class _Converter:
         elif name == "underline" and self._at("{"):
             inner = self._argument()
             self._emit(inner if inner.strip() else "_____")
-        elif name == "textcolor":
-            self._argument()
+        elif name in ("underbrace", "overbrace"):
+            self._brace()
+        elif name in _BEFORE_TEXT:
+            self._pass_over(_BEFORE_TEXT[name])
         elif name == "c" and self._at("{"):
             self._emit(self._argument())
         elif name in ("left", "right") and self._at("."):
@@ -227,15 +238,33 @@ class _Converter:
             is_letters = _WORDS[name].isalpha() and _WORDS[name].isascii()
             self.position += is_letters and self.text.startswith(" ", self.position)
 
+    def _brace(self) -> None:
+        """Take what stands in a brace, and keep it under the name that is set below it."""
+        line = self.line
+        inner = self._argument()
+        self._emit(inner)
+        if self._at("_") or self._at("^"):
+            self.position += 1
+            name = self._argument().strip(" =")
+            if OPEN in inner and any(map(str.isalpha, name)):
+                self.asides.append((line, f"{name} = {inner}"))
+
     def _drop(self, name: str) -> None:
         """Pass over a command that sets no text, and over its groups."""
-        for _ in range(_DROPPED[name]):
+        self._pass_over(_DROPPED[name], takes_command=name.endswith("command"))
+
+    def _pass_over(self, groups: int, *, takes_command: bool = False) -> None:
+        """Pass over options, and over as many groups."""
+        for _ in range(2):  # \makebox[width][place]
             self._optional()
-            if self._at("{") or (name.endswith("command") and self._at("\\")):
+        for _ in range(groups):
+            self._optional()
+            if self._at("{") or (takes_command and self._at("\\")):
                 self._argument()
 
     def _sign(self, sign: str) -> None:
         if sign == "\\":
+            self.position += self.text.startswith("*", self.position)
             self._optional()
             self._emit(ROW if self.in_matrix else BREAK)
         elif sign in "()[]":
