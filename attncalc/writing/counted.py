@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from attncalc.grading.asked import passed_by
 from attncalc.grading.marks import Marking
 from attncalc.problem.fields import LINES
-from attncalc.reading.answers.answer import Answer, Unread
 from attncalc.text import on_a_line
 
 MOST_UNREAD = 10
@@ -17,7 +16,7 @@ LONGEST = 60
 def counted(marking: Marking) -> Iterator[str]:
     """Yield whether the score may be trusted, what was counted, and what was not found."""
     if marking.is_provisional:
-        yield _provisional(marking.answer)
+        yield _provisional(sum(each.could_be_matrix for each in marking.answer.unread))
     asked = marking.rules.asked or ()
     if not asked:
         return
@@ -31,8 +30,7 @@ def counted(marking: Marking) -> Iterator[str]:
         yield f"Not counted, for it is not asked for: {names(marking.not_counted)}."
 
 
-def _provisional(answer: Answer) -> str:
-    count = sum(each.could_be_matrix for each in answer.unread)
+def _provisional(count: int) -> str:
     parts = "1 part of the answer was" if count == 1 else f"{count} parts of the answer were"
     what = "a matrix" if count == 1 else "matrices"
     return f"This score is provisional: {parts} not read that could be {what}."
@@ -50,26 +48,32 @@ def names(steps: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def not_read(answer: Answer) -> Iterator[str]:
+def not_read(marking: Marking) -> Iterator[str]:
     """Yield what of an answer was not read, how the rest was, and how many more there are."""
-    unread = sorted(answer.unread, key=lambda each: not each.could_be_matrix)
-    yield from _bounded("Not read", [in_words(each) for each in unread])
+    yield from _bounded("Not read", unread_in_words(marking))
+    answer = marking.answer
     yield from _bounded("Not read", list(map(on_a_line, answer.faults)))
     yield from _bounded("As read", list(map(on_a_line, answer.remarks)))
 
 
-def in_words(unread: Unread) -> str:
+def unread_in_words(marking: Marking) -> list[str]:
+    """Return what was not read, what could be a matrix first."""
+    unread = sorted(marking.answer.unread, key=lambda each: not each.could_be_matrix)
+    return [in_words(each.line, each.text, each.why) for each in unread]
+
+
+def in_words(line: int, text: str, why: str) -> str:
     """Return what was not read: where, what and why.
 
     Examples
     --------
-    >>> in_words(Unread(3, "1 2", "it has no name", could_be_matrix=True))
+    >>> in_words(3, "1 2", "it has no name")
     'line 3: 1 2 (it has no name)'
     """
-    text = on_a_line(" ".join(unread.text.split()))
-    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    where = f"line {unread.line}: " if unread.line else ""
-    return f"{where}{text} ({on_a_line(unread.why)})"
+    shown = on_a_line(" ".join(text.split()))
+    shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+    where = f"line {line}: " if line else ""
+    return f"{where}{shown} ({on_a_line(why)})"
 
 
 def _bounded(opening: str, said: Sequence[str]) -> Iterator[str]:

@@ -335,4 +335,4 @@ def _lines(marking: Marking) -> Iterator[str]:
 def _for_a_person(marking: Marking) -> Iterator[str]:
     for flag in flags(marking):
         yield f"For a person to look at: {flag.says}."
-    yield from not_read(marking.answer)
+    yield from not_read(marking)

@@ -16,7 +16,7 @@ from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.problem.fields import LINES
 from attncalc.text import harmless_cell, on_a_line
-from attncalc.writing.counted import in_words
+from attncalc.writing.counted import unread_in_words
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document
@@ -154,7 +154,7 @@ def _row(answer: Marked, said: Callable[[Fraction], str]) -> Iterator[str]:
     )
     yield "; ".join(f"{flag.step}: {flag.code}" for flag in flags(marking))
     yield ", ".join(marking.not_found)
-    yield _few([in_words(each) for each in marking.answer.unread])
+    yield _few(unread_in_words(marking))
     yield _few([*marking.answer.faults, *marking.answer.remarks])
 
 
