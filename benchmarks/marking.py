@@ -105,7 +105,7 @@ class Table:
     def _marked(self, student: Student, script: Script) -> Marking:
         content = planting.as_answer(script, student.task.decimals, self.rng)
         answer = read_answer_bytes(json.dumps(content).encode(), "answer.json")
-        return mark(student.key, answer, Rules())
+        return mark(student.key, answer, Rules(asked=tuple(student.shown)))
 
     def _slip(self, student: Student, step: str) -> tuple[str, object]:
         kind = self.rng.choice(planting.SLIPS)

@@ -22,6 +22,7 @@ def test_a_right_answer_leaves_with_0(attncalc: Command) -> None:
     assert (run.code, run.err) == (0, "")
     assert run.out.endswith(
         "Score: 7 of 7 (100 %)\n"
+        "Counted: Q, K, V, S, A, O and the lines of the map.\n"
         "Every entry is right: Q, K, V, S, A and O.\n"
         "On the map every line is right.\n"
     )
@@ -37,6 +38,7 @@ def test_a_wrong_answer_leaves_with_1_and_marks_the_entry_without_colour(
     assert "\n✗ wrong\n" in run.out
     assert run.out.endswith(
         "Score: 62/9 of 7 (98 %)\n"
+        "Counted: Q, K, V, S, A, O and the lines of the map.\n"
         "Q, K and V are right.\n"
         "The first mistake is in S, row 3, column 3: S[3,3] is -13.25, not -12.35. "
         "S[3,3] = (2.50·-2.50) + (-2.00·3.50) = -13.25\n"
@@ -71,7 +73,11 @@ def test_json_has_the_promised_fields(attncalc: Command) -> None:
         "found": "-3.5",
         "expected": "-2.50",
     }
-    assert content["verdict"].startswith("Q, K and V are right.\nThe first mistake is in S")
+    assert content["verdict"].startswith(
+        "Counted: Q, K, V, S, A, O and the lines of the map.\n"
+        "Q, K and V are right.\nThe first mistake is in S"
+    )
+    assert (content["provisional"], content["not_found"], content["unread"]) == (False, [], [])
     right = json.loads(attncalc("check", PROBLEM, answer("hand.json"), "--format", "json").out)
     assert right["first_wrong"] is None
     assert right["connections"][2] == {
@@ -97,23 +103,32 @@ def test_a_folder_of_answers_has_a_row_for_each_and_a_summary(
     run = attncalc("check", PROBLEM, str(ANSWERS), "--csv", "marks.csv")
     assert run.code == 1
     assert run.err == "note: written to marks.csv\n"
-    assert run.out.count("\n") == 8 + 1 + 7
-    assert "8 of 8 answers marked, 2 without a mistake.\nMean 91 %, median 98 %.\n" in run.out
+    assert run.out.endswith(
+        "\n\n8 of 8 answers marked, 2 without a mistake.\nMean 92 %, median 98 %.\n"
+        "3 answers first went wrong in S.\n"
+        "1 answer first went wrong in Q.\n"
+        "1 answer first went wrong in A.\n"
+        "1 answer, S: K Qᵀ is computed, not Q Kᵀ: the scores are transposed.\n"
+        "1 answer, A: each column is made to sum to 1, not each row.\n"
+    )
     rows = list(csv.DictReader(io.StringIO((tmp_path / "marks.csv").read_text("utf-8"))))
     assert len(rows) == 8
     assert rows[5] == {
         "answer": answer("transposed-scores.txt"),
-        "earned": "19/3",
+        "earned": "6.3333",
         "possible": "7",
         "percent": "90 %",
+        "provisional": "",
         "first wrong": "S[1,2]",
         "causes": "S: scores-transposed",
         "flags": "",
+        "not found": "",
+        "not read": "",
         "note": "",
         "Q": "1",
         "K": "1",
         "V": "1",
-        "S": "1/3",
+        "S": "0.3333",
         "A": "1",
         "O": "1",
         "connections": "1",
@@ -128,26 +143,31 @@ def test_an_unreadable_script_never_stops_the_rest(attncalc: Command, tmp_path: 
     run = attncalc("check", PROBLEM, "class", "--format", "json")
     content = json.loads(run.out)
     assert run.code == 1
-    assert content["answers"][0]["score"] == {"earned": "1", "possible": "1"}
+    assert content["answers"][0]["score"] == {"earned": "1", "possible": "6"}
     assert content["answers"][1]["error"].startswith("class/bob.json: not JSON at line 1")
     assert content["answers"][2]["error"] == (
         "class/cat.md: no step is found in it (name each matrix, as in Q = [1 3; -1 1])"
     )
-    assert content["summary"][0] == "1 of 3 answers marked, 1 without a mistake."
+    assert content["summary"][0] == "1 of 3 answers marked, 0 without a mistake."
     table = attncalc("check", PROBLEM, "class").out
-    assert "class/cat.md   not marked   class/cat.md: no step is found in it" in table
+    assert "class/cat.md   not marked\n    class/cat.md: no step is found in it" in table
     run = attncalc("check", PROBLEM, "class/bob.json", "class/cat.md")
     assert run.code == 2
 
 
-def test_in_a_class_what_any_answer_holds_is_asked_of_all(
+def test_an_answer_has_one_mark_alone_and_in_any_company(
     attncalc: Command, tmp_path: Path
 ) -> None:
+    drawn = "\nOutput 1: solid line to 3, no dashed line"
     (tmp_path / "one.md").write_text("Q = [1 3; -1 1; 2.5 -2]\nK = [3 -0.5; 2 -1.5; -2.5 3.5]")
-    (tmp_path / "two.md").write_text("Q = [1 3; -1 1; 2.5 -2]")
-    run = attncalc("check", PROBLEM, "one.md", "two.md", "--format", "csv")
+    (tmp_path / "two.md").write_text("Q = [1 3; -1 1; 2.5 -2]" + drawn)
+    run = attncalc("check", PROBLEM, "one.md", "two.md", "--format", "csv", "--fractions")
     rows = list(csv.DictReader(io.StringIO(run.out)))
-    assert [(row["earned"], row["possible"]) for row in rows] == [("2", "2"), ("1", "2")]
+    together = [(row["earned"], row["possible"], row["not found"]) for row in rows]
+    assert together == [("2", "6", "V, S, A, O"), ("4/3", "7", "K, V, S, A, O")]
+    for name, (earned, possible, _) in zip(("one.md", "two.md"), together, strict=True):
+        alone = json.loads(attncalc("check", PROBLEM, name, "--format", "json").out)
+        assert alone["score"] == {"earned": earned, "possible": possible}
 
 
 def test_a_cell_of_the_sheet_is_no_formula(attncalc: Command, tmp_path: Path) -> None:
@@ -159,12 +179,14 @@ def test_a_cell_of_the_sheet_is_no_formula(attncalc: Command, tmp_path: Path) ->
 
 def test_standard_input_flags_and_weights(attncalc: Command) -> None:
     text = "Q = [1 3; -1 1; 2.5 -2]\nK = [3 0; 2 -1.5; -2.5 3.5]"
-    run = attncalc("check", PROBLEM, "-", "--weight", "K=1/2", "--format", "json", stdin=text)
+    asked = ("--weight", "K=1/2", "--steps", "Q,K")
+    run = attncalc("check", PROBLEM, "-", *asked, "--format", "json", stdin=text)
     assert json.loads(run.out)["score"] == {"earned": "17/12", "possible": "3/2"}
     assert json.loads(run.out)["answer"] == "standard input"
     run = attncalc("check", PROBLEM, "-", "--steps", "q,attention weights", stdin=text)
     assert "Score: 1 of 2 (50 %)" in run.out
-    run = attncalc("check", PROBLEM, "-", "--decimals", "1", stdin="A = [0 0 1; 0 0 1; 0.6 0.4 0]")
+    asked = ("--steps", "A", "--decimals", "1")
+    run = attncalc("check", PROBLEM, "-", *asked, stdin="A = [0 0 1; 0 0 1; 0.6 0.4 0]")
     assert run.code == 0
 
 
@@ -237,7 +259,7 @@ def test_in_brief_there_is_the_verdict_alone(attncalc: Command, large: Path) -> 
     assert both.code == 2
     assert both.err == ("error: --brief and --full together: one leaves out what the other shows\n")
     right = attncalc("check", PROBLEM, answer("hand.json"), "--brief")
-    assert (right.code, right.out.count("\n")) == (0, 6)
+    assert (right.code, right.out.count("\n")) == (0, 7)
 
 
 def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
@@ -326,7 +348,7 @@ def test_no_mistake_is_100_percent(attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(json.dumps(problem))
     rows[5][7] = 0.5
     (tmp_path / "a.json").write_text(json.dumps({"A": rows}))
-    run = attncalc("check", "p.json", "a.json")
+    run = attncalc("check", "p.json", "a.json", "--steps", "A")
     assert "Score: 9999/10000 of 1 (99 %)" in run.out
 
 

@@ -39,7 +39,7 @@ def status(marking: Marking, step: str, *place: int) -> Status:
 
 def of_program(problem: Problem, arrays: Mapping[str, Any], **rules: Any) -> Marking:
     matrices = {name: matrix_of_floats(np.array(array)) for name, array in arrays.items()}
-    marked_by = Rules(**rules)
+    marked_by = Rules(asked=tuple(arrays), **rules)
     return mark(key_of(problem, marked_by), Answer("dump.npz", matrices), marked_by)
 
 
@@ -214,7 +214,7 @@ def test_a_mask_left_out_is_found_whatever_the_decimals(
         decimals=2,
     )
     texts = [[f"{score:.{decimals}f}" for score in row] for row in scores]
-    marking = check(problem, {"S_masked": texts}, **rules)
+    marking = check(problem, {"S_masked": texts}, asked=("S_masked",), **rules)
     assert status(marking, "S_masked", 1, 2) is Status.WRONG
     if decimals >= 5 or (decimals >= 2 and not rules):
         assert marking.score.earned == Fraction(3, 4)
@@ -225,9 +225,9 @@ def test_a_mask_left_out_of_scores_in_the_thousands_is_found() -> None:
     problem = Problem(Q=[[-100], [-200]], K=[[80], [90]], V=[[1], [2]], causal=True, scale="none")
     for masked, is_right in (("-9000", False), ("-18000", False), ("-1e9", True)):
         answer = {"S_masked": [["-8000", masked], ["-16000", "-18000"]]}
-        assert check(problem, answer).is_right is is_right
+        assert check(problem, answer, asked=("S_masked",)).is_right is is_right
     keep = Problem(Q=[[1]], K=[[20_000], [-20_000]], V=[[1], [2]], keep=[[1, 0]], scale="none")
-    assert not check(keep, {"S_masked": [[20_000, -20_000]]}).is_right
+    assert not check(keep, {"S_masked": [[20_000, -20_000]]}, asked=("S_masked",)).is_right
 
 
 def test_numbers_for_minus_infinity_follow_and_explain_as_minus_infinity_does() -> None:
@@ -241,7 +241,7 @@ def test_numbers_for_minus_infinity_follow_and_explain_as_minus_infinity_does() 
     shown = [[1, -1e9, -1e9], [3, 5, -1e9], [0.5, 2, -0.5]]
     wrong = [[2, -1e9, -1e9], [3, 5, -1e9], [0.5, 2, -0.5]]
     scores = [[2, 4, -1], [3, 5, 4], [0.5, 2, -0.5]]
-    assert check(problem, {"S_masked": shown}).is_right
+    assert check(problem, {"S_masked": shown}, asked=("S_masked",)).is_right
     marking = check(problem, {"S": scores, "S_masked": wrong})
     assert status(marking, "S_masked", 1, 1) is Status.FOLLOWS
     assert status(marking, "S_masked", 1, 2) is Status.CORRECT
@@ -251,7 +251,7 @@ def test_numbers_for_minus_infinity_follow_and_explain_as_minus_infinity_does() 
          for j in range(3)]
         for i in range(3)
     ]  # fmt: skip
-    (cause,) = check(problem, {"S_masked": inverted}).steps[0].causes
+    (cause,) = check(problem, {"S_masked": inverted}, asked=("S_masked",)).steps[0].causes
     assert cause.code == "mask-inverted"
     twice = [[x * 2.5 for x in row] for row in shown]
     (cause,) = of_program(problem, {"S_masked": twice}, atol=1e-6).steps[0].causes

@@ -212,7 +212,8 @@ def test_a_slip_of_one_entry_is_listed_and_never_named(
     answer = {step: solve(problem).shown(step)}
     answer[step][place[0]][place[1]] = written
     key = Key(problem, ToTheDigit(2))
-    marking = mark(key, read_answer_bytes(json.dumps(answer).encode(), "a.json"), Rules())
+    written = read_answer_bytes(json.dumps(answer).encode(), "a.json")
+    marking = mark(key, written, Rules(asked=(step,)))
     listed = causes(marking, step)
     assert code in listed
     assert listed[-1] == "slip"

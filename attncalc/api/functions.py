@@ -95,6 +95,8 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         and the next one reads the rounded numbers).
     decimals
         Decimals shown, 0 to 12; by default 2.
+    asked
+        The names of the steps that answers are asked for, for marking alone; by default all.
     heads
         How many heads stand side by side in W_Q, or in Q; by default 1. Keys and values may have
         fewer.
@@ -191,6 +193,8 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         and the next one reads the rounded numbers).
     decimals
         Decimals shown, 0 to 12; by default 2.
+    asked
+        The names of the steps that answers are asked for, for marking alone; by default all.
     heads
         How many heads stand side by side in W_Q, or in Q; by default 1. Keys and values may have
         fewer.

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from attncalc.grading.marks import Marking
-from attncalc.grading.rules import LINES
+from attncalc.problem.fields import LINES
 
 
 class Score(NamedTuple):

@@ -1,13 +1,16 @@
 """Marking: from a key and an answer to what is said of each entry, and of each line of the map."""
 
+from dataclasses import replace
 from typing import TypeVar
 
+from attncalc.grading.asked import asked_of
 from attncalc.grading.compare import CompareWalk
 from attncalc.grading.digits import marks_of_digits, style_of
 from attncalc.grading.key import Key
 from attncalc.grading.lines import LineMark, mark_lines
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.rules import LINES, Rules, Status
+from attncalc.grading.rules import Rules, Status
+from attncalc.problem.fields import LINES
 from attncalc.reading.answers.answer import Answer
 from attncalc.solving.memory import refuse_what_cannot_fit
 
@@ -40,13 +43,14 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
 def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     """Return a marking of this kind: one that can say its score, say."""
     _refuse_too_many_entries(key, answer)
+    asked = asked_of(key, answer, rules)
+    rules = replace(rules, asked=asked)
     steps = (
         CompareWalk(key, answer, rules, key.slack).marks()
         if rules.in_tolerance
         else marks_of_digits(key, answer, rules)
     )
-    if rules.asked is not None:
-        steps = tuple(marks for marks in steps if marks.step.name in rules.asked)
+    steps = tuple(marks for marks in steps if marks.step.name in asked)
     style = None if rules.in_tolerance else style_of(key, steps)
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
@@ -64,8 +68,8 @@ def _refuse_too_many_entries(key: Key, answer: Answer) -> None:
 def _lines(
     key: Key, answer: Answer, steps: tuple[StepMarks, ...], rules: Rules
 ) -> tuple[LineMark, ...]:
-    """Mark the lines of the map, where the answer says anything of them."""
-    if answer.connections is None and LINES not in (rules.asked or ()):
+    """Mark the lines of the map, where they are asked for."""
+    if LINES not in (rules.asked or ()):
         return ()
     own = next((marks for marks in steps if marks.step.role == "weights"), None)
     usable = own is not None and not own.count(Status.WRONG_SHAPE)

@@ -11,6 +11,7 @@ import numpy as np
 from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import Step
+from attncalc.problem.fields import LINES
 
 if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no more of the room
     from attncalc.grading.causes import Cause
@@ -28,7 +29,7 @@ class StepMarks:
     step
         The step.
     written
-        What was written; None where the step is asked for and left out.
+        What was written; None where the step is asked for and was not found.
     statuses
         The status of each entry, as its number in `STATUSES`.
     expected
@@ -122,13 +123,13 @@ class Marking:
     steps
         The steps that are asked for, in the order of the plan.
     rules
-        How it was marked.
+        How it was marked, with `asked` for what was counted.
     style
         How the script rounds, where that is not the key's way and explains every such entry.
     not_asked
         Names of matrices that are no step of this problem.
     lines
-        The lines of the map, where the answer says anything of them.
+        The lines of the map, where they are asked for.
     """
 
     key: "Key"
@@ -145,6 +146,31 @@ class Marking:
         return all(marks.is_right for marks in self.steps) and all(
             line.status is Status.CORRECT for line in self.lines
         )
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether something of the answer was not read that could be a matrix."""
+        return self.answer.has_unread_matrix
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of it is right, and nothing that could be a matrix is unread."""
+        return self.is_right and not self.is_provisional
+
+    @property
+    def not_found(self) -> tuple[str, ...]:
+        """What was asked for and is nowhere in the answer: steps, and "connections" for the map."""
+        steps = tuple(marks.step.name for marks in self.steps if marks.written is None)
+        has_no_map = bool(self.lines) and all(line.written is None for line in self.lines)
+        return (*steps, LINES) if has_no_map else steps
+
+    @property
+    def not_counted(self) -> tuple[str, ...]:
+        """What is in the answer and was not asked for: steps, and "connections" for the map."""
+        asked = self.rules.asked or ()
+        steps = (name for name in self.key.steps if name in self.answer.matrices)
+        drawn = () if self.answer.connections is None else (LINES,)
+        return tuple(name for name in (*steps, *drawn) if name not in asked)
 
     @cached_property
     def first_wrong(self) -> Wrong | None:

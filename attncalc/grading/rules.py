@@ -15,6 +15,7 @@ class Status(Enum):
     MATCHES_KEY = "matches-key"
     PRECISION = "precision"
     WRONG = "wrong"
+    NOT_FOUND = "not-found"
     BLANK = "blank"
     UNREADABLE = "unreadable"
     WRONG_SHAPE = "wrong-shape"
@@ -25,8 +26,6 @@ class Status(Enum):
         return self in (Status.CORRECT, Status.ROUNDING)
 
 
-LINES = "connections"
-"""What the lines of the map are called among the steps."""
 STATUSES = tuple(Status)
 NUMBER_OF = {status: number for number, status in enumerate(STATUSES)}
 """How arrays hold a status."""
@@ -44,7 +43,8 @@ class Rules:
     weights
         What steps count, where not 1.
     asked
-        The steps that are asked for, and `LINES` for the map; None for what the answer holds.
+        The steps that are asked for, and "connections" for the map; None for what the problem
+        says, as `attncalc.grading.asked` has it.
     atol, rtol
         For programs: how far a number may be off, absolute and relative to the right one. None
         for answers that are written to the problem's decimals.

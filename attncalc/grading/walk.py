@@ -70,7 +70,8 @@ class Walk:
         shown = self.key.shown[step.name]
         given = self.answer.matrices.get(step.name)
         if given is None:
-            return StepMarks(step, None, np.full(shown.shape, NUMBER_OF[Status.BLANK]), shown)
+            nowhere = np.full(shown.shape, NUMBER_OF[Status.NOT_FOUND], dtype=np.int8)
+            return StepMarks(step, None, nowhere, shown)
         written, problem = arranged(self.key, step, given)
         if written is None:
             self.own.unusable.add(step.name)

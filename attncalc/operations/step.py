@@ -29,6 +29,8 @@ class Step(NamedTuple):
     role
         What it is to a reader: "masked" scores hold -∞, "weights" connect outputs with inputs,
         "outputs" are the result.
+    is_between
+        Whether a person may go past it: from the scores to the weights, without the scaled ones.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Step(NamedTuple):
     rows: Axis
     columns: Axis
     role: Role = ""
+    is_between: bool = False
 
 
 def run(

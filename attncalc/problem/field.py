@@ -4,6 +4,7 @@ A part of a network declares its fields as those of a dataclass: `X: Any = matri
 `scale: Any = setting(...)`. What is declared here is what `declared` finds.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import field, fields
 from fractions import Fraction
@@ -136,6 +137,22 @@ def whole(low: int, high: int) -> Callable[[Any], int]:
         return int(value)
 
     return read
+
+
+def names(given: Any) -> tuple[str, ...]:
+    """Read a list of names, or a text with commas or spaces between them.
+
+    Examples
+    --------
+    >>> names("Q, S_scaled A")
+    ('Q', 'S_scaled', 'A')
+    """
+    if not isinstance(given, str | list | tuple):
+        raise ValueError
+    listed = re.split(r"[,;\s]+", given.strip(" ,;")) if isinstance(given, str) else given
+    if not listed or not all(isinstance(name, str) and name.strip() for name in listed):
+        raise ValueError
+    return tuple(dict.fromkeys(name.strip() for name in listed))
 
 
 def yes_or_no(given: Any) -> bool:

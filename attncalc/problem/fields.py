@@ -23,6 +23,9 @@ WEIGHTS, BIASES = _of_role("weights"), _of_role("bias")
 POSITIONS = _of_role("positions")
 MARKS, MASKS = _of_role("marks"), _of_role("marks", "scores")
 
+LINES = "connections"
+"""What the lines of the map are called among the steps."""
+
 LABELLED = (*TOKENS, "Q", "K")
 """Matrices whose rows are tokens with names of their own."""
 

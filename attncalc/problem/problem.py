@@ -12,11 +12,11 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array
-from attncalc.numbers.typed import Number, exact
+from attncalc.numbers.typed import Number, exact, quoted
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.shapes import size_of
-from attncalc.problem.fields import MARKS, SETTINGS, read_setting
+from attncalc.problem.fields import LINES, MARKS, SETTINGS, read_setting
 from attncalc.problem.parts import PARTS
 from attncalc.text import harmless, numbered, told_apart
 
@@ -68,6 +68,9 @@ class Problem(Attention):
         and the next step reads the rounded one.
     decimals
         Decimals shown, 0 to 12.
+    asked
+        The names of the steps that answers are asked for, and `"connections"` for the map; None for
+        all that its plan has. Marking asks for it, and nothing else does.
     heads
         How many heads stand side by side in Q or W_Q. Keys and values may have fewer: each of
         their heads then serves consecutive query heads.
@@ -139,6 +142,7 @@ class Problem(Attention):
         object.__setattr__(self, "typed", typed)
         for part in PARTS:
             part.check(self)
+        object.__setattr__(self, "asked", _asked(self))
         _check_labels(self)
 
     @cached_property
@@ -288,6 +292,21 @@ def _as_number(entry: Any) -> Number:
     if isinstance(entry, _EXACT):
         return entry
     return Decimal(int(entry)) if isinstance(entry, abstract.Integral) else exact(float(entry))
+
+
+def _asked(problem: Problem) -> tuple[str, ...] | None:
+    """Return the steps that are asked for, as the plan names them; refuse what is none of it."""
+    if problem.asked is None:
+        return None
+    steps = [step.name for part in PARTS for step in part.steps(problem)]
+    known = {name.lower(): name for name in (*steps, LINES)}
+    for name in problem.asked:
+        if name.lower() not in known:
+            raise InputError(
+                f"asked names {quoted(name)}, which is no step of this problem "
+                f"(known: {', '.join(known.values())})"
+            )
+    return tuple(known[name.lower()] for name in problem.asked)
 
 
 def _check_labels(problem: Problem) -> None:

@@ -38,8 +38,15 @@ def settings(problem: Problem) -> dict[str, Any]:
     for name, setting in SETTINGS.items():
         value = getattr(problem, name)
         if name in ALWAYS_SAID or value != setting.default:
-            said[name] = as_written(value) if isinstance(value, Fraction) else value
+            said[name] = _setting_as_typed(value)
     return said
+
+
+def _setting_as_typed(value: Any) -> Any:
+    """Return a setting as a file states it: a fraction and a list of names as texts."""
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return as_written(value) if isinstance(value, Fraction) else value
 
 
 def as_typed(value: Any) -> str:

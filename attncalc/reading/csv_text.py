@@ -152,7 +152,9 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
         faults.add(f"line {row.line}: {name} is given twice")
     else:
         value = _QUOTED_FORMULA.sub("", row.filled[1])
-        fields[name] = value.replace(",", ".") if decimal_comma and name != "title" else value
+        fields[name] = (
+            value.replace(",", ".") if decimal_comma and name not in ("title", "asked") else value
+        )
 
 
 def _is_setting(row: Row, sheet: _Sheet) -> bool:

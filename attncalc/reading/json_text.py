@@ -118,7 +118,7 @@ def _field(name: str, value: Any, faults: Faults) -> Any:
         return _matrix(name, value, faults)
     if name == "labels":
         return _labels(value, faults)
-    if isinstance(value, str | bool):
+    if isinstance(value, str | bool) or (name == "asked" and isinstance(value, list)):
         return value
     faults.add(f"{name}: {_kind(value)} cannot be read here")
     return None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from itertools import zip_longest
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -19,6 +20,7 @@ LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12
 ROOM_FOR_WORK = 4
 """Empty lines that a worksheet leaves under each matrix."""
+WIDTH_OF_TABLE = 80
 RANKS = {"most": "●", "second": "○"}
 STYLES = {
     "most": "bold reverse",
@@ -121,14 +123,19 @@ class _Terminal(Form[Text]):
         yield from map(self._line, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Text]:
-        """Yield a line for each row; on a terminal its columns stand below one another."""
+        """Yield a line for each row, or a few; on a terminal its columns stand below one another.
+
+        No line is wider than the screen, and where there is none, as in a file, than 80 columns.
+        """
+        width = self.screen.width or WIDTH_OF_TABLE
         for place, *told in self._aligned(table.told):
             line = "   ".join([place, *told]).rstrip()
-            if self.screen.width is None or cell_len(line) <= self.screen.width:
+            if cell_len(line) <= width:
                 yield Text(line)
-            else:
-                yield Continued(f"{place}   {told[0]}".rstrip())
-                yield Continued("    " + "   ".join(told[1:]))
+                continue
+            yield Continued(f"{place}   {told[0]}".rstrip())
+            rest = wrap("   ".join(told[1:]), width - 4, break_on_hyphens=False)
+            yield from (Text(f"    {piece}") for piece in rest)
 
     def _aligned(self, rows: tuple[tuple[str, ...], ...]) -> list[list[str]]:
         known = [list(map(self.known, row)) for row in rows]

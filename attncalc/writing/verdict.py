@@ -14,11 +14,10 @@ from attncalc.grading.rules import Status
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Place
 from attncalc.text import LISTED, numbered, of_each, on_a_line
+from attncalc.writing.counted import counted, not_read
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 
-MOST_FAULTS = 10
-"""What cannot be read, of which a verdict says no more."""
 MOST_REASONS = 5
 """Explanations that are listed where one cannot tell which is true."""
 
@@ -26,6 +25,7 @@ MOST_REASONS = 5
 def verdict(marking: Marking) -> tuple[str, ...]:
     """Return what is to be said of an answer, a sentence or a few in each text."""
     return (
+        *counted(marking),
         *_opening(marking),
         *_first_mistake(marking),
         *_what_follows(marking),
@@ -82,12 +82,13 @@ def _told_apart(marking: Marking, marks: StepMarks, place: Place) -> tuple[str, 
 
 
 def _opening(marking: Marking) -> Iterator[str]:
-    if not marking.steps and not marking.lines:
+    has_steps = any(marks.written is not None for marks in marking.steps)
+    if not has_steps and all(line.written is None for line in marking.lines):
         yield "Nothing in it belongs to this problem."
-    elif marking.steps and all(marks.is_right for marks in marking.steps):
+    elif has_steps and all(marks.is_right for marks in marking.steps):
         names = of_each([marks.step.name for marks in marking.steps])
         yield f"Every entry is right: {names}."
-    elif marking.first_wrong is None and marking.steps:
+    elif marking.first_wrong is None and has_steps:
         yield "Nothing that is written is wrong."
 
 
@@ -105,7 +106,8 @@ def _first_mistake(marking: Marking) -> Iterator[str]:
     name = wrong.marks.step.name
     if wrong.place is None:
         then = f" What comes after it is marked with the {name} of the key."
-        is_last = wrong.marks is marking.steps[-1]
+        after = marking.steps[marking.steps.index(wrong.marks) + 1 :]
+        is_last = all(marks.written is None for marks in after)
         yield f"{name} has the wrong shape: {wrong.marks.problem}.{'' if is_last else then}"
     else:
         yield _entry_is_wrong(marking, wrong.marks, wrong.place, "The first mistake is in")
@@ -291,9 +293,6 @@ def _style_in_words(marking: Marking, style: Style) -> str:
 
 
 def _unanswered(marking: Marking) -> Iterator[str]:
-    left_out = [marks.step.name for marks in marking.steps if marks.written is None]
-    if left_out:
-        yield f"{of_each(left_out)} {'is' if len(left_out) == 1 else 'are'} left out."
     for status, words in ((Status.BLANK, "blank"), (Status.UNREADABLE, "not readable as a number")):
         counts = [
             (marks.count(status), marks.step.name)
@@ -336,8 +335,4 @@ def _lines(marking: Marking) -> Iterator[str]:
 def _for_a_person(marking: Marking) -> Iterator[str]:
     for flag in flags(marking):
         yield f"For a person to look at: {flag.says}."
-    faults = marking.answer.faults
-    for fault in faults[:MOST_FAULTS]:
-        yield f"Not read: {on_a_line(fault)}."
-    if len(faults) > MOST_FAULTS:
-        yield f"Not read: {len(faults) - MOST_FAULTS} more things like these."
+    yield from not_read(marking)

@@ -1,6 +1,7 @@
 """`attncalc check`: mark worked answers, and say where and why they went wrong."""
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -15,9 +16,10 @@ from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver,
 from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
-from attncalc.grading.rules import LINES, Rules
+from attncalc.grading.rules import Rules
 from attncalc.numbers.typed import NotANumber, read_number
 from attncalc.operations.step import Report
+from attncalc.problem.fields import LINES
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
@@ -37,8 +39,9 @@ RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 
 def check(flags: Mapping[str, Any]) -> int:
     """Mark the answers, write what is asked for, and return how the command ends."""
-    page, table = target_of("--out", flags["out"]), target_of("--csv", flags["sheet"])
+    page, table = _page(flags["out"]), target_of("--csv", flags["sheet"])
     form, extent, answers = _form(flags["format"], page), _extent(flags), flags["answers"]
+    fractions = flags["fractions"]
     wants_table = flags["sheet"] is not None
     if wants_table and page == table == STDOUT:
         raise InputError("--csv and the marks both go to standard output: give one of them a file")
@@ -57,18 +60,34 @@ def check(flags: Mapping[str, Any]) -> int:
         deliver(_reading([answer for _, answer in read], flags["format"], page))
         return RIGHT
     with reporting() as report:
-        marked = _marked(key, read, rules, report, alone=alone)
-    outputs = [_marks(marked, key, form, page, extent, alone=alone)]
+        marked = _marked(key, read, rules, report)
+    if page.is_folder:
+        printed = not alone and not (wants_table and table == STDOUT)
+        outputs = _pages(marked, page, extent, fractions=fractions, with_table=printed)
+    else:
+        outputs = [_marks(marked, key, form, page, extent, fractions=fractions, alone=alone)]
     if wants_table:
-        outputs.append(output(table, many.as_csv(marked, list(key.steps))))
+        outputs.append(output(table, many.as_csv(marked, list(key.steps), fractions=fractions)))
     deliver(*outputs)
     if all(each.marking is None for each in marked):
         return UNREAD
     return DIFFERENT if many.has_mistakes(marked) else RIGHT
 
 
+def _page(out: str | None) -> Target:
+    """Return where marks go: to standard output, to a file, or a page for each to a folder."""
+    page = target_of("--out", out)
+    if page.place is not None and (str(out).endswith(("/", os.sep)) or is_folder(page.place)):
+        return Target(page.place, is_folder=True)
+    return page
+
+
 def _form(form: str | None, page: Target) -> str:
     """Return the form of the output: as asked, or as the ending of the file has it."""
+    if page.is_folder:
+        if form not in (None, "markdown"):
+            raise OutputError(f"{page.place} is a folder: pages in markdown are written to one")
+        return "markdown"
     if form is not None or page.place is None:
         return form or "table"
     implied = form_of(page.place.suffix)
@@ -176,12 +195,8 @@ def _marked(
     read: Sequence[tuple[str, Answer | str]],
     rules: Rules,
     report: Report | None,
-    *,
-    alone: bool,
 ) -> list[Marked]:
     """Mark each answer; among many, one that cannot be read stops none of the others."""
-    if not alone and rules.asked is None:
-        rules = replace(rules, asked=_held(key, [answer for _, answer in read]))
     marked = []
     for done, (place, answer) in enumerate(read, start=1):
         if isinstance(answer, str):
@@ -193,15 +208,6 @@ def _marked(
     return marked
 
 
-def _held(key: Key, answers: Sequence[Answer | str]) -> tuple[str, ...]:
-    """Return the steps that any of many answers holds, which are then asked of all of them."""
-    read = [answer for answer in answers if not isinstance(answer, str)]
-    held = {name for answer in read for name in answer.matrices}
-    if any(answer.connections is not None for answer in read):
-        held.add(LINES)
-    return tuple(name for name in (*key.steps, LINES) if name in held)
-
-
 def _extent(flags: Mapping[str, Any]) -> Extent:
     if flags["brief"] and flags["full"]:
         raise InputError("--brief and --full together: one leaves out what the other shows")
@@ -209,14 +215,21 @@ def _extent(flags: Mapping[str, Any]) -> Extent:
 
 
 def _marks(
-    marked: Sequence[Marked], key: Key, form: str, page: Target, extent: Extent, *, alone: bool
+    marked: Sequence[Marked],
+    key: Key,
+    form: str,
+    page: Target,
+    extent: Extent,
+    *,
+    fractions: bool,
+    alone: bool,
 ) -> Output:
     """Return the markings in a form; of many answers, a row for each and a summary."""
     if form == "csv":
-        return output(page, many.as_csv(marked, list(key.steps)))
+        return output(page, many.as_csv(marked, list(key.steps), fractions=fractions))
     if form == "json":
         return _json(marked, page, extent, alone=alone)
-    document = _document(marked, extent, alone=alone)
+    document = _document(marked, extent, fractions=fractions, alone=alone)
     if form == "markdown":
         from attncalc.writing.markdown import write_markdown
 
@@ -228,6 +241,27 @@ def _marks(
     from attncalc.writing.terminal import write_notes
 
     return output(page, tables_of(document, page), *write_notes(document))
+
+
+def _pages(
+    marked: Sequence[Marked],
+    page: Target,
+    extent: Extent,
+    *,
+    fractions: bool,
+    with_table: bool,
+) -> list[Output]:
+    """Return a page for each answer, and the table of all, which is printed."""
+    from attncalc.writing.markdown import write_markdown
+
+    assert page.place is not None
+    pages = many.pages(marked, extent).items()
+    files = {page.place / f"{name}.md": write_markdown(document) for name, document in pages}
+    outputs = [Output(page, files)]
+    if with_table:
+        document = _document(marked, extent, fractions=fractions, alone=False)
+        outputs.append(output(STDOUT, tables_of(document, STDOUT)))
+    return outputs
 
 
 def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool) -> Output:
@@ -246,8 +280,10 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     return output(page, marking_as_json(marking, extent), *notes)
 
 
-def _document(marked: Sequence[Marked], extent: Extent, *, alone: bool) -> Document:
+def _document(
+    marked: Sequence[Marked], extent: Extent, *, fractions: bool, alone: bool
+) -> Document:
     marking = marked[0].marking
     if alone and marking is not None:
         return marking_document(marking, extent)
-    return many.answers_document(marked, extent)
+    return many.answers_document(marked, extent, fractions=fractions)

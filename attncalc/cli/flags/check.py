@@ -14,6 +14,7 @@ HELP = """Mark a worked answer: which entry went wrong first, why, and what foll
     attncalc check problem.json answer.json
     attncalc check problem.json answer.md --format json
     attncalc check problem.json answers/ --csv marks.csv   many answers
+    attncalc check problem.json answers/ -o marked/        a page for each
     attncalc check layer.npz dump.npz --atol 1e-6          a program's
 
 An answer holds any of the steps, as JSON, CSV, .npz, Markdown, LaTeX, a matrix of MATLAB or
@@ -37,7 +38,7 @@ Steps = Annotated[
         "--steps",
         metavar="STEPS",
         help="What is asked for, as Q,S,A,O,connections.",
-        show_default="those that the answer holds, or any of the answers",
+        show_default="what the problem asks for, or all its steps",
         rich_help_panel=_MARKING,
     ),
 ]
@@ -104,6 +105,14 @@ Reading = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Fractions = Annotated[
+    bool,
+    typer.Option(
+        "--fractions",
+        help="Marks of a class as fractions, not decimals.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Sheet = Annotated[
     str | None,
     typer.Option(
@@ -129,6 +138,7 @@ def check(
     rtol: Rtol = None,
     format: Format = None,  # noqa: A002 - the flag is --format
     sheet: Sheet = None,
+    fractions: Fractions = False,
     reading: Reading = False,
     brief: Brief = False,
     full: Full = False,

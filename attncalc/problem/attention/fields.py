@@ -11,6 +11,7 @@ from attncalc.problem.field import (
     MORE,
     choice,
     matrix,
+    names,
     number,
     optional,
     plain,
@@ -81,6 +82,13 @@ class AttentionFields:
         "Decimals shown, 0 to 12; halves go away from zero.",
         CONVENTIONS,
         short="-d",
+    )
+    asked: Any = setting(
+        None,
+        optional(names),
+        "names of steps, as Q, S, A, and connections for the map",
+        "The steps that answers are asked for, as Q,A,O,connections.",
+        CONVENTIONS,
     )
     heads: int | None = setting(
         None,

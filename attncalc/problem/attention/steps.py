@@ -50,8 +50,17 @@ TITLES: dict[str, str] = {
 """Every step that an attention can have, in order, and what it is in words."""
 
 
+BETWEEN = ("S_scaled", "S_masked", "H", "C")
+"""Steps that people go past where they write a later one: they are not asked for then."""
+
+
 def attention_steps(attention: Attention) -> Iterator[Step]:
     """Yield the steps of an attention, each after those it reads."""
+    for step in _steps(attention):
+        yield step._replace(is_between=step.name in BETWEEN)
+
+
+def _steps(attention: Attention) -> Iterator[Step]:
     yield from _positioned(attention)
     yield from _projected(attention)
     yield from _rotated(attention)

@@ -161,7 +161,8 @@ def _read_folder(folder: Path) -> Answer:
 def _checked(answer: Answer) -> Answer:
     """Refuse an answer in which there is nothing to mark."""
     if not answer.matrices and answer.connections is None:
-        why = f": {answer.faults[0]}" if answer.faults else ""
+        reasons = [*answer.faults, *(f"line {each.line}: {each.why}" for each in answer.unread)]
+        why = f": {reasons[0]}" if reasons else ""
         raise InputError(
             f"{answer.place}: no step is found in it{why} (name each matrix, as in Q = [1 3; -1 1])"
         )

@@ -44,7 +44,6 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     for name, matrix in matrices.items():
         faults += [f"{name}{_index(where)}: {why}" for where, why in matrix.faults.items()]
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
-    faults += [f"line {each.line}: {each.why}" for each in unread if each.could_be_matrix]
     taken = tuple(sorted(found.taken, key=lambda each: each.line))
     connections = tuple(found.connections) or None
     return Answer(
@@ -85,9 +84,6 @@ def _latest(name: str, parts: list[Part], found: Collected) -> list[Part]:
             if wholes and _differ(wholes, part):
                 lines = f"line {wholes[0].line} and again on line {part.line}"
                 found.remarks.append(f"{part.what} is written on {lines}: the later one counts")
-                found.faults.append(
-                    f"line {part.line}: {part.name} is written twice: the later one counts"
-                )
             own[:] = [each for each in own if not each.is_whole]
         own.append(part)
     return [part for own in kept.values() for part in own]

@@ -35,12 +35,20 @@ def as_values(marking: Marking, extent: Extent = "elided") -> dict[str, Any]:
     return {
         "answer": marking.answer.place,
         "score": {"earned": str(earned), "possible": str(possible)},
+        "provisional": marking.is_provisional,
+        "asked": list(marking.rules.asked or ()),
+        "not_found": list(marking.not_found),
         "steps": [_step(marking, marks, extent) for marks in marking.steps],
         "first_wrong": _first_wrong(marking),
         "rounding": marking.style.code if marking.style else None,
         "connections": [_line(marking, line) for line in marking.lines],
         "flags": [{"step": flag.step, "code": flag.code} for flag in flags(marking)],
-        "not_asked": list(marking.not_asked),
+        "not_asked": [*marking.not_counted, *marking.not_asked],
+        "unread": [
+            {"line": each.line, "text": each.text, "why": each.why}
+            for each in marking.answer.unread
+        ],
+        "remarks": list(marking.answer.remarks),
         "faults": list(marking.answer.faults),
         "verdict": "\n".join(verdict(marking)),
     }

@@ -4,25 +4,34 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain, count
+from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
 from attncalc.grading.credit import score, share_of_lines
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
-from attncalc.grading.rules import LINES
+from attncalc.problem.fields import LINES
 from attncalc.text import harmless_cell, on_a_line
-from attncalc.writing.document import Appendix, Bullets, Document, Extent, Table
+from attncalc.writing.counted import unread_in_words
+from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document
 from attncalc.writing.reports.marks import percent
 from attncalc.writing.verdict import entry_named
 
-COLUMNS = ("answer", "earned", "possible", "percent", "first wrong", "causes", "flags", "note")
+COLUMNS = (
+    *("answer", "earned", "possible", "percent", "provisional", "first wrong", "causes", "flags"),
+    *("not found", "not read", "note"),
+)
 MOST_COMMON = 10
 MOST_FAULTS = 3
 """What cannot be read in an answer, of which a row says no more."""
+LONGEST_PLACE = 36
+DECIMALS = 4
 
 
 class Marked(NamedTuple):
@@ -33,14 +42,18 @@ class Marked(NamedTuple):
     error: str = ""
 
 
-def as_csv(answers: Sequence[Marked], names: Sequence[str]) -> str:
-    """Return a row for each answer, with what it earns in each of the named steps."""
+def as_csv(answers: Sequence[Marked], names: Sequence[str], *, fractions: bool = False) -> str:
+    """Return a row for each answer, with what it earns in each of the named steps.
+
+    Marks are decimals, for a spreadsheet takes 7/8 for a date; or fractions, which are exact.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*COLUMNS, *names, LINES])
     for answer in answers:
-        earned = _credits(answer, names)
-        writer.writerow([harmless_cell(cell) for cell in (*_row(answer), *earned)])
+        said = _number(fractions)
+        cells = (*_row(answer, said), *_credits(answer, names, said))
+        writer.writerow([harmless_cell(cell) for cell in cells])
     return buffer.getvalue()
 
 
@@ -56,30 +69,47 @@ def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def answers_document(answers: Sequence[Marked], extent: Extent = "elided") -> Document:
+def answers_document(
+    answers: Sequence[Marked], extent: Extent = "elided", *, fractions: bool = False
+) -> Document:
     """Return a row for each answer, which mistakes were common, and then each marking."""
-    rows = [tuple(map(on_a_line, _row(each))) for each in answers]
+    said = _number(fractions, decimals=2)
+    rows = [tuple(map(on_a_line, _row(each, said))) for each in answers]
     table = Table("Answers", COLUMNS, tuple(rows), tuple(map(_told, rows)))
-    said = tuple(map(on_a_line, summary(answers)))
+    bullets = Bullets(tuple(map(on_a_line, summary(answers))))
     markings = (each.marking for each in answers if each.marking is not None)
     each_alone = tuple(marking_document(marking, extent) for marking in markings)
-    return Document("", (table, Bullets(said), Appendix(each_alone)))
+    return Document("", (table, bullets, Appendix(each_alone)))
 
 
 def _told(row: tuple[str, ...]) -> tuple[str, ...]:
     """Return what there is to say in a row, in words."""
-    place, earned, possible, share, first, causes, flagged, faults = row
+    place, earned, possible, share, provisional, first, causes, flagged, missing, unread, note = row
     said = f"{earned} of {possible} ({share})" if earned else "not marked"
-    wrong, look = f"first wrong {first}", f"look at {flagged}"
-    parts = (place, said, first and wrong, causes, flagged and look, faults)
-    return tuple(part for part in parts if part)
+    said += ", provisional" if provisional else ""
+    if len(place) > LONGEST_PLACE:
+        place = "…" + place[1 - LONGEST_PLACE :]
+    told = (
+        *(("first wrong", first), ("", causes), ("look at", flagged)),
+        *(("not found:", missing), ("not read:", unread), ("", note)),
+    )
+    return place, said, *(f"{opening} {what}".strip() for opening, what in told if what)
+
+
+def _number(fractions: bool, decimals: int = DECIMALS) -> Callable[[Fraction], str]:
+    """Return what writes a mark: as a fraction, or as a decimal without trailing zeros."""
+    if fractions:
+        return str
+    return lambda mark: f"{float(mark):.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:
     """Yield how many were right, what the mean is, and which mistakes were common."""
     markings = [each.marking for each in answers if each.marking is not None]
-    right = sum(marking.is_right for marking in markings)
+    right = sum(marking.is_done for marking in markings)
     yield f"{len(markings)} of {_answers(len(answers))} marked, {right} without a mistake."
+    if unread := sum(marking.is_provisional for marking in markings):
+        yield f"{_answers(unread)} with a provisional score: something was not read."
     scores = [score(marking) for marking in markings]
     shares = [each.earned / each.possible for each in scores if each.possible]
     if shares:
@@ -87,10 +117,10 @@ def summary(answers: Sequence[Marked]) -> Iterator[str]:
     first = Counter(
         marking.first_wrong.marks.step.name for marking in markings if marking.first_wrong
     )
-    for name, count in first.most_common(MOST_COMMON):
-        yield f"{_answers(count)} first went wrong in {name}."
-    for (name, says), count in _mistakes(markings).most_common(MOST_COMMON):
-        yield f"{_answers(count)}, {name}: {says}."
+    for name, number in first.most_common(MOST_COMMON):
+        yield f"{_answers(number)} first went wrong in {name}."
+    for (name, says), number in _mistakes(markings).most_common(MOST_COMMON):
+        yield f"{_answers(number)}, {name}: {says}."
 
 
 def _mistakes(markings: Sequence[Marking]) -> Counter[tuple[str, str]]:
@@ -106,15 +136,16 @@ def _answers(count: int) -> str:
     return "1 answer" if count == 1 else f"{count} answers"
 
 
-def _row(answer: Marked) -> Iterator[str]:
+def _row(answer: Marked, said: Callable[[Fraction], str]) -> Iterator[str]:
     """Yield the cells of an answer's row."""
     marking = answer.marking
     yield answer.place
     if marking is None:
-        yield from ("", "", "", "", "", "", answer.error)
+        yield from (*[""] * (len(COLUMNS) - 2), answer.error)
         return
     total = score(marking)
-    yield from (str(total.earned), str(total.possible), percent(total))
+    yield from (said(total.earned), said(total.possible), percent(total))
+    yield "provisional" if marking.is_provisional else ""
     yield _first_wrong(marking)
     yield "; ".join(
         f"{marks.step.name}: {' or '.join(cause.code for cause in marks.causes)}"
@@ -122,9 +153,14 @@ def _row(answer: Marked) -> Iterator[str]:
         if marks.causes
     )
     yield "; ".join(f"{flag.step}: {flag.code}" for flag in flags(marking))
-    faults = marking.answer.faults
-    more = [f"{len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
-    yield "; ".join([*faults[:MOST_FAULTS], *more])
+    yield ", ".join(marking.not_found)
+    yield _few(unread_in_words(marking))
+    yield _few([*marking.answer.faults, *marking.answer.remarks])
+
+
+def _few(texts: Sequence[str]) -> str:
+    more = [f"{len(texts) - MOST_FAULTS} more"] if len(texts) > MOST_FAULTS else []
+    return "; ".join([*texts[:MOST_FAULTS], *more])
 
 
 def _first_wrong(marking: Marking) -> str:
@@ -136,14 +172,41 @@ def _first_wrong(marking: Marking) -> str:
     return entry_named(marking, wrong.marks, wrong.place).name
 
 
-def _credits(answer: Marked, names: Sequence[str]) -> Iterator[str]:
+def _credits(
+    answer: Marked, names: Sequence[str], said: Callable[[Fraction], str]
+) -> Iterator[str]:
     marking = answer.marking
     steps = {} if marking is None else {each.step.name: each for each in marking.steps}
     for name in names:
-        yield str(steps[name].credit(marking.rules)) if marking and name in steps else ""
-    yield str(share_of_lines(marking)) if marking and marking.lines else ""
+        yield said(steps[name].credit(marking.rules)) if marking and name in steps else ""
+    yield said(share_of_lines(marking)) if marking and marking.lines else ""
 
 
 def has_mistakes(answers: Sequence[Marked]) -> bool:
-    """Say whether any answer was not marked, or is not right."""
-    return any(each.marking is None or not each.marking.is_right for each in answers)
+    """Say whether any answer was not marked, is not right, or was not wholly read."""
+    return any(each.marking is None or not each.marking.is_done for each in answers)
+
+
+def pages(answers: Sequence[Marked], extent: Extent = "elided") -> Mapping[str, Document]:
+    """Return the page to hand back with each answer, by the name that it has without an ending."""
+    names = _apart([Path(each.place) for each in answers])
+    return {name: _page(each, extent) for name, each in zip(names, answers, strict=True)}
+
+
+def _page(answer: Marked, extent: Extent) -> Document:
+    if answer.marking is not None:
+        return marking_document(answer.marking, extent)
+    place, why = on_a_line(answer.place), on_a_line(answer.error)
+    return Document("Not marked", (Field("answer", place), Bullets((why,))))
+
+
+def _apart(places: Sequence[Path]) -> list[str]:
+    """Return a name for each file: without its ending, if no other is called so in any case."""
+    stems = Counter(place.stem.lower() for place in places)
+    names: dict[str, str] = {}
+    for place in places:
+        wanted = place.name if stems[place.stem.lower()] > 1 else place.stem
+        numbered = (f"{wanted}-{number}" for number in count(2))
+        name = next(each for each in chain([wanted], numbered) if each.lower() not in names)
+        names[name.lower()] = name
+    return list(names.values())

@@ -46,7 +46,7 @@ def _section(marking: Marking, marks: StepMarks, *, full: bool) -> Section:
     said = f"{shape(marking.key.solution, marks.step)}, credit {marks.credit(marking.rules)}"
     section = Section(marks.step, equation, said, is_marked=True)
     if marks.written is None or marks.count(Status.WRONG_SHAPE):
-        return section._replace(remarks=(marks.problem or "left out",))
+        return section._replace(remarks=(marks.problem or "not found",))
     grids = (_grid(marking, marks, head, full=full) for head in heads_of(marks))
     return section._replace(grids=tuple(grids))
 

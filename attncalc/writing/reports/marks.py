@@ -13,6 +13,7 @@ MARKS = {
     Status.MATCHES_KEY: Mark("!", "as in the key, not from your own values", "doubtful"),
     Status.PRECISION: Mark("…", "too few decimals", "doubtful"),
     Status.WRONG: Mark("✗", "wrong", "wrong"),
+    Status.NOT_FOUND: Mark("", "not found", ""),
     Status.BLANK: Mark("", "blank", ""),
     Status.UNREADABLE: Mark("?", "not readable", "unreadable"),
     Status.WRONG_SHAPE: Mark("✗", "wrong", "wrong"),

@@ -1,0 +1,42 @@
+"""What is asked of an answer: it is the problem's to say, whoever else hands something in."""
+
+from attncalc.grading.key import Key
+from attncalc.grading.rules import Rules
+from attncalc.problem.fields import LINES
+from attncalc.reading.answers.answer import Answer
+
+
+def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
+    """Return the steps that are counted, in the order of the plan, and "connections" for the map.
+
+    They are those that the rules name, or else the problem. Where neither does, every step is asked
+    for, less those that one may go past, as S_scaled, where a later one is written; and the map
+    where it is drawn. A program's dump says itself what it holds.
+    """
+    said = rules.asked if rules.asked is not None else key.problem.asked
+    if said is not None:
+        return tuple(name for name in (*key.steps, LINES) if name in said)
+    drawn = () if answer.connections is None else (LINES,)
+    if rules.in_tolerance:
+        return (*(name for name in key.steps if name in answer.matrices), *drawn)
+    past = passed_by(key, answer)
+    return (*(name for name in key.steps if name not in past), *drawn)
+
+
+def passed_by(key: Key, answer: Answer) -> tuple[str, ...]:
+    """Return the steps between that are left out, where a later step is written.
+
+    Parameters
+    ----------
+    key
+        The key, whose steps say which of them one may go past.
+    answer
+        What was written.
+    """
+    names = list(key.steps)
+    last = max((names.index(name) for name in answer.matrices if name in key.steps), default=-1)
+    return tuple(
+        name
+        for name in names[: last + 1]
+        if key.steps[name].is_between and name not in answer.matrices
+    )
