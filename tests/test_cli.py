@@ -13,7 +13,7 @@ import typer
 from conftest import GOOD, Command, clean_environment
 
 from attncalc import __version__
-from attncalc.problem.samples import SAMPLES
+from attncalc.problem.samples import SAMPLES, sample
 
 PNG = b"\x89PNG"
 
@@ -446,3 +446,42 @@ def test_every_field_has_a_flag_of_each_command_it_belongs_to(command: str) -> N
     for name in SETTINGS:
         assert f"--{name.replace('_', '-')}" in flags
     assert {"-d", "--no-scale", "--title"} <= flags
+
+
+def test_what_nobody_foresaw_is_one_line_and_no_exit_code_of_a_mark(
+    attncalc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("division by zero\nand more")
+
+    monkeypatch.setattr("attncalc.cli.app.app_for", broken)
+    run = attncalc("check", "p.json", "a.md")
+    assert (run.code, run.out) == (3, "")
+    assert run.err == (
+        "error: this is a mistake of attncalc's own: ZeroDivisionError: division by zero\n"
+        "  please report it with what was asked (attncalc check p.json a.md) and the files it "
+        "names; ATTNCALC_TRACEBACK=1 shows where it happened\n"
+    )
+    monkeypatch.setenv("ATTNCALC_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        attncalc("check", "p.json", "a.md")
+
+
+def test_a_backend_of_a_notebook_that_is_not_there_stops_no_picture(
+    attncalc: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPLBACKEND", "module://nobody_has_this.backend_inline")
+    assert attncalc("plot", "-o", "map.png").code == 0
+
+
+def test_an_exponent_beyond_all_decimals_is_refused(attncalc: Command) -> None:
+    run = attncalc("self", "--X", "1e1000000000000000000", "--W_Q", "1", "--W_K", "1", "--W_V", "1")
+    assert run.code == 2
+    assert 'row 1, column 1: "1e1000000000000000000" has an exponent' in run.err
+
+
+def test_scores_that_are_multiplied_by_nothing_can_be_marked(attncalc: Command) -> None:
+    problem, hand = (str(sample(name).path) for name in ("self", "hand"))
+    run = attncalc("check", problem, hand, "--scale", "0", "--brief")
+    assert run.code == 1
+    assert "The first mistake is in A" in run.out

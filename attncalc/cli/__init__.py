@@ -3,10 +3,14 @@
 import os
 import sys
 
+OWN_MISTAKE = 3
+"""How the command ends where attncalc itself is wrong."""
+
 
 def run() -> int:
-    """Run the command line and return its exit code: 0, 1, 2 or 130."""
+    """Run the command line and return its exit code: 0, 1, 2, 130, or 3 for our own mistakes."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy then loads 60 ms sooner
+    os.environ["MPLBACKEND"] = "agg"  # a notebook's own may not be there, and stops matplotlib
     from attncalc.cli.app import app_for
     from attncalc.cli.streams import complain, leave_quietly, prepare
     from attncalc.errors import AttncalcError
@@ -29,4 +33,19 @@ def run() -> int:
         if isinstance(end.__context__, BrokenPipeError):  # nobody reads on: `--help | head`
             leave_quietly(0)
         return end.code if isinstance(end.code, int) else 0
+    except Exception as error:  # what nobody foresaw: for `check` 1 would mean "has mistakes"
+        if os.environ.get("ATTNCALC_TRACEBACK"):
+            raise
+        complain(_own_mistake(error))
+        return OWN_MISTAKE
     return 0
+
+
+def _own_mistake(error: Exception) -> str:
+    what = f"{type(error).__name__}: {error}".partition("\n")[0]
+    asked = " ".join(sys.argv[1:])
+    return (
+        f"this is a mistake of attncalc's own: {what}\n"
+        f"  please report it with what was asked (attncalc {asked}) and the files it names; "
+        "ATTNCALC_TRACEBACK=1 shows where it happened"
+    )

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 Number = Decimal | Fraction
@@ -107,7 +107,7 @@ def quoted(text: str) -> str:
 
 def _parse(clean: str) -> Number | None:
     if _DECIMAL.fullmatch(clean):
-        return Decimal(clean)
+        return _decimal(clean)
     if ratio := _RATIO.fullmatch(clean):
         above, below = (Fraction(part) for part in ratio.groups())
         if below == 0:
@@ -119,6 +119,13 @@ def _parse(clean: str) -> Number | None:
         part = Fraction(unicodedata.numeric(character)).limit_denominator(10)
         return (int(whole or "0") + part) * (-1 if sign == "-" else 1)
     return None
+
+
+def _decimal(clean: str) -> Decimal:
+    try:
+        return Decimal(clean)
+    except InvalidOperation:  # an exponent beyond those that Decimals have
+        raise NotANumber(f"{quoted(clean)} has an exponent that no number here can have") from None
 
 
 def _in_range(number: Number, text: str) -> Number:

@@ -80,7 +80,8 @@ def of_scale(step: Step, problem: Problem) -> Iterator[Wrong]:
     right, others = problem.d_k**-0.5, list(_factors(problem))
     if isinstance(step.operation, Multiply):
         right = float(step.operation.factor)
-        others.append(("scale-divided", "the scores are divided by the factor", 1 / right))
+        if right:
+            others.append(("scale-divided", "the scores are divided by the factor", 1 / right))
     for code, says, factor in others:
         if round(factor, 12) != round(right, 12):
             yield code, says, partial(_scaled, step.inputs[0], factor)
