@@ -18,7 +18,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from answer_writing import Texts, Written, written
-from attncalc.cli.check import expected_of
 
 from attncalc import read_problem, solve
 from attncalc.errors import AttncalcError
@@ -85,7 +84,7 @@ def steps_of(name: str, rng: random.Random) -> tuple[dict[str, Texts], dict[str,
         each: [[_plain(f"{v:g}") for v in row] for row in np.atleast_2d(getattr(problem, each))]
         for each in problem.names
     }
-    return chosen, given, expected_of(key)
+    return chosen, given, key.expected
 
 
 def _plain(text: str) -> str:

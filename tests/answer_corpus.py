@@ -41,11 +41,17 @@ def outcome(name: str) -> Outcome:
         answer = read_answer_bytes((FOLDER / name).read_bytes(), name, expected(known["problem"]))
     except AttncalcError as error:
         return Outcome("noted" if known["reads"] else "whole", str(error))
-    return compared(answer, known["reads"], must_note=known.get("unread", False))
+    must_note, blanks = known.get("unread", False), known.get("blank", False)
+    return compared(answer, known["reads"], must_note=must_note, blanks=blanks)
 
 
-def compared(answer: Answer, reads: dict[str, Any], *, must_note: bool = False) -> Outcome:
-    """Say whether an answer was read as what it is; blanks of the truth must be noted as faults."""
+def compared(
+    answer: Answer, reads: dict[str, Any], *, must_note: bool = False, blanks: bool = False
+) -> Outcome:
+    """Say whether an answer was read as what it is.
+
+    What is null in the truth must be noted as a fault, unless it was left blank.
+    """
     became, why = "whole", ""
     for step, rows in reads.items():
         truth = np.array(rows, dtype=float)
@@ -54,7 +60,7 @@ def compared(answer: Answer, reads: dict[str, Any], *, must_note: bool = False) 
         if values is not None and values.ndim == 3 and len(values) == 1 and truth.ndim == 2:
             values = values[0]
         if values is not None and np.array_equal(values, truth, equal_nan=True):
-            if np.isnan(truth).sum() != len(matrix.faults if matrix else ()):
+            if not blanks and np.isnan(truth).sum() != len(matrix.faults if matrix else ()):
                 return Outcome("silent", f"{step}: a blank that is no fault")
         elif matrix is None and answer.has_unread_matrix:
             became, why = "noted", f"{step} is not read"

@@ -261,7 +261,10 @@ def test_arrays_of_a_program_are_read(tmp_path: Path) -> None:
     answer = read_answer(tmp_path / "dump.npz")
     assert answer.matrices["Q"].shape == (2, 3)
     assert answer.matrices["S"].shape == (2, 2)
-    assert answer.faults == ('unknown name "extra": it is no step',)
+    assert answer.faults == ()
+    assert [(each.text, each.why, each.could_be_matrix) for each in answer.unread] == [
+        ("extra: one of int64", 'unknown name "extra": it is no step', False)
+    ]
     assert (answer.matrices["Q"].decimals == 0).all()
     np.savez(tmp_path / "dump.npz", A=np.array([[0.62, 1 / 3]], dtype=np.float64))
     assert read_answer(tmp_path / "dump.npz").matrices["A"].decimals.tolist() == [[2, IN_FULL]]

@@ -227,7 +227,65 @@ def test_the_reading_is_shown_and_can_be_corrected_and_fed_back(
     assert attncalc("check", problem, "reading.json", "--steps", "Q").code == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Q = [1 3; -1 1; 2.5 -2]  # was [1 3; 1 1; 2.5 -2] before\n", "a.txt"),
+        ("Q = [1 3; -1 1; 2.5 -2];  % or 0.25 0.75 1.25\n", "a.m"),
+        (r"$Q = \begin{bmatrix}1 & 3\\ -1 & 1\\ 2.5 & -2\end{bmatrix}$ % 0.25 0.75 1.25", "a.tex"),
+    ],
+)
+def test_numbers_in_a_comment_are_listed(text: str, name: str) -> None:
+    answer = read_answer_bytes(text.encode(), name, expected("self"))
+    assert values(answer, "Q") == SELF["Q"]
+    assert [each.could_be_matrix for each in answer.unread] == [True]
+
+
+def test_what_a_comment_says_is_no_part_of_its_row() -> None:
+    answer = read("K:\n3 -0.5   # x1 W_K\n2 -1.5   <- not sure\n-2.5 3.5 // row 3 of 3\n")
+    assert values(answer, "K") == SELF["K"]
+    assert answer.unread == ()
+    assert [each.text for each in answer.taken if "comment" in each.how] == [
+        "x1 W_K",
+        "not sure",
+        "row 3 of 3",
+    ]
+
+
+def test_keys_and_blocks_are_named_as_texts_are() -> None:
+    content = {
+        "Schlüssel": SELF["K"],
+        "QK^T": SELF["S"],
+        "attention_weights": SELF["A"],
+        "v1": [2.5, -1.5],
+        "v_2": [[-1, 3]],
+        "value vector 3": ["-2", "-3"],
+        "extra": [[1, 2], [3, 4]],
+        "matrikelnummer": 12345,
+    }
+    answer = read_answer_bytes(json.dumps(content).encode(), "a.json")
+    for name in ("K", "S", "A", "V"):
+        assert values(answer, name) == SELF[name]
+    assert answer.faults == ()
+    assert [(each.text, each.could_be_matrix) for each in answer.unread] == [
+        ("extra: 1 2; 3 4", True),
+        ("matrikelnummer: 12345", False),
+    ]
+    sheet = "Clés\n3,-0.5\n2,-1.5\n-2.5,3.5\n\nmystery\n1,2\n"
+    answer = read_answer_bytes(sheet.encode(), "a.csv")
+    assert values(answer, "K") == SELF["K"]
+    assert answer.faults == ()
+    assert [(each.line, each.why) for each in answer.unread] == [
+        (7, 'unknown name "mystery": it is no step')
+    ]
+
+
 HOSTILE = {
+    "comments": "[1 2] # [1 2]\n" * 7_000, "braced": "\\underbrace{[1]}_{Q} " * 5_000,
+    "uneven": "Q = [1 2]  K = [1 2]\n    [1 2]\n" * 3_000, "rows": "1 / 2 / 3\n" * 10_000,
+    "uneven rows": "[1 2]\n[1 2] [1 2]\n" * 5_000, "tokens": "Token 1\n(1, 2)\n" * 6_000,
+    "tables": "| | Q | | K | |\n|1|1|2|3|4|\n\n" * 3_000, "paragraphs": "<div>1 2</div>" * 7_000,
+    "factors": "A = softmax([1 2]) [1 2] x\n" * 4_000, "tex comments": "[1 2] %%\\% 1 2\n" * 7_000,
     "blanks": " " * 100_000, "brackets": "[" * 100_000, "open and closed": "[ ] " * 25_000,
     "round": "( 1 " * 25_000, "dashes": "- " * 50_000, "rule": "-" * 100_000, "bars": "|" * 100_000,
     "digits": "1" * 100_000, "ones": "1 " * 50_000, "commas": "1,2," * 25_000, "slashes": "1/" * 50_000,

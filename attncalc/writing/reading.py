@@ -29,7 +29,7 @@ def reading_in_text(answer: Answer) -> str:
     if answer.unread:
         lines += ["", "not read"]
         lines += [
-            f"  {f'line {u.line}':<9} {_cut(u.text)}: {u.why}"
+            f"  {_line(u.line):<9} {_cut(u.text)}: {u.why}"
             + (" (it could be a matrix)" if u.could_be_matrix else "")
             for u in answer.unread
         ]
@@ -54,6 +54,10 @@ def _place(taken: Taken) -> str:
     return f"{taken.line}" if taken.last == taken.line else f"{taken.line}-{taken.last}"
 
 
+def _line(line: int) -> str:
+    return f"line {line}" if line else ""
+
+
 def _size(matrix: WrittenMatrix) -> str:
     return matrix.problem or " × ".join(map(str, matrix.shape))
 
@@ -69,7 +73,10 @@ def reading_as_json(answer: Answer) -> str:
     if answer.connections is not None:
         content["connections"] = _connections(answer)
     notes = [
-        *(f"line {each.line}: not read: {each.text}: {each.why}" for each in answer.unread),
+        *(
+            f"{_line(each.line)}: not read: {each.text}: {each.why}".removeprefix(": ")
+            for each in answer.unread
+        ),
         *answer.remarks,
     ]
     if notes:

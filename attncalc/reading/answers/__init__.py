@@ -11,8 +11,8 @@ from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.answers.raw import named
 from attncalc.reading.files import decode, files_of, is_folder, list_folder, read_bytes
+from attncalc.reading.naming.keys import name_of_key
 from attncalc.sources import remember
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
@@ -129,7 +129,7 @@ def answers_in(folder: Path) -> list[Path] | None:
     """
     inside = [path for path in list_folder(folder) if not path.name.startswith(".")]
     sheets = [path for path in inside if path.suffix.lower() in SHEETS]
-    if any(named(path.stem) for path in sheets):
+    if any(name_of_key(path.stem) for path in sheets):
         return None
     remember(folder, ENDINGS)
     files = [path for path in inside if path.suffix.lower() in ENDINGS or _holds_steps(path)]
@@ -143,7 +143,7 @@ def answers_in(folder: Path) -> list[Path] | None:
 def _holds_steps(folder: Path) -> bool:
     """Say whether something is a folder with a file for each step: one of many answers."""
     return is_folder(folder) and any(
-        path.suffix.lower() in SHEETS and named(path.stem) for path in list_folder(folder)
+        path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in list_folder(folder)
     )
 
 
@@ -161,8 +161,9 @@ def _read_folder(folder: Path) -> Answer:
 def _checked(answer: Answer) -> Answer:
     """Refuse an answer in which there is nothing to mark."""
     if not answer.matrices and answer.connections is None:
-        reasons = [*answer.faults, *(f"line {each.line}: {each.why}" for each in answer.unread)]
-        why = f": {reasons[0]}" if reasons else ""
+        lines = [f"line {each.line}: {each.why}" if each.line else each.why
+                 for each in answer.unread]  # fmt: skip
+        why = next((f": {each}" for each in (*answer.faults, *lines)), "")
         raise InputError(
             f"{answer.place}: no step is found in it{why} (name each matrix, as in Q = [1 3; -1 1])"
         )

@@ -1,19 +1,23 @@
 """Answers as CSV: blocks under their names, a folder with a file for each step, or a worksheet."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from attncalc.errors import InputError
 from attncalc.problem.serialising import RESULTS
-from attncalc.reading.answers.answer import Answer, WrittenConnection
+from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection
 from attncalc.reading.answers.lines import connection_in, is_about_lines, names_in
-from attncalc.reading.answers.raw import Raw, assembled, named
+from attncalc.reading.answers.raw import Raw, assembled, unread
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
+from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.naming.name import head_in
 from attncalc.reading.plain.rows import Rows, without_names
 
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_OWN = ("settings", "conventions", "problem")
+"""Files beside the steps that hold none."""
 _WORDS = ("connections", "notes", "work")
 
 
@@ -49,12 +53,15 @@ def read_csv_answer(text: str, place: str) -> Answer:
 def read_csv_folder(texts: Mapping[str, str], place: str) -> Answer:
     """Return the answer of files by their names: Q.csv holds Q, or its heads in blocks."""
     blocks: list[_Block] = []
+    not_read: list[Unread] = []
     for stem, text in texts.items():
-        if named(stem) or stem.lower() in _WORDS:
+        if name_of_key(stem) or stem.lower() in _WORDS:
             delimiter = delimiter_of(text)
             rows = list(rows_of(text, delimiter, Faults(f"{place}/{stem}"), blank=True))
             blocks += _blocks(rows, stem, decimal_comma=delimiter != ",")
-    return _answer(place, blocks)
+        elif stem.lower() not in _OWN:
+            not_read.append(unread(stem, text))
+    return _answer(place, blocks, not_read)
 
 
 def _blocks(rows: list[Row], name: str = "", *, decimal_comma: bool) -> list[_Block]:
@@ -71,8 +78,10 @@ def _blocks(rows: list[Row], name: str = "", *, decimal_comma: bool) -> list[_Bl
 
 def _is_head_of(heading: str, name: str) -> bool:
     """Say whether a line in the file of a step heads one of its heads: "A head 2" in A.csv."""
-    part, whole = named(heading), named(name)
-    return part is not None and whole is not None and part[0] == whole[0] and part[1] > 0
+    part, whole = name_of_key(heading), name_of_key(name)
+    if part is None or whole is None or part.matrix != whole.matrix:
+        return False
+    return part.head > 0 or part.number > 0
 
 
 def _heading(row: Row, *, may_be_padded: bool) -> str:
@@ -83,10 +92,10 @@ def _heading(row: Row, *, may_be_padded: bool) -> str:
     name = row.cells[0].rstrip(":")
     if len(row.cells) == 1:
         return name if name[:1].isalpha() else ""
-    return name if may_be_padded and len(row.filled) == 1 and named(name) else ""
+    return name if may_be_padded and len(row.filled) == 1 and name_of_key(name) else ""
 
 
-def _answer(place: str, blocks: list[_Block]) -> Answer:
+def _answer(place: str, blocks: list[_Block], not_read: Sequence[Unread] = ()) -> Answer:
     found: list[Raw] = []
     connections: list[WrittenConnection] = []
     for block in blocks:
@@ -94,8 +103,8 @@ def _answer(place: str, blocks: list[_Block]) -> Answer:
             connections += _connections(block.rows)
         elif block.name.lower() not in _WORDS and any(row.filled for row in block.rows):
             cells = without_names(_cells(block))
-            found.append(Raw(block.name, 0, cells, f"line {block.rows[0].line}"))
-    return assembled(place, found, (), connections or None)
+            found.append(Raw(block.name, 0, cells, block.rows[0].line))
+    return assembled(place, found, not_read, connections or None)
 
 
 def _cells(block: _Block) -> Rows:
@@ -123,8 +132,7 @@ def _connections(rows: list[Row]) -> Iterator[WrittenConnection]:
     for row in rows:
         sentence = next((each for cell in row.cells if (each := connection_in(cell))), None)
         if sentence:
-            head = named(f"A {row.cells[0]}") if row.cells[0] else None
-            yield sentence._replace(head=head[1] if head else 0)
+            yield sentence._replace(head=head_in(row.cells[0]))
         elif any(map(is_about_lines, row.cells)) or not row.filled:
             continue  # still to be filled in
         elif len(row.cells) >= 2 and row.cells[0].lower() not in ("output", "outputs"):

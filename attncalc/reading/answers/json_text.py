@@ -1,14 +1,15 @@
 """Answers as JSON: a step under each name, or what attncalc itself writes."""
 
+import json
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
-from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.answer import Answer, Unread
 from attncalc.reading.answers.lines import connections_in
-from attncalc.reading.answers.raw import Raw, assembled, named
+from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.cells import Faults, in_words
 from attncalc.reading.json_text import parse, plain
+from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.plain.grids import only_grid
 
 _NOT_STEPS = (
@@ -31,14 +32,14 @@ def read_json_answer(text: str, place: str) -> Answer:
             f'{place}: an answer is one JSON object, like {{"Q": [[1, 3]], "A": [[0.3, 0.7]]}}'
         )
     found: list[Raw] = []
-    faults: list[str] = []
+    not_read: list[Unread] = []
     connections = None
     for key, value in _steps(content):
         if key == "connections":
             connections = list(connections_in(value))
-        elif key not in _NOT_STEPS or named(key):
-            _add(key, value, found, faults)
-    return assembled(place, found, faults, connections)
+        elif key not in _NOT_STEPS or name_of_key(key):
+            _add(key, value, found, not_read)
+    return assembled(place, found, not_read, connections)
 
 
 def _steps(content: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -56,24 +57,32 @@ def _steps(content: dict[str, Any]) -> list[tuple[str, Any]]:
     return pairs
 
 
-def _add(name: str, value: Any, found: list[Raw], faults: list[str]) -> None:
-    """Keep a matrix: a list of rows, of heads, one row, or rows written as text."""
+def _add(key: str, value: Any, found: list[Raw], not_read: list[Unread]) -> None:
+    """Keep a matrix: a list of rows, of heads, one row, an entry, or rows written as text."""
+    name = name_of_key(key)
     value = _as_lists(value)
+    is_entry = name is not None and name.row and name.column
+    if is_entry and not isinstance(value, list | dict):
+        value = [value]
+    is_step = name is not None
+    if name and is_given(name.matrix) and not isinstance(value, list):
+        return
     if not isinstance(value, list) or not value:
-        what = f"{name}: {in_words(value)}, where a list of rows is needed"
-        faults.append(what if named(name) else f"unknown name {quoted(name)}: it is no step")
+        what = f"{in_words(value)}, where a list of rows is needed"
+        not_read.append(unread(key, what if is_step else _said(value), is_step=is_step))
         return
     depth = _depth(value)
     while depth > 2 and len(value) == 1:
         value, depth = value[0], depth - 1  # a batch of one
     if depth > 3:
-        faults.append(f"{name}: lists nested {depth} deep, where a list of rows is needed")
+        what = f"lists nested {depth} deep, where a list of rows is needed"
+        not_read.append(unread(key, what if is_step else _said(value), is_step=is_step))
         return
     heads = {1: [[value]], 2: [value], 3: value}[depth]
     for number, rows in enumerate(heads, start=1):
         listed = [row if isinstance(row, list) else [row] for row in rows]
         cells = [[_cell(cell) for cell in row] for row in listed]
-        found.append(Raw(name, number if len(heads) > 1 else 0, cells))
+        found.append(Raw(key, number if len(heads) > 1 else 0, cells))
 
 
 def _as_lists(value: Any) -> Any:
@@ -86,6 +95,11 @@ def _as_lists(value: Any) -> Any:
     if grid is None:
         return value
     return grid.rows if len(grid.heads) == 1 else list(grid.heads)
+
+
+def _said(value: Any) -> str:
+    """Return a value as it stands, if it is not long."""
+    return str(value) if not isinstance(value, list | dict) else json.dumps(value)
 
 
 def _depth(value: Any) -> int:

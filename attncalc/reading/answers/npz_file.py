@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import MATRICES
-from attncalc.reading.answers.answer import Answer, WrittenMatrix, matrix_of_floats
-from attncalc.reading.answers.raw import MOST_HEADS, named
+from attncalc.reading.answers.answer import Answer, Unread, WrittenMatrix, matrix_of_floats
+from attncalc.reading.answers.raw import MOST_HEADS, is_given, unread
 from attncalc.reading.cells import Faults
-from attncalc.reading.naming.symbols import STEPS
+from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.naming.name import Name
 from attncalc.reading.npz_file import OWN, load_arrays
 
 
@@ -20,35 +19,38 @@ def read_npz_answer(data: bytes, place: str) -> Answer:
     arrays = load_arrays(data, Faults(place))
     if isinstance(arrays, np.ndarray):
         raise InputError(f"{place}: one array without a name: give an .npz file, as Q=…, A=…")
-    faults: list[str] = []
+    not_read: list[Unread] = []
     found: dict[str, dict[int, Matrix]] = {}
     for key, array in arrays.items():
-        if key == OWN or (OWN in arrays and not named(key)):
+        name = name_of_key(key)
+        if key == OWN or (OWN in arrays and name is None):
             continue  # the settings and texts of our own output
-        what = named(key)
-        if what is None:
-            faults.append(f"unknown name {quoted(key)}: it is no step")
-        elif what[0] not in MATRICES or what[0] in STEPS:
-            _keep(found, what, array, faults)
+        if name is None:
+            shape = " × ".join(map(str, array.shape))
+            may_be = array.ndim > 1 and array.dtype.kind in "biuf"
+            what = unread(key, f"{shape or 'one'} of {array.dtype}")
+            not_read.append(what._replace(could_be_matrix=may_be))
+        elif not is_given(name.matrix):
+            _keep(found, name, array, not_read)
     matrices = {name: _joined(heads) for name, heads in found.items()}
-    return Answer(place, matrices, None, tuple(faults))
+    return Answer(place, matrices, None, unread=tuple(not_read))
 
 
 def _keep(
-    found: dict[str, dict[int, Matrix]], what: tuple[str, int], array: Matrix, faults: list[str]
+    found: dict[str, dict[int, Matrix]], name: Name, array: Matrix, not_read: list[Unread]
 ) -> None:
-    name, head = what
+    what, head = name.matrix, name.head or name.number or name.row
     while array.ndim > 2 and len(array) == 1:
         array = array[0]
     if array.ndim == 1:
         array = array[np.newaxis]
     if array.dtype.kind not in "biuf" or array.ndim not in (2, 3) or not array.size:
-        faults.append(f"{name}: {array.ndim} dimensions of {array.dtype}, where numbers are needed")
-        return
-    if head > MOST_HEADS:
-        faults.append(f"{name}: there is no head {head}")
-        return
-    found.setdefault(name, {})[head] = array
+        why = f"{array.ndim} dimensions of {array.dtype}, where numbers are needed"
+        not_read.append(unread(what, why, is_step=True))
+    elif head > MOST_HEADS:
+        not_read.append(unread(what, f"there is no head {head}", is_step=True))
+    else:
+        found.setdefault(what, {})[head] = array
 
 
 def _joined(heads: dict[int, Matrix]) -> WrittenMatrix:

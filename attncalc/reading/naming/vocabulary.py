@@ -88,6 +88,22 @@ def concepts_in(text: str) -> tuple[list[str], int]:
     return [concept for word in words[:MOST_WORDS] if (concept := _concept(word))], len(words)
 
 
+_BESIDE = {"matrix", "matrices", "vector", "vectors", "the", "of", "each", "s", "all", "for", "and",
+           "final", "my"}  # fmt: skip
+"""Words that may stand beside those of a step, and say nothing more."""
+
+
+def says_only_a_step(text: str) -> bool:
+    """Say whether every word of a text belongs to the name of a step.
+
+    Examples
+    --------
+    >>> says_only_a_step("each head's outputs"), says_only_a_step("scores of Anna")
+    (True, False)
+    """
+    return all(_concept(word) or word in _BESIDE for word in words_of(text))
+
+
 def _concept(word: str) -> str:
     if word in _CONCEPT:
         return _CONCEPT[word]

@@ -1,0 +1,33 @@
+"""Names of files, keys and blocks: known as in texts, but only if nothing else is said."""
+
+from functools import lru_cache
+
+from attncalc.reading.naming.name import Name, head_in, name_in
+from attncalc.reading.naming.vocabulary import says_only_a_step
+from attncalc.reading.plain.tex import without_tex
+
+LONGEST = 80
+
+
+@lru_cache(maxsize=4096)
+def name_of_key(text: str) -> Name | None:
+    r"""Return what a key names, where the whole of it does.
+
+    Examples
+    --------
+    >>> name_of_key("S^{\\mathrm{scaled}}").matrix, name_of_key("A head 2")[:2]
+    ('S_scaled', ('A', 2))
+    >>> name_of_key("attention weights").matrix, name_of_key("weights of my dog")
+    ('A', None)
+    """
+    if len(text) > LONGEST:
+        return None
+    clean = without_tex(text).text.strip(" `*#:._-")
+    if clean.isdigit() or not clean:
+        return None
+    name = name_in(clean) or name_in(clean.replace("_", " "))
+    if name is None or name.weak:
+        return None
+    if name.how == "words" and not says_only_a_step(clean):
+        return None
+    return name if name.head or not head_in(clean) else name._replace(head=head_in(clean))
