@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
 from attncalc.grading.key import Key, Style
@@ -43,6 +44,12 @@ class DigitsWalk(Walk):
         """Say where the key can come to a number at all, however values before were rounded."""
         fine = np.maximum(written.decimals, self.key.problem.decimals)
         return self.slack.near(written.values, fine, self.key.reached[name])
+
+    def rounded_on_the_way(
+        self, step: Step, written: WrittenMatrix, wrong: Matrix
+    ) -> Accepted | None:
+        """Return the way to round on the way that explains every entry, if there is one."""
+        return accepted(self.own, step, written, wrong)
 
     def causes(
         self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
