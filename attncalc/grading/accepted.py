@@ -19,6 +19,8 @@ FAR = 0.025
 """A weight that is further off was not rounded on the way: too much was lost to call it that."""
 PAIRED = 6
 """Ways of one step, the most common ones, that are tried together with one of another step."""
+PLAINEST = 2
+"""Ways that are looked for before weights may have been moved to sum to 1: a sum is soon 1."""
 MANY = 5
 """Entries of which one may be wrong, and the others still show how they were rounded."""
 ADJUSTED = "weights-adjusted"
@@ -45,14 +47,15 @@ def accepted(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) ->
     """
     if _is_far(known, step, written, wrong):
         return None
+    nearly: Accepted | None = None
     for found in _ways(known, step, written):
         misses = int((~found.near & ~np.isnan(written.values)).sum())
         if not misses:
             return found
         explained = int((found.near & wrong).sum())
-        if misses == 1 and explained > 1 and written.values.size >= MANY:
-            return found
-    return None
+        if nearly is None and misses == 1 and explained > 1 and written.values.size >= MANY:
+            nearly = found
+    return nearly
 
 
 def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> bool:
@@ -71,10 +74,10 @@ def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> 
 
 def _ways(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Accepted]:
     """Yield which entries each way gives: those of the step, and of steps that are left out."""
-    if step.role == "weights":
-        yield _adjusted(known, step, written)
     fine = np.maximum(written.decimals, known.key.problem.decimals)
-    for recipes in _recipes(known, step):
+    for number, recipes in enumerate(_recipes(known, step)):
+        if number == PLAINEST and step.role == "weights":
+            yield _adjusted(known, step, written)
         near = np.zeros(written.shape, dtype=bool)
         for rule in known.rules(step):
             with suppress(ValueError, InputError), np.errstate(all="ignore"):

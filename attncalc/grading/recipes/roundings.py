@@ -138,7 +138,8 @@ def _divided(scores: str, cut: Cut, shifted: bool, factor: float, read: Read) ->
         exponents = _less_the_largest(exponents)
 
     def powers(end: Matrix) -> Matrix:
-        return np.where(np.isneginf(end), -np.inf, cut(exponentials(end.copy())))
+        made: Matrix = np.where(np.isneginf(end), -np.inf, cut(exponentials(end.copy())))
+        return made
 
     return DivideBySum(masked=True).over(exponents.map(powers))
 
@@ -159,7 +160,8 @@ def _is_first_alone(scores: Range) -> Matrix:
     """Say which score is surely the largest of its row."""
     best = scores.low.max(axis=-1, keepdims=True)
     may_be: Matrix = scores.high >= best
-    return may_be & (may_be.sum(axis=-1, keepdims=True) == 1)
+    alone: Matrix = may_be & (may_be.sum(axis=-1, keepdims=True) == 1)
+    return alone
 
 
 def _of_other_e(softmax: Softmax, scores: str, factor: float, read: Read) -> Range:
