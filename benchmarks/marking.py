@@ -32,6 +32,10 @@ from attncalc.grading.slack import ToTheDigit
 from attncalc.reading.answers import read_answer_bytes
 
 Script = dict[str, np.ndarray]
+WAYS_EACH = 6
+"""Ways to round on the way that are tried of each student."""
+NEAR = 0.025
+"""How far weights may be from the truth, of a script that is called right but for rounding."""
 
 
 class Student(NamedTuple):
@@ -99,8 +103,31 @@ class Table:
         marking = self._marked(student, student.flawless)
         right = all(marks.is_right for marks in marking.steps)
         self.add(f"correct, {', '.join(student.style)}", "right" if right else "marked down")
+        self._round_on_the_way(student)
         self._plant_recipe(student)
         self._plant_slip(student)
+
+    def _round_on_the_way(self, student: Student) -> None:
+        """Mark the scripts of students who round within a step, where their weights stay near."""
+        ways = planting.ways_of(student.task)
+        for kind in self.rng.sample(sorted(ways), WAYS_EACH):
+            with np.errstate(all="ignore"):
+                script = student.writes(**ways[kind])
+                near = planting.written(student.task, student.style, ["A"], **ways[kind])
+                right = planting.written(student.task, student.style, ["A"])
+            if script is None or near is None or right is None:
+                continue
+            if not np.abs(near["A"] - right["A"]).max() <= NEAR:
+                continue
+            marking = self._marked(student, script)
+            if marking.is_right:
+                outcome = "right"
+            elif marking.first_wrong is None:
+                outcome = "not in full"
+            else:
+                outcome = "accused"
+            self.add(f"rounded on the way: {kind}", outcome)
+            self.add("rounded on the way, all", outcome)
 
     def _marked(self, student: Student, script: Script) -> Marking:
         content = planting.as_answer(script, student.task.decimals, self.rng)

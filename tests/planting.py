@@ -103,7 +103,7 @@ def cut(matrix: np.ndarray, decimals: int, rule: str) -> np.ndarray:
     unit = Decimal(1).scaleb(-decimals)
 
     def one(value: float) -> float:
-        if not np.isfinite(value):
+        if not np.isfinite(value) or abs(value) > LARGEST:
             return value
         exact = Decimal(repr(round(value, 10)))
         return float(exact.quantize(unit, rounding=ROUNDINGS[rule])) + 0.0
@@ -181,12 +181,79 @@ def written(
             slipped = slips[step](digits, env)
             if slipped is None:
                 return None
-            made = np.where(slipped != digits, slipped, made)
+            is_kept = slips[step] is adjusted  # its digits are what the student goes on with
+            made = slipped if is_kept else np.where(slipped != digits, slipped, made)
             digits = slipped
         env[step] = digits if carried == "each-step" else made
         if step in shown:
             script[step] = digits
     return script
+
+
+def powers_over_sum(
+    scores: np.ndarray, base: float, shifted: bool, cutting: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Take powers, write each down to a few digits, and divide by what these sum to."""
+    with np.errstate(all="ignore"):
+        largest = scores.max(axis=-1, keepdims=True)
+        largest = np.where(np.isfinite(largest), largest, 0.0)
+        powers = base ** (scores - largest) if shifted else base**scores
+        powers = cutting(np.where(np.isneginf(scores), 0.0, powers))
+        return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def significant(matrix: np.ndarray, digits: int) -> np.ndarray:
+    def one(value: float) -> float:
+        return float(f"{value:.{digits}g}") if np.isfinite(value) else float(value)
+
+    return np.vectorize(one, otypes=[float])(matrix)
+
+
+def adjusted(digits: np.ndarray, env: Env) -> np.ndarray:
+    """Add what is missing to 1 to the largest weight of each row."""
+    made = digits.copy()
+    for row in made.reshape(-1, made.shape[-1]):
+        if row.sum() > 0:
+            row[row.argmax()] += 1 - row.sum()
+    return np.round(made, 9)
+
+
+def ways_of(task: Task) -> dict[str, dict[str, Any]]:
+    """Return the ways to round that teachers accept, as what `written` is told of each."""
+    last, plain, d = last_scores(task), (lambda powers: powers), task.decimals
+
+    def powers(base: float, shifted: bool, cutting: Any) -> dict[str, Any]:
+        make = lambda e, t: powers_over_sum(e[last], base, shifted, cutting)  # noqa: E731
+        return {"recipe": ("A", make)}
+
+    def to(places: int, rule: str = "half-away") -> Any:
+        return lambda matrix: cut(matrix, places, rule)
+
+    ways: dict[str, dict[str, Any]] = {
+        "powers rounded": powers(np.e, False, to(d)),
+        "powers rounded, largest off": powers(np.e, True, to(d)),
+        "powers cut": powers(np.e, False, to(d, "truncate")),
+        "powers to 3 decimals": powers(np.e, False, to(3)),
+        "powers to 4 decimals": powers(np.e, False, to(4)),
+        "powers to 4 decimals, largest off": powers(np.e, True, to(4)),
+        "powers to 4 digits": powers(np.e, False, lambda matrix: significant(matrix, 4)),
+        "e as 2.72": powers(2.72, False, plain),
+        "e as 2.718": powers(2.718, False, plain),
+        "e as 2.72, powers rounded": powers(2.72, False, to(d)),
+        "e as 2.718, powers rounded": powers(2.718, False, to(d)),
+        "weights adjusted": {"slips": {"A": adjusted}},
+    }
+    if task.factor is not None:
+        for places in (2, 3):
+            factor = float(cut(np.array([task.factor]), places, "half-away")[0])
+            if factor != task.factor:
+                make = lambda e, t, f=factor: e["S"] * f  # noqa: E731
+                ways[f"factor to {places} decimals"] = {"recipe": ("S_scaled", make)}
+            root = float(cut(np.array([1 / task.factor]), places, "half-away")[0])
+            if abs(root - 1 / task.factor) > 1e-9:
+                make = lambda e, t, f=root: e["S"] / f  # noqa: E731
+                ways[f"root to {places} decimals"] = {"recipe": ("S_scaled", make)}
+    return ways
 
 
 def rounding_explains(

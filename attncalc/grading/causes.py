@@ -77,7 +77,7 @@ def _fitting(
                     made = known.result(step, rule, recipe)
             if made is None or made.low.shape != written.shape:
                 continue
-            is_near = known.slack.near(written.values, decimals, made)[answered].all()
+            is_near = known.slack.as_written().near(written.values, decimals, made)[answered].all()
             if is_near and (seen_in := _differences(made, right, answered)):
                 found.add(recipe.code)
                 yield Cause(recipe.code, recipe.says, recipe.step), seen_in

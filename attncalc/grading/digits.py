@@ -1,13 +1,16 @@
 """What people write: digits, rounded in one way or another, or cut off."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
 from attncalc.grading.key import Key, Style
 from attncalc.grading.marks import StepMarks
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
-from attncalc.grading.slack import DUST, RELATIVE_DUST, ToTheDigit, stands_for_minus_infinity
+from attncalc.grading.slack import DUST, RELATIVE_DUST, RULES, ToTheDigit, stands_for_minus_infinity
 from attncalc.grading.slips import slips
 from attncalc.grading.walk import Walk
 from attncalc.numbers.rounding import round_floats
@@ -16,6 +19,8 @@ from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 WRONG = (Status.WRONG, Status.WRONG_SHAPE)
+SHOWN_BY = 2
+"""Entries that must show how a script rounds for it to be said."""
 SURE = 3
 """Entries that tell how a script rounds, from which on it is read in no other way."""
 
@@ -43,6 +48,12 @@ class DigitsWalk(Walk):
         """Say where the key can come to a number at all, however values before were rounded."""
         fine = np.maximum(written.decimals, self.key.problem.decimals)
         return self.slack.near(written.values, fine, self.key.reached[name])
+
+    def rounded_on_the_way(
+        self, step: Step, written: WrittenMatrix, wrong: Matrix
+    ) -> Accepted | None:
+        """Return the way to round on the way that explains every entry, if there is one."""
+        return accepted(self.own, step, written, wrong)
 
     def causes(
         self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
@@ -115,15 +126,34 @@ def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
 def style_of(key: Key, steps: tuple[StepMarks, ...]) -> Style | None:
     """Return how a script rounds, where that is not the key's way and explains each such entry.
 
-    A single entry says too little.
+    A single entry says too little, and of ways that explain as much the plainest is meant.
     """
-    if sum(marks.count(Status.ROUNDING) for marks in steps) < 2:
+    if sum(marks.count(Status.ROUNDING) for marks in steps) < SHOWN_BY:
         return None
-    for style, script in list(key.scripts.items())[1:]:
+    _, *others = key.scripts
+    for style in sorted(others, key=lambda each: RULES.index(each.rule)):
+        script = key.scripts[style]
         shown = [marks for marks in steps if marks.step.name in script]
-        if all(_is_in_style(marks, script[marks.step.name], key, style) for marks in shown):
+        if not all(_is_in_style(marks, script[marks.step.name], key, style) for marks in shown):
+            continue
+        plain = key.scripts[Style(style.rounding, RULES[0])] if style.rule != RULES[0] else {}
+        if style.rule == RULES[0] or _shown_by(steps, script, plain) >= SHOWN_BY:
             return style
     return None
+
+
+def _shown_by(
+    steps: tuple[StepMarks, ...], script: Mapping[str, Matrix], plain: Mapping[str, Matrix]
+) -> int:
+    """Return how many entries are as in one script, and not as where halves are rounded up."""
+    return sum(
+        int(((marks.written.values == script[name]) & (script[name] != plain[name])).sum())
+        for marks in steps
+        if marks.written is not None
+        and (name := marks.step.name) in script
+        and name in plain
+        and marks.written.shape == script[name].shape
+    )
 
 
 def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bool:

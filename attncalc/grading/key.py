@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.grading.recipes import Recipe, recipes
+from attncalc.grading.recipes import Recipe, recipes, roundings
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
 from attncalc.numbers.rounding import Rule, round_floats
@@ -129,6 +129,11 @@ class Key:
         """The wrong ways to come by each step."""
         plan = self.solution.plan
         return {step.name: recipes(step, self.problem, plan) for step in plan}
+
+    @cached_property
+    def roundings(self) -> Mapping[str, tuple[Recipe, ...]]:
+        """The accepted ways to round within each step."""
+        return {name: roundings(step, self.problem.decimals) for name, step in self.steps.items()}
 
     @cached_property
     def scripts(self) -> Mapping[Style, Mapping[str, Matrix]]:

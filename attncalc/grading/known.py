@@ -67,7 +67,7 @@ class Known:
         rules = self.slack.rules
         return (None, *rules) if any(self.missing(step)) else (None, *rules[:1])
 
-    def result(self, step: Step, rule: Rule | None, wrong: Recipe | None = None) -> Range:
+    def result(self, step: Step, rule: Rule | None, *instead: Recipe) -> Range:
         """Return where the entries of a step may lie.
 
         Parameters
@@ -76,48 +76,50 @@ class Known:
             The step.
         rule
             How steps that the script leaves out were rounded; None for carried in full.
-        wrong
-            A wrong recipe that stands in for the step, or for one of those that are left out.
+        instead
+            Recipes that stand in for the step, or for those that are left out before it.
 
         Raises
         ------
         ValueError, InputError
             When shapes do not go together in the wrong recipe, or a sum in it is 0.
         """
-        if wrong is not None:
-            return self._result(step, rule, wrong)
+        if instead:
+            return self._result(step, rule, instead)
         if (step.name, rule) not in self._results:
-            self._results[step.name, rule] = self._result(step, rule, None)
+            self._results[step.name, rule] = self._result(step, rule, ())
         return self._results[step.name, rule]
 
-    def _result(self, step: Step, rule: Rule | None, wrong: Recipe | None) -> Range:
+    def _result(self, step: Step, rule: Rule | None, instead: tuple[Recipe, ...]) -> Range:
         with np.errstate(all="ignore"):
-            if wrong is not None and wrong.step == step.name:
-                made = wrong.make(partial(self.read, rule=rule))
+            own = next((each for each in instead if each.step == step.name), None)
+            if own is not None:
+                others = tuple(each for each in instead if each is not own)
+                made = own.make(partial(self.read, rule=rule, instead=others))
                 if made is None:
                     raise ValueError
                 return made
-            inputs = [self.read(name, rule, wrong) for name in step.inputs]
+            inputs = [self.read(name, rule, instead) for name in step.inputs]
             operation = step.operation
-            if isinstance(operation, Weigh) and (wrong or step.inputs[0] in self.doubtful):
+            if isinstance(operation, Weigh) and (instead or step.inputs[0] in self.doubtful):
                 operation = replace(operation, of_shares=False)
             try:
                 return operation.over(*inputs)
             except InputError:  # own scores that sum to 0, say: nothing follows from them
                 return Range.at(np.full(self.key.shown[step.name].shape, np.nan))
 
-    def read(self, name: str, rule: Rule | None, wrong: Recipe | None = None) -> Range:
+    def read(self, name: str, rule: Rule | None, instead: tuple[Recipe, ...] = ()) -> Range:
         """Return where the values of a matrix may lie that a step reads."""
         if name in self.points:
             return self.behind[name] if rule is None else Range.at(self.points[name])
         if name not in self.key.steps or name in self.unusable:
             return self.key.range_of(name)
-        if wrong is None and (name, rule) in self._left_out:
+        if not instead and (name, rule) in self._left_out:
             return self._left_out[name, rule]
-        made = self.result(self.key.steps[name], rule, wrong)
+        made = self.result(self.key.steps[name], rule, *instead)
         if rule is not None:
             made = made.map(lambda end: round_floats(end, self.key.problem.decimals, rule))
-        if wrong is None:
+        if not instead:
             self._left_out[name, rule] = made
         return made
 

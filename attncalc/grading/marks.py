@@ -42,6 +42,8 @@ class StepMarks:
         What is wrong with the matrix as a whole.
     from_mistakes
         Where earlier mistakes lead to another value than the key's.
+    way
+        How it was rounded on the way, where that explains what is else wrong.
     """
 
     step: Step
@@ -52,6 +54,7 @@ class StepMarks:
     is_repeated: bool = False
     problem: str = ""
     from_mistakes: Matrix | bool = False
+    way: "Cause | None" = None
 
     @cached_property
     def counts(self) -> Mapping[Status, int]:

@@ -1,6 +1,6 @@
 """How near is near enough: to the digit, or within a tolerance."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,8 @@ DUST = 1e-6
 """Of the last place: what float64 arithmetic may add to a bound."""
 MOST_CUT = 50
 """Decimals up to which a number may have been cut; one with more was not."""
+MOST_COMPARED = 9
+"""Decimals up to which a cause has to come out; beyond them floats differ by themselves."""
 LARGEST_CUT = 1 - 1e-9
 """Of the last place: what cutting digits off may take away; a whole unit is a mistake."""
 RELATIVE_DUST = 1e-13
@@ -75,6 +77,10 @@ class ToTheDigit:
         inside: Matrix = (written >= right.low - below) & (written <= right.high + above)
         return (inside & np.isfinite(written)) | _alike_at_infinity(written, right)
 
+    def as_written(self) -> "ToTheDigit":
+        """Return the same at all decimals that are written, however few are asked for."""
+        return replace(self, decimals=MOST_COMPARED)
+
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
         """Return half a unit of the last place on both sides; or a whole one, away from zero."""
         unit = np.where(
@@ -107,6 +113,10 @@ class Within:
             low, high = (self.atol + self.rtol * np.abs(end) for end in right)
             inside: Matrix = (written >= right.low - low) & (written <= right.high + high)
         return (inside & np.isfinite(written)) | _alike_at_infinity(written, right)
+
+    def as_written(self) -> "Within":
+        """Return the same: a tolerance knows of no decimals."""
+        return self
 
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
         """Return the numbers themselves: a program writes what it carries."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from attncalc.grading.accepted import Accepted
 from attncalc.grading.arranging import arranged, turned, with_plain_whole_numbers
 from attncalc.grading.causes import Cause
 from attncalc.grading.key import Key
@@ -59,6 +60,12 @@ class Walk:
         """Return what explains the wrong entries; of the whole matrix, where its shape is wrong."""
         raise NotImplementedError
 
+    def rounded_on_the_way(
+        self, step: Step, written: WrittenMatrix, wrong: Matrix
+    ) -> Accepted | None:
+        """Return the accepted way to round that explains a step; programs do not round."""
+        return None
+
     def marks(self) -> tuple[StepMarks, ...]:
         """Mark all steps that are there or asked for, in the order of the plan."""
         wanted = {*self.answer.matrices, *(self.rules.asked or ())}
@@ -94,9 +101,16 @@ class Walk:
         for place in written.faults:
             codes[place] = NUMBER_OF[Status.UNREADABLE]
         wrong = codes == NUMBER_OF[Status.WRONG]
+        way = self.rounded_on_the_way(step, written, wrong) if wrong.any() else None
+        if way is not None:
+            rounded = way.near & (wrong | (codes == NUMBER_OF[Status.PRECISION]))
+            codes[rounded] = NUMBER_OF[Status.ROUNDING]
+            codes[rounded & differs] = NUMBER_OF[Status.FOLLOWS]
+            wrong = wrong & ~way.near
         found = self.causes(step, written, wrong) if wrong.any() else ()
         expected = self._expected(step, clean)
-        return StepMarks(step, written, codes, expected, found, from_mistakes=differs)
+        said = None if way is None else way.way
+        return StepMarks(step, written, codes, expected, found, from_mistakes=differs, way=said)
 
     def _codes(self, step: Step, written: WrittenMatrix, clean: Known, differs: Matrix) -> Matrix:
         """Return the status of each entry, however far own mistakes lead from the key.

@@ -18,6 +18,7 @@ from attncalc.operations.expressions import (
     Expression,
     Indexed,
     Number,
+    Quotient,
     Ratio,
     fraction,
     given,
@@ -30,6 +31,8 @@ from attncalc.solving.solution import Solution
 
 Fractions = Literal["plain", "mixed"]
 FOOTNOTE_DIGITS = 2
+MOST_MORE_DIGITS = 12
+"""Digits that are added at most until a quotient comes out."""
 LARGEST_WRITTEN = 10**7
 """From here on a number on the way is written with a power of ten."""
 DUST_OF_DECIMALS, DUST_OF_FLOATS = Decimal("1e-60"), Decimal("1e-12")
@@ -159,19 +162,44 @@ class Work:
         return isinstance(shown, Ratio) or shown.exact is not None
 
     def _explain(self, name: str, place: Place) -> Explanation:
-        step = self._steps[name]
-        with self.solution.arithmetic():
-            made = step.operation.explain(place, *(self._operand(each) for each in step.inputs))
+        # a quotient of rounded numbers may come to another result: more digits of them, then
+        written = (self._explain_in(name, place, more) for more in range(MOST_MORE_DIGITS))
+        first = next(written)
+        made = first
+        while not self._comes_out(made.forms[-1], name, place):
+            made = next(written, first)
+            if made is first:  # what it reads was rounded, too
+                break
         return made._replace(forms=tuple(map(self.problem.standing.expression, made.forms)))
 
-    def _make_operand(self, name: str) -> Operand:
+    def _explain_in(self, name: str, place: Place, more: int) -> Explanation:
+        """Explain an entry with so many more digits of what is computed on the way."""
+        step = self._steps[name]
+        with self.solution.arithmetic():
+            return step.operation.explain(
+                place, *(self._operand(each, more) for each in step.inputs)
+            )
+
+    def _comes_out(self, form: Expression, name: str, place: Place) -> bool:
+        """Say whether a quotient of two numbers as they are written is the result, rounded."""
+        if not isinstance(form, Quotient):
+            return True
+        top, bottom = (_digits_of(each) for each in (form.top, form.bottom))
+        if top is None or not bottom:
+            return bottom is None or top is None
+        decimals = self.problem.decimals
+        with self.solution.arithmetic():
+            quotient = fixed(half_away(top / bottom, decimals), decimals)
+        return quotient == fixed(self.solution.digits[name][place], decimals)
+
+    def _make_operand(self, name: str, more: int = 0) -> Operand:
         is_step = name in self._steps
         return Operand(
             name,
             self.solution.carried[name] if is_step else self.problem.given[name],
             quote=partial(self._step_entry if is_step else self._given_entry, name),
             entry=partial(self.entry, name),
-            write=self._written,
+            write=partial(self._written, more=more),
             own=self._own,
         )
 
@@ -224,11 +252,11 @@ class Work:
         step = self._steps[name]
         return all(line.is_exact for line in self.lines(step))
 
-    def _written(self, value: Any, rational: Fraction | None) -> Number | Ratio:
-        """Return a number that was computed on the way, at the shown decimals."""
+    def _written(self, value: Any, rational: Fraction | None, more: int = 0) -> Number | Ratio:
+        """Return a number that was computed on the way, at the shown decimals or some more."""
         if self.fractions and rational is not None:
             return self._fraction(rational)
-        true, decimals = _decimal(value), self.problem.decimals
+        true, decimals = _decimal(value), self.problem.decimals + more
         if abs(true) >= LARGEST_WRITTEN or 0 < abs(true) < Decimal("0.5").scaleb(-decimals):
             return significant(true, max(decimals + 1, 3))
         return Number(fixed(half_away(true, decimals), decimals))
@@ -246,6 +274,16 @@ def _is_said_by(result: Number | Ratio, form: Expression, *, is_exact: bool) -> 
     if not isinstance(form, Number | Ratio):
         return False
     return form[:1] == result[:1] or (is_exact and form.exact == _value(result))
+
+
+def _digits_of(expression: Expression) -> Decimal | None:
+    """Return the number that is written, where it is one."""
+    if (
+        not isinstance(expression, Number)
+        or not expression.text.strip("-").replace(".", "").isdigit()
+    ):
+        return None
+    return Decimal(expression.text).scaleb(expression.tens)
 
 
 def _value(shown: Number | Ratio) -> Fraction:

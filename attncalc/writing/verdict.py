@@ -143,9 +143,10 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
         yield said + "."
     elif wrong == 1:
         yield f"It is the only wrong entry of {name}."
+    elif wrong == size:
+        yield f"{'2' if size == 2 else f'All {size}'} entries of {name} are wrong."
     else:
-        count = f"All {size}" if wrong == size else f"{wrong} of {size}"
-        yield f"{count} entries of {name} are wrong."
+        yield f"{wrong} of {size} entries of {name} are wrong."
 
 
 def _why(marking: Marking, marks: StepMarks) -> Iterator[str]:
@@ -272,7 +273,9 @@ def _rounding(marking: Marking) -> Iterator[str]:
         if not marking.rules.rounding_penalty
         else (f", for {1 - marking.rules.rounding_penalty} of the credit")
     )
-    why = f": {_style_in_words(marking, marking.style)}" if marking.style else ""
+    reasons = [_style_in_words(marking, marking.style)] if marking.style else []
+    reasons += [f"in {marks.step.name} {marks.way.says}" for marks in marking.steps if marks.way]
+    why = f": {', and '.join(reasons)}" if reasons else ""
     yield f"{entries} from the key by rounding alone{why}. That counts as right{cost}."
 
 

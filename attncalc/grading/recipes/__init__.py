@@ -8,13 +8,14 @@ from attncalc.grading.recipes.common import Read, Recipe, Wrong
 from attncalc.grading.recipes.masks import of_mask
 from attncalc.grading.recipes.others import of_others, of_outputs, of_the_whole
 from attncalc.grading.recipes.projections import of_projection
+from attncalc.grading.recipes.roundings import roundings
 from attncalc.grading.recipes.scores import of_scale, of_scale_not_asked, of_scores
 from attncalc.grading.recipes.weights import of_weights
 from attncalc.operations import DivideBySqrt, Mask, Multiply, Project, Scores, Weigh
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.problem import Problem
 
-__all__ = ["Read", "Recipe", "recipes"]
+__all__ = ["Read", "Recipe", "recipes", "roundings"]
 
 
 def recipes(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:

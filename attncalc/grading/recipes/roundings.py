@@ -1,0 +1,175 @@
+"""Ways to round on the way that teachers accept: a root as 1.41, e as 2.72, powers of e rounded.
+
+Like wrong recipes they are the right operations on other numbers, run on the script's own values.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, product
+
+import numpy as np
+
+from attncalc.grading.recipes.common import Read, Recipe, Wrong, done_right, times
+from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.types import Matrix, Range
+from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax, exponentials
+from attncalc.operations.step import Step
+
+E_WRITTEN = (2.72, 2.718, 2.71, 2.7183)
+"""What people type for e."""
+CALCULATOR = 5e-4
+"""Four digits that count are this near, relative to the number."""
+FINEST = 4
+"""Decimals up to which roots, factors and powers are rounded by hand."""
+
+Cut = Callable[[Matrix], Matrix]
+
+
+def roundings(step: Step, decimals: int) -> tuple[Recipe, ...]:
+    """Return the accepted ways to round in a step, the most common ones first."""
+    found: Iterator[Wrong] = iter(())
+    if isinstance(step.operation, DivideBySqrt):
+        found = _of_root(step.inputs[0], float(step.operation.d_k) ** 0.5)
+    elif isinstance(step.operation, Multiply):
+        found = _of_factor(step.inputs[0], float(step.operation.factor), "the factor")
+    elif isinstance(step.operation, Softmax):
+        found = _of_powers(step.inputs[0], decimals, step.operation)
+    if step.role == "weights":
+        found = chain(found, _adjusted(step, decimals))
+    return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
+
+
+def _of_root(scores: str, root: float) -> Iterator[Wrong]:
+    """Yield division by √d_k as it is written to a few decimals, and multiplication by 1 / √d_k."""
+    for text in _written(root):
+        says = f"√d_k is taken as {text}"
+        yield f"root-rounded:{text}", says, partial(_scaled, scores, 1 / float(text))
+    yield from _of_factor(scores, 1 / root, "1 / √d_k")
+
+
+def _of_factor(scores: str, factor: float, name: str) -> Iterator[Wrong]:
+    for text in _written(factor):
+        says = f"{name} is taken as {text}"
+        yield f"factor-rounded:{text}", says, partial(_scaled, scores, float(text))
+
+
+def _written(number: float) -> Iterator[str]:
+    """Yield a number to two decimals and more, rounded and cut, where that is another number."""
+    seen: set[float] = set()
+    for decimals in range(2, FINEST + 1):
+        for rule in ("half-away", "truncate"):
+            (value,) = round_floats(np.array([number]), decimals, rule).tolist()
+            if value and abs(value - number) > 1e-12 and value not in seen:
+                seen.add(value)
+                yield f"{value:.{decimals}f}"
+
+
+def _scaled(scores: str, factor: float, read: Read) -> Range:
+    return times(read(scores), factor)
+
+
+def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
+    """Yield powers of e that are rounded before they are divided, e written short, and both."""
+    places = tuple(dict.fromkeys((decimals, *range(2, FINEST + 1))))
+    for digits, shifted in product(places, (False, True)):
+        yield _rounded_powers(scores, digits, shifted)
+    yield from _of_short_e(scores, decimals, softmax)
+    for digits, shifted in product((FINEST, FINEST - 1), (False, True)):
+        says = f"the powers of e are rounded to {digits} digits before they are divided"
+        cut = partial(_to_significant, digits=digits)
+        yield f"exp-digits:{digits}", says, partial(_divided, scores, cut, shifted, 1.0)
+    for digits in places:
+        says = f"the powers of e are cut off at {digits} decimals before they are divided"
+        cut = partial(round_floats, decimals=digits, rule="truncate")
+        yield f"exp-cut:{digits}", says, partial(_divided, scores, cut, False, 1.0)
+    says = "four digits are carried, as calculators show them"
+    yield "four-digits", says, partial(_in_four_digits, softmax, scores)
+
+
+def _of_short_e(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
+    """Yield powers of what people type for e, as they are, and rounded."""
+    for e in E_WRITTEN:
+        code, says, factor = f"e-rounded:{e}", f"e is taken as {e}", float(np.log(e))
+        yield code, says, partial(_of_other_e, softmax, scores, factor)
+        for shifted in (False, True):
+            _, also, _ = _rounded_powers(scores, decimals, shifted)
+            both = partial(_divided, scores, _to(decimals), shifted, factor)
+            yield f"{code}+{decimals}", f"{says}, and {also}", both
+
+
+def _adjusted(step: Step, decimals: int) -> Iterator[Wrong]:
+    """Yield weights of which the largest of each row takes what is missing to 1 after rounding."""
+    says = "each row is made to sum to 1 after rounding"
+    yield "weights-adjusted", says, partial(_summing_to_1, step, _to(decimals))
+    cut = partial(round_floats, decimals=decimals, rule="truncate")
+    yield "weights-adjusted", says, partial(_summing_to_1, step, cut)
+
+
+def _summing_to_1(step: Step, cut: Cut, read: Read) -> Range:
+    weights = cut(done_right(step, read).middle)
+    total = weights.sum(axis=-1, keepdims=True)
+    largest = np.arange(weights.shape[-1]) == weights.argmax(axis=-1)[..., np.newaxis]
+    return Range.at(weights + np.where(largest & (total != 0), 1 - total, 0.0))
+
+
+def _rounded_powers(scores: str, digits: int, shifted: bool) -> Wrong:
+    after = " after the largest score is taken off" if shifted else ""
+    says = f"the powers of e are rounded to {digits} decimals{after} before they are divided"
+    code = f"exp-rounded:{digits}{'-shifted' if shifted else ''}"
+    return code, says, partial(_divided, scores, _to(digits), shifted, 1.0)
+
+
+def _to(digits: int) -> Cut:
+    return partial(round_floats, decimals=digits)
+
+
+def _to_significant(values: Matrix, digits: int) -> Matrix:
+    """Round to so many digits that count."""
+    size = np.abs(np.where(values == 0, 1.0, values))
+    unit = 10.0 ** (np.floor(np.log10(size)) - digits + 1)
+    rounded: Matrix = np.floor(np.abs(values) / unit + 0.5) * unit * np.sign(values)
+    return rounded
+
+
+def _divided(scores: str, cut: Cut, shifted: bool, factor: float, read: Read) -> Range:
+    """Return the powers of e, cut, each over the sum of its row."""
+    exponents = times(read(scores), factor)
+    if shifted:
+        exponents = _less_the_largest(exponents)
+
+    def powers(end: Matrix) -> Matrix:
+        made: Matrix = np.where(np.isneginf(end), -np.inf, cut(exponentials(end.copy())))
+        return made
+
+    return DivideBySum(masked=True).over(exponents.map(powers))
+
+
+def _less_the_largest(scores: Range) -> Range:
+    """Return scores less the largest of their row, which itself is 0."""
+    largest = Range(*(end.max(axis=-1, keepdims=True) for end in scores))
+    largest = largest.map(lambda end: np.where(np.isneginf(end), 0.0, end))
+    if scores.is_point:
+        return Range.at(scores.low - largest.low)
+    high = np.minimum(scores.high - largest.low, 0.0)
+    return Range(np.minimum(scores.low - largest.high, high), high).replaced(
+        _is_first_alone(scores), Range.at(np.zeros_like(high))
+    )
+
+
+def _is_first_alone(scores: Range) -> Matrix:
+    """Say which score is surely the largest of its row."""
+    best = scores.low.max(axis=-1, keepdims=True)
+    may_be: Matrix = scores.high >= best
+    alone: Matrix = may_be & (may_be.sum(axis=-1, keepdims=True) == 1)
+    return alone
+
+
+def _of_other_e(softmax: Softmax, scores: str, factor: float, read: Read) -> Range:
+    return softmax.over(times(read(scores), factor))
+
+
+def _in_four_digits(softmax: Softmax, scores: str, read: Read) -> Range:
+    """Return the weights where each score, and each power of e, is known to four digits."""
+    given = read(scores)
+    room = CALCULATOR * (1 + np.abs(np.where(np.isfinite(given.middle), given.middle, 0.0)))
+    return softmax.over(Range(given.low - room, given.high + room))
