@@ -155,9 +155,7 @@ def test_an_unreadable_script_never_stops_the_rest(attncalc: Command, tmp_path: 
     assert run.code == 2
 
 
-def test_an_answer_has_one_mark_alone_and_in_any_company(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_an_answer_has_one_mark_alone_and_in_any_company(attncalc: Command, tmp_path: Path) -> None:
     drawn = "\nOutput 1: solid line to 3, no dashed line"
     (tmp_path / "one.md").write_text("Q = [1 3; -1 1; 2.5 -2]\nK = [3 -0.5; 2 -1.5; -2.5 3.5]")
     (tmp_path / "two.md").write_text("Q = [1 3; -1 1; 2.5 -2]" + drawn)
@@ -240,7 +238,7 @@ def test_large_matrices_are_shown_without_their_middle_and_it_is_said(
     assert full.out.count("\n│ 40 ") == 4
     attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6", "-o", "marked.md")
     page = (large / "marked.md").read_text("utf-8")
-    assert "\nNote: the middle of S, S_scaled is left out: --full shows all of it\n" in page
+    assert "\n- the middle of S, S_scaled is left out: --full shows all of it\n" in page
 
 
 def test_in_brief_there_is_the_verdict_alone(attncalc: Command, large: Path) -> None:
