@@ -238,7 +238,7 @@ def test_large_matrices_are_shown_without_their_middle_and_it_is_said(
     assert full.out.count("\n│ 40 ") == 4
     attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6", "-o", "marked.md")
     page = (large / "marked.md").read_text("utf-8")
-    assert "\n- the middle of S, S_scaled is left out: --full shows all of it\n" in page
+    assert "\n- the middle of S, S&#95;scaled is left out: --full shows all of it\n" in page
 
 
 def test_in_brief_there_is_the_verdict_alone(attncalc: Command, large: Path) -> None:
