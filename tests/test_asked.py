@@ -179,6 +179,13 @@ def test_what_is_no_step_cannot_be_asked_for(said: Any, message: str) -> None:
     assert str(error.value).startswith(message)
 
 
+def test_the_rules_cannot_ask_for_what_is_no_step() -> None:
+    with pytest.raises(InputError) as error:
+        check(PROBLEM, {"Q": Q}, asked=("Q", "q"))
+    known = "known: Q, K, V, S, A, O, connections"
+    assert str(error.value) == f'asked names "q", which is no step ({known})'
+
+
 def test_no_page_states_what_is_asked(attncalc: Command) -> None:
     for form in ("table", "markdown", "latex"):
         plain = attncalc("self", PROBLEM, "--format", form).out
