@@ -155,9 +155,7 @@ def test_an_unreadable_script_never_stops_the_rest(attncalc: Command, tmp_path: 
     assert run.code == 2
 
 
-def test_an_answer_has_one_mark_alone_and_in_any_company(
-    attncalc: Command, tmp_path: Path
-) -> None:
+def test_an_answer_has_one_mark_alone_and_in_any_company(attncalc: Command, tmp_path: Path) -> None:
     drawn = "\nOutput 1: solid line to 3, no dashed line"
     (tmp_path / "one.md").write_text("Q = [1 3; -1 1; 2.5 -2]\nK = [3 -0.5; 2 -1.5; -2.5 3.5]")
     (tmp_path / "two.md").write_text("Q = [1 3; -1 1; 2.5 -2]" + drawn)

@@ -52,9 +52,10 @@ HOMEWORK_KEY = Key(HOMEWORK, ToTheDigit(2))
 
 def marked(answer: Any, problem: Problem = HOMEWORK, **rules: Any) -> Marking:
     """Mark an answer; where nothing else is said, it is asked for what it holds."""
-    marked_by = Rules(**{"asked": tuple(answer), **rules})
-    is_shared = problem is HOMEWORK and not marked_by.in_tolerance
-    key = HOMEWORK_KEY if is_shared else key_of(problem, marked_by)
+    is_shared = problem is HOMEWORK and not Rules(**rules).in_tolerance
+    key = HOMEWORK_KEY if is_shared else key_of(problem, Rules(**rules))
+    held = tuple(name for name in answer if name in (*key.steps, "connections"))
+    marked_by = Rules(**{"asked": held, **rules})
     return mark(key, read_answer_bytes(json.dumps(answer).encode(), "a.json"), marked_by)
 
 

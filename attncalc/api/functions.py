@@ -256,14 +256,16 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     answer
         The file or folder that holds the answer, or its matrices by name: lists, arrays, texts.
     **rules
-        `asked`, `weights`, `follow_penalty`, `rounding_penalty`, `precision_penalty`, `atol`,
-        `rtol`: see `attncalc.grading.rules.Rules`.
+        `asked` (what is counted; without it what the problem asks for), `weights`,
+        `follow_penalty`, `rounding_penalty`, `precision_penalty`, `atol`, `rtol`: see
+        `attncalc.grading.rules.Rules`.
 
     Returns
     -------
     Marking
         `marking.score` is what is earned, of what could be; `marking.verdict` says it in sentences;
-        `marking.steps` holds the status of each entry.
+        `marking.steps` holds the status of each entry, and `marking.is_provisional` says whether
+        something that could be a matrix was not read.
 
     Raises
     ------

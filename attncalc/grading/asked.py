@@ -1,7 +1,9 @@
 """What is asked of an answer: it is the problem's to say, whoever else hands something in."""
 
+from attncalc.errors import InputError
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules
+from attncalc.numbers.typed import quoted
 from attncalc.problem.fields import LINES
 from attncalc.reading.answers.answer import Answer
 
@@ -12,10 +14,20 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
     They are those that the rules name, or else the problem. Where neither does, every step is asked
     for, less those that one may go past, as S_scaled, where a later one is written; and the map
     where it is drawn. A program's dump says itself what it holds.
+
+    Raises
+    ------
+    InputError
+        When the rules ask for what is no step of the problem.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
+    known = (*key.steps, LINES)
+    for name in said or ():
+        if name not in known:
+            listed = ", ".join(known)
+            raise InputError(f"asked names {quoted(name)}, which is no step (known: {listed})")
     if said is not None:
-        return tuple(name for name in (*key.steps, LINES) if name in said)
+        return tuple(name for name in known if name in said)
     drawn = () if answer.connections is None else (LINES,)
     if rules.in_tolerance:
         return (*(name for name in key.steps if name in answer.matrices), *drawn)

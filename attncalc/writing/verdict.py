@@ -83,7 +83,8 @@ def _told_apart(marking: Marking, marks: StepMarks, place: Place) -> tuple[str, 
 
 def _opening(marking: Marking) -> Iterator[str]:
     has_steps = any(marks.written is not None for marks in marking.steps)
-    if not has_steps and all(line.written is None for line in marking.lines):
+    has_lines = any(line.written is not None for line in marking.lines)
+    if not has_steps and not has_lines and not marking.not_counted:
         yield "Nothing in it belongs to this problem."
     elif has_steps and all(marks.is_right for marks in marking.steps):
         names = of_each([marks.step.name for marks in marking.steps])

@@ -1,0 +1,365 @@
+"""What a mark counts, what was not found, and that nothing unread is silent."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import ROOT, Command
+
+from attncalc import InputError, Problem, check, read_problem, solve
+from attncalc.grading.asked import passed_by
+from attncalc.grading.key import key_of
+from attncalc.grading.marking import mark
+from attncalc.grading.marks import Marking
+from attncalc.grading.rules import Rules, Status
+from attncalc.reading.answers.answer import Answer, Unread, matrix_of_floats
+from attncalc.writing.reports.json_text import as_values
+from attncalc.writing.verdict import verdict
+
+PROBLEM = str(ROOT / "samples" / "self.json")
+ANSWERS = str(ROOT / "samples" / "answers")
+HAND = str(ROOT / "samples" / "answers" / "hand.json")
+Q = [[1, 3], [-1, 1], [2.5, -2]]
+Q_TEXT = "Q = [1 3; -1 1; 2.5 -2]\n"
+NO_NAME = "\nfoo bar\n7 8 9\n1 2 3\n4 4 4\n"
+
+
+def fields() -> dict[str, Any]:
+    return dict(json.loads(Path(PROBLEM).read_text("utf-8")))
+
+
+def marked(answer: Answer, problem: Problem | None = None, **rules: Any) -> Marking:
+    problem = problem or read_problem(PROBLEM)
+    return mark(key_of(problem, Rules(**rules)), answer, Rules(**rules))
+
+
+def with_unread(*unread: Unread, **more: Any) -> Answer:
+    """Return a flawless answer in which something else stands, too."""
+    solution = solve(read_problem(PROBLEM))
+    matrices = {
+        step.name: matrix_of_floats(np.array(solution.shown(step.name), dtype=float))
+        for step in solution.plan
+    }
+    return Answer("a.txt", matrices, unread=unread, **more)
+
+
+# ---------------------------------------------------------------- what is asked
+
+
+def test_every_step_is_asked_for_where_the_problem_does_not_say() -> None:
+    marking = check(PROBLEM, {"Q": Q})
+    assert marking.score == (1, 6)
+    assert marking.not_found == ("K", "V", "S", "A", "O")
+    assert marking.verdict[:3] == (
+        "Counted: Q, K, V, S, A and O.",
+        "Not found: K, V, S, A and O.",
+        "Nothing that is written is wrong.",
+    )
+
+
+def test_a_step_that_is_not_found_is_told_from_a_blank_one() -> None:
+    marking = check(PROBLEM, {"Q": [[None, None]] * 3}, asked=("Q", "K"))
+    found, missing = marking.steps
+    assert (found.counts[Status.BLANK], missing.counts[Status.NOT_FOUND]) == (6, 6)
+    steps = as_values(marking)["steps"]
+    assert steps[0]["counts"] == {"blank": 6}
+    assert steps[1]["counts"] == {"not-found": 6}
+    assert steps[1]["entries"] == [["not-found"] * 2] * 3
+    assert "6 entries are blank, in Q." in marking.verdict
+    assert "K = X W_K   3 × 2, credit 0\nnot found\n" in str(marking)
+
+
+PASSED = {
+    "scaled": ({}, {"S", "A"}, ("S_scaled",)),
+    "scaled, nothing later": ({}, {"Q", "S"}, ()),
+    "scaled, O alone": ({}, {"O"}, ("S_scaled",)),
+    "masked": ({"causal": True}, {"A"}, ("S_scaled", "S_masked")),
+    "masked, up to the scaled": ({"causal": True}, {"S_scaled"}, ()),
+    "heads": ({"heads": 2}, {"O"}, ("S_scaled", "H", "C")),
+    "heads, with C": ({"heads": 2}, {"C"}, ("S_scaled", "H")),
+    "capped is no such step": ({"softcap": 5}, {"A"}, ("S_scaled",)),
+}
+
+
+@pytest.mark.parametrize("case", PASSED)
+def test_steps_between_do_not_count_where_a_later_one_is_written(case: str) -> None:
+    settings, written, past = PASSED[case]
+    W = [[1, 2], [3, 4]]
+    problem = Problem(X=[[1, 0], [0, 1]], W_Q=W, W_K=W, W_V=W, **settings)
+    solution = solve(problem)
+    matrices = {name: matrix_of_floats(solution[name]) for name in written}
+    marking = marked(Answer("a.json", matrices), problem)
+    assert passed_by(marking.key, marking.answer) == past
+    names = [step.name for step in solution.plan]
+    assert [each.step.name for each in marking.steps] == [n for n in names if n not in past]
+    said = [text for text in verdict(marking) if text.startswith("Not counted, for a later")]
+    assert bool(said) == bool(past)
+    assert all(name in said[0] for name in past)
+
+
+def test_a_problem_says_what_it_asks_for_and_the_rules_say_it_over() -> None:
+    problem = Problem(**fields(), asked="q, A, connections")
+    assert problem.asked == ("Q", "A", "connections")
+    marking = check(problem, {"Q": Q, "O": [[0, 0]] * 3})
+    assert marking.score == (1, 3)
+    assert marking.verdict[:3] == (
+        "Counted: Q, A and the lines of the map.",
+        "Not found: A and the lines of the map.",
+        "Not counted, for it is not asked for: O.",
+    )
+    assert check(problem, {"Q": Q}, asked=("Q",)).score == (1, 1)
+    scaled = Problem(X=[[1]], W_Q=[[1]], W_K=[[1]], W_V=[[1]], asked="S_scaled, A")
+    assert check(scaled, {"A": [[1]]}).not_found == ("S_scaled",)  # it was named
+
+
+def test_steps_q_counts_q_and_nothing_else(attncalc: Command) -> None:
+    run = attncalc("check", PROBLEM, HAND, "--steps", "Q", "--brief")
+    assert run.code == 0
+    assert "Score: 1 of 1 (100 %)\nCounted: Q.\n" in run.out
+    assert "K, V, S, A, O and the lines of the map.\nEvery entry is right: Q.\n" in run.out
+    assert "On the map" not in run.out
+
+
+def test_the_map_counts_only_where_it_is_drawn_or_asked_for(attncalc: Command) -> None:
+    content = json.loads(Path(HAND).read_text("utf-8"))
+    del content["connections"]
+    assert check(PROBLEM, content).score == (6, 6)
+    assert check(PROBLEM, HAND).score == (7, 7)
+    marking = check(PROBLEM, content, asked=("Q", "connections"))
+    assert marking.score == (1, 2)
+    assert marking.not_found == ("connections",)
+
+
+def test_what_is_written_and_not_asked_for_is_no_stranger() -> None:
+    marking = check(PROBLEM, {"Q": Q}, asked=("A",))
+    assert marking.verdict == (
+        "Counted: A.",
+        "Not found: A.",
+        "Not counted, for it is not asked for: Q.",
+    )
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "npz"])
+def test_asked_comes_back_from_a_file(attncalc: Command, form: str) -> None:
+    attncalc("self", PROBLEM, "--asked", "O,Q", "--format", form, "-o", f"p.{form}")
+    run = attncalc("check", f"p.{form}", HAND, "--format", "json")
+    assert json.loads(run.out)["asked"] == ["Q", "O"]
+
+
+@pytest.mark.parametrize("said", [["Q", "A"], "Q, A", "Q A", "q;a"])
+def test_asked_is_a_list_or_a_text(tmp_path: Path, said: Any) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(fields() | {"asked": said}))
+    assert read_problem(tmp_path / "p.json").asked == ("Q", "A")
+
+
+def test_asked_stands_in_a_sheet_with_decimal_commas(tmp_path: Path) -> None:
+    sheet = "asked;S,A\n\nQ\n0,5;1\n\nK\n1,5;1\n\nV\n2,5;1\n"
+    (tmp_path / "p.csv").write_text(sheet)
+    assert read_problem(tmp_path / "p.csv").asked == ("S", "A")
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("Q, Z", 'asked names "Z", which is no step of this problem (known: Q, K, V, S, A, O, '),
+        ("S_scaled", 'asked names "S_scaled", which is no step of this problem'),
+        ("", "asked takes names of steps, as Q, S, A, and connections for the map"),
+        ([], "asked takes names of steps"),
+        (3, "asked takes names of steps"),
+        (["Q", 1], "asked takes names of steps"),
+    ],
+)
+def test_what_is_no_step_cannot_be_asked_for(said: Any, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        Problem(**fields(), asked=said)
+    assert str(error.value).startswith(message)
+
+
+def test_the_rules_cannot_ask_for_what_is_no_step() -> None:
+    with pytest.raises(InputError) as error:
+        check(PROBLEM, {"Q": Q}, asked=("Q", "q"))
+    known = "known: Q, K, V, S, A, O, connections"
+    assert str(error.value) == f'asked names "q", which is no step ({known})'
+
+
+def test_no_page_states_what_is_asked(attncalc: Command) -> None:
+    for form in ("table", "markdown", "latex"):
+        plain = attncalc("self", PROBLEM, "--format", form).out
+        assert attncalc("self", PROBLEM, "--asked", "Q", "--format", form).out == plain
+
+
+def test_a_program_is_asked_for_what_its_dump_holds() -> None:
+    content = {"A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]}
+    assert check(PROBLEM, content, atol=0.01).score == (1, 1)
+    assert check(PROBLEM, content, atol=0.01, asked=("A", "O")).score == (1, 2)
+
+
+# ---------------------------------------------------------------- what is not read
+
+
+def test_what_could_be_a_matrix_and_is_not_read_makes_the_score_provisional(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text(Q_TEXT + NO_NAME)
+    run = attncalc("check", PROBLEM, "a.txt", "--steps", "Q", "--brief")
+    assert run.code == 1
+    after = run.out[run.out.index("Score: ") :].splitlines()
+    assert after[:2] == [
+        "Score: 1 of 1 (100 %)",
+        "This score is provisional: 1 part of the answer was not read that could be a matrix.",
+    ]
+    assert after[-1].startswith("Not read: line 4: 7 8 9 / 1 2 3 / 4 4 4 (it has no name")
+    assert sum("7 8 9" in line or "line 4" in line for line in after) == 1
+    content = json.loads(attncalc("check", PROBLEM, "a.txt", "--format", "json").out)
+    assert content["provisional"] is True
+    (unread,) = content["unread"]
+    assert (unread["line"], unread["text"]) == (4, "7 8 9 / 1 2 3 / 4 4 4")
+    assert unread["why"].startswith("it has no name")
+    assert content["faults"] == []
+    for form in ("markdown", "latex"):
+        page = attncalc("check", PROBLEM, "a.txt", "--format", form).out
+        assert page.index("This score is provisional") < page.index("Counted: ")
+        assert "Not read: line 4: 7 8 9 / 1 2 3 / 4 4 4" in page
+
+
+def test_a_flawless_answer_is_done_only_if_all_of_it_was_read() -> None:
+    doubtful = Unread(9, "1 2 / 3 4", "it has no name", could_be_matrix=True)
+    marking = marked(with_unread(doubtful, doubtful))
+    assert marking.is_right
+    assert not marking.is_done
+    assert verdict(marking)[0] == (
+        "This score is provisional: 2 parts of the answer were not read that could be matrices."
+    )
+    harmless = Unread(0, "42", "it is part of no matrix", could_be_matrix=False)
+    marking = marked(with_unread(harmless))
+    assert marking.is_done
+    assert verdict(marking)[-1] == "Not read: 42 (it is part of no matrix)."
+    assert as_values(marking)["unread"] == [
+        {"line": 0, "text": "42", "why": "it is part of no matrix"}
+    ]
+
+
+def test_of_many_things_unread_the_rest_is_counted_and_matrices_come_first() -> None:
+    unread = [Unread(n, str(n), "prose", could_be_matrix=n == 14) for n in range(1, 15)]
+    marking = marked(with_unread(*unread, remarks=("S stands after V: taken as S",)))
+    said = [text for text in verdict(marking) if text.startswith("Not read: ")]
+    assert said[0] == "Not read: line 14: 14 (prose)."
+    assert len(said) == 11
+    assert said[-1] == "Not read: 4 more like these."
+    assert verdict(marking)[-1] == "As read: S stands after V: taken as S."
+    assert len(as_values(marking)["unread"]) == 14
+    assert as_values(marking)["remarks"] == ["S stands after V: taken as S"]
+
+
+def test_what_is_not_read_does_nothing_to_a_terminal_and_is_cut() -> None:
+    marking = marked(with_unread(Unread(1, "\x1b[31m1\n2 " + "7 " * 99, "odd", True)))
+    (said,) = (text for text in verdict(marking) if text.startswith("Not read: "))
+    assert "\x1b" not in said
+    assert "\n" not in said
+    assert len(said) < 100
+
+
+# ---------------------------------------------------------------- a class
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with an answer that is right, one not wholly read, and one not at all."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.json").write_text(Path(HAND).read_text("utf-8"))
+    (tmp_path / "class" / "ann.md").write_text("K = [3 -0.5; 2 -1.5; -2.5 3.5]")
+    (tmp_path / "class" / "bob.txt").write_text(Q_TEXT + NO_NAME)
+    (tmp_path / "class" / "cat.md").write_text("I give up")
+    return tmp_path
+
+
+def test_the_class_table_marks_a_provisional_score_and_lists_what_was_not_read(
+    attncalc: Command, folder: Path
+) -> None:
+    run = attncalc("check", PROBLEM, "class", "--format", "csv")
+    rows = {row["answer"]: row for row in csv.DictReader(io.StringIO(run.out))}
+    bob = rows["class/bob.txt"]
+    assert bob["provisional"] == "provisional"
+    assert bob["not found"] == "K, V, S, A, O"
+    assert bob["not read"].startswith("line 4: 7 8 9 / 1 2 3 / 4 4 4 (it has no name")
+    assert bob["note"] == ""
+    assert rows["class/ann.json"]["provisional"] == rows["class/ann.json"]["not read"] == ""
+    table = attncalc("check", PROBLEM, "class").out
+    assert "class/bob.txt   1 of 6 (17 %), provisional\n" in table
+    assert "    not found: K, V, S, A, O   not read: line 4: 7 8 9" in table
+    assert "1 answer with a provisional score: something was not read.\n" in table
+
+
+def test_a_class_is_not_all_right_while_something_is_unread(
+    attncalc: Command, folder: Path
+) -> None:
+    names = ("class/ann.json", "class/bob.txt")
+    run = attncalc("check", PROBLEM, *names, "--steps", "Q")
+    assert run.code == 1
+    assert "2 of 2 answers marked, 1 without a mistake.\n" in run.out
+
+
+def test_the_class_table_fits_80_columns(attncalc: Command, folder: Path) -> None:
+    long = folder / "class" / ("a-very-long-name-of-a-student-" * 4 + ".md")
+    long.write_text("Q = [1 3; -1 1; 2.5 2]\nS = [1 2; 3 4]\nA = [9 9 9; 9 9 9; 9 9 9]")
+    run = attncalc("check", PROBLEM, "class", ANSWERS)
+    rows = run.out[: run.out.index("\n\n")].splitlines()
+    assert max(map(len, rows)) <= 80
+    assert len(rows) >= 13
+
+
+def test_marks_are_decimals_or_fractions_where_they_are_asked_for(attncalc: Command) -> None:
+    mine = f"{ANSWERS}/transposed-scores.txt"
+    for flags, earned in (((), "6.3333"), (("--fractions",), "19/3")):
+        run = attncalc("check", PROBLEM, mine, "--format", "csv", *flags)
+        (row,) = csv.DictReader(io.StringIO(run.out))
+        assert row["earned"] == earned
+        attncalc("check", PROBLEM, mine, "--csv", "m.csv", *flags)
+    assert "6.33 of 7 (90 %)" in attncalc("check", PROBLEM, mine, HAND).out
+    assert "19/3 of 7 (90 %)" in attncalc("check", PROBLEM, mine, HAND, "--fractions").out
+
+
+def test_a_folder_is_filled_with_a_page_for_each_student(attncalc: Command, folder: Path) -> None:
+    run = attncalc("check", PROBLEM, "class", "-o", "marked/")
+    assert (run.code, run.err) == (1, "note: 4 files written to marked\n")
+    assert "class/ann.json   7 of 7 (100 %)\n" in run.out
+    pages = {path.name: path.read_text("utf-8") for path in (folder / "marked").iterdir()}
+    assert sorted(pages) == ["ann.json.md", "ann.md.md", "bob.md", "cat.md"]
+    assert "**Score: 7 of 7** (100 %)" in pages["ann.json.md"]
+    assert "**Score: 1 of 6** (17 %)" in pages["ann.md.md"]
+    assert "This score is provisional" in pages["bob.md"]
+    assert "no step is found in it" in pages["cat.md"]
+    assert "ann" not in pages["bob.md"] + pages["cat.md"]
+    again = attncalc("check", PROBLEM, "class/bob.txt", "-o", "marked")  # a folder that is there
+    assert (again.code, again.out) == (1, "")
+    to_stdout = attncalc("check", PROBLEM, "class", "-o", "marked/", "--csv", "-")
+    assert to_stdout.out.startswith("answer,earned,possible,")
+    assert "Mean" not in to_stdout.out
+
+
+def test_pages_are_never_written_over_what_was_read(attncalc: Command, folder: Path) -> None:
+    before = {path: path.read_bytes() for path in (folder / "class").iterdir()}
+    for out in ("class/", "class"):
+        run = attncalc("check", PROBLEM, "class", "-o", out)
+        assert run.code == 2
+    run = attncalc("check", PROBLEM, "class/cat.md", HAND, "-o", "class/")
+    assert run.code == 2
+    assert {path: path.read_bytes() for path in (folder / "class").iterdir()} == before
+
+
+def test_a_folder_takes_markdown_alone(attncalc: Command, folder: Path) -> None:
+    run = attncalc("check", PROBLEM, "class", "-o", "marked/", "--format", "json")
+    assert run.code == 2
+    assert run.err == "error: marked is a folder: pages in markdown are written to one\n"
+
+
+def test_pages_of_one_name_stand_apart() -> None:
+    from attncalc.writing.reports.many import Marked, pages
+
+    places = ["a/ann.md", "b/ann.md", "b/Ann.md", "bob.md", "standard input"]
+    names = list(pages([Marked(place, None, "no") for place in places]))
+    assert names == ["ann.md", "ann.md-2", "Ann.md-3", "bob", "standard input"]
