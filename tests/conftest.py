@@ -29,6 +29,9 @@ class Run:
 
 Command = Callable[..., Run]
 
+collect_ignore = ["answers"]
+"""Answers as people write them: some end in .py, and none is a test."""
+
 SLOW = pytest.mark.slow
 """Tries more of the same: see `many` and `some_of`."""
 

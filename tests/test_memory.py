@@ -13,8 +13,8 @@ from attncalc import InputError, Problem, Solution, solve
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
+from attncalc.numbers import rounding
 from attncalc.numbers.rounding import Rounded, round_floats
-from attncalc.numbers.typed import rounding
 from attncalc.plotting import heatmap
 from attncalc.plotting.look import Look
 from attncalc.plotting.picture import render

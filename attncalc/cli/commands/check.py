@@ -164,7 +164,7 @@ def _places(answers: Sequence[str]) -> list[str] | None:
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:
     """Return what was read of each answer, for a person, or as an answer to be corrected."""
-    from attncalc.writing.reading import reading_as_json, reading_in_text
+    from attncalc.cli.commands.reading import reading_as_json, reading_in_text
 
     as_json = form == "json" or (page.place is not None and page.place.suffix == ".json")
     if not as_json:
