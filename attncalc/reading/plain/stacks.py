@@ -73,10 +73,11 @@ def _with_text(line: Line, text: str) -> Line:
 def _stacked(document: Document, lines: list[Line]) -> list[Line]:
     """Put rows in brackets of their own, one below the other, together to matrices."""
     found: list[Line] = []
+    marks = [_row_grids(document, line.text) for line in lines]
     i = 0
     while i < len(lines):
         stop = _stack(document, lines, i)
-        uneven = _uneven(document, lines, i)
+        uneven = _uneven(document, lines, marks, i)
         if uneven and len(uneven.lines) > stop - i:
             found.append(uneven.merged(document))
             stop = i + len(uneven.lines)
@@ -123,17 +124,15 @@ class _Uneven(NamedTuple):
         return Line(self.lines[0].number, " ".join(pieces))
 
 
-def _uneven(document: Document, lines: Sequence[Line], start: int) -> _Uneven | None:
+def _uneven(
+    document: Document, lines: Sequence[Line], all_marks: list[list[str]], start: int
+) -> _Uneven | None:
     """Return the matrices of unequal height that begin here, each named once, where some do."""
     stop = start
-    rows: list[list[str]] = []
-    while stop < len(lines) and (marks := _row_grids(document, lines[stop].text)):
-        rows.append(marks)
+    while stop < len(lines) and all_marks[stop] and stop - start <= MOST_ROWS:
         stop += 1
-        if stop - start > MOST_ROWS:
-            return None
-    counts = {len(marks) for marks in rows}
-    if len(counts) < 2 or document.is_full:
+    rows = all_marks[start:stop]
+    if len({len(marks) for marks in rows}) < 2 or len(rows) > MOST_ROWS or document.is_full:
         return None
     places = [document.grids[mark].column for mark in max(rows, key=len)]
     names = [""] * len(places)
