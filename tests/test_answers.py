@@ -325,7 +325,7 @@ def test_what_is_written_is_read_back_as_a_flawless_answer(
     key = key_of(solution.problem, Rules())
     for form, answer in pages(name, tmp_path, blank=False, work=work).items():
         marking = mark(key, answer, Rules())
-        assert verdict(marking)[0].startswith("Every entry is right"), form
+        assert verdict(marking)[1].startswith("Every entry is right"), form
         assert marking.is_right, (form, verdict(marking))
         assert marking.not_asked == ()
         assert answer.faults == (), form
