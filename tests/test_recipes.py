@@ -15,7 +15,7 @@ from attncalc.errors import AttncalcError
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
-from attncalc.grading.rules import Rules
+from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit
 from attncalc.reading.answers import read_answer_bytes
 
@@ -128,6 +128,12 @@ H = np.stack(
     ]
 )
 
+QS = [X @ W for W in (W_Q, W_K, W_V, W_Q.T)]
+KS = [X @ W for W in (W_K, W_V)]
+SHARED: dict[str, Any] = {"X": X, "heads": 4}
+SHARED |= {"W_Q": np.hstack([W_Q, W_K, W_V, W_Q.T]), "W_K": np.hstack([W_K, W_V])}
+SHARED |= {"W_V": np.hstack([W_V, W_Q])}
+
 OTHERS: dict[str, tuple[dict[str, Any], str, np.ndarray]] = {
     "bias-forgotten": (GIVEN | {"b_O": [[1, 2, 3]]}, "O", A @ V),
     "bias-not-added": (GIVEN | {"bias": BIAS}, "S_masked", SCALED),
@@ -162,6 +168,21 @@ OTHERS: dict[str, tuple[dict[str, Any], str, np.ndarray]] = {
     "concat-for-mean": (HEADS | {"combine": "mean"}, "C", np.concatenate(list(H), axis=1)),
     "sum-for-mean": (HEADS | {"combine": "mean"}, "C", H.sum(axis=0)),
     "heads-order:2,1": (HEADS, "H", H[::-1]),
+    "bias-subtracted": (GIVEN | {"b_Q": [[1, 2, 3]]}, "Q", Q - np.array([1, 2, 3])),
+    "bias-multiplied": (GIVEN | {"b_Q": [[1, 2, 3]]}, "Q", Q * np.array([1, 2, 3])),
+    "bias-before-scale": (GIVEN | {"bias": BIAS}, "S_masked", (Q @ K.T + BIAS) / 3**0.5),
+    "weights-signless": (GIVEN, "Q", X @ np.abs(W_Q)),
+    "weights-first": (GIVEN, "Q", W_Q @ X),
+    "weights-scaled": (GIVEN, "A", A / 3**0.5),
+    "sum-for-concat": (HEADS, "C", H.sum(axis=0)),
+    "heads-interleaved": (HEADS, "C", np.dstack(list(H)).reshape(3, 6)),
+    "heads-viewed": (HEADS, "C", np.array(H.ravel()).reshape(3, 6)),
+    "heads-tiled": (SHARED, "S", np.stack([QS[i] @ KS[i % 2].T for i in range(4)])),
+    "window-off": (
+        GIVEN | {"keep": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]},
+        "S_masked",
+        np.where([[1, 0, 0], [1, 1, 0], [0, 1, 1]], SCALED, -np.inf),
+    ),
 }
 
 
@@ -189,6 +210,50 @@ def test_every_recipe_of_the_house_has_a_test() -> None:
         for recipe in found
     }
     assert known <= tested, known - tested
+
+
+def test_heads_that_take_turns_in_a_projection_are_named() -> None:
+    """Columns 1, 3, 5 are taken for the first head, or rows of six are read on as rows of three."""
+    beside = X @ HEADS["W_Q"]
+    key = Key(Problem(**HEADS), ToTheDigit(2))
+    turns = np.stack([beside[:, ::2], beside[:, 1::2]])
+    assert causes(marked(key, {"Q": turns}), "Q") == ["heads-interleaved"]
+    assert causes(marked(key, {"Q": beside.reshape(2, 3, 3)}), "Q") == ["heads-viewed"]
+
+
+def test_a_bias_of_scores_that_is_subtracted_is_named() -> None:
+    marking = marked(Key(Problem(**GIVEN, bias=BIAS), ToTheDigit(2)), {"S_masked": SCALED - BIAS})
+    assert causes(marking, "S_masked") == ["bias-subtracted"]
+
+
+def test_powers_of_minus_s_are_named_under_a_mask() -> None:
+    seen = np.tril(np.ones((3, 3), dtype=bool))
+    wrong = planting.softmax(np.where(seen, -SCALED, -np.inf))
+    script = {"S_masked": np.where(seen, SCALED, -np.inf), "A": wrong}
+    marking = marked(Key(Problem(**GIVEN, causal=True), ToTheDigit(2)), script)
+    assert causes(marking, "A") == ["exp-negative"]
+
+
+def test_a_miscopied_entry_is_found_by_solving_back_and_charged_once() -> None:
+    """X[2,3] is read as 3: all of Q, K and V come of it, and what comes after follows."""
+    other = X.copy()
+    other[1, 2] = 3
+    script = {name: other @ W for name, W in (("Q", W_Q), ("K", W_K), ("V", W_V))}
+    script["S"] = script["Q"] @ script["K"].T
+    marking = marked(Key(Problem(**GIVEN), ToTheDigit(2)), script)
+    assert causes(marking, "Q") == ["miscopied-X[2,3]:3"]
+    assert [marks.is_repeated for marks in marking.steps] == [False, True, True, False]
+    assert marking.steps[-1].count(Status.WRONG) == 0
+    weights = W_Q.copy()
+    weights[0, 0] = -2
+    marking = marked(Key(Problem(**GIVEN), ToTheDigit(2)), {"Q": X @ weights})
+    assert causes(marking, "Q") == ["miscopied-W_Q[1,1]:-2"]
+
+
+def test_rows_that_are_exchanged_or_repeated_are_named() -> None:
+    key = Key(Problem(**GIVEN), ToTheDigit(2))
+    assert causes(marked(key, {"Q": Q[[1, 0, 2]]}), "Q") == ["rows-swapped:1,2"]
+    assert causes(marked(key, {"Q": Q[[0, 1, 1]]}), "Q") == ["row-repeated:3"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.grading.causes import Cause, recipes_that_fit
+from attncalc.grading.copying import miscopied, rows_moved
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import Marking, StepMarks
@@ -37,6 +38,9 @@ class CompareWalk(Walk):
     ) -> tuple[Cause, ...]:
         """Return the recipes that give every number; else one factor, or an order of heads."""
         recipes = tuple(recipes_that_fit(self.own, step, written))
+        if not recipes and wrong is not None:
+            recipes = tuple(dict(miscopied(self.own, step, written)))
+            recipes += tuple(dict(rows_moved(self.own, step, written)))
         return recipes or tuple(_of_all_numbers(self.own, step, written))
 
 

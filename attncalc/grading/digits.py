@@ -7,6 +7,7 @@ import numpy as np
 from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
+from attncalc.grading.copying import miscopied, rows_moved
 from attncalc.grading.key import Key, Style
 from attncalc.grading.marks import StepMarks
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
@@ -63,6 +64,9 @@ class DigitsWalk(Walk):
         A recipe that is seen in a single entry is never alone: a slip can do the same.
         """
         found = recipes_that_fit(self.own, step, written)
+        if not found and wrong is not None:
+            found = dict(miscopied(self.own, step, written))
+            found |= dict(rows_moved(self.own, step, written))
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
             return causes

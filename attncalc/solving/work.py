@@ -188,8 +188,11 @@ class Work:
         if top is None or not bottom:
             return bottom is None or top is None
         decimals = self.problem.decimals
-        with self.solution.arithmetic():
-            quotient = fixed(half_away(top / bottom, decimals), decimals)
+        try:
+            with self.solution.arithmetic():
+                quotient = fixed(half_away(top / bottom, decimals), decimals)
+        except ArithmeticError:  # far too small, or too large, for digits to help
+            return True
         return quotient == fixed(self.solution.digits[name][place], decimals)
 
     def _make_operand(self, name: str, more: int = 0) -> Operand:

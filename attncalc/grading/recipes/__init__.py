@@ -4,6 +4,8 @@ Each is made of the right operations on other matrices, so none of them is a sec
 each says what is done as a clause: "every entry is what comes out when …".
 """
 
+from fractions import Fraction
+
 from attncalc.grading.recipes.common import Read, Recipe, Wrong
 from attncalc.grading.recipes.masks import of_mask
 from attncalc.grading.recipes.others import of_others, of_outputs, of_the_whole
@@ -29,7 +31,7 @@ def recipes(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
     elif isinstance(operation, DivideBySqrt | Multiply):
         found += of_scale(step, problem)
     elif isinstance(operation, Mask):
-        found += of_mask(step, operation)
+        found += of_mask(step, operation, _scale(problem))
     elif isinstance(operation, Weigh):
         found += of_outputs(step, problem, steps)
     elif step.role == "weights":
@@ -39,3 +41,10 @@ def recipes(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
     found += of_scale_not_asked(step, problem, steps)
     found += of_the_whole(step, problem)
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
+
+
+def _scale(problem: Problem) -> float:
+    """Return what the scores of a problem are multiplied by."""
+    if isinstance(problem.scale, Fraction):
+        return float(problem.scale)
+    return 1.0 if problem.scale == "none" else float(problem.d_k**-0.5)

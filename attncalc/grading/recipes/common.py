@@ -1,10 +1,13 @@
 """What a wrong recipe is, and what recipes are made with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+import numpy as np
 
 from attncalc.numbers.types import Range
 from attncalc.operations.step import Step
+from attncalc.problem.problem import Problem
 
 Read = Callable[[str], Range]
 """Returns where the values of a matrix may lie."""
@@ -45,6 +48,21 @@ def times(values: Range, factor: float) -> Range:
     """Return a matrix times a factor of either sign."""
     product = values.map(lambda end: end * factor)
     return product if factor >= 0 else Range(product.high, product.low)
+
+
+def of_tiled_heads(step: Step, problem: Problem) -> Iterator[Wrong]:
+    """Yield what comes of the fewer heads of keys or values over and over again: 1, 2, 1, 2."""
+    asking, shared = step.inputs
+    if not 1 < problem.n_kv_heads < problem.n_heads:
+        return
+
+    def of_tiled(read: Read) -> Range:
+        times = problem.n_heads // problem.n_kv_heads
+        heads = read(shared).map(lambda end: np.tile(end, (times, 1, 1)))
+        return step.operation.over(read(asking), heads)
+
+    says = f"the shared heads of {shared} are tiled (1, 2, 1, 2), and not repeated (1, 1, 2, 2)"
+    yield "heads-tiled", says, of_tiled
 
 
 def done_right(step: Step, read: Read) -> Range:

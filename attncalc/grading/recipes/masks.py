@@ -14,7 +14,7 @@ from attncalc.operations.step import Step
 MASKED = float("-inf")
 
 
-def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
+def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
     """Yield what comes of no mask, and of other ones."""
     scores, *masks = step.inputs
 
@@ -37,8 +37,17 @@ def of_mask(step: Step, operation: Mask) -> Iterator[Wrong]:
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
+    if operation.masks and operation.masks != ("bias",):
+        says = "the window is off by one: each query sees one key {} into the past"
+        yield "window-off", says.format("further"), partial(masked, _wider)
+        yield "window-off", says.format("less far"), partial(masked, _narrower)
     if "bias" in masks:
         yield "bias-not-added", f"{masks[-1]} is not added", partial(_unbiased, operation, step)
+        says = f"{masks[-1]} is subtracted"
+        yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
+        if scale != 1:
+            says = f"{masks[-1]} is added before the scores are scaled"
+            yield "bias-before-scale", says, partial(_biased, operation, step, scale)
 
 
 def _right_with_zeros(step: Step, read: Read) -> Range:
@@ -60,6 +69,30 @@ def _rolled(mask: Matrix, by: int) -> Matrix:
     places = np.clip(np.arange(mask.shape[-1]) - by, 0, mask.shape[-1] - 1)
     moved: Matrix = mask[..., places]
     return moved
+
+
+def _wider(forbidden: Matrix) -> Matrix:
+    """Return a mask that allows the key before each that is allowed, too."""
+    after = np.ones_like(forbidden)
+    after[..., :-1] = forbidden[..., 1:]
+    both: Matrix = forbidden & after
+    return both
+
+
+def _narrower(forbidden: Matrix) -> Matrix:
+    """Return a mask that forbids the first of the keys that are allowed after forbidden ones."""
+    before = np.zeros_like(forbidden)
+    before[..., 1:] = forbidden[..., :-1]
+    either: Matrix = forbidden | before
+    return either
+
+
+def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:
+    """Add a bias times a factor; what it forbids stays forbidden."""
+    scores, *masks = map(read, step.inputs)
+    place = operation.masks.index("bias")
+    masks[place] = masks[place].map(lambda end: np.where(np.isneginf(end), MASKED, end * factor))
+    return operation.over(scores, *masks)
 
 
 def _unbiased(operation: Mask, step: Step, read: Read) -> Range:

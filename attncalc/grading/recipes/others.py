@@ -6,9 +6,16 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
-from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
+from attncalc.grading.recipes.common import (
+    Read,
+    Wrong,
+    done_right,
+    of_tiled_heads,
+    times,
+    transposed,
+)
 from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Range
+from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import (
     Add,
     Concat,
@@ -44,6 +51,7 @@ def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
     def turned(read: Read) -> Range:
         return weigh.over(transposed(read(A)), read(V))
 
+    yield from of_tiled_heads(step, problem)
     yield "weights-turned", f"{product(f'{A}ᵀ', V)} is computed, not {product(A, V)}", turned
     tokens = {"V": "X" if problem.kind == "self" else "X2"}.get(problem.value_source)
     tokens = tokens or problem.value_source
@@ -73,11 +81,25 @@ def of_others(step: Step, problem: Problem) -> Iterator[Wrong]:
     elif isinstance(operation, Concat):
         mean = "the heads are averaged, not set side by side"
         yield "mean-for-concat", mean, lambda read: Mean().over(read(first))
+        total = "the heads are added, not set side by side"
+        yield "sum-for-concat", total, lambda read: times(Mean().over(read(first)), problem.n_heads)
+        turns = "the heads take turns column by column, and do not stand side by side"
+        yield "heads-interleaved", turns, lambda read: read(first).map(_taking_turns)
+        merged = "the heads are merged by a view alone, without exchanging rows and heads"
+        yield "heads-viewed", merged, lambda read: read(first).map(_viewed)
     elif isinstance(operation, Mean):
         side = "the heads are set side by side, not averaged"
         yield "concat-for-mean", side, lambda read: Concat().over(read(first))
         total = "the heads are added, and not divided by their number"
         yield "sum-for-mean", total, lambda read: times(done_right(step, read), problem.n_heads)
+
+
+def _taking_turns(heads: Matrix) -> Matrix:
+    return heads.transpose(1, 2, 0).reshape(heads.shape[1], -1)
+
+
+def _viewed(heads: Matrix) -> Matrix:
+    return heads.reshape(heads.shape[1], -1)
 
 
 def _of_rotation(operation: Rotate, first: str, problem: Problem) -> Iterator[Wrong]:

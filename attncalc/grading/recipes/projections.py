@@ -1,10 +1,13 @@
 """Wrong projections: other weights, weights turned, other tokens, no bias, no product at all."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
-from attncalc.grading.recipes.common import Read, Wrong
+import numpy as np
+
+from attncalc.grading.recipes.common import Read, Wrong, done_right, times
 from attncalc.numbers.types import Matrix, Range
+from attncalc.operations import Concat
 from attncalc.operations.step import Step
 from attncalc.problem.problem import Problem
 from attncalc.problem.standing import split_heads
@@ -20,6 +23,16 @@ def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
     if bias:
         says = f"{bias[0]} is left out"
         yield "bias-forgotten", says, lambda read: step.operation.over(read(tokens), read(weights))
+        yield "bias-subtracted", f"{bias[0]} is subtracted", partial(_with_bias, step, _negative)
+        says = f"the product is multiplied by {bias[0]}, to which it should be added"
+        yield "bias-multiplied", says, partial(_times_bias, step)
+    signless = np.abs(problem.given[weights])
+    if (signless != problem.given[weights]).any():
+        says = f"the minus signs of {weights} are left out"
+        yield "weights-signless", says, partial(with_weights, signless)
+    says = f"{weights} is multiplied by {tokens}, and not {tokens} by {weights}"
+    yield "weights-first", says, partial(_weights_first, step)
+    yield from _of_splitting(step, problem)
     stored = getattr(problem, weights)
     if stored.shape[-1] == stored.shape[-2]:
         turned = problem.turned(weights, stored.swapaxes(-1, -2))
@@ -29,6 +42,49 @@ def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
             says = f"{other} is used in place of {weights}"
             yield f"weights-swapped:{other}", says, partial(with_weights, problem.given[other])
     yield from _of_sources(step, problem)
+
+
+def _of_splitting(step: Step, problem: Problem) -> Iterator[Wrong]:
+    """Yield what comes of parting heads in other ways."""
+    heads = problem.n_heads if step.rows == "queries" else problem.n_kv_heads
+    if heads > 1 and step.role != "outputs":
+        says = "the heads take turns column by column, and do not stand side by side"
+        yield "heads-interleaved", says, partial(_split, step, _interleaved)
+        says = "the heads are split by a view alone, without exchanging rows and heads"
+        yield "heads-viewed", says, partial(_split, step, _viewed)
+
+
+def _with_bias(step: Step, change: Callable[[Range], Range], read: Read) -> Range:
+    tokens, weights, bias = map(read, step.inputs)
+    return step.operation.over(tokens, weights, change(bias))
+
+
+def _negative(values: Range) -> Range:
+    return times(values, -1.0)
+
+
+def _times_bias(step: Step, read: Read) -> Range:
+    tokens, weights, bias = map(read, step.inputs)
+    low, high = (end * bias.low for end in step.operation.over(tokens, weights))
+    return Range(np.minimum(low, high), np.maximum(low, high))
+
+
+def _weights_first(step: Step, read: Read) -> Range:
+    tokens, weights, *bias = map(read, step.inputs)
+    return step.operation.over(weights, tokens, *bias)
+
+
+def _split(step: Step, split: Callable[[int, Matrix], Matrix], read: Read) -> Range:
+    right = done_right(step, read)
+    return Concat().over(right).map(partial(split, len(right.low)))
+
+
+def _interleaved(heads: int, beside: Matrix) -> Matrix:
+    return beside.reshape(len(beside), -1, heads).transpose(2, 0, 1)
+
+
+def _viewed(heads: int, beside: Matrix) -> Matrix:
+    return beside.reshape(heads, len(beside), -1)
 
 
 def _of_sources(step: Step, problem: Problem) -> Iterator[Wrong]:

@@ -5,7 +5,14 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
+from attncalc.grading.recipes.common import (
+    Read,
+    Wrong,
+    done_right,
+    of_tiled_heads,
+    times,
+    transposed,
+)
 from attncalc.numbers.types import Range
 from attncalc.operations import Multiply, Scores
 from attncalc.operations.step import Plan, Step
@@ -42,6 +49,7 @@ def of_scores(step: Step, problem: Problem) -> Iterator[Wrong]:
     for code, left, right in (("q-q", Q, Q), ("k-k", K, K), ("q-v", Q, "V")):
         says = f"{product(left, right)} is computed, not {product(Q, K)}"
         yield code, says, partial(scores, left, right)
+    yield from of_tiled_heads(step, problem)
     yield "entrywise", f"{Q} and {K} are multiplied entry by entry", entrywise
     if Q != "Q":
         says = "queries and keys are not rotated"

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.grading.recipes.common import Read, Wrong, times, transposed
+from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
 from attncalc.numbers.types import Range
 from attncalc.operations import (
     DivideBySqrt,
@@ -62,7 +62,10 @@ def of_weights(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
             ("base-10", "powers of 10 are taken, not of e", float(np.log(10))),
             ("exp-negative", "exp(-s) is taken, not exp(s)", -1.0),
         ):
-            yield code, says, partial(of, partial(times, factor=factor))
+            yield code, says, partial(of, partial(_powered, factor=factor))
+        if problem.d_k > 1:
+            says = f"the weights are divided by √d_k = √{problem.d_k}"
+            yield "weights-scaled", says, partial(_scaled_weights, step, problem.d_k**-0.5)
     else:
         yield "softmax-not-asked", "softmax is taken", lambda read: softmax.over(read(scores))
     yield from _of_earlier_scores(step, steps)
@@ -81,6 +84,17 @@ def _of_earlier_scores(step: Step, steps: Plan) -> Iterator[Wrong]:
             after = "the mask is laid on the weights after the softmax: they no longer sum to 1"
             yield "mask-after-softmax", after, partial(_masked_after, step, last.name, before)
         last = by_name[before]
+
+
+def _powered(scores: Range, factor: float) -> Range:
+    """Return scores times a factor; what is forbidden stays so, whatever its sign."""
+    forbidden = np.isneginf(scores.high)
+    finite = scores.map(lambda end: np.where(forbidden, 0.0, end))
+    return times(finite, factor).map(lambda end: np.where(forbidden, -np.inf, end))
+
+
+def _scaled_weights(step: Step, factor: float, read: Read) -> Range:
+    return times(done_right(step, read), factor)
 
 
 def _weights_of(step: Step, scores: str, read: Read) -> Range:
