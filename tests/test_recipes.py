@@ -25,7 +25,7 @@ Script = dict[str, np.ndarray]
 def marked(key: Key, script: Script) -> Marking:
     answer = {name: texts(matrix, key.problem.decimals) for name, matrix in script.items()}
     data = json.dumps(answer).encode()
-    return mark(key, read_answer_bytes(data, "answer.json"), Rules())
+    return mark(key, read_answer_bytes(data, "answer.json"), Rules(asked=tuple(script)))
 
 
 def texts(matrix: np.ndarray, decimals: int) -> Any:

@@ -184,12 +184,12 @@ class Work:
         """Say whether a quotient of two numbers as they are written is the result, rounded."""
         if not isinstance(form, Quotient):
             return True
-        top, bottom = (_digits_of(each) for each in (form.top, form.bottom))
-        if top is None or not bottom:
-            return bottom is None or top is None
         decimals = self.problem.decimals
         try:
             with self.solution.arithmetic():
+                top, bottom = (_digits_of(each) for each in (form.top, form.bottom))
+                if top is None or not bottom:
+                    return bottom is None or top is None
                 quotient = fixed(half_away(top / bottom, decimals), decimals)
         except ArithmeticError:  # far too small, or too large, for digits to help
             return True
