@@ -19,7 +19,9 @@ from attncalc.reading.plain.rows import Rows
 
 MOST_HEADS = 1000
 _TOKEN = re.compile(
-    r"\W*(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*(\d{1,3})", re.I
+    r"\W*(?:(?:for|für|fuer|pour|para)\s+)?"
+    r"(?:(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*|(?-i:x_?))(\d{1,3})",
+    re.IGNORECASE,
 )
 WEAKLY = 1 / 3
 """The share of its numbers that must be right for a weak word to name a matrix."""
@@ -121,6 +123,7 @@ class _Collector(Labels):
         role = role_of_words(block.text) or ("a line of work" if block.work else "")
         if block.factors:
             self.pending.append(block)
+            self.last = None  # what goes on below is this product's
         elif role:
             self._note(block, "", role)
         else:

@@ -54,7 +54,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
 def _take_comment(comment: Comment, found: Collected) -> None:
     """Say what the numbers of a comment are."""
     line, text = comment
-    if role := role_of_words(text):
+    if role := "words" if comment.is_size else role_of_words(text):
         how = "a comment" if role == "words" else f"a comment: {role}"
         found.taken.append(Taken(line, line, "", how, text))
     else:

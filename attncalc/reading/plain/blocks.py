@@ -146,6 +146,8 @@ class _Parter:
         first, last = lines[0].number, lines[-1].number
         if GRID.search(text):
             return self._table_of_vectors(lines)
+        if self._table_of_vectors(lines):
+            return True
         if groups := groups_of_table(lines, self.names_a_row):
             for name, own in groups.items():
                 kept = Grid((fitted(own),), first, last, "table")
@@ -170,19 +172,32 @@ class _Parter:
             for line in lines
         ]
         cells = [row for row in cells if any(set(cell) - set("-: ") for cell in row)]
-        width = len(cells[0])
+        width = len(cells[0]) if cells else 0
         if len(cells) < 2 or width < 2 or any(len(row) != width for row in cells):
             return False
-        for j in range(width):
-            column = [row[j] for row in cells[1:]]
-            grids = [self.document.grids[cell] for cell in column if GRID.fullmatch(cell)]
-            if len(grids) == len(column):
-                rows: Rows = [row for grid in grids for row in grid.rows]
+        columns = [[self._vector(row[j]) for row in cells[1:]] for j in range(width)]
+        heads = [cells[0][j] for j, column in enumerate(columns) if all(column)]
+        is_typed = any(GRID.search(line.text) for line in lines)
+        if not heads or not (is_typed or all(map(self.names_a_row, heads))):
+            return False
+        for j, column in enumerate(columns):
+            rows: Rows = [row for vectors in column for row in vectors]
+            if not all(column):
+                rows = [[row[j]] for row in cells[1:]] if j else []
+                rows = rows if all(looks_like_entry(row[0]) and row[0] for row in rows) else []
+            if rows:
                 kept = Grid((rows,), lines[0].number, lines[-1].number, "table")
                 self._add(
                     Block(kept.line, kept.last, f"{cells[0][j]} {kept.text}", [cells[0][j]], kept)
                 )
         return True
+
+    def _vector(self, cell: str) -> Rows:
+        """Return the rows that a cell of a table holds: (1, 3), or 1, 3."""
+        if GRID.fullmatch(cell):
+            return self.document.grids[cell].rows
+        row = None if looks_like_entry(cell) else split_row(cell)
+        return [row] if row and len(row) > 1 else []
 
     def _rows(self, i: int) -> int:
         """Take rows of numbers, with names before them or without."""

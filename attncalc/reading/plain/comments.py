@@ -10,6 +10,10 @@ _CODE = re.compile(
 _TEX = re.compile(r"(?<![\\\d])%")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
+_SIZE = re.compile(
+    r"(?:(?:shape|size|dim)\w*)?\s*[:=]?\s*[(\[]?\d{1,4}(?:\s*[,x×]\s*\d{1,4}){1,2}[)\]]?\W*", re.I
+)
+
 
 class Comment(NamedTuple):
     """What stands behind a line, and the line."""
@@ -20,7 +24,12 @@ class Comment(NamedTuple):
     @property
     def holds_result(self) -> bool:
         """Whether a matrix, or the result of an equation, may stand in it."""
-        return _HOLDS_RESULT.search(self.text) is not None
+        return _HOLDS_RESULT.search(self.text) is not None and not self.is_size
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it says nothing but how large something is: (3, 2), shape 3 x 2."""
+        return _SIZE.fullmatch(self.text) is not None
 
 
 def without_comments(text: str) -> tuple[str, list[Comment]]:

@@ -3,6 +3,7 @@ r"""What stands in brackets: `[1 3; -1 1]`, `[[1, 3], [-1, 1]]`, `(1, 3)`, `⎡1
 Each is taken out of its text, where a single character stands for it from then on.
 """
 
+import math
 import re
 from bisect import bisect_right
 from collections import deque
@@ -130,13 +131,23 @@ def _put_asides(document: Document, asides: list[Line], before: int) -> None:
     if not asides:
         return
     found: list[Line] = []
-    for line in document.lines:
+    below = _numbers_below(document.lines)
+    for i, line in enumerate(document.lines):
         while late and late[0].number < line.number:
             found.append(late.popleft())
-        while early and early[0].number <= line.number:
+        while early and line.text.strip() and early[0].number < below[i]:
             found.append(early.popleft())
         found.append(line)
     document.lines = [*found, *early, *late]
+
+
+def _numbers_below(lines: Sequence[Line]) -> list[float]:
+    """Return for each line where the next one stands that is not blank."""
+    found, number = [], math.inf
+    for line in reversed(lines):
+        found.append(number)
+        number = line.number if line.text.strip() else number
+    return found[::-1]
 
 
 def only_grid(text: str) -> Grid | None:

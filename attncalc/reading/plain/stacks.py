@@ -1,5 +1,6 @@
 """Lines that belong together: work that goes on below, and rows in brackets of their own."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,8 +14,6 @@ _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
 _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(r"\s*([^=:→]{1,60}(?:[=:→]|->))\s*([^=:→]{3,2000})")
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
-NEAR = 3
-"""Columns by which the brackets of one matrix may stand apart."""
 MOST_ROWS = 200
 _BRACKETS = " \t,;.|()[]"
 
@@ -135,6 +134,7 @@ def _uneven(
     if len({len(marks) for marks in rows}) < 2 or len(rows) > MOST_ROWS or document.is_full:
         return None
     places = [document.grids[mark].column for mark in max(rows, key=len)]
+    near = min((b - a for a, b in itertools.pairwise(places)), default=0) / 2
     names = [""] * len(places)
     found: list[list[str]] = [[] for _ in places]
     for line, marks in zip(lines[start:stop], rows, strict=True):
@@ -142,7 +142,7 @@ def _uneven(
         for said, mark in zip(outside, marks, strict=True):
             column = document.grids[mark].column
             slot = min(range(len(places)), key=lambda k: abs(places[k] - column))
-            if abs(places[slot] - column) > NEAR or tail or (said and names[slot]):
+            if abs(places[slot] - column) > near or tail or (said and names[slot]):
                 return None
             names[slot] = names[slot] or said
             found[slot].append(mark)

@@ -18,6 +18,14 @@ BARE = "\ue005"
 _SPECIAL = re.compile(r"[\\{}&%~$]|\n")
 _COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.))", re.DOTALL)
 _MATRIX = re.compile(r"(?:[pbBvV]?(?:small)?matrix\*?|array|tabular\*?|tabularx|longtable)$")
+_FACTOR = re.compile(
+    r"[ \t&]*\\(?:begin|underbrace|overbrace|left|cdot|times|[bB]ig\w?)(?![a-z])"
+    r"(?!\{(?:al|ga|sp|eq))"
+)
+"""What goes on with a product on a line of its own."""
+_DISPLAY = re.compile(
+    r"(?:align|alignat|aligned|gather|gathered|equation|split|multline|eqnarray)\*?$"
+)
 _WORDS = {
     "cdot": "·", "times": "×", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "sim": "~",
     "cong": "≈", "to": "→", "rightarrow": "→", "Rightarrow": "→", "implies": "→", "therefore": "∴",
@@ -102,7 +110,7 @@ class _Converter:
         self.asides: list[tuple[int, str]] = []
         self.depth = 0
         self.missing: set[str] = set()
-        self.in_matrix = 0
+        self.in_matrix = self.in_display = 0
         self.is_behind = False
 
     def converted(self) -> Converted:
@@ -166,7 +174,10 @@ class _Converter:
 
     def _newline(self) -> None:
         self.line += 1
-        self._emit(" " if self.in_matrix else "\n")
+        if self.text.startswith("\n", self.position):
+            self.in_display = 0  # no equation goes on into another paragraph
+        goes_on = self.in_display > 0 and _FACTOR.match(self.text, self.position)
+        self._emit(" " if self.in_matrix or goes_on else "\n")
         self.breaks.append((self.length, self.line))
 
     def _percent(self) -> None:
@@ -268,6 +279,7 @@ class _Converter:
             self._optional()
             self._emit(ROW if self.in_matrix else BREAK)
         elif sign in "()[]":
+            self.in_display += {"[": 1, "]": -1}.get(sign, 0)
             self._emit(" " if sign in "()" else BREAK)
         elif sign in _ACCENTS and not (sign == "'" and not self._at("{") and self.in_matrix):
             import unicodedata
@@ -292,6 +304,8 @@ class _Converter:
                 self.position = stop
                 self.is_behind = True
         if not _MATRIX.match(kind):
+            if _DISPLAY.match(kind):
+                self.in_display += 1 if which == "begin" else -1
             self._emit(BREAK)
             return
         if which == "end":
