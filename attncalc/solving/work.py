@@ -184,7 +184,8 @@ class Work:
         """Say whether a quotient of two numbers as they are written is the result, rounded."""
         if not isinstance(form, Quotient):
             return True
-        top, bottom = (_digits_of(each) for each in (form.top, form.bottom))
+        with self.solution.arithmetic():  # which holds powers of ten that are far larger
+            top, bottom = (_digits_of(each) for each in (form.top, form.bottom))
         if top is None or not bottom:
             return bottom is None or top is None
         decimals = self.problem.decimals
