@@ -16,7 +16,7 @@ from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
-from attncalc.grading.slack import ToTheDigit
+from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.reading.answers import read_answer_bytes
 
 Script = dict[str, np.ndarray]
@@ -248,6 +248,15 @@ def test_a_miscopied_entry_is_found_by_solving_back_and_charged_once() -> None:
     weights[0, 0] = -2
     marking = marked(Key(Problem(**GIVEN), ToTheDigit(2)), {"Q": X @ weights})
     assert causes(marking, "Q") == ["miscopied-W_Q[1,1]:-2"]
+
+
+def test_of_a_programs_outputs_alone_two_mistakes_are_found() -> None:
+    """The scores are not scaled, and W_K is used for the values: A K is the same, and listed."""
+    wrong = planting.softmax(Q @ K.T) @ (X @ W_K)
+    key = Key(Problem(**GIVEN), Within(1e-6, 1e-6))
+    data = json.dumps({"O": wrong.tolist()}).encode()
+    marking = mark(key, read_answer_bytes(data, "a.json"), Rules(atol=1e-6, rtol=1e-6))
+    assert causes(marking, "O") == ["scale-none+weights-swapped:W_K", "scale-none+a-k"]
 
 
 def test_rows_that_are_exchanged_or_repeated_are_named() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 ANY_SLIP = "slip"
+MOST_PAIRED = 1000
+"""Entries of a step up to which pairs of mistakes are tried."""
 
 
 class Cause(NamedTuple):
@@ -81,6 +84,25 @@ def _fitting(
             if is_near and (seen_in := _differences(made, right, answered)):
                 found.add(recipe.code)
                 yield Cause(recipe.code, recipe.says, recipe.step), seen_in
+
+
+def pairs_that_fit(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Cause]:
+    """Yield two mistakes in two steps that together give every entry; large ones are not tried."""
+    if written.values.size > MOST_PAIRED or np.isnan(written.values).any():
+        return
+    found: set[str] = set()  # left out before or done here: one mistake
+    for first, second in combinations(_candidates(known, step), 2):
+        code = f"{first.code}+{second.code}"
+        if first.step == second.step or code in found:
+            continue
+        with suppress(ValueError, InputError):
+            made = known.result(step, None, first, second)
+            if made.low.shape == written.shape and (
+                known.slack.near(written.values, written.decimals, made).all()
+            ):
+                says = f"{first.says} (in {first.step}), and {second.says} (in {second.step})"
+                found.add(code)
+                yield Cause(code, says, step.name)
 
 
 def _differences(made: Range, right: Range, answered: Matrix) -> int:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.grading.causes import Cause, recipes_that_fit
+from attncalc.grading.causes import Cause, pairs_that_fit, recipes_that_fit
 from attncalc.grading.copying import miscopied, rows_moved
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
@@ -41,7 +41,10 @@ class CompareWalk(Walk):
         if not recipes and wrong is not None:
             recipes = tuple(dict(miscopied(self.own, step, written)))
             recipes += tuple(dict(rows_moved(self.own, step, written)))
-        return recipes or tuple(_of_all_numbers(self.own, step, written))
+        found = recipes or tuple(_of_all_numbers(self.own, step, written))
+        if found or not any(self.own.missing(step)):
+            return found
+        return tuple(pairs_that_fit(self.own, step, written))
 
 
 def _allowed(key: Key, name: str, written: WrittenMatrix) -> Matrix:
