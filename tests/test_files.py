@@ -8,13 +8,13 @@ import pytest
 
 from attncalc import OutputError
 from attncalc.writing import files
-from attncalc.writing.files import write_file
+from attncalc.writing.files import write_files
 
 
 def test_a_file_is_written_with_the_usual_rights(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_bytes(b"")
-    write_file(tmp_path / "new", b"content")
+    write_files({tmp_path / "new": b"content"})
     assert (tmp_path / "new").read_bytes() == b"content"
     assert (tmp_path / "new").stat().st_mode == plain.stat().st_mode
 
@@ -23,7 +23,7 @@ def test_an_existing_file_keeps_its_rights_and_a_link_stays_a_link(tmp_path: Pat
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "real").chmod(0o640)
     (tmp_path / "link").symlink_to("real")
-    write_file(tmp_path / "link", b"new")
+    write_files({tmp_path / "link": b"new"})
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"new"
     assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o640
@@ -38,14 +38,14 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(files.Path, "replace", no_space)
     with pytest.raises(OutputError) as error:
-        write_file(tmp_path / "kept", b"new")
+        write_files({tmp_path / "kept": b"new"})
     assert str(error.value) == f"cannot write {tmp_path}/kept: No space left on device"
     assert os.listdir(tmp_path) == ["kept"]  # noqa: PTH208 - hidden files count
     assert (tmp_path / "kept").read_bytes() == b"old"
 
 
 def test_a_device_is_written_to_and_not_replaced() -> None:
-    write_file(Path(os.devnull), b"gone")
+    write_files({Path(os.devnull): b"gone"})
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
@@ -56,5 +56,5 @@ def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
     }
     for path, reason in refused.items():
         with pytest.raises(OutputError) as error:
-            write_file(path, b"")
+            write_files({path: b""})
         assert str(error.value) == f"cannot write {path}: {reason}"

@@ -17,11 +17,10 @@ from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
 from attncalc.solving.stated import shape
 from attncalc.writing.document import Cell, Document, Facts, Grid, Section, kept
-from attncalc.writing.sentences import legend
+from attncalc.writing.sentences import IN_FLOATS, legend
 
 MOST_HEADS = 4
 """Heads of a step before those in the middle are left out."""
-IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
 
 
 def glance(solution: Solution) -> Document:

@@ -59,24 +59,6 @@ def _check_apart(places: Iterable[Path]) -> None:
             taken[known] = path
 
 
-def write_file(path: Path, content: Content) -> None:
-    """Write a file so that nobody ever sees half of it.
-
-    Parameters
-    ----------
-    path
-        Where.
-    content
-        Its text, whole or in pieces, its bytes, or a function that writes them to an open file.
-
-    Raises
-    ------
-    OutputError
-        When the folder does not exist, or the place cannot be written to; what was there stays.
-    """
-    write_files({path: content})
-
-
 def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> None:
     """Write several files, none of them before all are ready.
 

@@ -15,6 +15,7 @@ from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Solution
 from attncalc.text import of_each, on_a_line
 
+IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
 BLANK = "_____"
 """Where a worksheet wants an answer."""
 
@@ -89,7 +90,7 @@ def _nothing_left(solution: Solution) -> Iterator[str]:
 
 def _in_floats(solution: Solution) -> Iterator[Note]:
     if not solution.is_exact:
-        yield Note("too large for exact decimals: the digits shown are those of float64 arithmetic")
+        yield Note(IN_FLOATS)
 
 
 def _rounding_matters(solution: Solution) -> Iterator[Note]:

@@ -2,8 +2,6 @@
 
 import re
 
-from attncalc.reading.plain.numerals import read_entry
-
 _DIMENSIONS = re.compile(
     r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"
 )
@@ -80,8 +78,3 @@ def is_worked(names: list[str]) -> bool:
 def could_be_entry(names: list[str]) -> bool:
     """Say whether a number's name has two indices: an entry of something, it may be."""
     return any(_TWO_INDICES.search(name) for name in names if len(name) < 40)
-
-
-def is_readable(text: str) -> bool:
-    """Say whether a text is one number."""
-    return read_entry(text).value is not None

@@ -3,12 +3,10 @@ r"""Names in symbols: `Q`, `S_{scaled}`, `q_1`, `Q[1,2]`, `\alpha_{13}`, `q_1·k
 import re
 
 from attncalc.problem.fields import MATRICES
+from attncalc.problem.parts import STEP_TITLES
 from attncalc.reading.names import canonical
 
-STEPS = (
-    *("P", "P1", "P2", "P3", "X_P", "X1_P", "X2_P", "X3_P", "Q", "K", "V", "Q_rot", "K_rot"),
-    *("S", "S_scaled", "S_capped", "S_masked", "A", "H", "C", "O"),
-)
+STEPS = tuple(STEP_TITLES)
 """Every name that a step of a plan can have."""
 LONGEST = 80
 _BLANKS = re.compile(r"\s+")

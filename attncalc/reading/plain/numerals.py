@@ -71,12 +71,6 @@ def is_number_cell(text: str) -> bool:
     return read_entry(text).value is not None and not is_work(text)
 
 
-def is_blank_cell(text: str) -> bool:
-    """Say whether a cell is the space for a number: `_____`, `?`, `…`."""
-    entry = read_entry(text)
-    return entry.value is None and not entry.fault
-
-
 def is_work(text: str) -> bool:
     """Say whether a text is a calculation, as `1·0 + 2·1` is and `1/√2` is not."""
     inner = text.strip().lstrip("+-−–~≈ ")
