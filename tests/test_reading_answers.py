@@ -252,6 +252,23 @@ def test_what_a_comment_says_is_no_part_of_its_row() -> None:
     ]
 
 
+def test_a_line_of_latex_that_is_commented_out_is_not_handed_in() -> None:
+    answer = read("\\section{Q}\n% K = [9 9; 9 9; 9 9]\nQ = [1 3; -1 1; 2.5 -2]\n")
+    assert list(answer.matrices) == ["Q"]
+    assert "commented out" in [each.how for each in answer.taken]
+
+
+def test_a_line_of_a_program_that_is_a_comment_may_hold_its_result() -> None:
+    answer = read('disp("\\n")\n% K = [3 -0.5; 2 -1.5; -2.5 3.5]\n')
+    assert values(answer, "K") == SELF["K"]
+
+
+def test_more_brackets_than_are_looked_at_are_not_silent() -> None:
+    answer = read("Q = [1 3; -1 1; 2.5 -2]\n" + "[1 2] " * 5001)
+    said = [each.why for each in answer.unread]
+    assert "only the first 5,000 matrices in brackets are looked at" in said
+
+
 def test_keys_and_blocks_are_named_as_texts_are() -> None:
     content = {
         "Schlüssel": SELF["K"],

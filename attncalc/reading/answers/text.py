@@ -14,6 +14,7 @@ from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.naming.name import name_in
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.comments import Comment
+from attncalc.reading.plain.marks import MOST_GRIDS
 
 MOST_FAULTS = 100
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
@@ -37,6 +38,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     if document.cut_at:
         why = "there is too much before it: what follows is not read"
         found.unread.append(Unread(document.cut_at, "…", why, could_be_matrix=True))
+    if document.is_full:
+        why = f"only the first {MOST_GRIDS:,} matrices in brackets are looked at"
+        found.unread.append(Unread(0, "…", why, could_be_matrix=True))
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
@@ -53,8 +57,10 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
 
 def _take_comment(comment: Comment, found: Collected) -> None:
     """Say what the numbers of a comment are."""
-    line, text = comment
-    if role := "words" if comment.is_size else role_of_words(text):
+    line, text = comment.line, comment.text
+    if comment.is_out:
+        found.taken.append(Taken(line, line, "", "commented out", text))
+    elif role := "words" if comment.is_size else role_of_words(text):
         how = "a comment" if role == "words" else f"a comment: {role}"
         found.taken.append(Taken(line, line, "", how, text))
     else:

@@ -8,6 +8,7 @@ _CODE = re.compile(
     r"|<-+(?=\s+[^\W\d])(?!\s+(?:c|matrix)\())\s*"
 )
 _TEX = re.compile(r"(?<![\\\d])%")
+_DOCUMENT = re.compile(r"\\(?:begin\{|documentclass|section|frac)")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
 _SIZE = re.compile(
@@ -20,11 +21,15 @@ class Comment(NamedTuple):
 
     line: int
     text: str
+    is_out: bool = False
+    """Whether its line is commented out as a whole, in LaTeX: it is not in what is handed in."""
 
     @property
     def holds_result(self) -> bool:
         """Whether a matrix, or the result of an equation, may stand in it."""
-        return _HOLDS_RESULT.search(self.text) is not None and not self.is_size
+        if self.is_out or self.is_size:
+            return False
+        return _HOLDS_RESULT.search(self.text) is not None
 
     @property
     def is_size(self) -> bool:
@@ -35,7 +40,7 @@ class Comment(NamedTuple):
 def without_comments(text: str) -> tuple[str, list[Comment]]:
     """Return a text without what is commented behind its lines, and those comments.
 
-    A line that is a comment as a whole stays: people comment their results too.
+    A line of a program that is a comment as a whole stays: people comment their results too.
 
     Examples
     --------
@@ -45,9 +50,14 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
     if not any(sign in text for sign in ("#", "%", "//", "<-")):
         return text, []
     is_tex = "\\" in text
+    is_document = is_tex and _DOCUMENT.search(text) is not None
     found: list[Comment] = []
     lines = []
     for number, line in enumerate(text.split("\n"), start=1):
+        if is_document and (out := line.lstrip()).startswith("%"):
+            found += [Comment(number, inner, is_out=True)] if (inner := out.strip("% \t")) else []
+            lines.append("%")
+            continue
         match = _behind(line, is_tex)
         if match:
             comment = line[match.end() :].strip()
