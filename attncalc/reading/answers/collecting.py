@@ -308,8 +308,8 @@ class _Collector(Labels):
         self, block: Block, grid: Grid, name: Name, how: str, *, replaces: bool = False
     ) -> None:
         """Take numbers that have a name, where they can be what it says."""
-        if name.matrix in MATRICES and name.matrix not in STEPS:
-            self._given(block, name)
+        if self._is_given(name):
+            self._given(block, grid, name)
             return
         if replaces and self.found.parts and self.found.parts[-1] is self.last:
             self.found.parts.pop()
@@ -320,6 +320,13 @@ class _Collector(Labels):
             self._alone(block, name)
         else:
             self._keep(block, grid, name, how)
+
+    def _is_given(self, name: Name) -> bool:
+        """Say whether a name is that of a matrix of the problem, as Q is where it is given."""
+        matrix, steps = name.matrix, self.expected.steps
+        if matrix in STEPS:
+            return matrix in self.expected.given and matrix not in steps
+        return matrix in MATRICES
 
     def _of_row(self, name: Name, grid: Grid) -> Name:
         """Return the name of one row, where a token was named above and one row stands below."""
@@ -351,8 +358,13 @@ class _Collector(Labels):
             return bool(shape) and shape[-2 if self.expected.by_columns else -1] != 1
         return shape[-2:] != (1, 1) if shape else name.how == "words"
 
-    def _given(self, block: Block, name: Name) -> None:
-        """Take a matrix of the problem itself, copied."""
+    def _given(self, block: Block, grid: Grid, name: Name) -> None:
+        """Take a matrix of the problem itself, copied; what only words call one may be another."""
+        given = self.expected.given
+        is_other = name.how == "words" and not name.row and self.copies.name_of(grid) == ""
+        if given and is_other and not block.is_single:
+            self._keep_loose(block, grid, "" if name.matrix in given else name.matrix)
+            return
         self.copies.compare(name.matrix, block, self.found.remarks)
         self._note(block, name.matrix, "given, copied")
 

@@ -7,6 +7,7 @@ from attncalc.reading.naming.name import Name, head_in, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 
+_SUREST = ("symbol", "expression", "words")
 SHORT_LABEL = 6
 """Words that a label has at most; more are prose, which names less surely."""
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
@@ -88,15 +89,22 @@ class Labels:
         found = [name for text in names if (name := name_in(text, self.expected.labels))]
         if not found:
             return None
-        first = next((name for name in found if not name.weak), found[0])
+        first = min(found, key=lambda name: (name.weak, _SUREST.index(name.how)))
         others = [name for name in found if name.how == "expression" and not name.row]
         if others and not first.row and first.matrix in STEPS:
-            return self._agreed(first, others[-1])
-        return first
+            first = self._agreed(first, others[-1])
+        return self._of_its_head(first, " ".join(names))
+
+    def _of_its_head(self, name: Name, text: str) -> Name:
+        """Return A V as a head's own outputs, where heads are put together after it."""
+        is_product = name.how == "expression" and name.matrix == "O" and "W" not in text
+        return name._replace(matrix="H") if is_product and "H" in self.expected.steps else name
 
     def _agreed(self, symbol: Name, other: Name) -> Name:
         """Return the name of S = QK^T/√2, which is S_scaled, and of other pairs like that."""
         pair = symbol.matrix, other.matrix
+        if symbol.how == "expression":
+            return symbol
         if pair in (("S", "S_scaled"), ("S", "S_masked"), ("A", "S"), ("A", "S_scaled")):
             return symbol._replace(matrix=other.matrix)
         if pair == ("H", "O") and self.expected.steps and "H" not in self.expected.steps:

@@ -28,6 +28,8 @@ _ROW_OF = re.compile(
     r"\.?\s*#?(\d{1,3})\s*$",
     re.IGNORECASE,
 )
+_OF_EXPRESSION = re.compile(r"[√/^_+*·(.]\s*$|\bsqrt$|\be\^")
+"""What stands before a number that is no row's: √2, S/2, e^2."""
 _ON_THE_WAY = re.compile(
     r"(?:np\.|torch\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?", re.I
 )
@@ -93,7 +95,7 @@ def name_in(text: str, labels: Sequence[str] = ()) -> Name | None:
     ('K', ('Q', 0, 1, 2), None)
     """
     clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
-    clean = clean.strip(" \t:=.,;#")
+    clean = clean.strip(" \t:=.,;#∴→")
     if _ON_THE_WAY.fullmatch(clean):
         return None
     head = head_in(clean)
@@ -164,7 +166,7 @@ def _of_row(text: str, labels: Sequence[str]) -> Name | None:
     match = _ROW_OF.search(text)
     if match is None or not _PLAIN_WORD.search(text[: match.start()]):
         return None
-    if len(text) > 60 or _DIMENSIONS.search(text):
+    if len(text) > 60 or _DIMENSIONS.search(text) or _OF_EXPRESSION.search(text[: match.start()]):
         return None
     words = text[: match.start()].strip(" ,:#")
     base = _symbol(words) or _words(words)

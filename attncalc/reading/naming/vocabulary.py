@@ -4,7 +4,8 @@ import re
 import unicodedata
 
 MOST_WORDS = 40
-_WEIGHED = {"V", "attention", "softmax"}
+MOST_BESIDE = 5
+"""Words in which "output weights" may stand, where they are a matrix that is given."""
 _WORD = re.compile(r"[a-z]+|√|α")
 
 _EXACT = {
@@ -27,7 +28,7 @@ _EXACT = {
     "attention": "attention attn att aufmerksamkeit atencion",
     "map": "map pattern matrice karte carte mapa distribution verteilung muster patron",
     "O": "output outputs context contexts ausgabe ausgaben ausgang kontext sortie sorties contexte "
-    "contextes salida salidas contexto contextos out outs weighted gewichtete gewichteten "
+    "contextes salida salidas contexto contextos weighted gewichtete gewichteten "
     "gewichteter ponderee ponderees ponderada ponderadas endergebnis",
     "result": "result results ergebnis ergebnisse resultat resultats resultado resultados final "
     "finale answer antwort reponse respuesta",
@@ -40,6 +41,9 @@ _EXACT = {
     "given": "input inputs embedding embeddings eingabe eingaben entree entrees entrada entradas "
     "given gegeben",
     "projection": "projection projektion proyeccion",
+    "exponentials": "exponential exponentials exponentialwert exponentialwerte exponentielle "
+    "exponentielles exponencial exponenciales exp exps",
+    "sum": "sum sums summe summen zeilensumme somme sommes suma sumas total totals",
     "before": "before vor avant antes",
     "unscaled": "unscaled raw unskaliert unskalierte roh bruts brutes brutos unnormalized",
 }
@@ -121,27 +125,28 @@ def step_of_words(text: str) -> tuple[str, bool] | None:
     concepts, count = concepts_in(text)
     if not concepts or (count == concepts.count("scaled") == 1 and "√" in text):
         return None
-    step = _step(concepts)
+    step = _step(concepts, count)
     if step is None:
         return ("O", True) if "result" in concepts else None
     return step, count > 12
 
 
-def _step(concepts: list[str]) -> str | None:
+def _step(concepts: list[str], count: int) -> str | None:
     """Return the step that several words mean together, the rules from the surest on."""
     said = set(_without_what_comes_after(concepts))
     sides = [side for side in ("Q", "K", "V") if side in said]
     side = sides[0] if len(sides) == 1 else ""
     is_weighed = bool(said & {"softmax", "weights", "attention"})
     rules: tuple[tuple[object, str], ...] = (
-        ("O" in said and said & {"weights", "projection"} and not said & _WEIGHED, "W_O"),
+        (said in ({"O", "weights"}, {"O", "projection"}) and count <= MOST_BESIDE, "W_O"),
         ("weights" in said and side and not said & {"attention", "softmax", "O"}, f"W_{side}"),
         ("concat" in said or (said >= {"heads", "side"} and not sides), "C"),
         ("rotated" in said and side in ("Q", "K") and side, f"{side}_rot"),
         ("capped" in said, "S_capped"),
         ("O" in said and "heads" in said and "result" not in said, "H"),
         ("O" in said or ("V" in said and is_weighed), "O"),
-        ("softmax" in said, "A"),
+        ("softmax" in said or said >= {"sum", "scaled"}, "A"),
+        (said >= {"attention", "weights"} and not said & {"S", "before"}, "A"),
         ("masked" in said and "unscaled" not in said, "S_masked"),
         ("scaled" in said, "S_scaled"),
         ("S" in said or sides == ["Q", "K"], "S"),

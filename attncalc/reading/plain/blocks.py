@@ -230,11 +230,15 @@ class _Parter:
         found = labelled_row(text, self.labels)
         if found and not self.names_a_row(found[0]):
             return found
-        below = self.lines[i + 1].text if i + 1 < len(self.lines) else ""
-        near = before[-1] if before else split_row(_without_bars(below))
+        near = before[-1] if before else self._row_below(i)
         if near and (cells := broken_row(text, len(near))):
             return "", cells
         return None
+
+    def _row_below(self, i: int) -> list[str] | None:
+        """Return the first row of numbers right below a line, past others that are broken too."""
+        below = [_without_bars(line.text) for line in self.lines[i + 1 : i + 4]]
+        return next((row for text in below if (row := split_row(text))), None)
 
     def _named_row(self, line: Line) -> int:
         """Take a row that stands behind its name without a sign: v1 2.5, -1.5."""

@@ -24,12 +24,12 @@ _JOINER = re.compile(r"[\s,;]*(?:\b(?:and|und|et|y|also)\b)?\s*$")
 _OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
 _VERB = re.compile(
     r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da)"
-    rf"\s*(?={GRID.pattern})",
+    rf"\s*(?=:?\s*{GRID.pattern})",
     re.IGNORECASE,
 )
 _LIST_NUMBER = re.compile(r"^\s*(?:\(\d{1,3}\)|\d{1,3}[.)]|\(?[a-h]\))\s+(?=[^\W\d]|[\\α√])")
 _BEFORE = re.compile(
-    r"([^\W\d][\w' ^{}-]{0,80}(?<!softmax)(?<!exp)(?<!mask)(?<!norm)(?<!sqrt))"
+    r"([^\W\d][\w' ^{}/()√@·-]{0,80}(?<!softmax)(?<!exp)(?<!mask)(?<!norm)(?<!sqrt))"
     rf"\s({GRID.pattern})[\s.;]*",
     re.IGNORECASE,
 )
@@ -37,6 +37,15 @@ _BEFORE = re.compile(
 _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
 _REMARK = re.compile(rf"\s{{2,}}(?:#|%|//)\s*(?={GRID.pattern})")
 """A comment that holds what a line of a program comes to."""
+_ASIDE_EQUATION = re.compile(
+    r"\((?=[^()=≈:]{0,40}(?:√|sqrt|d_?\{?[kvm]|\b(?:axis|dim|keepdims|dtype|n|m|h|k|byrow|nrow|ncol)\b)"
+    r"[^()=≈:]{0,20}[=≈:])[^()]{0,80}\)"
+)
+"""A constant in brackets beside a name: (divided by √2 ≈ 1.41), (axis=1)."""
+_HIDDEN = "\ue008"
+_TERM = r"\d[\d./,]{0,12} ?[·*×]? ?[^\W\d_]_?\{?[\d]{0,3}\}?"
+_COMBINATION = re.compile(rf"\s*[-+]?\s*{_TERM}(?:\s*[-+]\s*(?:{_TERM}|…|\.\.\.))+\s*")
+"""A sum of vectors, each times a number: 0.62 v1 + 0.38 v2."""
 _EDGES = " \t.,;$|"
 
 
@@ -51,6 +60,7 @@ class Clause:
     value: str = ""
     turned: bool = False
     continues: bool = False
+    closes: bool = False
 
 
 def clauses_of(text: str) -> list[Clause]:
@@ -63,13 +73,14 @@ def clauses_of(text: str) -> list[Clause]:
     """
     text = _LIST_NUMBER.sub("", text, count=1)
     found = [Clause(continues=_RELATION.match(text.lstrip(" \t∴")) is not None)]
-    for segment in _segments(text):
+    segments = _segments(text)
+    for segment in segments:
         _take(segment, found)
     last = found[-1]
     if last.kind != "nothing" and len(found) == 1 and not last.names:
         return found
-    if len(found) > 1 and last.kind == "nothing" and found[-2].names == []:
-        found[-2].names = last.names  # the matrix first, and then what it is
+    if len(found) > 1 and last.kind == "nothing" and last.closes and segments[-1].strip():
+        found[-2].names += last.names  # the matrix first, and then what it is
         found.pop()
     return found
 
@@ -77,11 +88,16 @@ def clauses_of(text: str) -> list[Clause]:
 def _segments(text: str) -> list[str]:
     if len(text) > LONGEST:
         return [text]
-    text = _REMARK.sub(" = ", text)
+    text = _ASIDE_EQUATION.sub(_hidden, _REMARK.sub(" = ", text))
     text = _VERB.sub("=", _UNEQUAL.sub("≠", text))
     if not _RELATION.search(text) and (match := _BEFORE.fullmatch(text.strip())):
         return [match[1], match[2]]
-    return _RELATION.split(text)
+    return [segment.replace(_HIDDEN, "=") for segment in _RELATION.split(text)]
+
+
+def _hidden(match: "re.Match[str]") -> str:
+    """Return what stands in brackets beside a name with signs that part no equation."""
+    return re.sub("[=≈:]", _HIDDEN, match[0])
 
 
 def _take(segment: str, found: list[Clause]) -> None:
@@ -89,7 +105,7 @@ def _take(segment: str, found: list[Clause]) -> None:
     kind, value, rest = _kind(segment)
     last = found[-1]
     if kind == "name" and last.kind != "nothing":
-        found.append(Clause([value]))
+        found.append(Clause([value], closes=True))
     elif kind == "name":
         last.names.append(value)
     elif kind == "work":
@@ -136,6 +152,8 @@ def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
     """Return a result, and the name of the next equation behind it."""
     before = text[:start].rstrip("( [{")
     value = before.rstrip(" ,;|").strip()
+    if _COMBINATION.fullmatch(text):
+        return "work", text, ""
     rest = _SEPARATOR.sub("", text[len(before) :]).strip()
     if value and split_row(value):
         return "row", value, rest

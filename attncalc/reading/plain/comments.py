@@ -1,5 +1,6 @@
 """Comments behind code and rows: no part of a matrix, and yet not lost without a word."""
 
+import itertools
 import re
 from typing import NamedTuple
 
@@ -8,6 +9,10 @@ _CODE = re.compile(
     r"|<-+(?=\s+[^\W\d])(?!\s+(?:c|matrix)\())\s*"
 )
 _TEX = re.compile(r"(?<![\\\d])%")
+_ASSIGNED = re.compile(r"\W{0,8}[A-Za-z][\w.]{0,40}")
+"""What stands before an arrow that gives a name to a result, as R writes it."""
+_MARKED = re.compile(r"[ \t]*(#|%|//)(?!\1)[ \t]?")
+_NUMBERS = re.compile(r"[ \t]*(?:\[|[-+]?[.\d])")
 _DOCUMENT = re.compile(r"\\(?:begin\{|documentclass|section|frac)")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
@@ -45,7 +50,7 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
     Examples
     --------
     >>> without_comments("Q = [1 3]; % row 1 of 3")
-    ('Q = [1 3]; ', [Comment(line=1, text='row 1 of 3')])
+    ('Q = [1 3]; ', [Comment(line=1, text='row 1 of 3', is_out=False)])
     """
     if not any(sign in text for sign in ("#", "%", "//", "<-")):
         return text, []
@@ -53,7 +58,8 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
     is_document = is_tex and _DOCUMENT.search(text) is not None
     found: list[Comment] = []
     lines = []
-    for number, line in enumerate(text.split("\n"), start=1):
+    given = text.split("\n") if is_document else _uncommented(text.split("\n"))
+    for number, line in enumerate(given, start=1):
         if is_document and (out := line.lstrip()).startswith("%"):
             found += [Comment(number, inner, is_out=True)] if (inner := out.strip("% \t")) else []
             lines.append("%")
@@ -67,12 +73,30 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
     return "\n".join(lines), found
 
 
+def _uncommented(lines: list[str]) -> list[str]:
+    """Take the marks off lines that are comments one below the other and hold rows of numbers."""
+    found: list[str] = []
+    for mark, group in itertools.groupby(lines, key=_mark_of):
+        run = list(group)
+        inner = [_MARKED.sub("", line, count=1) for line in run] if mark else run
+        is_run = len(run) > 1 and any(_NUMBERS.match(line) for line in inner)
+        found += inner if is_run else run
+    return found
+
+
+def _mark_of(line: str) -> str:
+    match = _MARKED.match(line)
+    return match[1] if match else ""
+
+
 def _behind(line: str, is_tex: bool) -> "re.Match[str] | None":
     """Return where a comment begins that has something before it."""
     for match in (_TEX if is_tex else _CODE).finditer(line):
         before = line[: match.start()].rstrip()
         if not before.strip(" \t#%/"):
             return None
+        if match[0].startswith("<") and _ASSIGNED.fullmatch(before):
+            continue
         is_share = match[0].startswith("%") and before[-1].isdigit() and not is_tex
         if not is_share or before.rfind("[") > before.rfind("]"):
             return match

@@ -53,7 +53,8 @@ def parse(text: str, start: int) -> tuple[Tree | None, int]:
             match = _BRACKET.search(text, position)
             stop = match.start() if match else len(text)
             piece = text[position:stop]
-            if "\n\n" in piece or "=" in piece or GRID.search(piece):
+            is_between = not piece.strip(" ,\t\n") and text[stop : stop + 1] == "["
+            if ("\n\n" in piece and not is_between) or "=" in piece or GRID.search(piece):
                 return None, start  # no matrix goes on into another paragraph
             stack[-1].append(piece)
             position = stop

@@ -13,6 +13,8 @@ from attncalc.reading.plain.marks import BREAK, COMMA, PRIVATE
 LONGEST_TEXT = 2_000_000
 """Characters of a text that is read as one; an answer of more is a program's output."""
 
+DEEPEST_INDENT = 80
+"""Blanks before a tag that begins a line."""
 _CHARACTERS = str.maketrans(
     {
         **dict.fromkeys("\u00a0\u2007\u202f\u2009\u2002\u2003\u3000\u200a", " "),
@@ -60,6 +62,10 @@ _SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
+_PROMPTS = re.compile(r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\]: ?|>>> ?|\.\.\.:? )")
+_COUNTED_COLUMNS = re.compile(r"(?m)^[ \t]*(?:\[,\d{1,4}\][ \t]*)+$")
+_COUNTED_ROW = re.compile(r"(?m)^([ \t]*)\[\d{1,4},\](?=[ \t]+[-.\d])")
+"""How R counts the columns and the rows of what it prints."""
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
@@ -80,7 +86,9 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
     """
     text = PRIVATE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
-    text = _FENCES.sub("", text)
+    text = _PROMPTS.sub("", _FENCES.sub("", text))
+    if "[," in text and ",]" in text:
+        text = _COUNTED_ROW.sub(r"\1", _COUNTED_COLUMNS.sub("", text))
     text, struck = _without_struck(text)
     text = _letters(text)
     text = _QUOTES.sub("", text)
@@ -123,9 +131,9 @@ def _without_struck(text: str) -> tuple[str, list[Struck]]:
 
 def _break(match: "re.Match[str]") -> str:
     """Return the end of a line, where the file has none already."""
-    before = match.string[max(0, match.start() - 1) : match.start()]
+    before = match.string[max(0, match.start() - DEEPEST_INDENT) : match.start()].rstrip(" \t")
     behind = match.string[match.end() : match.end() + 1]
-    return "" if before in ("", "\n") or behind == "\n" else BREAK
+    return "" if before[-1:] in ("", "\n") or behind == "\n" else BREAK
 
 
 def _without_tags(text: str) -> str:
