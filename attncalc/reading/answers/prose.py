@@ -9,6 +9,7 @@ _COUNTED = re.compile(
     r"\b(?:step|head|heads|token|tokens|row|rows|column|columns|col|line|lines|page|problem|part|"
     r"exercise|question|task|sheet|assignment|homework|week|section|version|input|output|query|key|"
     r"value|vector|decimals?|places|schritt|kopf|zeile|spalte|aufgabe|blatt|seite|teil|tête|tete|"
+    r"ausgabe|eingabe|anfrage|sortie|entrée|entree|salida|entrada|jeton|wort|mot|palabra|"
     r"etape|étape|ligne|colonne|fila|columna|paso|ejercicio|exercice|of|to|von|de|nr|no|pts?|"
     r"points?|punkte|group|gruppe|index|indices|matrikelnummer|id|student)\.?\s*[#:]?\s*\d[\d.,]*",
     re.IGNORECASE,
@@ -20,7 +21,7 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _INDEXED = re.compile(r"[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+")
-_ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
+_ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b|\bv\d+(?:\.\d+)+\b")
 _DATE = re.compile(r"\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")
 _WORD = re.compile(r"[^\W\d_]{2,}")

@@ -5,12 +5,19 @@ import re
 from attncalc.reading.plain.marks import GRID
 
 LONGEST = 200
-_NOISE = re.compile(r"[\s·*@×()\[\]{},.$\\|_&]|\bnp\b|\bdot\b|matmul")
+_NOISE = re.compile(r"[\s·*@×()\[\]{},.$\\|_&%]|\bnp\b|\bdot\b|matmul")
+_CODE = re.compile(r"@|%\*%|\bmatmul\b|\bdot\(|\bexp\(")
+_IN_CODE = {"A": "weights|attn|attention|alpha|probs|att|attention_weights|attn_weights",
+            "S": "scores|logits|scaled_scores|attn_scores", "V": "values|value",
+            "Q": "queries|query", "K": "keys|key"}  # fmt: skip
+_VARIABLES = tuple((re.compile(rf"\b(?:{words})\b"), name) for name, words in _IN_CODE.items())
+_PRINTED = re.compile(r"^(?:np\.|torch\.)?(?:round|around|print|disp)\((.*?)(?:, ?\d{1,2})?\)$")
 _ROOT = re.compile(
     r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])"
 )
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
 _PATTERNS = (
+    (re.compile(r"exp.*/(?:.*sum|rowSums|∑).*$"), "A"),
     (re.compile(r"softmax.*V\d?$|soft[aA]rg[mM]ax.*V\d?$"), "O"),
     (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|(?i:attention|attn)QKV$"), "O"),
     (re.compile(r"(?:row)?softmax.*$|softargmax.*$"), "A"),
@@ -37,7 +44,7 @@ def step_of_expression(text: str) -> str | None:
     """
     if len(text) > LONGEST or not text.strip():
         return None
-    skeleton = _skeleton(text)
+    skeleton = _skeleton(_PRINTED.sub(r"\1", text.strip()))
     if projected := _PROJECTED.match(skeleton):
         return (projected["a"] or projected["b"]).upper()
     return next((step for pattern, step in _PATTERNS if pattern.match(skeleton)), None)
@@ -46,7 +53,10 @@ def step_of_expression(text: str) -> str | None:
 def _skeleton(text: str) -> str:
     """Return an expression without signs of products, brackets and blanks."""
     clean = GRID.sub("M", text).replace("ᵀ", "^T").replace("K.T", "K^T").replace("K.t()", "K^T")
-    clean = re.sub(r"transpose\((\w)\)", r"\1^T", clean)
+    clean = re.sub(r"\b(?:transpose|t)\((\w)\)", r"\1^T", clean)
+    if _CODE.search(clean):
+        for variable, name in _VARIABLES:
+            clean = variable.sub(name, clean)
     clean = _NOISE.sub("", re.sub(r"\b(?:np|torch|F|nn)\.", "", clean).replace("^{T}", "^T"))
     clean = re.sub(r"^(?:SOFTMAX|Softmax|softMax|SoftMax|σ)", "softmax", clean)
     clean = clean.replace("÷", "/").replace("dim=-1", "").replace("axis=-1", "")

@@ -11,7 +11,7 @@ from attncalc.reading.naming.vocabulary import step_of_words
 LONGEST = 300
 _LIST_NUMBER = re.compile(
     r"^[\s#>*·]*(?:(?:step|schritt|etape|étape|paso|task|part|exercise|aufgabe|teil|question)\s*"
-    r"\d{1,3}[a-z]?\s*[:.)–-]*|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)]\s?(?!\d)|-\s)\s*",
+    r"\d{1,3}[a-z]?\s*[:.)–-]*|\(?(?:\d{1,3}[.)]\s?|(?:[a-z]|[ivx]{1,4})[.)]\s)(?!\d)|-\s)\s*",
     re.IGNORECASE,
 )  # fmt: skip
 _AGAIN = re.compile(

@@ -17,8 +17,9 @@ _EXACT = {
     "similitud similitudes rohwerte energies energy bewertungen punktprodukte scalaire scalaires "
     "escalar escalares dot affinities punktzahlen aufmerksamkeitswerte",
     "scaled": "scaled scaling rescaled skaliert skalierte skalierten skalierung echelle escalado "
-    "escalados escalada escaladas divided dividing geteilt divise divises divisees dividido "
-    "divididos divididas sqrt √ ajustes",
+    "escalados escalada escaladas divided divide dividing geteilt divise divises divisees dividido "
+    "divididos divididas ajustes",
+    "root": "sqrt √",
     "masked": "masked masking maskiert maskierte maskierten masque masques masquees enmascarado "
     "enmascarados enmascaradas mask maske mascara",
     "softmax": "softmax softargmax normalised normalized normalisiert normalizadas normalises "
@@ -123,7 +124,7 @@ def step_of_words(text: str) -> tuple[str, bool] | None:
     (('S_scaled', False), ('A', False), None)
     """
     concepts, count = concepts_in(text)
-    if not concepts or (count == concepts.count("scaled") == 1 and "√" in text):
+    if not set(concepts) - {"root"}:
         return None
     step = _step(concepts, count)
     if step is None:
@@ -148,7 +149,7 @@ def _step(concepts: list[str], count: int) -> str | None:
         ("softmax" in said or said >= {"sum", "scaled"}, "A"),
         (said >= {"attention", "weights"} and not said & {"S", "before"}, "A"),
         ("masked" in said and "unscaled" not in said, "S_masked"),
-        ("scaled" in said, "S_scaled"),
+        ("scaled" in said or said >= {"S", "root"}, "S_scaled"),
         ("S" in said or sides == ["Q", "K"], "S"),
         (said & {"attention", "weights"}, "A"),
         (side, side),

@@ -9,6 +9,7 @@ import unicodedata
 from typing import NamedTuple
 
 from attncalc.reading.plain.marks import BREAK, COMMA, PRIVATE
+from attncalc.reading.plain.programs import without_session
 
 LONGEST_TEXT = 2_000_000
 """Characters of a text that is read as one; an answer of more is a program's output."""
@@ -62,10 +63,8 @@ _SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
-_PROMPTS = re.compile(r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\]: ?|>>> ?|\.\.\.:? )")
-_COUNTED_COLUMNS = re.compile(r"(?m)^[ \t]*(?:\[,\d{1,4}\][ \t]*)+$")
-_COUNTED_ROW = re.compile(r"(?m)^([ \t]*)\[\d{1,4},\](?=[ \t]+[-.\d])")
-"""How R counts the columns and the rows of what it prints."""
+_APART = re.compile(r"(?<=\d) \. (?=\d)")
+_SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
@@ -86,9 +85,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
     """
     text = PRIVATE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
-    text = _PROMPTS.sub("", _FENCES.sub("", text))
-    if "[," in text and ",]" in text:
-        text = _COUNTED_ROW.sub(r"\1", _COUNTED_COLUMNS.sub("", text))
+    text = without_session(_FENCES.sub("", text))
     text, struck = _without_struck(text)
     text = _letters(text)
     text = _QUOTES.sub("", text)
@@ -97,8 +94,19 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     if "<" in text or "&" in text:
         text = _without_tags(text)
     text = _STRONG.sub(lambda m: m[1] or m[2], text)
+    text = _together(text)
     text = _SLANTED.sub(r"\1", text)
     return text.replace("`", ""), struck
+
+
+def _together(text: str) -> str:
+    """Put together numbers that a scanner took apart, in lines that hold no sum: - 2 . 5."""
+    if not _APART.search(text):
+        return text
+    lines = text.split("\n")
+    return "\n".join(
+        line if "+" in line else _SIGN_APART.sub("-", _APART.sub(".", line)) for line in lines
+    )
 
 
 def _letters(text: str) -> str:
