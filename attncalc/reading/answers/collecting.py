@@ -10,7 +10,13 @@ from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.lines import connection_in
 from attncalc.reading.answers.parts import Part
-from attncalc.reading.answers.prose import could_be_entry, is_worked, role_of_words
+from attncalc.reading.answers.prose import (
+    asks_for_work,
+    could_be_entry,
+    is_constant,
+    is_worked,
+    role_of_words,
+)
 from attncalc.reading.naming.name import Name, says_again
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
@@ -71,6 +77,7 @@ class _Collector(Labels):
         self.last: Part | None = None
         self.token = 0, 0
         self.pending: list[Block] = []
+        self.before: Block | None = None
 
     def take(self, block: Block) -> None:
         """Take one block."""
@@ -80,6 +87,7 @@ class _Collector(Labels):
             self._words(block)
         else:
             self._numbers(block, block.grid)
+        self.before = block
 
     def _line_of_map(self, block: Block) -> None:
         if found := connection_in(block.text, self.head):
@@ -105,7 +113,9 @@ class _Collector(Labels):
             return
         if name and not block.goes_on:
             self.announce(name, block)
-        elif is_worked(block.names) and block.text.endswith(("=", ":")):
+        elif asks_for_work(block.text) or (
+            is_worked(block.names) and block.text.endswith(("=", ":"))
+        ):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif block.is_heading:
             self.label, self.is_fresh = None, False
@@ -189,6 +199,8 @@ class _Collector(Labels):
         """Take what goes on with an equation: of the words above, or of the matrix before."""
         if not block.goes_on or block.names:
             return False
+        if self.before in self.pending[-1:]:
+            self._note(self.pending.pop(), "", "factors, and their product below them")
         if self.is_fresh and self.label is not None:
             self.is_fresh = False
             self._named(block, grid, self.label, "the equation goes on")
@@ -347,7 +359,7 @@ class _Collector(Labels):
 
     def _alone(self, block: Block, name: Name) -> None:
         """Take one number under the name of a matrix that has more."""
-        if name.how == "words" and not name.row:
+        if is_constant(block.names) or (name.how == "words" and not name.row):
             self._note(block, "", "a number of its own")
         else:
             self._unread(block, f"one number, where {name.matrix} has more", could_be=True)

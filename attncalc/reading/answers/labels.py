@@ -12,7 +12,9 @@ SHORT_LABEL = 6
 """Words that a label has at most; more are prose, which names less surely."""
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
 _NAMES_OF = re.compile(r"\s*(?:columns|rows|spalten|zeilen|colonnes|lignes|columnas|filas): ", re.I)
-_HEAD_ALONE = re.compile(r"^\W*(?:head|kopf|t[eê]te|cabeza)\W*\d+\s*(?:of \d+)?\s*(?:\([^()]*\))?\W*$", re.IGNORECASE)
+_HEAD_ALONE = re.compile(
+    r"^\W*(?:head|kopf|t[eê]te|cabeza)\W*\d+\s*(?:of \d+)?\s*(?:\([^()]*\))?\W*$", re.IGNORECASE
+)
 
 
 class Labels:

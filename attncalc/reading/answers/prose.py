@@ -21,8 +21,8 @@ _COUNTS = re.compile(
     re.IGNORECASE,
 )
 _INDEXED = re.compile(r"[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+")
-_ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b|\bv\d+(?:\.\d+)+\b")
-_DATE = re.compile(r"\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
+_ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
+_DATE = re.compile(r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPERATOR = re.compile(r"\d\s*[+*·×/]\s*[-(\d]|[=≈]|e\^|\^|√|∑|\d\s-\s\d")
@@ -31,6 +31,13 @@ _WORKED = re.compile(
     r"\bexp\b|e\^|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I
 )
 _REMARK = re.compile(r"\W*(?:†|‡)?\W*(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
+_CONSTANT = re.compile(
+    r"(?:√|sqrt) ?[({]?(?:\d+|d_?\{?[kv]?\}?)[)}]?\s*$|(?:e\^|exp) ?[({]?[-\d.,/]+[)}]?\s*$"
+    r"|\b[dnm](?:_?\{?[kv]\}?)?\s*$"
+)
+_ASKED = re.compile(
+    r"(?:[\w.]{1,30}, ?)?(?:[\w.]{1,30}\.)?(?:sum|shape|sqrt|exp|max|size|rowSums|dim)\b[\w(),.=\[\] -]{0,60}"
+)
 _TWO_INDICES = re.compile(r"\d\D{1,4}\d")
 
 
@@ -74,6 +81,22 @@ def _is_calculation(text: str) -> bool:
 def is_worked(names: list[str]) -> bool:
     """Say whether something is named as work on the way: exp(s_1), the sum."""
     return any(_WORKED.search(name) for name in names)
+
+
+def is_constant(names: list[str]) -> bool:
+    """Say whether a number stands behind what is no entry: √2, e^1.5, d_k.
+
+    Examples
+    --------
+    >>> is_constant(["Scores divided by 1/√2"]), is_constant(["Scores of row 2"])
+    (True, False)
+    """
+    return bool(names) and _CONSTANT.search(names[-1]) is not None
+
+
+def asks_for_work(text: str) -> bool:
+    """Say whether a line of a program asks for something on the way: A.sum(axis=1)."""
+    return _ASKED.fullmatch(text.strip()) is not None
 
 
 def could_be_entry(names: list[str]) -> bool:

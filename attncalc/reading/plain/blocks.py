@@ -8,10 +8,21 @@ from attncalc.reading.plain.clauses import Clause, clauses_of
 from attncalc.reading.plain.grids import Document, Grid, Line, document_of
 from attncalc.reading.plain.marks import GRID, typed
 from attncalc.reading.plain.numerals import looks_like_entry
-from attncalc.reading.plain.rows import Rows, broken_row, fitted, labelled_row, split_row
+from attncalc.reading.plain.rows import (
+    LONGEST_OF_WORK,
+    Rows,
+    broken_row,
+    fitted,
+    labelled_row,
+    row_of_equations,
+    split_row,
+)
 from attncalc.reading.plain.stacks import stacked
 from attncalc.reading.plain.tables import cells_of_table, groups_of_table, table_at
 
+_NAMED_ROW = re.compile(
+    r"(?P<name>[^\W\d][\w^{}'()·√/* ]{0,30}?) ?[=:]\s+(?P<row>[-+.\d][^=:A-Za-z]*?)(?=\s{2,}[^\W\d]|\s*$)"
+)
 _HEADING = re.compile(r"\s*#{1,6}\s")
 MOST_BLOCKS = 6000
 """Parts that a text may have; what follows them is not read, and that is said."""
@@ -124,7 +135,11 @@ class _Parter:
             return count
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
-        if (count := self._beside(i)) or (count := self._named_row(line)):
+        if (
+            (count := self._columns(i))
+            or (count := self._beside(i))
+            or (count := self._named_row(line))
+        ):
             return count
         self._said(line)
         return 1
@@ -225,7 +240,7 @@ class _Parter:
         text = self.lines[i].text
         if GRID.search(text) or text.lstrip()[:1] in "=≈→" or self.is_other(text):
             return None
-        if cells := split_row(_without_bars(text)):
+        if cells := split_row(_without_bars(text)) or row_of_equations(text):
             return "", cells
         found = labelled_row(text, self.labels)
         if found and not self.names_a_row(found[0]):
@@ -250,6 +265,27 @@ class _Parter:
         kept = Grid((fitted([cells]),), line.number, line.number, "rows")
         self._add(Block(line.number, line.number, line.text, [name], kept))
         return 1
+
+    def _columns(self, i: int) -> int:
+        """Take matrices without brackets side by side, each below its name: Q = 1 3   K = 3 2."""
+        text = self.lines[i].text
+        if len(text) > LONGEST_OF_WORK or text.count("=") + text.count(":") < 2:
+            return 0
+        names = list(_NAMED_ROW.finditer(text))
+        starts = [match.start() for match in names]
+        if len(names) < 2 or text[: starts[0]].strip() or GRID.search(text):
+            return 0
+        rows = [[split_row(match["row"])] for match in names]
+        stop = i + 1
+        while stop < len(self.lines) and (pieces := _cut(self.lines[stop].text, starts)):
+            for own, piece in zip(rows, pieces, strict=True):
+                own += [piece] if piece else []
+            stop += 1
+        if stop == i + 1 or not all(all(own) for own in rows):
+            return 0
+        for match, own in zip(names, rows, strict=True):
+            self._grid(i, stop, [match["name"]], [row for row in own if row], [])
+        return stop - i
 
     def _beside(self, i: int) -> int:
         """Take a matrix that begins on the line of its name, and goes on below it."""
@@ -320,6 +356,17 @@ def _counted(names: list[str], rows: Rows) -> tuple[list[str], Rows]:
         numbered = [f"{name} {first}" for name, first in zip(names, firsts, strict=True)]
         return numbered, [row[1:] for row in rows]
     return names, rows
+
+
+def _cut(text: str, starts: Sequence[int]) -> list[list[str]] | None:
+    """Return the rows that stand below names in columns; None where a line is parted otherwise."""
+    if not text.strip() or GRID.search(text):
+        return None
+    pieces = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+    if text[: starts[0]].strip() or any(piece[-1:].strip() for piece in pieces[:-1]):
+        return None
+    found = [split_row(piece) if piece.strip() else [] for piece in pieces]
+    return None if None in found else [row or [] for row in found]
 
 
 def _without_bars(text: str) -> str:

@@ -13,6 +13,7 @@ from attncalc.reading.plain.numerals import (
 Rows = list[list[str]]
 
 LONGEST_ROW = 20_000
+LONGEST_OF_WORK = 1000
 _STRONG = re.compile(rf"[\t|│{CELL}]")
 _WIDE = re.compile(r" {2,}")
 _LABEL = re.compile(
@@ -38,6 +39,9 @@ _GLUED = re.compile(r"(?<=\d),(?=\d)")
 _DIGITS = re.compile(r"\d+")
 _RELATION = re.compile(r"[=≈:]")
 _EDGES = " \t,;[]()"
+_BESIDE = re.compile(r" {2,}|\t+|[,;|] ?")
+_ARITHMETIC = re.compile(r"(?:sqrt|[-+*·×/√().\d ]){2,80}")
+_RESULT = re.compile(r"[-+]?[.\d][.\d/]{0,40}")
 
 
 class Spaced(list[str]):
@@ -96,6 +100,27 @@ def _words(text: str) -> list[str]:
     if any(word in ("-", "+", "/", "*", "·", "×", "^") for word in found):
         return []
     return Spaced(found)
+
+
+def row_of_equations(text: str) -> list[str] | None:
+    """Return the results of calculations side by side; None for any other line.
+
+    Examples
+    --------
+    >>> row_of_equations("2/√3 = 1.155   -3/√3 = -1.732"), row_of_equations("e^2 = 7.39  e^1 = 2.72")
+    (['1.155', '-1.732'], None)
+    """
+    if len(text) > LONGEST_OF_WORK or not ("=" in text or "≈" in text):
+        return None
+    found = [_result(piece) for piece in _BESIDE.split(text.strip())]
+    return [each for each in found if each] if len(found) > 1 and all(found) else None
+
+
+def _result(piece: str) -> str:
+    """Return what a calculation in numbers alone comes to; powers of e are on the way to more."""
+    left, _, right = piece.replace("≈", "=").partition("=")
+    is_work = _ARITHMETIC.fullmatch(left.strip()) and not _RESULT.fullmatch(left.strip())
+    return right.strip() if is_work and _RESULT.fullmatch(right.strip()) else ""
 
 
 def labelled_row(text: str, labels: Sequence[str] = ()) -> tuple[str, list[str]] | None:

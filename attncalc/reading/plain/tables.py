@@ -13,6 +13,10 @@ _DELIMITER = re.compile(r"[ \t]*:?-{2,}[-:| \t]*\|[-:| \t]*|[ \t|+-]*-{3,}[-:|+ 
 _BAR = re.compile(r"[|│┃]")
 _OUTER = re.compile(r"^[|│┃]|[|│┃]$")
 _FRAMES = "╭├╰┌└+│┃"
+_SUM = re.compile(
+    r"(?:(?:row|line|row's) ?)?(?:sums?|totals?|check)|[Σ∑].{0,12}|(?:zeilen)?summe|sommes?|sumas?",
+    re.I,
+)
 _HAS_NUMBER = re.compile(r"[\d½¼¾?_]")
 
 
@@ -79,14 +83,14 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
     """Return the rows of a table, without the names around them, and the name in its corner."""
     rows = _cells_by_line(lines)
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
-        return _named(_filled(rows))
+        return _named(_without_sums(_filled(rows)))
     framed = any(line.text.lstrip()[:1] in _FRAMES for line in lines)
     if framed and rows and not _holds_numbers(rows[0][0]):
         return _framed(rows), ""
     if rows and all(len(row) == 1 for row in rows):
         parts = [parted(row[0]) or row for row in rows]
         return without_names(fitted(parts)), ""
-    return _named(_filled(rows))
+    return _named(_without_sums(_filled(rows)))
 
 
 def _framed(rows: Rows) -> Rows:
@@ -129,6 +133,15 @@ def _named(rows: Rows) -> tuple[Rows, str]:
             return without_names([row[1:] for row in rows]), corner
         return without_names(rows), corner
     return without_names(rows), ""
+
+
+def _without_sums(rows: Rows) -> Rows:
+    """Return a table without its columns of sums: what a person checks rows by."""
+    head = rows[0] if len(rows) > 1 and not any(map(is_number_cell, rows[0])) else []
+    sums = [j for j, cell in enumerate(head) if j and _SUM.fullmatch(cell.strip(" *_:"))]
+    if not sums:
+        return rows
+    return [[cell for j, cell in enumerate(row) if j not in sums] for row in rows]
 
 
 def _filled(rows: Rows) -> Rows:

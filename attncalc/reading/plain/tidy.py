@@ -53,6 +53,9 @@ _TAGS = re.compile(
 _PARAGRAPHS = re.compile(
     r"(?:</?(?:p|div|ul|ol|li|h[1-6]|pre|table)(?: [^<>\n]{0,200})?/?>[ \t]*)+", re.IGNORECASE
 )
+_INSIDE_TABLE = re.compile(
+    r"(?mi)^[ \t]{0,40}</?t(?:head|body|foot)>(?:</?t(?:head|body|foot)>)?[ \t]{0,40}$"
+)
 _ROWS = re.compile(r"<tr(?: [^<>\n]{0,200})?>|<br ?/?>", re.IGNORECASE)
 _CLOSING = re.compile(r"</t[dh]>\s?", re.IGNORECASE)
 _CELLS = re.compile(r"<t[dh](?: [^<>\n]{0,200})?>", re.IGNORECASE)
@@ -146,7 +149,7 @@ def _break(match: "re.Match[str]") -> str:
 
 def _without_tags(text: str) -> str:
     text = _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text))
-    text = _PARAGRAPHS.sub(_break, text)
+    text = _PARAGRAPHS.sub(_break, _INSIDE_TABLE.sub("|---|", text))
     text = _CELLS.sub("|", _ROWS.sub(_break, _CLOSING.sub("", _TAGS.sub("", text))))
     return html.unescape(text.replace("</tr>", "|").replace("&nbsp;", " ")).translate(_CHARACTERS)
 
