@@ -79,9 +79,9 @@ def read_answer_bytes(data: bytes, place: str, expected: Expected | None = None)
 
         return _checked(read_json_answer(text, place))
     if suffix in SHEETS:
-        from attncalc.reading.answers.csv_text import read_csv_answer
+        from attncalc.reading.answers.csv_text import read_sheet
 
-        return _checked(read_csv_answer(text, place))
+        return _checked(read_sheet(text, place, expected))
     from attncalc.reading.answers.text import read_text_answer
 
     return _checked(read_text_answer(text, place, expected))

@@ -359,7 +359,11 @@ class _Collector(Labels):
 
     def _alone(self, block: Block, name: Name) -> None:
         """Take one number under the name of a matrix that has more."""
-        if is_constant(block.names) or (name.how == "words" and not name.row):
+        if (
+            is_constant(block.names)
+            or is_constant(block.work)
+            or (name.how == "words" and not name.row)
+        ):
             self._note(block, "", "a number of its own")
         else:
             self._unread(block, f"one number, where {name.matrix} has more", could_be=True)

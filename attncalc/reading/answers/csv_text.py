@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from attncalc.errors import InputError
 from attncalc.problem.serialising import RESULTS
 from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection
+from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, names_in
 from attncalc.reading.answers.raw import Raw, assembled, unread
+from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
 from attncalc.reading.naming.keys import name_of_key
@@ -34,6 +36,35 @@ class _Block:
     def is_labelled(self) -> bool:
         """Whether its first row has an empty corner, as those between names have."""
         return bool(self.rows) and not self.rows[0].cells[0]
+
+
+def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answer:
+    """Return the answer of a sheet: of blocks under their names, or laid out in any other way."""
+    try:
+        answer, reason = read_csv_answer(text, place), None
+    except InputError as error:
+        answer, reason = None, error
+    if answer and answer.matrices and not answer.faults and not answer.unread:
+        return answer
+    other = read_text_answer(_with_tabs(text, place), place, expected)
+    if answer is None and not other.matrices and reason:
+        raise reason
+    return answer if answer and _trouble(answer) <= _trouble(other) else other
+
+
+def _trouble(answer: Answer) -> tuple[bool, int]:
+    return not answer.matrices, len(answer.faults) + len(answer.unread)
+
+
+def _with_tabs(text: str, place: str) -> str:
+    """Return a sheet as lines with tabs between its cells."""
+    delimiter = delimiter_of(text)
+    lines = [""]
+    for row in rows_of(text, delimiter, Faults(place), blank=True):
+        cells = [_with_point(cell) if delimiter != "," else cell for cell in row.cells]
+        lines += [""] * (row.line - len(lines))
+        lines.append("\t".join(cells).rstrip("\t").replace("\n", " "))
+    return "\n".join(lines[1:])
 
 
 def read_csv_answer(text: str, place: str) -> Answer:

@@ -45,13 +45,20 @@ def _place(loose: Loose, found: Collected, expected: Expected) -> None:
     if again := _written_already(values, found):
         _note(found, loose, again, f"{again} again")
         return
+    if loose.is_correction and (name := _corrected(values, found, expected)):
+        _put(loose, _Fit(name, 0, 1), f"taken as {name}, corrected: its numbers are", found)
+        return
     fits = _fits(loose, values, found, expected)
     best = _best(fits)
     if best is None:
         name = copies.name_of(loose.grid)
         _leave(loose, found, fits, name)
         return
-    how = f"taken as {best.name}: {_why(loose, found, values, len(fits))}"
+    _put(loose, best, f"taken as {best.name}: {_why(loose, found, values, len(fits))}", found)
+
+
+def _put(loose: Loose, best: _Fit, how: str, found: Collected) -> None:
+    """Give a matrix the name that is found for it, and say so."""
     part = Part(best.name, best.head, 0, 0, loose.grid.rows, loose.block.line)
     if len(loose.grid.heads) > 1:
         parts = [part._replace(head=h, rows=r) for h, r in enumerate(loose.grid.heads, start=1)]
@@ -62,6 +69,14 @@ def _place(loose: Loose, found: Collected, expected: Expected) -> None:
         other.after += len(parts) * (other.after >= loose.after and other is not loose)
     _note(found, loose, part.what, how)
     found.remarks.append(f"line {loose.block.line}: {how}")
+
+
+def _corrected(values: Matrix, found: Collected, expected: Expected) -> str:
+    """Return the step that what is said to be a correction corrects, by its numbers."""
+    there = {part.name for part in found.parts if part.is_whole and not part.head}
+    shares = {name: expected.agreement(name, values) for name in there}
+    best = max(shares, key=lambda name: shares[name], default="")
+    return best if best and shares[best] >= ENOUGH else ""
 
 
 def _fits(loose: Loose, values: Matrix, found: Collected, expected: Expected) -> list[_Fit]:

@@ -36,7 +36,8 @@ _CONSTANT = re.compile(
     r"|\b[dnm](?:_?\{?[kv]\}?)?\s*$"
 )
 _ASKED = re.compile(
-    r"(?:[\w.]{1,30}, ?)?(?:[\w.]{1,30}\.)?(?:sum|shape|sqrt|exp|max|size|rowSums|dim)\b[\w(),.=\[\] -]{0,60}"
+    r"(?:[\w.]{1,30}, ?)?(?:[\w.]{1,30}\.)?"
+    r"(?:sum|shape|sqrt|exp|max|size|rowSums|dim)\b[\w(),.=\[\] -]{0,60}"
 )
 _TWO_INDICES = re.compile(r"\d\D{1,4}\d")
 
@@ -91,7 +92,7 @@ def is_constant(names: list[str]) -> bool:
     >>> is_constant(["Scores divided by 1/√2"]), is_constant(["Scores of row 2"])
     (True, False)
     """
-    return bool(names) and _CONSTANT.search(names[-1]) is not None
+    return bool(names) and _CONSTANT.search(names[-1]) is not None and "/(" not in names[-1]
 
 
 def asks_for_work(text: str) -> bool:

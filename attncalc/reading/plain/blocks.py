@@ -21,7 +21,8 @@ from attncalc.reading.plain.stacks import stacked
 from attncalc.reading.plain.tables import cells_of_table, groups_of_table, table_at
 
 _NAMED_ROW = re.compile(
-    r"(?P<name>[^\W\d][\w^{}'()·√/* ]{0,30}?) ?[=:]\s+(?P<row>[-+.\d][^=:A-Za-z]*?)(?=\s{2,}[^\W\d]|\s*$)"
+    r"(?P<name>[^\W\d][\w^{}'()·√/* ]{0,30}?) ?[=:]\s+"
+    r"(?P<row>[-+.\d][^=:A-Za-z]*?)(?=\s{2,}[^\W\d]|\s*$)"
 )
 _HEADING = re.compile(r"\s*#{1,6}\s")
 MOST_BLOCKS = 6000

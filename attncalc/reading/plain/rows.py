@@ -107,8 +107,9 @@ def row_of_equations(text: str) -> list[str] | None:
 
     Examples
     --------
-    >>> row_of_equations("2/√3 = 1.155   -3/√3 = -1.732"), row_of_equations("e^2 = 7.39  e^1 = 2.72")
-    (['1.155', '-1.732'], None)
+    >>> row_of_equations("2/√3 = 1.155   -3/√3 = -1.732")
+    ['1.155', '-1.732']
+    >>> row_of_equations("e^2 = 7.39  e^1 = 2.72")
     """
     if len(text) > LONGEST_OF_WORK or not ("=" in text or "≈" in text):
         return None

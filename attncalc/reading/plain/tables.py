@@ -83,7 +83,7 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
     """Return the rows of a table, without the names around them, and the name in its corner."""
     rows = _cells_by_line(lines)
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
-        return _named(_without_sums(_filled(rows)))
+        return _named(_without_sums(_without_margin(_filled(rows))))
     framed = any(line.text.lstrip()[:1] in _FRAMES for line in lines)
     if framed and rows and not _holds_numbers(rows[0][0]):
         return _framed(rows), ""
@@ -142,6 +142,15 @@ def _without_sums(rows: Rows) -> Rows:
     if not sums:
         return rows
     return [[cell for j, cell in enumerate(row) if j not in sums] for row in rows]
+
+
+def _without_margin(rows: Rows) -> Rows:
+    """Return a sheet without the empty columns before it."""
+    margin = 0
+    width = min(map(len, rows), default=0)
+    while margin < width - 1 and not any(row[margin] for row in rows):
+        margin += 1
+    return [row[margin:] for row in rows]
 
 
 def _filled(rows: Rows) -> Rows:
