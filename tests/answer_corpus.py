@@ -15,6 +15,7 @@ from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 
 FOLDER = Path(__file__).parent / "answers"
+PROBLEMS = FOLDER / "problems"
 KNOWN: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 _READY: dict[str, Any] = {}
 
@@ -27,9 +28,10 @@ class Outcome(NamedTuple):
 
 
 def expected(problem: str) -> Any:
-    """Return what the answers to a sample may hold."""
+    """Return what the answers to a sample, or to a problem of the corpus, may hold."""
     if problem not in _READY:
-        read = read_problem(sample(problem).path)
+        own = PROBLEMS / f"{problem}.json"
+        read = read_problem(own if own.exists() else sample(problem).path)
         _READY[problem] = Key(read, ToTheDigit(read.decimals)).expected
     return _READY[problem]
 
