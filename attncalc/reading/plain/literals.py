@@ -13,6 +13,8 @@ DEEPEST = 8
 LONGEST_CELL = 60
 _BRACKET = re.compile(r"[\[\]()]")
 _COMMENT = re.compile(r"[#%][^\n]*")
+_BLOT = re.compile(r"[^\w\s,;.=+*/^-]{1,4}")
+"""What stands for a number that cannot be made out."""
 _NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
 
 
@@ -110,7 +112,9 @@ def is_matrix(rows: Rows, is_round: bool) -> bool:
     cells = [cell for row in rows for cell in row]
     if not cells or any(len(cell) > LONGEST_CELL for cell in cells):
         return False
-    bad = sum(not looks_like_entry(cell) for cell in cells)
+    misspelt = [cell for cell in cells if not looks_like_entry(cell)]
+    bad = len(misspelt)
     if not any(_NUMBERLIKE.search(cell) for cell in cells):
         return False
-    return bad == 0 if is_round else 2 * bad <= len(cells)
+    may_be = all(map(_BLOT.fullmatch, misspelt)) if is_round else True
+    return may_be and 2 * bad <= len(cells)
