@@ -146,12 +146,13 @@ def _is_entry(cell: str, *, decimal_comma: bool) -> bool:
 
 def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults) -> None:
     name = canonical(row.cells[0].rstrip(":"))
-    if name not in ("title", *SETTINGS) or len(row.filled) != 2:
+    lists = name == "asked" and len(row.filled) > 2
+    if name not in ("title", *SETTINGS) or (len(row.filled) != 2 and not lists):
         faults.add(f"line {row.line}: these cells belong to no matrix: {HOW_TO_NAME}")
     elif name in fields:
         faults.add(f"line {row.line}: {name} is given twice")
     else:
-        value = _QUOTED_FORMULA.sub("", row.filled[1])
+        value = _QUOTED_FORMULA.sub("", ", ".join(row.filled[1:]))
         fields[name] = (
             value.replace(",", ".") if decimal_comma and name not in ("title", "asked") else value
         )
@@ -159,7 +160,10 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
 
 def _is_setting(row: Row, sheet: _Sheet) -> bool:
     """Say whether a row below a block sets a convention, and is no token of that name."""
-    if len(row.filled) != 2 or canonical(row.cells[0].rstrip(":")) not in (*SETTINGS, "title"):
+    name = canonical(row.cells[0].rstrip(":"))
+    if name == "asked" and len(row.filled) > 2:
+        return True
+    if len(row.filled) != 2 or name not in (*SETTINGS, "title"):
         return False
     is_entry = _is_entry(row.filled[1], decimal_comma=sheet.decimal_comma)
     has_labels = bool(sheet.rows) and not _is_entry(
