@@ -390,5 +390,5 @@ def test_csv_with_any_delimiter_reads_back_what_was_written(
 
 def test_what_is_asked_may_stand_in_several_cells(tmp_path: Path) -> None:
     path = tmp_path / "problem.csv"
-    path.write_text("asked,Q,A\n" + sample("blocks").path.read_text(encoding="utf-8"), "utf-8")
+    path.write_text("asked,Q,A\n" + BLOCKS, "utf-8")
     assert read_problem(path).asked == ("Q", "A")
