@@ -29,6 +29,12 @@ _TOKEN = re.compile(
     r"(?:(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*|(?-i:x_?))(\d{1,3})",
     re.IGNORECASE,
 )
+_WORD = re.compile(
+    r"(?:(?:for|für|fuer|pour|para) )?(?:(?:the|das|den|le|la|el) )?"
+    r"(?:(?:token|word|wort|mot|palabra) )?[\"'“„«»]?(.{1,60}?)[\"'”“»«]?",
+    re.IGNORECASE,
+)
+"""What names a token by its word: For the word "cat"."""
 WEAKLY = 1 / 3
 """The share of its numbers that must be right for a weak word to name a matrix."""
 
@@ -126,7 +132,12 @@ class _Collector(Labels):
         clean = block.text.strip(" #*_:.-")
         if match := _TOKEN.fullmatch(clean):
             self.token = block.line, int(match[1])
-        return match is not None
+            return True
+        said = _WORD.fullmatch(clean)
+        if said and said[1] in self.expected.labels and self.name([clean]) is None:
+            self.token = block.line, self.expected.labels.index(said[1]) + 1
+            return True
+        return False
 
     def _say_role(self, block: Block) -> None:
         """Say what the numbers among words are."""
@@ -143,8 +154,10 @@ class _Collector(Labels):
         """Say what the numbers in products are, now that all the rest is read."""
         written = {_key(part.rows) for part in self.found.parts}
         for block in self.pending:
-            known = (self.copies.name_of(each) or _key(each.rows) in written
-                     for each in block.factors)  # fmt: skip
+            known = (
+                self.copies.name_of(each) or self.copies.holds(each) or _key(each.rows) in written
+                for each in block.factors
+            )
             role = "a product of what is known" if all(known) else role_of_words(block.text)
             if role:
                 self._note(block, "", role)
@@ -170,6 +183,8 @@ class _Collector(Labels):
             self._without_name(block, grid)
 
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
+        if block.is_single and self._are_entries(block, grid):
+            return True
         name = self._of_token(block, grid) or self.name(block.names)
         if name is None and len(block.row_names) == 1 and not self.is_fresh:
             name = self.name(block.row_names)
@@ -180,6 +195,16 @@ class _Collector(Labels):
         self.begin(name)
         self.is_fresh = False
         self._named(block, grid, name, "its name")
+        return True
+
+    def _are_entries(self, block: Block, grid: Grid) -> bool:
+        """Take one number for several entries: a_12 = a_13 = 0."""
+        names = [self.name([each]) for each in block.names]
+        if len(names) < 2 or not all(each and each.row and each.column for each in names):
+            return False
+        for name in names:
+            assert name is not None
+            self._named(block, grid, name, "its name")
         return True
 
     def _of_token(self, block: Block, grid: Grid) -> Name | None:
@@ -297,8 +322,10 @@ class _Collector(Labels):
         """Take numbers under a name that is no step's."""
         if is_worked(block.names) and not block.factors:
             self._note(block, "", "a line of work")
+        elif is_constant(block.names):
+            self._note(block, "", "a dimension, or a number of its own")
         elif block.is_single:
-            if could_be_entry(block.names):
+            if any(map(str.isalpha, "".join(block.names))) and could_be_entry(block.names):
                 self._unread(block, f'"{block.names[0]}" is no entry of a step', could_be=True)
             else:
                 self._note(block, "", "a number of its own")
@@ -377,7 +404,8 @@ class _Collector(Labels):
     def _given(self, block: Block, grid: Grid, name: Name) -> None:
         """Take a matrix of the problem itself, copied; what only words call one may be another."""
         given = self.expected.given
-        is_other = name.how == "words" and not name.row and self.copies.name_of(grid) == ""
+        may_be_other = name.how == "words" or name.matrix not in given
+        is_other = may_be_other and not name.row and not self.copies.name_of(grid)
         if given and is_other and not block.is_single:
             self._keep_loose(block, grid, "" if name.matrix in given else name.matrix)
             return

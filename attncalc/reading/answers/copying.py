@@ -37,6 +37,12 @@ class Copies:
         best = max(shares, key=lambda name: shares[name], default="")
         return best if best and shares[best] >= LIKE else ""
 
+    def holds(self, grid: Grid) -> bool:
+        """Say whether a row stands in a given matrix."""
+        values = values_of(grid)
+        rows = [row for matrix in self.given.values() for row in np.atleast_2d(matrix)]
+        return values.shape[0] == 1 and any(np.array_equal(values[0], row) for row in rows)
+
     def is_copy(self, grid: Grid) -> str:
         """Return the given matrix whose numbers a grid holds, every one; "" for none."""
         values = values_of(grid)

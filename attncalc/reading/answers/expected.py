@@ -43,6 +43,10 @@ class Expected:
         shape = self.shape(name)
         return shape[0] if len(shape) == 3 else 0
 
+    def fits(self, name: str, values: Matrix) -> bool:
+        """Say whether a matrix, or one head of it, has the shape of a step."""
+        return self.shape(name)[-2:] == values.shape[-2:]
+
     def agreement(self, name: str, values: Matrix) -> float:
         """Return which share of numbers is that of a step, from 0 to 1; 0 for another shape."""
         key = self.steps.get(name)

@@ -67,7 +67,8 @@ class Labels:
         if self.head_is_new:
             self.head_is_wide = True
         if name.head:
-            self.head, self.head_is_wide = name.head, False
+            self.head_is_wide = self.head_is_wide and name.head == self.head
+            self.head = name.head
         elif not self.head_is_wide:
             self.head = 0
         self.head_is_new = False
@@ -88,19 +89,26 @@ class Labels:
 
     def name(self, names: list[str]) -> Name | None:
         """Return what the sides of an equation name: a symbol first, and its expression."""
-        found = [name for text in names if (name := name_in(text, self.expected.labels))]
+        named = [(text, name_in(text, self.expected.labels)) for text in names]
+        found = [name for _, name in named if name]
         if not found:
             return None
         first = min(found, key=lambda name: (name.weak, _SUREST.index(name.how)))
         others = [name for name in found if name.how == "expression" and not name.row]
         if others and not first.row and first.matrix in STEPS:
             first = self._agreed(first, others[-1])
-        return self._of_its_head(first, " ".join(names))
+        is_product = any(
+            name and name.how == "expression" and name.matrix == "O" and "W" not in text
+            for text, name in named
+        )
+        return self._of_its_head(first) if is_product else first
 
-    def _of_its_head(self, name: Name, text: str) -> Name:
+    def _of_its_head(self, name: Name) -> Name:
         """Return A V as a head's own outputs, where heads are put together after it."""
-        is_product = name.how == "expression" and name.matrix == "O" and "W" not in text
-        return name._replace(matrix="H") if is_product and "H" in self.expected.steps else name
+        is_own = name.how == "expression" or name.head or name.number or self.head
+        if name.matrix == "O" and is_own and "H" in self.expected.steps:
+            return name._replace(matrix="H")
+        return name
 
     def _agreed(self, symbol: Name, other: Name) -> Name:
         """Return the name of S = QK^T/√2, which is S_scaled, and of other pairs like that."""

@@ -2,6 +2,8 @@
 
 import re
 
+from attncalc.reading.plain.blocks import MAIL_HEAD
+
 _DIMENSIONS = re.compile(
     r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"
 )
@@ -20,20 +22,21 @@ _COUNTS = re.compile(
     r"points?|punkte|steps?|matrices|pages?)\b",
     re.IGNORECASE,
 )
-_INDEXED = re.compile(r"[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+")
+_INDEXED = re.compile(r"\b(?:at|bei|en) ?[(\[]\d{1,3}[,; ] ?\d{1,3}[)\]]|[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+")
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
 _DATE = re.compile(r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPERATOR = re.compile(r"\d\s*[+*·×/]\s*[-(\d]|[=≈]|e\^|\^|√|∑|\d\s-\s\d")
+_CODE = re.compile(r"@|\.\w{2,20}\(|\b(?:np|torch|import|print|range|Rational)\b|%\*%|<- ")
 _LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
 _WORKED = re.compile(
-    r"\bexp\b|e\^|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I
+    r"\bexp\b|e\^|\bexponential|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I
 )
 _REMARK = re.compile(r"\W*(?:†|‡)?\W*(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
 _CONSTANT = re.compile(
     r"(?:√|sqrt) ?[({]?(?:\d+|d_?\{?[kv]?\}?)[)}]?\s*$|(?:e\^|exp) ?[({]?[-\d.,/]+[)}]?\s*$"
-    r"|\b[dnm](?:_?\{?[kv]\}?)?\s*$"
+    r"|\b[dnm](?:_?\{?(?:k|v|model)\}?)?\)?\s*$|\b(?:shapes?|size|dim\w*)\b"
 )
 _ASKED = re.compile(
     r"(?:[\w.]{1,30}, ?)?(?:[\w.]{1,30}\.)?"
@@ -63,6 +66,10 @@ def role_of_words(text: str) -> str:
         return "words"
     if _REMARK.match(text):
         return "a remark"
+    if MAIL_HEAD.match(text):
+        return "the head of a mail"
+    if _CODE.search(text):
+        return "a line of a program"
     words = len(_WORD.findall(text))
     if len(numbers) <= 2 and _OPERATOR.search(text):
         return "a line of work"

@@ -67,9 +67,11 @@ def _renamed(
 def _by_values(part: Part, there: set[str], expected: Expected) -> str | None:
     """Return the step that most numbers under a name are those of, where few are its own."""
     options = [meant for name, meant in _ALSO if name == part.name and meant not in there]
+    values = matrix_of_entries([entries_of(part.rows)], "").values
+    if not expected.fits(part.name, values):
+        options = [name for name in expected.steps if name not in there]
     if not options:
         return None
-    values = matrix_of_entries([entries_of(part.rows)], "").values
     own = expected.agreement(part.name, values)
     shares = {meant: expected.agreement(meant, values) for meant in options}
     best = max(shares, key=lambda each: shares[each])

@@ -24,6 +24,10 @@ _NAMED_ROW = re.compile(
     r"(?P<name>[^\W\d][\w^{}'()·√/* ]{0,30}?) ?[=:]\s+"
     r"(?P<row>[-+.\d][^=:A-Za-z]*?)(?=\s{2,}[^\W\d]|\s*$)"
 )
+MAIL_HEAD = re.compile(
+    r"[ >*]{0,8}(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|fecha|asunto|objet|envoyé"
+    r"|revision|author|created) ?: ?(?=.*[^\W\d_])", re.I
+)
 _HEADING = re.compile(r"\s*#{1,6}\s")
 MOST_BLOCKS = 6000
 """Parts that a text may have; what follows them is not read, and that is said."""
@@ -128,6 +132,9 @@ class _Parter:
         line = self.lines[i]
         if not line.text.strip():
             self.is_new = True
+            return 1
+        if MAIL_HEAD.match(line.text):
+            self._add(Block(line.number, line.number, line.text))
             return 1
         if self.is_other(line.text):
             self._add(Block(line.number, line.number, line.text, is_other=True))

@@ -38,12 +38,15 @@ _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
 _REMARK = re.compile(rf"\s{{2,}}(?:#|%|//)\s*(?={GRID.pattern})")
 """A comment that holds what a line of a program comes to."""
 _ASIDE_EQUATION = re.compile(
+    r"\([=≈] ?[-.,\d]{1,12}\)|"
     r"\((?=[^()=≈:]{0,40}(?:√|sqrt|d_?\{?[kvm]|\b(?:axis|dim|keepdims|dtype|n|m|h|k|byrow|nrow|ncol)\b)"
     r"[^()=≈:]{0,20}[=≈:])[^()]{0,80}\)"
 )
 """A constant in brackets beside a name: (divided by √2 ≈ 1.41), (axis=1)."""
 _HIDDEN = "\ue008"
 _TERM = r"\d[\d./,]{0,12} ?[·*×]? ?[^\W\d_]_?\{?[\d]{0,3}\}?"
+_IN_BRACKETS = re.compile(r"\((?=[^()]*[^\W\d_]{2})[^()]{0,200}\)?")
+"""Words in brackets behind a matrix: (same as q_3)."""
 _COMBINATION = re.compile(rf"\s*[-+]?\s*{_TERM}(?:\s*[-+]\s*(?:{_TERM}|…|\.\.\.))+\s*")
 """A sum of vectors, each times a number: 0.62 v1 + 0.38 v2."""
 _EDGES = " \t.,;$|"
@@ -172,7 +175,7 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
         return "grid", text, ""
     if not before and len(grids) == 1 and _LETTER.match(rest) and not rest.startswith(("T", "√")):
         return "grid", text, rest
-    if not before and len(grids) == 1 and rest.startswith("#"):
+    if not before and len(grids) == 1 and (rest.startswith("#") or _IN_BRACKETS.fullmatch(rest)):
         return "grid", text, ""
     if not before and len(grids) == 2 and after.lstrip()[:1] in ",;" and text.endswith(grids[1]):
         return "factors", text, ""

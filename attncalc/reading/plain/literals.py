@@ -13,7 +13,7 @@ DEEPEST = 8
 LONGEST_CELL = 60
 _BRACKET = re.compile(r"[\[\]()]")
 _COMMENT = re.compile(r"[#%][^\n]*")
-_BLOT = re.compile(r"[^\w\s,;.=+*/^-]{1,4}")
+_BLOT = re.compile(r"[▒▓░█■□#?¿!�]{1,4}")
 """What stands for a number that cannot be made out."""
 _NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
 
@@ -99,6 +99,9 @@ def _flat_rows(text: str) -> Rows:
     if ";" not in text and "\n" in text.strip() and text.rstrip().endswith(","):
         text = text.replace("\n", " ")
     rows = [_flat_cells(row) for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
+    slashed = [_flat_cells(row) for row in text.split(" / ")]
+    if len(rows) == 1 < len(slashed) and len({len(row) for row in slashed}) == 1 < len(slashed[0]):
+        return fitted(slashed)
     return fitted(rows)
 
 

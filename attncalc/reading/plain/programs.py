@@ -1,4 +1,4 @@
-"""What sessions of programs put around their results: prompts, and how R writes matrices."""
+"""What programs put around their results: prompts, and matrices as R, SymPy and Typst write them."""
 
 import re
 
@@ -9,6 +9,8 @@ _MATRIX = re.compile(
     r"\bmatrix\( ?c\(([-+.,\d\s/]{1,4000})\)"
     r"((?: ?, ?(?:(?:nrow|ncol|byrow) ?= ?)?[\w.]{1,9}){1,3}) ?\)"
 )
+_RATIONAL = re.compile(r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)")
+_TYPST = re.compile(r"\bmat\(([^()\[\]]{1,20000})\)")
 _OPTION = re.compile(r"(?:(nrow|ncol|byrow) ?= ?)?([\w.]+)")
 
 
@@ -23,6 +25,10 @@ def without_session(text: str) -> str:
     text = _PROMPTS.sub("", text)
     if "[," in text and ",]" in text:
         text = _COUNTED_ROW.sub(r"\1", _COUNTED_COLUMNS.sub("", text))
+    if "Rational(" in text:
+        text = _RATIONAL.sub(r"\1/\2", text)
+    if "mat(" in text:
+        text = _TYPST.sub(r"[\1]", text)
     return _MATRIX.sub(_as_rows, text) if "matrix(" in text else text
 
 
