@@ -18,6 +18,7 @@ from attncalc.operations.step import Step, run
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.naming.name import Tokens
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 
@@ -65,11 +66,10 @@ class Key:
     def expected(self) -> Expected:
         """What an answer may hold, as plain values: blocks without a name are placed by it."""
         problem = self.problem
-        names = dict.fromkeys((*problem.queries, *problem.keys))
         return Expected(
             {name: problem.standing.shown(each) for name, each in self.shown.items()},
             {name: np.asarray(getattr(problem, name), np.float64) for name in problem.names},
-            tuple(name for name in names if not name.isdigit()),
+            Tokens(_words(problem.queries), _words(problem.keys)),
             problem.standing.by_columns,
         )
 
@@ -160,6 +160,11 @@ class Key:
             return self.exact if is_own else _in_floats(self.solution.other_rounding)
         except InputError:
             return {}
+
+
+def _words(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what tokens are called, "" for those that are only counted."""
+    return tuple("" if name.isdigit() else name for name in names)
 
 
 def _in_floats(solution: Solution) -> Mapping[str, Matrix]:

@@ -14,6 +14,7 @@ from attncalc.reading.answers.prose import (
     asks_for_work,
     could_be_entry,
     is_constant,
+    is_size,
     is_worked,
     role_of_words,
 )
@@ -103,10 +104,7 @@ class _Collector(Labels):
 
     def _words(self, block: Block) -> None:
         """Take from words whose the next matrix is, and say what their numbers are."""
-        if self.takes_caption(block):
-            self._note(block, "", "words")
-            return
-        if self._is_token(block):
+        if self.takes_caption(block) or self._is_token(block):
             self._note(block, "", "words")
             return
         name = self.name(block.names)
@@ -117,11 +115,11 @@ class _Collector(Labels):
         if name and name.row and block.work and not block.goes_on:
             self._valued(block, name)
             return
-        if name and not block.goes_on:
+        if asks_for_work(block.text):
+            self.label, self.is_fresh, self.is_work = None, False, True
+        elif name and not block.goes_on:
             self.announce(name, block)
-        elif asks_for_work(block.text) or (
-            is_worked(block.names) and block.text.endswith(("=", ":"))
-        ):
+        elif is_worked(block.names) and block.text.endswith(("=", ":")):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif block.is_heading:
             self.label, self.is_fresh = None, False
@@ -135,13 +133,14 @@ class _Collector(Labels):
             return True
         said = _WORD.fullmatch(clean)
         if said and said[1] in self.expected.labels and self.name([clean]) is None:
-            self.token = block.line, self.expected.labels.index(said[1]) + 1
+            self.token = block.line, self.expected.labels.row("Q", said[1])
             return True
         return False
 
     def _say_role(self, block: Block) -> None:
         """Say what the numbers among words are."""
-        role = role_of_words(block.text) or ("a line of work" if block.work else "")
+        is_work = block.work or is_worked(block.names)
+        role = role_of_words(block.text) or ("a line of work" if is_work else "")
         if block.factors:
             self.pending.append(block)
             self.last = None  # what goes on below is this product's
@@ -213,7 +212,7 @@ class _Collector(Labels):
             return None
         last = block.names[-1].strip()
         if last in self.expected.labels and (base := self.name(block.names[:-1]) or self.label):
-            return base._replace(row=self.expected.labels.index(last) + 1, number=0)
+            return base._replace(row=self.expected.labels.row(base.matrix, last), number=0)
         line, row = self.token
         base = self.name(block.names[-1:])
         if line == block.line and base and not base.row and not base.number:
@@ -322,7 +321,7 @@ class _Collector(Labels):
         """Take numbers under a name that is no step's."""
         if is_worked(block.names) and not block.factors:
             self._note(block, "", "a line of work")
-        elif is_constant(block.names):
+        elif is_constant(block.names) and (block.is_single or is_size(grid.rows)):
             self._note(block, "", "a dimension, or a number of its own")
         elif block.is_single:
             if any(map(str.isalpha, "".join(block.names))) and could_be_entry(block.names):
@@ -350,6 +349,9 @@ class _Collector(Labels):
         if self._is_given(name):
             self._given(block, grid, name)
             return
+        if (given := self.copies.is_copy(grid)) and not self._fits(name, grid):
+            self._note(block, given, "given, copied")
+            return
         if replaces and self.found.parts and self.found.parts[-1] is self.last:
             self.found.parts.pop()
         name = self._of_row(self._with_number(name, grid), grid)
@@ -359,6 +361,12 @@ class _Collector(Labels):
             self._alone(block, name)
         else:
             self._keep(block, grid, name, how)
+
+    def _fits(self, name: Name, grid: Grid) -> bool:
+        """Say whether a matrix is a row, an entry or all of what its name says, as far as known."""
+        is_part = name.row or name.column or name.number or name.turned or len(grid.rows) == 1
+        shape = self.expected.shape(name.matrix)
+        return bool(is_part) or not shape or shape[-2:] == _size(grid)
 
     def _is_given(self, name: Name) -> bool:
         """Say whether a name is that of a matrix of the problem, as Q is where it is given."""

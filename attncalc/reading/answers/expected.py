@@ -7,6 +7,7 @@ import numpy as np
 
 from attncalc.numbers.types import Matrix
 from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.reading.naming.name import NO_TOKENS, Tokens
 
 NEAR = 0.0151
 """Numbers that differ by less may be the same, however their steps were rounded."""
@@ -31,7 +32,7 @@ class Expected:
 
     steps: Mapping[str, Matrix] = field(default_factory=dict)
     given: Mapping[str, Matrix] = field(default_factory=dict)
-    labels: tuple[str, ...] = ()
+    labels: Tokens = NO_TOKENS
     by_columns: bool = False
 
     def shape(self, name: str) -> tuple[int, ...]:

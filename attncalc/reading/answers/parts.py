@@ -38,6 +38,12 @@ class Part(NamedTuple):
         return self.row == self.column == 0
 
     @property
+    def size(self) -> tuple[int, int]:
+        """Its rows and columns, as they are meant."""
+        height, width = len(self.rows), max((len(row) for row in self.rows), default=0)
+        return (width, height) if self.turned else (height, width)
+
+    @property
     def what(self) -> str:
         """Its name, with its head and its place."""
         head = f" head {self.head}" if self.head else ""

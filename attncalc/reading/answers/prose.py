@@ -22,7 +22,10 @@ _COUNTS = re.compile(
     r"points?|punkte|steps?|matrices|pages?)\b",
     re.IGNORECASE,
 )
-_INDEXED = re.compile(r"\b(?:at|bei|en) ?[(\[]\d{1,3}[,; ] ?\d{1,3}[)\]]|[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+")
+_INDEXED = re.compile(
+    r"\b(?:at|bei|en) ?[(\[]\d{1,3}[,; ] ?\d{1,3}[)\]]"
+    r"|[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+"
+)
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
 _DATE = re.compile(r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")
@@ -100,6 +103,11 @@ def is_constant(names: list[str]) -> bool:
     (True, False)
     """
     return bool(names) and _CONSTANT.search(names[-1]) is not None and "/(" not in names[-1]
+
+
+def is_size(rows: list[list[str]]) -> bool:
+    """Say whether what stands in brackets may be a size: (2, 3, 2)."""
+    return len(rows) == 1 and all(cell.isdigit() for cell in rows[0]) and len(rows[0]) <= 4
 
 
 def asks_for_work(text: str) -> bool:

@@ -21,6 +21,8 @@ _ALSO = (("S", "S_scaled"), ("S", "S_masked"), ("S_scaled", "S_masked"), ("A", "
          ("O", "H"), ("O", "C"), ("H", "C"), ("S", "A"), ("S_scaled", "S"), ("V", "O"))  # fmt: skip
 """Pairs of a name and the step that may be meant by it, where the numbers say so."""
 SURE = 0.5
+PASSES = 3
+"""How often names are looked at again: a step that is renamed makes room for another."""
 MOST = 500
 """Parts of an answer whose numbers are looked at; one of more is no answer."""
 
@@ -40,12 +42,18 @@ def with_better_names(found: Collected, expected: Expected) -> list[Part]:
             if meant := next((each for each in options if each not in there), None):
                 own = [part for part in parts if part.name == name]
                 parts = _renamed(parts, own, meant, "the problem has no other", found)
-    there = {part.name for part in parts}
+    for _ in range(PASSES):
+        parts = _named_by_values(parts, expected, found)
+    return parts
+
+
+def _named_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return the parts with each under the step whose numbers it has, where few are its own."""
     for part in parts[:MOST]:
+        there = {each.name for each in parts}
         if part.is_whole and (meant := _by_values(part, there, expected)):
             own = [part, *(each for each in parts if each.name == part.name and each.head)]
             parts = _renamed(parts, own, meant, "its numbers are", found)
-            there = {each.name for each in parts}
     return parts
 
 

@@ -14,7 +14,7 @@ from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.naming.name import name_in
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.comments import Comment
-from attncalc.reading.plain.marks import MOST_GRIDS
+from attncalc.reading.plain.marks import MOST_GRIDS, typed
 
 MOST_FAULTS = 100
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
@@ -28,7 +28,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
         name = name_in(label, expected.labels)
         return name is not None and name.matrix not in ("X", "X1", "X2", "X3")
 
-    blocks, document = blocks_of(text, names_a_row, _is_other, expected.labels)
+    blocks, document = blocks_of(text, names_a_row, _is_of_map, expected.labels)
     found = collected(blocks, expected)
     for struck in document.struck:
         found.taken.append(Taken(struck.line, struck.line, "", "struck out", struck.text))
@@ -75,12 +75,12 @@ def _matrices(
     for part in parts:
         by_name.setdefault(part.name, []).append(part)
     return {
-        name: matrix_of(_latest(name, own, found), expected.shape(name), expected.by_columns)
+        name: matrix_of(_latest(own, expected, found), expected.shape(name), expected.by_columns)
         for name, own in by_name.items()
     }
 
 
-def _latest(name: str, parts: list[Part], found: Collected) -> list[Part]:
+def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
     """Return the parts of a matrix; where it was written twice, the later ones, and say so."""
     kept: dict[int, list[Part]] = {}
     for part in parts:
@@ -88,11 +88,29 @@ def _latest(name: str, parts: list[Part], found: Collected) -> list[Part]:
         if part.is_whole and part.row_from == part.column_from == 0:
             wholes = [each for each in own if each.is_whole]
             if wholes and _differ(wholes, part):
+                if _is_other(wholes[-1], part, expected):
+                    _list(part, wholes[-1], found)
+                    continue
                 lines = f"line {wholes[0].line} and again on line {part.line}"
                 found.remarks.append(f"{part.what} is written on {lines}: the later one counts")
+                if part.size != wholes[-1].size and len(wholes[-1].rows) > 1:
+                    _list(wholes[-1], part, found)
             own[:] = [each for each in own if not each.is_whole]
         own.append(part)
     return [part for own in kept.values() for part in own]
+
+
+def _is_other(before: Part, part: Part, expected: Expected) -> bool:
+    """Say whether a matrix is no later version of the one before it, which has its step's shape."""
+    shape = expected.shape(part.name)[-2:]
+    return before.size == shape != part.size
+
+
+def _list(lost: Part, kept: Part, found: Collected) -> None:
+    """List a matrix of another size than the one of its name that counts."""
+    text = "; ".join(" ".join(row) for row in lost.rows)
+    why = f"{lost.what} stands on line {kept.line} too, in another size"
+    found.unread.append(Unread(lost.line, typed(text), why, could_be_matrix=True))
 
 
 def _differ(wholes: list[Part], part: Part) -> bool:
@@ -101,7 +119,7 @@ def _differ(wholes: list[Part], part: Part) -> bool:
     return [entry.value for entry in before] != [entry.value for entry in after]
 
 
-def _is_other(line: str) -> bool:
+def _is_of_map(line: str) -> bool:
     """Say whether a line is about the map: a sentence, or the dots to draw lines between."""
     return is_about_lines(line) or _DOTS.fullmatch(line) is not None
 

@@ -1,7 +1,7 @@
 """From a text to the matrix that it names: symbol first, then expression, then words."""
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from attncalc.reading.naming.expressions import step_of_expression
@@ -44,12 +44,24 @@ _CAPITAL = re.compile(
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-class Hints(NamedTuple):
-    """What helps to tell names apart: the steps of a problem, its heads, its tokens."""
+@dataclass(frozen=True)
+class Tokens:
+    """What the tokens are called: those that ask, and those that are asked; "" for no name."""
 
-    steps: tuple[str, ...] = ()
-    heads: int = 0
-    labels: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    def __contains__(self, label: object) -> bool:
+        return bool(label) and (label in self.queries or label in self.keys)
+
+    def row(self, matrix: str, label: str) -> int:
+        """Return which row of a matrix a token has, from 1: of K, V and X2 one of the keys."""
+        sides = (self.queries, self.keys)
+        own, other = sides[::-1] if matrix[:1] in ("K", "V") or matrix == "X2" else sides
+        return 1 + (own if label in own else other).index(label)
+
+
+NO_TOKENS = Tokens()
 
 
 class Name(NamedTuple):
@@ -86,7 +98,7 @@ class Name(NamedTuple):
         return (self.row != 0) != (self.column != 0)
 
 
-def name_in(text: str, labels: Sequence[str] = ()) -> Name | None:
+def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return what a text names, if it names anything.
 
     Examples
@@ -158,11 +170,11 @@ def _at_the_end(text: str) -> Name | None:
     return name if name and name.row and not last.isdigit() else None
 
 
-def _of_row(text: str, labels: Sequence[str]) -> Name | None:
+def _of_row(text: str, labels: Tokens) -> Name | None:
     """Return the row that words and a number name: query vector 2, output for token 1, q_cat."""
     letter, _, label = text.partition("_")
     if label.strip("{}") in labels and (base := _symbol(letter)):
-        return base._replace(row=list(labels).index(label.strip("{}")) + 1)
+        return base._replace(row=labels.row(base.matrix, label.strip("{}")))
     match = _ROW_OF.search(text)
     if match is None or not _PLAIN_WORD.search(text[: match.start()]):
         return None

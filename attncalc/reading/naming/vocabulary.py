@@ -6,6 +6,7 @@ import unicodedata
 MOST_WORDS = 40
 MOST_BESIDE = 5
 """Words in which "output weights" may stand, where they are a matrix that is given."""
+_DIVIDED = re.compile(r"[/÷] ?(?:√|sqrt)")
 _WORD = re.compile(r"[a-z]+|√|α")
 
 _EXACT = {
@@ -125,7 +126,7 @@ def step_of_words(text: str) -> tuple[str, bool] | None:
     """
     concepts, count = concepts_in(text)
     if not set(concepts) - {"root"}:
-        return None
+        return ("S_scaled", False) if _DIVIDED.search(text) else None
     step = _step(concepts, count)
     if step is None:
         return ("O", True) if "result" in concepts else None

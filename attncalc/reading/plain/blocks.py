@@ -1,7 +1,7 @@
 """A text as a list of named blocks: what stands under which words, none of it judged yet."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from attncalc.reading.plain.clauses import Clause, clauses_of
@@ -25,8 +25,9 @@ _NAMED_ROW = re.compile(
     r"(?P<row>[-+.\d][^=:A-Za-z]*?)(?=\s{2,}[^\W\d]|\s*$)"
 )
 MAIL_HEAD = re.compile(
-    r"[ >*]{0,8}(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|fecha|asunto|objet|envoyé"
-    r"|revision|author|created) ?: ?(?=.*[^\W\d_])", re.I
+    r"[ >*]{0,8}(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|fecha|asunto"
+    r"|objet|envoyé|revision|author|created) ?: ?(?=.*[^\W\d_])",
+    re.I,
 )
 _HEADING = re.compile(r"\s*#{1,6}\s")
 MOST_BLOCKS = 6000
@@ -84,7 +85,7 @@ Named = Callable[[str], bool]
 
 
 def blocks_of(
-    text: str, names_a_row: Named, is_other: Named, labels: Sequence[str] = ()
+    text: str, names_a_row: Named, is_other: Named, labels: Container[str] = ()
 ) -> tuple[list[Block], Document]:
     """Return the blocks of a text in their order, and what else was found in it.
 
@@ -110,7 +111,7 @@ class _Parter:
     """Goes through the lines, and keeps the blocks that they make."""
 
     def __init__(
-        self, document: Document, names_a_row: Named, is_other: Named, labels: Sequence[str]
+        self, document: Document, names_a_row: Named, is_other: Named, labels: Container[str]
     ) -> None:
         self.document = document
         self.lines = document.lines
@@ -180,6 +181,9 @@ class _Parter:
         rows = [row for row in rows if row]
         if not rows:
             return not any(c.isalnum() for c in text)
+        if _has_words(rows):
+            self._add(Block(first, last, text))
+            return True
         cells = [cell for row in rows for cell in row]
         good = sum(map(looks_like_entry, cells))
         if 2 * good < len(cells) or (count == 1 and not _is_plain_row(rows)):
@@ -341,7 +345,7 @@ class _Parter:
     def _clause(self, clause: Clause, line: Line) -> None:
         grids = self.document.grids
         grid = None
-        text = line.text
+        text = line.text if clause.kind != "nothing" else " ".join([*clause.names, *clause.work])
         if clause.kind == "grid":
             grid = grids[clause.value]
         elif clause.kind == "row":
@@ -385,6 +389,17 @@ def _without_bars(text: str) -> str:
         if before.rstrip()[-1:] in ("=", ":", "≈", "") and split_row(inner):
             return f"{before} {inner}"
     return text
+
+
+def _has_words(rows: Rows) -> bool:
+    """Say whether a column of a table holds words alone: it is no matrix."""
+    width = min(map(len, rows))
+    columns = [[row[j] for row in rows] for j in range(width)]
+    return len(rows) > 1 and any(
+        not any(map(looks_like_entry, column))
+        and all(any(c.isalpha() for c in cell) for cell in column)
+        for column in columns
+    )
 
 
 def _is_plain_row(rows: Rows) -> bool:

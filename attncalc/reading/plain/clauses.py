@@ -27,7 +27,9 @@ _VERB = re.compile(
     rf"\s*(?=:?\s*{GRID.pattern})",
     re.IGNORECASE,
 )
-_LIST_NUMBER = re.compile(r"^\s*(?:\(\d{1,3}\)|\d{1,3}[.)]|\(?[a-h]\))\s+(?=[^\W\d]|[\\α√])")
+_LIST_NUMBER = re.compile(
+    r"^\s*(?:\(\d{1,3}\)|\d{1,3}[.)]|\(?[a-h]\))\s+(?=['“„«\"]?(?:[^\W\d]|[\\α√]))"
+)
 _BEFORE = re.compile(
     r"([^\W\d][\w' ^{}/()√@·-]{0,80}(?<!softmax)(?<!exp)(?<!mask)(?<!norm)(?<!sqrt))"
     rf"\s({GRID.pattern})[\s.;]*",

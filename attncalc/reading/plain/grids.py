@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from attncalc.reading.plain.comments import Comment, without_comments
 from attncalc.reading.plain.literals import TooDeep, heads_of, is_matrix, parse
+from attncalc.reading.plain.macros import without_macros
 from attncalc.reading.plain.marks import BREAK, CELL, FIRST_GRID, GRID, MOST_GRIDS, ROW, typed
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
@@ -95,7 +96,7 @@ def document_of(text: str) -> Document:
         document.faults.append((0, f"only the first {LONGEST_TEXT:,} characters are read"))
         text = text[:LONGEST_TEXT]
     text, struck = tidied(text)
-    text, comments = without_comments(with_decimal_commas(text))
+    text, comments = without_comments(with_decimal_commas(without_macros(text)))
     converted = without_tex(text)
     document.struck += struck + converted.struck
     document.faults += converted.faults

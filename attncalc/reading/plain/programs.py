@@ -1,4 +1,4 @@
-"""What programs put around their results: prompts, and matrices as R, SymPy and Typst write them."""
+"""What programs put around results: prompts, and matrices as R, SymPy and Typst write them."""
 
 import re
 

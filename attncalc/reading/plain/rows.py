@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from attncalc.reading.plain.marks import CELL, COMMA
 from attncalc.reading.plain.numerals import (
@@ -124,7 +124,7 @@ def _result(piece: str) -> str:
     return right.strip() if is_work and _RESULT.fullmatch(right.strip()) else ""
 
 
-def labelled_row(text: str, labels: Sequence[str] = ()) -> tuple[str, list[str]] | None:
+def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]] | None:
     """Return the name that stands before a row, and its cells; None where there is none.
 
     Examples
