@@ -308,7 +308,7 @@ def test_standard_streams_may_be_full_closed_or_ascii(tmp_path: Path) -> None:
         (f"{program} self > /dev/full", 2, "No space left on device"),
         (f"{program} samples cross > /dev/full", 2, "No space left on device"),
         (f"{program} self >&-", 0, "note: "),
-        (f"{program} self - <&-", 2, "error: standard input: empty"),
+        (f"{program} self - <&-", 2, "error: standard input: it is closed"),
         (f"{program} self no.json 2>&-", 2, ""),
         (f"PYTHONIOENCODING=ascii {program} self --help", 0, ""),
         (f"PYTHONIOENCODING=ascii {program} self", 0, "note: "),
