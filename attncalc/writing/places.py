@@ -56,8 +56,9 @@ def naming(path: Path) -> Iterator[None]:
 
 def is_straight(path: Path) -> bool:
     """Say whether what is written there goes on: a device, a pipe, or what is open already."""
-    keeps = path.is_file() or path.is_dir() or not path.exists()
-    return descriptor_of(path) is not None or not keeps
+    with naming(path):
+        keeps = path.is_file() or path.is_dir() or not path.exists()
+    return not keeps or descriptor_of(path) is not None
 
 
 def descriptor_of(path: Path) -> int | None:
@@ -70,12 +71,14 @@ def descriptor_of(path: Path) -> int | None:
     >>> descriptor_of(Path("/dev/fd/7")), descriptor_of(Path("page.md"))
     (7, None)
     """
-    for _ in range(MOST_LINKS):
-        if path.name.isdecimal() and os.path.realpath(path.parent) in _open_already():
-            return int(path.name)
-        if not path.is_symlink():
-            return None
-        path = path.parent / path.readlink()
+    way = path
+    with naming(path):
+        for _ in range(MOST_LINKS):
+            if way.name.isdecimal() and os.path.realpath(way.parent) in _open_already():
+                return int(way.name)
+            if not way.is_symlink():
+                return None
+            way = way.parent / way.readlink()
     return None
 
 
