@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
-from conftest import GOOD, Run, clean_environment
+from conftest import GOOD, Run, clean_environment, outputs_of_the_command
 
 from attncalc.cli import run
-from attncalc.cli.app import COMMANDS, app_for
+from attncalc.cli.app import COMMANDS
 from attncalc.problem.samples import sample
 from attncalc.sources import refuse_to_write, remember, remembering
 
@@ -93,15 +92,7 @@ READ_AND_WRITTEN = [
 
 def test_no_command_and_no_output_is_left_out() -> None:
     """An option that takes a FILE or PLACE to write to stands in the list above."""
-    group = typer.main.get_command(app_for([]))
-    outputs = {
-        (name, flag)
-        for name, command in group.commands.items()  # type: ignore[attr-defined]
-        for parameter in command.params
-        if parameter.param_type_name == "option" and parameter.metavar in ("FILE", "PLACE")
-        for flag in [parameter.opts[-1]]
-    }
-    assert outputs == {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
+    assert outputs_of_the_command() == {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
     assert set(COMMANDS) == {called[0] for called, _, _ in READ_AND_WRITTEN}
 
 
