@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import GOOD, Run, clean_environment, outputs_of_the_command
+from conftest import GOOD, SLOW, Run, clean_environment, outputs_of_the_command
 
 from attncalc.cli import run
 from attncalc.cli.app import COMMANDS
@@ -292,6 +292,44 @@ def test_devices_are_read_and_written_alike(here: Here) -> None:
     os.close(writer)
     with os.fdopen(reader) as pipe:
         assert (done.code, json.load(pipe)["title"]) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("called", "starts"),
+    [
+        (("self", "self.json", "--format", "markdown", "-o"), "# "),
+        (("self", "self.json", "--format", "npz", "-o"), "PK"),
+        (("cross", "cross.json", "--format", "json", "-o"), "{"),
+        (("plot", "self.json", "-o"), "\x89PNG"),
+        (("check", "self.json", "mine.json", "-o", "marks.md", "--csv"), "answer,"),
+        (("check", "self.json", "mine.json", "--format", "latex", "-o"), "%"),
+        (("samples", "self", "-o"), "{"),
+    ],
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("{} - | cat", marks=SLOW),
+        pytest.param("{} /dev/stdout | cat", marks=SLOW),
+        pytest.param("{} >(cat) > told | cat", marks=SLOW),
+        "echo before > log; {} /dev/fd/3 3>> log > told; "
+        "test $(head -1 log) = before && tail -n +2 log",
+    ],
+)
+def test_every_output_goes_through_pipes_and_what_is_open(
+    tmp_path: Path, called: tuple[str, ...], starts: str, line: str
+) -> None:
+    """As `-o >(cat)` and `-o -`; a file that is open already keeps what it held."""
+    fill(tmp_path)
+    done = subprocess.run(
+        ["bash", "-c", line.format(" ".join((sys.executable, "-m", "attncalc", *called)))],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.stdout.startswith(starts.encode("latin-1")), done
 
 
 def test_a_program_may_write_what_it_read(tmp_path: Path) -> None:

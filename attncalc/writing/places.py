@@ -37,7 +37,7 @@ def check_folder(folder: Path) -> None:
     """
     refuse_to_fill(folder)
     with naming(folder):
-        if not os.path.lexists(folder):
+        if not folder.exists() and not folder.is_symlink():
             _check_around(folder, folder.parent)
         elif not folder.is_dir():
             raise OutputError(f"cannot write {folder}: it is no folder, and files are put into one")
