@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -35,6 +34,8 @@ def held_back() -> Iterator[list[int]]:
     ...     came
     []
     """
+    import threading  # here, for most runs write no file
+
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield came  # a signal interrupts the main thread alone
