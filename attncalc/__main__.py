@@ -8,9 +8,12 @@ OBJECTS = 100_000
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code: 0, 1, 2 or 130."""
+    """Run the command line and leave with its code; 130 and 143 where it is told to end."""
     gc.set_threshold(OBJECTS)
     try:
+        from attncalc.signals import end_with_a_line
+
+        end_with_a_line()
         from attncalc.cli import run
 
         sys.exit(run())

@@ -121,3 +121,24 @@ GOOD = {
     "W_V": [[1], [1]],
 }
 """A small problem without a fault, for tests to break."""
+
+
+def outputs_of_the_command() -> set[tuple[str, str]]:
+    """Return each command and each of its options that name a FILE or PLACE to write to."""
+    import typer
+
+    from attncalc.cli.app import app_for
+
+    group = typer.main.get_command(app_for([]))
+    return {
+        (name, parameter.opts[-1])
+        for name, command in group.commands.items()  # type: ignore[attr-defined]
+        for parameter in command.params
+        if parameter.param_type_name == "option"
+        and (parameter.metavar in ("FILE", "PLACE") or _writes(parameter.help or ""))
+    }
+
+
+def _writes(text: str) -> bool:
+    """Say whether a help tells of a file that is written, whatever its placeholder is called."""
+    return bool(re.search(r"(?i)\b(write|save)\b.*\b(file|folder|place)\b", text))

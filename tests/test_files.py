@@ -2,13 +2,16 @@
 
 import os
 import stat
+import threading
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from attncalc import OutputError
 from attncalc.writing import files
 from attncalc.writing.files import write_files
+from attncalc.writing.places import check_folder, check_places
 
 
 def test_a_file_is_written_with_the_usual_rights(tmp_path: Path) -> None:
@@ -53,8 +56,79 @@ def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
     refused = {
         tmp_path: "it is a folder",
         tmp_path / "no" / "x": f"the folder {tmp_path}/no does not exist",
+        tmp_path / "file" / "x": f"{tmp_path}/file is no folder",
+        tmp_path / "circle": "it is a link that leads back to itself",
+        tmp_path / "dangling": f"the folder {tmp_path}/no does not exist",
+        tmp_path / ("long" * 100): "File name too long",
+        Path("/dev/fd/977"): "Bad file descriptor",
     }
+    (tmp_path / "file").write_text("")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "dangling").symlink_to("no/x")
     for path, reason in refused.items():
         with pytest.raises(OutputError) as error:
             write_files({path: b""})
         assert str(error.value) == f"cannot write {path}: {reason}"
+
+
+def test_folders_that_cannot_be_filled_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder, reason in {
+        tmp_path / "file": "it is no folder, and files are put into one",
+        tmp_path / "no" / "x": f"the folder {tmp_path}/no does not exist",
+        tmp_path / ("long" * 100): "File name too long",
+    }.items():
+        with pytest.raises(OutputError) as error:
+            write_files({folder / "x": b""}, folder=folder)
+        assert str(error.value) == f"cannot write {folder}: {reason}"
+
+
+def test_what_is_protected_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever runs the tests may be allowed everything; so it is the system that says no."""
+    (tmp_path / "file").write_text("")
+    denied: set[Path] = set()
+    monkeypatch.setattr(os, "access", lambda place, _: Path(place) not in denied)
+    for place, reason in {
+        tmp_path / "file": "it is protected from writing",
+        tmp_path: f"no file may be made in the folder {tmp_path}",
+    }.items():
+        denied |= {place}
+        with pytest.raises(OutputError) as error:
+            check_places(tmp_path / ("file" if place != tmp_path else "new"))
+        assert str(error.value).endswith(reason)
+    with pytest.raises(OutputError, match="no file may be made in it"):
+        check_folder(tmp_path)
+
+
+def test_what_is_open_already_is_written_on_and_keeps_what_it_holds(tmp_path: Path) -> None:
+    """As a shell opens it: `-o /dev/fd/3 3>> log`."""
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    with log.open("ab") as file:
+        write_files({Path(f"/dev/fd/{file.fileno()}"): iter(["after\n"])})
+    assert log.read_text() == "before\nafter\n"
+    with log.open("ab") as file:
+        (tmp_path / "link").symlink_to(f"/dev/fd/{file.fileno()}")
+        write_files({tmp_path / "link": print_to})
+    assert log.read_text() == "before\nafter\nback\n"
+
+
+def print_to(out: IO[bytes]) -> None:
+    """Write as a writer of archives does, which goes back."""
+    out.write(b"BACK\n")
+    out.seek(0)
+    out.write(b"back")
+
+
+def test_a_pipe_is_written_while_it_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    write_files({tmp_path / "pipe": "content", tmp_path / "file": "beside"})
+    reader.join()
+    assert found == [b"content"]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert (tmp_path / "file").read_text() == "beside"

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
-from conftest import GOOD, Run, clean_environment
+from conftest import GOOD, SLOW, Run, clean_environment, outputs_of_the_command
 
 from attncalc.cli import run
-from attncalc.cli.app import COMMANDS, app_for
+from attncalc.cli.app import COMMANDS
 from attncalc.problem.samples import sample
 from attncalc.sources import refuse_to_write, remember, remembering
 
@@ -93,15 +92,7 @@ READ_AND_WRITTEN = [
 
 def test_no_command_and_no_output_is_left_out() -> None:
     """An option that takes a FILE or PLACE to write to stands in the list above."""
-    group = typer.main.get_command(app_for([]))
-    outputs = {
-        (name, flag)
-        for name, command in group.commands.items()  # type: ignore[attr-defined]
-        for parameter in command.params
-        if parameter.param_type_name == "option" and parameter.metavar in ("FILE", "PLACE")
-        for flag in [parameter.opts[-1]]
-    }
-    assert outputs == {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
+    assert outputs_of_the_command() == {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
     assert set(COMMANDS) == {called[0] for called, _, _ in READ_AND_WRITTEN}
 
 
@@ -301,6 +292,44 @@ def test_devices_are_read_and_written_alike(here: Here) -> None:
     os.close(writer)
     with os.fdopen(reader) as pipe:
         assert (done.code, json.load(pipe)["title"]) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("called", "starts"),
+    [
+        (("self", "self.json", "--format", "markdown", "-o"), "# "),
+        (("self", "self.json", "--format", "npz", "-o"), "PK"),
+        (("cross", "cross.json", "--format", "json", "-o"), "{"),
+        (("plot", "self.json", "-o"), "\x89PNG"),
+        (("check", "self.json", "mine.json", "-o", "marks.md", "--csv"), "answer,"),
+        (("check", "self.json", "mine.json", "--format", "latex", "-o"), "%"),
+        (("samples", "self", "-o"), "{"),
+    ],
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("{} - | cat", marks=SLOW),
+        pytest.param("{} /dev/stdout | cat", marks=SLOW),
+        pytest.param("{} >(cat) > told | cat", marks=SLOW),
+        "echo before > log; {} /dev/fd/3 3>> log > told; "
+        "test $(head -1 log) = before && tail -n +2 log",
+    ],
+)
+def test_every_output_goes_through_pipes_and_what_is_open(
+    tmp_path: Path, called: tuple[str, ...], starts: str, line: str
+) -> None:
+    """As `-o >(cat)` and `-o -`; a file that is open already keeps what it held."""
+    fill(tmp_path)
+    done = subprocess.run(
+        ["bash", "-c", line.format(" ".join((sys.executable, "-m", "attncalc", *called)))],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.stdout.startswith(starts.encode("latin-1")), done
 
 
 def test_a_program_may_write_what_it_read(tmp_path: Path) -> None:

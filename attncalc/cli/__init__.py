@@ -8,11 +8,11 @@ OWN_MISTAKE = 3
 
 
 def run() -> int:
-    """Run the command line and return its exit code: 0, 1, 2, 130, or 3 for our own mistakes."""
+    """Run the command line and return its exit code: 0, 1, 2, or 3 for our own mistakes."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy then loads 60 ms sooner
     os.environ["MPLBACKEND"] = "agg"  # a notebook's own may not be there, and stops matplotlib
     from attncalc.cli.app import app_for
-    from attncalc.cli.streams import complain, leave_quietly, prepare
+    from attncalc.cli.streams import complain, give_up_on, leave_quietly, prepare
     from attncalc.errors import AttncalcError
     from attncalc.sources import remembering
 
@@ -26,9 +26,8 @@ def run() -> int:
     except MemoryError:
         complain("this problem is too large for the memory of this machine")
         return 2
-    except OSError as error:  # a full disk behind standard output, say
-        complain(f"cannot write to standard output: {error.strerror}")
-        leave_quietly(2)
+    except OSError as error:  # help that cannot be printed, say
+        give_up_on(error)
     except SystemExit as end:
         if isinstance(end.__context__, BrokenPipeError):  # nobody reads on: `--help | head`
             leave_quietly(0)

@@ -1,12 +1,16 @@
-"""Standard input, output and error: data on one, words on the other, and `| head` ends quietly."""
+"""Standard input, output and error: data on one, words on the other, and `| head` ends quietly.
+
+Where standard error takes nothing more, the words are lost and the data is not.
+"""
 
 import io
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
-from typing import NoReturn
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import NoReturn, TextIO
 
+from attncalc.errors import InputError
 from attncalc.sources import refuse_to_print, remember_stream
 from attncalc.text import on_a_line, within
 
@@ -19,27 +23,35 @@ def prepare() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+            setattr(sys, name, _nowhere())
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def receive() -> bytes:
-    """Return all of standard input."""
+    """Return all of standard input.
+
+    Raises
+    ------
+    InputError
+        When it is closed, or a folder.
+    """
     if sys.stdin is None:
-        return b""
+        raise InputError("standard input: it is closed")
     with suppress(OSError):  # a stand-in without a file behind it
         remember_stream(sys.stdin.fileno())
-    return sys.stdin.buffer.read()
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise InputError(f"standard input: cannot be read: {error.strerror}") from None
 
 
 def emit_bytes(data: bytes) -> None:
     """Write bytes to standard output as they are."""
-    check_printing()
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.flush()
+    with _printing():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
 
 
 def emit(text: str | Iterable[str]) -> None:
@@ -47,14 +59,23 @@ def emit(text: str | Iterable[str]) -> None:
 
     Its pieces, where it comes in pieces, are written as they come.
     """
-    check_printing()
     encoding = sys.stdout.encoding or "utf-8"
-    try:
+    with _printing():
         for piece in [text] if isinstance(text, str) else text:
             sys.stdout.write(within(encoding, piece))
         sys.stdout.flush()
+
+
+@contextmanager
+def _printing() -> Iterator[None]:
+    """Print inside: quietly to the end where nobody reads on, and to an error where it is full."""
+    check_printing()
+    try:
+        yield
     except BrokenPipeError:
         leave_quietly(0)
+    except OSError as error:
+        give_up_on(error)
 
 
 def check_printing() -> None:
@@ -73,14 +94,25 @@ def complain(text: str) -> None:
     _say("error: " + text)
 
 
+def give_up_on(error: OSError) -> NoReturn:
+    """Say what the system refuses, of a file or of standard output, and end."""
+    place = error.filename or "cannot write to standard output"
+    complain(f"{place}: {error.strerror or error}")
+    leave_quietly(2)
+
+
 def _say(text: str) -> None:
     lines = "\n".join(_wrapped(on_a_line(line)) for line in text.split("\n"))
     encoding = sys.stderr.encoding or "utf-8"
     try:
         sys.stderr.write(within(encoding, lines) + "\n")
         sys.stderr.flush()
-    except BrokenPipeError:
-        leave_quietly(0)
+    except OSError:  # full, or nobody reads it: there is no place left to say so
+        sys.stderr = _nowhere()
+
+
+def _nowhere() -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def _wrapped(line: str) -> str:
@@ -101,5 +133,6 @@ def leave_quietly(code: int) -> NoReturn:
     """End with nothing more to flush: Python would else report the broken stream once more."""
     silence = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        os.dup2(silence, stream.fileno())
+        with suppress(OSError):  # a stand-in without a file behind it
+            os.dup2(silence, stream.fileno())
     raise SystemExit(code)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from attncalc.cli.streams import check_printing, emit, emit_bytes, note
 from attncalc.errors import OutputError
-from attncalc.writing.files import Content, check_folder, check_places, write_files
+from attncalc.writing.files import Content, as_bytes, write_files
+from attncalc.writing.places import check_folder, check_places, descriptor_of
 
 
 class Target(NamedTuple):
@@ -66,7 +67,9 @@ def target_of(flag: str, given: str | None) -> Target:
     """
     if given is not None and not given.strip():
         raise OutputError(f"{flag} names no file: its value is empty")
-    return STDOUT if given in (None, "-", "/dev/stdout") else Target(Path(str(given)))
+    if given in (None, "-") or descriptor_of(Path(given)) == 1:
+        return STDOUT
+    return Target(Path(given))
 
 
 def check_targets(*targets: Target) -> None:
@@ -123,7 +126,8 @@ def _say(written: Output, where: str) -> None:
 
 
 def _print(content: Content) -> None:
-    assert not callable(content)  # what writes to an open file is written to files alone
+    if callable(content):
+        content = as_bytes(content)
     if isinstance(content, bytes):
         emit_bytes(content)
     else:

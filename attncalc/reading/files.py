@@ -64,7 +64,16 @@ def list_folder(folder: Path) -> list[Path]:
 def files_of(folder: Path, endings: Sequence[str]) -> list[Path]:
     """Return the files of a folder that is read whole: those whose names end in these."""
     remember(folder, endings)
-    return [path for path in list_folder(folder) if path.suffix.lower() in endings]
+    found = [path for path in list_folder(folder) if path.suffix.lower() in endings]
+    for path in found:
+        refuse_pipe(path)
+    return found
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse what is no file where nobody asked for it by name: it could be waited for for ever."""
+    if os.path.exists(path) and not os.path.isfile(path) and not is_folder(path):  # noqa: PTH110, PTH113 - see is_folder
+        raise InputError(f"{path}: a pipe or a device, where a file is needed")
 
 
 def decode(data: bytes, place: str) -> str:

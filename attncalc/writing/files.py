@@ -1,66 +1,54 @@
-"""Whole files or none: written beside their place, then moved into it."""
+"""A set of files, written whole or not at all: beside their places, then moved into them."""
 
+import errno
+import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from attncalc.errors import OutputError
-from attncalc.sources import identity_of, refuse_to_fill, refuse_to_write
+from attncalc.signals import held_back
+from attncalc.writing.places import (
+    check_folder,
+    check_places,
+    descriptor_of,
+    is_straight,
+    naming,
+)
 
 Writer = Callable[[IO[bytes]], None]
 Content = str | bytes | Writer | Iterator[str]
 """All of it, what writes it, or its text piece by piece."""
 
-
-def check_places(*places: Path) -> None:
-    """Refuse places that cannot hold a file each, before any work is done for them.
-
-    Raises
-    ------
-    OutputError
-        When one is a folder, lies in one that does not exist or was read, or two are one file.
-    """
-    for path in places:
-        if path.is_dir():
-            raise OutputError(f"cannot write {path}: it is a folder")
-        if not path.parent.is_dir():
-            raise OutputError(f"cannot write {path}: the folder {path.parent} does not exist")
-        refuse_to_write(path)
-    _check_apart(places)
+_NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+"""How a file system says that it cannot be asked to put something on its disk."""
+FEW, AT_ONCE = 2, 16
+"""From so many files on, so many are put on the disk at once: a thousand take a tenth the time."""
+LONGEST = 20
+"""Letters of a name that the one has by which its file is written."""
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be filled, before any work is done for it.
+class _Move(NamedTuple):
+    """What stands ready beside its place, a file or a new folder of them, and how it is called."""
 
-    Raises
-    ------
-    OutputError
-        When it lies in one that does not exist, or what it holds was read.
-    """
-    if not folder.parent.is_dir():
-        raise OutputError(f"cannot write {folder}: the folder {folder.parent} does not exist")
-    refuse_to_fill(folder)
+    ready: Path
+    place: Path
+    called: Path
 
-
-def _check_apart(places: Iterable[Path]) -> None:
-    """Refuse two places that are one file, of which the second would replace the first."""
-    taken: dict[object, Path] = {}
-    for path in places:
-        if path.exists() and not path.is_file():
-            continue  # a device keeps nothing that could be replaced
-        for known in {identity_of(path), os.path.realpath(path)} - {None}:
-            if known in taken:
-                raise OutputError(
-                    f"cannot write both {taken[known]} and {path}: "
-                    "they are one file: give each a file of its own"
-                )
-            taken[known] = path
+    @property
+    def kept(self) -> Path:
+        """Where what stood in the place is kept until all have moved."""
+        return self.ready.with_suffix(".old")
 
 
 def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> None:
-    """Write several files, none of them before all are ready.
+    """Write several files: all of them, or none.
+
+    What is no file, as a pipe, is written straight, and first: it cannot be taken back. The others
+    are written beside their places and put on the disk, and when all of them are, they are moved.
+    A run that is killed leaves at most names like `.page.md.1a2b3c4d.tmp`.
 
     Parameters
     ----------
@@ -76,64 +64,165 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     """
     if folder is not None:
         check_folder(folder)
-        _make_folder(folder)
-    check_places(*files)
-    staged: list[tuple[Path, Path]] = []
-    path = Path()
+    new = folder if folder is not None and not folder.exists() else None
+    check_places(*(path for path in files if new is None or path.parent != new))
+    straight = [path for path in files if is_straight(path)]
+    for path in straight:
+        _write_straight(path, files[path])
+    staged = {path: content for path, content in files.items() if path not in straight}
+    with held_back() as came:
+        _write_set(staged, new, came)
+
+
+def as_bytes(content: Writer) -> bytes:
+    """Return what a writer writes: it goes back and forth in its file, as in a pipe it cannot."""
+    buffer = io.BytesIO()
+    content(buffer)
+    return buffer.getvalue()
+
+
+def _write_straight(path: Path, content: Content) -> None:
+    descriptor = descriptor_of(path)
+    with naming(path), path.open("wb") if descriptor is None else _again(descriptor) as file:
+        _fill(file, as_bytes(content) if callable(content) else content, ())
+
+
+def _again(descriptor: int) -> IO[bytes]:
+    """Return what is open already, to be written on where it stands."""
+    return os.fdopen(os.dup(descriptor), "wb")
+
+
+def _write_set(files: Mapping[Path, Content], new: Path | None, came: Sequence[int]) -> None:
+    moves: list[_Move] = []
+    written: dict[Path, Path] = {}
     try:
+        inside = None if new is None else _folder_beside(new, moves)
         for path, content in files.items():
-            if path.exists() and not path.is_file():
-                with path.open("wb") as file:  # a device or a pipe is written to, not replaced
-                    _fill(file, content)
+            if inside is not None and path.parent == new:
+                ready = inside / path.name
             else:
-                target = Path(os.path.realpath(path))  # a link stays a link
-                staged.append((_staged(target, content), target))
-        for temporary, target in staged:
-            temporary.replace(target)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+                moves.append(_beside(path))
+                ready = moves[-1].ready
+            written[path] = ready
+            _write(path, ready, content, came)
+        _put_on_disk(written, inside)
+        _move_all(moves)
     finally:
-        for temporary, _ in staged:
-            with suppress(OSError):
-                temporary.unlink()
+        for move in moves:
+            _remove(move.ready)
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror}") from None
+def _beside(path: Path) -> _Move:
+    place = Path(os.path.realpath(path))  # a link stays a link
+    ready = place.with_name(f".{place.name[:LONGEST]}.{os.urandom(4).hex()}.tmp")
+    return _Move(ready, place, path)
 
 
-def _staged(target: Path, content: Content) -> Path:
-    """Write a file beside its place, whole, and return where."""
-    import tempfile  # here, for most runs write no file
-
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            _fill(file, content)
-        temporary.chmod(mode)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
-    return temporary
+def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
+    """Make a folder whose name it gets when all is in it: it is there whole, or not at all."""
+    moves.append(_beside(folder))
+    with naming(folder):
+        moves[-1].ready.mkdir()
+    return moves[-1].ready
 
 
-def _fill(file: IO[bytes], content: Content) -> None:
+def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:
+    """Write a file that, until it has the rights of the one it replaces, nobody else reads."""
+    rights = 0o600 if path.exists() else 0o666
+    with naming(path), open(ready, "xb", opener=lambda at, how: os.open(at, how, rights)) as file:
+        _fill(file, content, came)
+
+
+def _fill(file: IO[bytes], content: Content, came: Sequence[int]) -> None:
     if callable(content):
         content(file)
-    elif isinstance(content, bytes):
+        return
+    if isinstance(content, bytes):
         file.write(content)
+        return
+    for piece in [content] if isinstance(content, str) else content:
+        if came:
+            raise KeyboardInterrupt
+        file.write(piece.encode())
+
+
+def _put_on_disk(written: Mapping[Path, Path], folder: Path | None) -> None:
+    """Wait until files are on the disk: moved before, one could be empty after a power cut."""
+    if len(written) <= FEW:
+        for path, ready in written.items():
+            _sync(path, ready)
     else:
-        for piece in [content] if isinstance(content, str) else content:
-            file.write(piece.encode())
+        from concurrent.futures import ThreadPoolExecutor  # here, for most runs write few files
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(_sync, written, written.values()))
+    if folder is not None:
+        _sync_folder(folder)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _sync(path: Path, ready: Path) -> None:
+    with naming(path), ready.open("r+b") as file:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno not in _NO_SYNC:
+                raise
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # Windows opens none, and what is in it is on the disk
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _move_all(moves: Sequence[_Move]) -> None:
+    """Move all into place; where one cannot be, put back what stood in the others' places."""
+    moved: dict[_Move, bool] = {}
+    try:
+        for move in moves:
+            replaces = move.place.exists()
+            with naming(move.called):
+                _move(move, replaces=replaces, alone=len(moves) == 1)
+            moved[move] = replaces
+    except OutputError as error:
+        stays = [str(move.called) for move in moved if not _taken_back(move, moved[move])]
+        also = f"; written before that: {', '.join(stays)}" if stays else ""
+        raise OutputError(f"{error}{also}") from None
+    finally:
+        for move in moves:
+            _remove(move.kept)
+    for folder in {move.place.parent for move in moves}:
+        _sync_folder(folder)
+
+
+def _move(move: _Move, *, replaces: bool, alone: bool) -> None:
+    if replaces:
+        move.ready.chmod(move.place.stat().st_mode & 0o7777)
+    if replaces and not alone:
+        with suppress(OSError):  # not every disk has a second name for a file
+            move.kept.hardlink_to(move.place)
+    move.ready.replace(move.place)
+
+
+def _taken_back(move: _Move, replaced: bool) -> bool:
+    """Put back what stood in a place, and say whether that went well."""
+    if replaced and not move.kept.exists():
+        return False
+    try:
+        move.kept.replace(move.place) if replaced else move.place.replace(move.ready)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(ready: Path) -> None:
+    with suppress(OSError):
+        if not ready.is_dir():
+            ready.unlink(missing_ok=True)
+            return
+        for file in ready.iterdir():
+            file.unlink()
+        ready.rmdir()

@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.errors import OutputError
+from attncalc.signals import held_back
 from attncalc.text import on_a_line
 
 _LATEX = ("-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error")
@@ -20,6 +22,8 @@ TYPESETTERS = {
 """What typesets, the first that is installed, and how it is told to run no other program."""
 PATIENCE = 300
 """Seconds until it is given up; tectonic first loads what it needs."""
+GLANCE = 0.2
+"""Seconds after which it is asked whether we are to end before it does."""
 MOST_SAID = 300
 """Letters of what is wrong that are told."""
 _JOB = "page"
@@ -70,41 +74,52 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
         where that got stuck.
     """
     name = typesetter(place)
-    with tempfile.TemporaryDirectory(prefix="attncalc-") as made:
+    with held_back() as came, tempfile.TemporaryDirectory(prefix="attncalc-") as made:
         folder = Path(made)
         (folder / f"{_JOB}.tex").write_text(latex, encoding="utf-8")
         for file, content in beside.items():
             (folder / file).write_bytes(content)
-        said = _run(name, folder, place)
+        said = _run(name, folder, place, came)
         pdf = folder / f"{_JOB}.pdf"
         if said is None and pdf.is_file():
             return Typeset(pdf.read_bytes(), name)
         raise _failed(place, name, _stuck(folder / f"{_JOB}.log") or said or "it made no PDF")
 
 
-def _run(name: str, folder: Path, place: Path) -> str | None:
+def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | None:
     """Run a program on the page in a folder; return what it said where it failed."""
     # the same page gives the same bytes, and a line of the log is one however long
     settings = {"SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             [name, *TYPESETTERS[name], f"{_JOB}.tex"],
             cwd=folder,
             env=settings | os.environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=PATIENCE,
-            check=False,
-        )
+        ) as running:
+            said = _waited(running, came)
     except subprocess.TimeoutExpired:
         raise _failed(place, name, f"not done within {PATIENCE} seconds") from None
     except OSError as error:
         raise _failed(place, name, error.strerror or str(error)) from None
-    if done.returncode == 0:
+    if running.returncode == 0:
         return None
-    lines = done.stdout.decode(errors="replace").split("\n")
+    lines = said.decode(errors="replace").split("\n")
     return next((line for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+def _waited(running: "subprocess.Popen[bytes]", came: Sequence[int]) -> bytes:
+    """Return what a program says until it is done; end it where it takes long, or we are ended."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return running.communicate(timeout=GLANCE)[0]
+        except subprocess.TimeoutExpired:
+            if came or time.monotonic() > until:
+                running.kill()
+                raise
 
 
 def _stuck(log: Path) -> str:

@@ -23,7 +23,7 @@ from attncalc.problem.fields import LINES
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.files import is_folder
+from attncalc.reading.files import is_folder, refuse_pipe
 from attncalc.reading.names import unknown
 from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
@@ -54,7 +54,7 @@ def check(flags: Mapping[str, Any]) -> int:
     rules = _with_known_steps(rules, key)
     places = _places(answers)
     alone = places is None
-    read = [(place, _read(place, key.expected, alone=alone)) for place in places or answers]
+    read = [(each, _read(each, key.expected, answers, alone=alone)) for each in places or answers]
     check_targets(page, table)  # once more, now that it is known what was read
     if flags["reading"]:
         deliver(_reading([answer for _, answer in read], flags["format"], page))
@@ -155,7 +155,12 @@ def _places(answers: Sequence[str]) -> list[str] | None:
     """Return the answers that are meant, or None where it is one alone."""
     found: list[str] = []
     for answer in answers:
-        inside = answers_in(Path(answer)) if answer != "-" and is_folder(Path(answer)) else None
+        try:
+            inside = answers_in(Path(answer)) if answer != "-" and is_folder(Path(answer)) else None
+        except AttncalcError:
+            if len(answers) == 1:
+                raise
+            inside = None  # reading it says once more what is wrong, in its row
         found += [answer] if inside is None else map(str, inside)
         if inside is None and len(answers) == 1:
             return None
@@ -178,16 +183,22 @@ def _told(answer: Answer | str, tell: Callable[[Answer], str]) -> str:
     return answer if isinstance(answer, str) else tell(answer)
 
 
-def _read(place: str, expected: Expected, *, alone: bool) -> Answer | str:
+def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) -> Answer | str:
     """Return an answer, or why it cannot be read."""
     try:
         if place == "-":
             return read_answer_bytes(receive(), "standard input", expected)
+        if place not in named:  # found in a folder
+            refuse_pipe(Path(place))
         return read_answer(place, expected)
     except AttncalcError as error:
         if alone:
             raise
         return str(error)
+    except Exception as error:
+        if alone:
+            raise
+        return _unforeseen(place, error)
 
 
 def _marked(
@@ -202,10 +213,25 @@ def _marked(
         if isinstance(answer, str):
             marked.append(Marked(place, None, answer))
         else:
-            marked.append(Marked(place, mark(key, answer, rules)))
+            marked.append(_marked_one(key, place, answer, rules, alone=len(read) == 1))
         if report is not None:
             report(done, len(read))
     return marked
+
+
+def _marked_one(key: Key, place: str, answer: Answer, rules: Rules, *, alone: bool) -> Marked:
+    try:
+        return Marked(place, mark(key, answer, rules))
+    except Exception as error:
+        if alone:
+            raise
+        return Marked(place, None, _unforeseen(place, error))
+
+
+def _unforeseen(place: str, error: Exception) -> str:
+    """Return what stands in the row of an answer in which a mistake of our own came to light."""
+    what = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return f"{place}: not marked for a mistake of attncalc's own, please report it: {what}"
 
 
 def _extent(flags: Mapping[str, Any]) -> Extent:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -96,7 +97,7 @@ def _implied_form(target: Target, flags: Mapping[str, Any]) -> str:
 def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
     """Refuse what a form cannot hold, and say which can."""
     name, target = form.name, form.target
-    if name == "npz" and target.place is None:
+    if name == "npz" and target.place is None and (flags["out"] is None or sys.stdout.isatty()):
         raise InputError("npz is no text: say where to write it, as -o steps.npz")
     if form.standalone and name not in ("latex", "pdf"):
         raise InputError(f"{name} has no documents of its own: --standalone is for --format latex")

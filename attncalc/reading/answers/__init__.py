@@ -141,10 +141,17 @@ def answers_in(folder: Path) -> list[Path] | None:
 
 
 def _holds_steps(folder: Path) -> bool:
-    """Say whether something is a folder with a file for each step: one of many answers."""
-    return is_folder(folder) and any(
-        path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in list_folder(folder)
-    )
+    """Say whether something is a folder with a file for each step: one of many answers.
+
+    So may be one that cannot be looked into: its row says so.
+    """
+    if not is_folder(folder):
+        return False
+    try:
+        inside = list_folder(folder)
+    except InputError:
+        return True
+    return any(path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in inside)
 
 
 def _read_folder(folder: Path) -> Answer:

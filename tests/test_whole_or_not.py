@@ -1,0 +1,289 @@
+"""A set of files is written whole or not at all, at whichever call the disk is full."""
+
+import errno
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import killing
+import pytest
+from conftest import GOOD, Command, clean_environment, outputs_of_the_command
+
+from attncalc import OutputError
+from attncalc.cli import targets
+from attncalc.signals import held_back
+from attncalc.writing import files as writing
+from attncalc.writing.files import Content, write_files
+
+ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
+CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {n: m for n, m in GOOD.items() if n != "X"}
+
+WRITING = [
+    ("self", "in.json", "-o", "page.md"),
+    ("self", "in.json", "--only", "Q,O", "-o", "tables/"),
+    ("self", "in.json", "-o", "page.npz"),
+    ("cross", "cross.json", "--work", "-o", "page.tex"),
+    ("plot", "in.json", "-o", "map.svg"),
+    ("check", "in.json", "mine.json", "-o", "marks.json", "--csv", "marks.csv"),
+    ("check", "in.json", "class", "-o", "marked/", "--csv", "marks.csv"),
+    ("check", "in.json", "mine.json", "--reading", "-o", "read.json"),
+    ("samples", "cross", "-o", "mine.txt"),
+    ("samples", "answers", "-o", "answers"),
+]
+
+Calls = list[tuple[dict[Path, list[bytes]], Path | None]]
+
+
+def test_every_command_that_writes_is_among_them() -> None:
+    written = {(called[0], flag) for called in WRITING for flag in called if flag[0] == "-"}
+    assert outputs_of_the_command() <= written
+
+
+@pytest.fixture(params=WRITING, ids=" ".join)
+def asked(
+    request: pytest.FixtureRequest,
+    attncalc: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[dict[Path, bytes], Path | None]:
+    """Return what a command asks to be written, in a folder where nothing is written yet."""
+    calls: list[tuple[dict[Path, bytes], Path | None]] = []
+
+    def noted(files: Mapping[Path, Content], folder: Path | None = None) -> None:
+        calls.append(({path: whole(content) for path, content in files.items()}, folder))
+
+    (tmp_path / "in.json").write_text(json.dumps(GOOD))
+    (tmp_path / "cross.json").write_text(json.dumps(CROSS))
+    for place in ("mine.json", "class/ada.json", "class/bob.json"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(ANSWER)
+    monkeypatch.setattr(targets, "write_files", noted)
+    assert attncalc(*request.param).code in (0, 1)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(writing, "AT_ONCE", 2)  # threads cost more than these files
+    (only,) = calls  # all that a command writes is one set
+    return only
+
+
+def whole(content: Content) -> bytes:
+    if callable(content):
+        return writing.as_bytes(content)
+    pieces = [content] if isinstance(content, str | bytes) else content
+    return b"".join(each.encode() if isinstance(each, str) else each for each in pieces)
+
+
+class Disk:
+    """What fails at a call: the first, the second, …; and where it is full, at all that follow."""
+
+    def __init__(self, fails_at: int, *, stays_full: bool) -> None:
+        self.calls, self.fails_at, self.stays_full = 0, fails_at, stays_full
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it is full by now."""
+        return self.calls >= self.fails_at
+
+    def asked(self, *, takes_space: bool) -> None:
+        """Fail where it is time."""
+        self.calls += 1
+        if self.calls == self.fails_at or (self.has_failed and self.stays_full and takes_space):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def use(disk: Disk, patch: pytest.MonkeyPatch) -> None:
+    """Have everything that changes the disk ask this one first."""
+
+    class Raw(io.FileIO):
+        def write(self, data: Any, /) -> int:
+            disk.asked(takes_space=True)
+            return super().write(bytes(data)[: max(1, len(data) // 2)])
+
+    def opened(place: Path, mode: str, opener: Any) -> io.BufferedWriter:
+        disk.asked(takes_space=True)
+        return io.BufferedWriter(Raw(place, mode.replace("b", ""), opener=opener))
+
+    def asking(owner: Any, name: str, *, takes_space: bool) -> None:
+        real = getattr(owner, name)
+
+        def called(*arguments: Any, **options: Any) -> Any:
+            disk.asked(takes_space=takes_space)
+            return real(*arguments, **options)
+
+        patch.setattr(owner, name, called)
+
+    patch.setattr(writing, "open", opened, raising=False)
+    patch.setattr(os, "fsync", lambda descriptor: disk.asked(takes_space=True))  # and no wait
+    asking(Path, "mkdir", takes_space=True)
+    asking(Path, "hardlink_to", takes_space=True)
+    asking(Path, "replace", takes_space=False)
+    asking(Path, "chmod", takes_space=False)
+
+
+def everything(folder: Path) -> dict[str, tuple[int, bytes | None]]:
+    """Return all there is by name, hidden or not: its rights and what it holds."""
+    return {
+        str(path.relative_to(folder)): (
+            path.stat().st_mode,
+            path.read_bytes() if path.is_file() else None,
+        )
+        for path in folder.rglob("*")
+    }
+
+
+def test_a_disk_that_fails_at_any_call_changes_nothing(
+    asked: tuple[dict[Path, bytes], Path | None], tmp_path: Path
+) -> None:
+    """Whether none, some or all of the files were there, and whether it stays full or not."""
+    files, folder = asked
+    for there, stays_full in ((0, True), (2, False), (1, True)):
+        for path in files:
+            path.unlink(missing_ok=True)
+        if folder is not None and folder.exists():
+            folder.rmdir()
+        if folder is not None and there:
+            folder.mkdir()
+        for path in list(files)[::there] if there else ():
+            path.write_bytes(b"before")
+            path.chmod(0o640)
+        fail_at_each_call(files, folder, tmp_path, stays_full=stays_full)
+
+
+def fail_at_each_call(
+    files: dict[Path, bytes], folder: Path | None, tmp_path: Path, *, stays_full: bool
+) -> None:
+    before, failures = everything(tmp_path), 0
+    for call in range(1, 1000):
+        disk = Disk(call, stays_full=stays_full)
+        with pytest.MonkeyPatch.context() as patch:
+            use(disk, patch)
+            said = written(files, folder)
+        if said is None:
+            break
+        failures += 1
+        assert "No space left on device" in said
+        assert everything(tmp_path) == before
+    assert failures > len(files) * 2  # its making, its writing
+    after = everything(tmp_path)
+    assert after.keys() - before.keys() <= {str(path) for path in (*files, folder)}
+    for path, content in files.items():
+        assert path.read_bytes() == content
+
+
+def written(files: Mapping[Path, bytes], folder: Path | None) -> str | None:
+    """Write a set, and return what is said where that fails."""
+    try:
+        write_files(files, folder)
+    except OutputError as error:
+        return str(error)
+    return None
+
+
+def test_a_set_of_many_is_put_on_the_disk_before_any_is_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power cut may leave names that lead to nothing."""
+    done: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        done.append("folder" if os.path.isdir(descriptor) else "file")  # noqa: PTH112 - of a number
+        sync(descriptor)
+
+    def moved(self: Path, target: Path) -> Path:
+        done.append("move")
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", moved)
+    write_files({tmp_path / f"{number}": b"content" for number in range(20)})
+    assert done == ["file"] * 20 + ["move"] * 20 + ["folder"]
+    done.clear()
+    write_files({tmp_path / "new" / "page": b"content"}, folder=tmp_path / "new")
+    assert done == ["file", "folder", "move", "folder"]
+
+
+def test_what_could_not_be_put_back_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some disks have one name for a file alone, and then nothing can be kept."""
+    replace = Path.replace
+
+    def moved(self: Path, target: Path) -> Path:
+        if target.name == "b":
+            raise PermissionError(1, "Operation not permitted")
+        return replace(self, target)
+
+    def refused(self: Path, target: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("before")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "replace", moved)
+    assert written({Path("a"): b"x", Path("b"): b"y"}, None) == (
+        "cannot write b: Operation not permitted"
+    )
+    assert Path("a").read_text() == "before"
+    monkeypatch.setattr(Path, "hardlink_to", refused)
+    assert written({Path("a"): b"x", Path("b"): b"y"}, None) == (
+        "cannot write b: Operation not permitted; written before that: a"
+    )
+    assert sorted(os.listdir()) == ["a", "b"]  # noqa: PTH208 - hidden files count
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_while_files_are_written_leaves_none(tmp_path: Path, name: str) -> None:
+    """It comes between two pieces of a text, when others of the set are already beside theirs."""
+    program = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from attncalc.signals import end_with_a_line\n"
+        "from attncalc.writing.files import write_files\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "end_with_a_line()\n"
+        "def text():\n"
+        "    yield 'a'\n"
+        f"    os.kill(os.getpid(), signal.{name})\n"
+        "    assert len(os.listdir()) == 2\n"
+        "    yield 'b'\n"
+        "write_files({Path('first'): b'whole', Path('second'): text()})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=clean_environment() | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    what, code = ("interrupted", 130) if name == "SIGINT" else ("ended by SIGTERM", 143)
+    assert done.stderr.decode() == f"error: {what}: no file is half-written\n"
+    assert done.returncode == code
+    assert os.listdir(tmp_path) == []  # noqa: PTH208 - hidden files count
+
+
+def test_signals_that_are_held_back_come_at_the_end() -> None:
+    come: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: come.append(number))
+    try:
+        with held_back() as came:
+            signal.raise_signal(signal.SIGTERM)
+            assert (come, came) == ([], [signal.SIGTERM])
+        assert come == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
+def test_runs_that_are_ended_at_any_moment_leave_whole_files(name: str) -> None:
+    found = killing.campaign(20, getattr(signal, name))
+    assert found["half"] == 0
+    assert found["each file whole"] == 20
+    if name != "SIGKILL":
+        assert found["some written"] == found["temporary file left"] == found["?"] == 0
