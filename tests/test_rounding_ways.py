@@ -11,6 +11,7 @@ from attncalc import Problem
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Status
 from attncalc.grading.slack import ToTheDigit
+from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.verdict import verdict
 
 STYLE = ("each-step", "half-away")
@@ -63,6 +64,7 @@ def test_powers_rounded_after_the_largest_score_is_taken_off_are_named() -> None
     assert marking.is_right
     assert marks.way is not None
     assert marks.way.code == "exp-rounded:2-shifted"
+    assert as_values(marking)["steps"][0]["way"] == "exp-rounded:2-shifted"
     assert any(
         "in A the powers of e are rounded to 2 decimals" in each for each in verdict(marking)
     )

@@ -9,6 +9,7 @@ from attncalc.grading.arranging import turned
 from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
 from attncalc.grading.copying import miscopied, rows_moved
 from attncalc.grading.key import Key, Style
+from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, RULES, ToTheDigit, stands_for_minus_infinity
@@ -51,28 +52,28 @@ class DigitsWalk(Walk):
         return self.slack.near(written.values, fine, self.key.reached[name])
 
     def rounded_on_the_way(
-        self, step: Step, written: WrittenMatrix, wrong: Matrix
+        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix
     ) -> Accepted | None:
         """Return the way to round on the way that explains every entry, if there is one."""
-        return accepted(self.own, step, written, wrong)
+        return accepted(known, step, written, wrong)
 
     def causes(
-        self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
+        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
         """Return the recipes that give every entry, and slips where one entry alone is wrong.
 
         A recipe that is seen in a single entry is never alone: a slip can do the same.
         """
-        found = recipes_that_fit(self.own, step, written)
+        found = recipes_that_fit(known, step, written)
         if not found and wrong is not None:
-            found = dict(miscopied(self.own, step, written))
-            found |= dict(rows_moved(self.own, step, written))
+            found = dict(miscopied(known, step, written))
+            found |= dict(rows_moved(known, step, written))
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
             return causes
         if wrong.sum() == 1:
             (place,) = map(tuple, np.argwhere(wrong).tolist())
-            causes += slips(self.own, step, place, written)
+            causes += slips(known, step, place, written)
         any_slip = Cause(ANY_SLIP, "it is a slip of another kind", step.name, is_slip=True)
         return (*causes, any_slip) if causes else ()
 
@@ -162,7 +163,7 @@ def _shown_by(
 
 def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bool:
     """Say whether the right entries of a step are those of a flawless script in this style."""
-    if marks.written is None or marks.count(Status.WRONG_SHAPE):
+    if marks.written is None or marks.written.shape != script.shape:
         return True
     right = np.isin(marks.statuses, [NUMBER_OF[each] for each in Status if each.is_right])
     right &= np.isfinite(script)  # -∞ may be written as -1e9
