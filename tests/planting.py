@@ -304,8 +304,17 @@ def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
         if W.shape[0] == W.shape[1]:
             add(side, "weights-transposed", _projecting(side, source, f"W_{side}", turn=True))
             add(side, "unprojected", lambda env, t, s=source: parted(env[s], t.heads))
+        if (W < 0).any():
+            add(side, "weights-signless", _with_given(side, f"W_{side}", np.abs(W)))
         if f"b_{side}" in task.given:
             add(side, "bias-forgotten", _projecting(side, source, f"W_{side}", bias=False))
+            b = task.given[f"b_{side}"]
+            add(side, "bias-subtracted", _with_given(side, f"b_{side}", -b))
+            make = _projecting(side, source, f"W_{side}", bias=False)
+            add(side, "bias-multiplied", lambda e, t, m=make, b=b: m(e, t) * parted(b, t.heads))
+        if task.heads > 1:
+            add(side, "heads-viewed", lambda e, t, s=side: _viewed(s, e, t))
+            add(side, "heads-interleaved", lambda e, t, s=side: _taking_turns(s, e, t))
         if task.cross:
             other = "X2" if side == "Q" else "X1"
             if task.given[other].shape == task.given[source].shape:
@@ -329,6 +338,7 @@ def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
         add(_weighing(task), "a-k", lambda env, t: env["A"] @ env["K"])
         if n == m:
             add(_weighing(task), "a-q", lambda env, t: env["A"] @ env["Q"])
+    found += _of_copying(task)
     tokens = "X2" if task.cross else "X"
     if task.given[tokens].shape[1] == task.d_v and task.heads == 1:
         add(_weighing(task), "a-x", lambda env, t: env["A"] @ env[tokens])
@@ -339,6 +349,82 @@ def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
     )
     found += _of_scores(task, n, m)
     return found
+
+
+def _with_given(step: str, name: str, other: np.ndarray) -> Recipe:
+    """Take a step right, but for one given matrix that is another."""
+    return lambda env, task: right(step, {**env, name: other}, task)
+
+
+def _beside(step: str, env: Env, task: Task) -> np.ndarray:
+    return np.concatenate(list(right(step, env, task)), axis=1)
+
+
+def _viewed(step: str, env: Env, task: Task) -> np.ndarray:
+    beside = _beside(step, env, task)
+    return beside.reshape(task.heads, len(beside), -1)
+
+
+def _taking_turns(step: str, env: Env, task: Task) -> np.ndarray:
+    beside = _beside(step, env, task)
+    return np.stack([beside[:, head :: task.heads] for head in range(task.heads)])
+
+
+COPIED = {"X": 1.0, "W": -2.0}
+"""By how much an entry of a given matrix is read wrongly."""
+
+
+def _of_copying(task: Task) -> list[tuple[str, str, Recipe]]:
+    """Return mistakes of copying: an entry of X or W, rows, columns, and two neighbours."""
+    found: list[tuple[str, str, Recipe]] = []
+    for side in "QKV":
+        source = "X" if not task.cross else "X1" if side == "Q" else "X2"
+        for name in (source, f"W_{side}"):
+            other = task.given[name].copy()
+            other[0, -1] = round(other[0, -1] + COPIED[name[0]], 9)
+            place = f"{name}[1,{other.shape[1]}]"
+            code = f"miscopied-{place}:{other[0, -1]:g}"
+            if "W" in name and task.heads > 1:
+                continue  # its place in the head's own matrix is another one
+            found.append((side, code, _with_given(side, name, other)))
+    for step in ("Q", "S", "O"):
+        found.append((step, "rows-swapped:1,2", _with_lines(step, (1, 0), -2)))
+    for step in ("K", "A"):
+        found.append((step, "columns-swapped:1,2", _with_lines(step, (1, 0), -1)))
+    found.append(("V", "row-repeated:2", _with_lines("V", (0, 0), -2)))
+    found.append(("S", "column-repeated:2", _with_lines("S", (0, 0), -1)))
+    for step in ("Q", "S"):
+        head = "1," if task.heads > 1 else ""
+        found.append((step, f"entries-swapped-{step}[{head}1,1]", _with_neighbours(step)))
+    return found
+
+
+def _with_lines(step: str, order: tuple[int, int], axis: int) -> Recipe:
+    """Take a step right, with its first two rows or columns in another order."""
+
+    def make(env: Env, task: Task) -> np.ndarray:
+        made = right(step, env, task)
+        if made.shape[axis] < 2:
+            return made
+        return np.take(made, [*order, *range(2, made.shape[axis])], axis)
+
+    return make
+
+
+def _with_neighbours(step: str) -> Recipe:
+    """Take a step right, with its first two entries exchanged."""
+
+    def make(env: Env, task: Task) -> np.ndarray:
+        made = right(step, env, task).copy()
+        flat = made.reshape(-1, made.shape[-1])
+        flat[0, :2] = flat[0, :2][::-1].copy()
+        return made
+
+    return make
+
+
+def _negated(scores: np.ndarray) -> np.ndarray:
+    return np.where(np.isneginf(scores), -np.inf, -scores)
 
 
 def _weighing(task: Task) -> str:
@@ -408,13 +494,15 @@ def _of_scores(task: Task, n: int, m: int) -> list[tuple[str, str, Recipe]]:
         ("A", "not-normalised", lambda e, t: np.exp(e[last])),
         ("A", "base-2", lambda e, t: softmax(e[last] * np.log(2))),
         ("A", "base-10", lambda e, t: softmax(e[last] * np.log(10))),
-        ("A", "exp-negative", lambda e, t: softmax(-e[last])),
+        ("A", "exp-negative", lambda e, t: softmax(_negated(e[last]))),
     ]
     if task.allowed is None:
         found.append(("A", "no-exp", lambda e, t: e[last] / e[last].sum(axis=-1, keepdims=True)))
     if task.factor is not None and task.allowed is None:
         found.append(("A", "scale-none", lambda e, t: softmax(e["S"])))
+    found.append(("A", "weights-scaled", lambda e, t: softmax(e[last]) / root))
     if task.heads == 2:
+        found.append(("C", "heads-viewed", lambda e, t: e["H"].reshape(e["H"].shape[1], -1)))
         found.append(("C", "heads-order:2,1", lambda e, t: np.concatenate(list(e["H"])[::-1], 1)))
         found.append(("A", "heads-order:2,1", lambda e, t: softmax(e[last])[::-1]))
     return found

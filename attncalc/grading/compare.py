@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.grading.causes import Cause, pairs_that_fit, recipes_that_fit
-from attncalc.grading.copying import miscopied, rows_moved
+from attncalc.grading.copying import miscopied
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.misplaced import misplaced
 from attncalc.grading.rules import NUMBER_OF, Status
 from attncalc.grading.walk import Walk
 from attncalc.numbers.types import Matrix, Place, Range
@@ -40,7 +41,7 @@ class CompareWalk(Walk):
         recipes = tuple(recipes_that_fit(known, step, written))
         if not recipes and wrong is not None:
             recipes = tuple(dict(miscopied(known, step, written)))
-            recipes += tuple(dict(rows_moved(known, step, written)))
+            recipes += tuple(dict(misplaced(known, step, written)))
         found = recipes or tuple(_of_all_numbers(known, step, written))
         if found or not any(known.missing(step)):
             return found

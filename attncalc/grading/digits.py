@@ -7,10 +7,11 @@ import numpy as np
 from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
-from attncalc.grading.copying import miscopied, rows_moved
+from attncalc.grading.copying import miscopied
 from attncalc.grading.key import Key, Style
 from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
+from attncalc.grading.misplaced import misplaced
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, RULES, ToTheDigit, stands_for_minus_infinity
 from attncalc.grading.slips import slips
@@ -67,7 +68,7 @@ class DigitsWalk(Walk):
         found = recipes_that_fit(known, step, written)
         if not found and wrong is not None:
             found = dict(miscopied(known, step, written))
-            found |= dict(rows_moved(known, step, written))
+            found |= dict(misplaced(known, step, written))
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
             return causes
