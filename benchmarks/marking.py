@@ -174,9 +174,12 @@ class Table:
     def _plant_recipe(self, student: Student) -> None:
         step, code, make = self.rng.choice(planting.recipes_of(student.task))
         script = student.writes(recipe=(step, make))
-        if script is None:
+        if script is None or (planting.is_of_copying(code) and step not in student.shown):
             return
         first = first_difference(script, student.flawless)
+        if planting.is_of_copying(code) and first and _few_differ(script, student.flawless, first):
+            self.add("wrong recipe", "changes one entry alone")
+            return
         self._judge("wrong recipe", student, script, code, first)
         later = self._after(student, step)
         if later is None or first in ("", later):
@@ -225,6 +228,12 @@ class Table:
         for codes in said.values():
             if len(codes) == 1:
                 self.add("causes named", "right" if codes == [planted] else "wrong")
+
+
+def _few_differ(script: Script, flawless: Script, step: str) -> bool:
+    """Say whether one entry alone is another one: slips of many kinds can do that."""
+    same_shape = script[step].shape == flawless[step].shape
+    return same_shape and int((script[step] != flawless[step]).sum()) < 2
 
 
 def named(codes: list[str], planted: str) -> str:

@@ -218,6 +218,34 @@ def adjusted(digits: np.ndarray, env: Env) -> np.ndarray:
     return np.round(made, 9)
 
 
+def _in_four_digits(scores: np.ndarray) -> np.ndarray:
+    """Take powers as on a calculator of four digits: scores, powers and their sum have no more."""
+    powers = significant(np.exp(significant(scores, 4)), 4)
+    return powers / significant(powers.sum(axis=-1, keepdims=True), 4)
+
+
+KIND_OF_WAY = {
+    "powers rounded": "exp-rounded",
+    "powers rounded, largest off": "exp-rounded",
+    "powers to 3 decimals": "exp-rounded",
+    "powers to 4 decimals": "exp-rounded",
+    "powers to 4 decimals, largest off": "exp-rounded",
+    "powers cut": "exp-cut",
+    "powers to 4 digits": "exp-digits",
+    "four digits carried": "four-digits",
+    "e as 2.72": "e-rounded",
+    "e as 2.718": "e-rounded",
+    "e as 2.72, powers rounded": "e-rounded",
+    "e as 2.718, powers rounded": "e-rounded",
+    "weights adjusted": "weights-adjusted",
+    "factor to 2 decimals": "factor-rounded",
+    "factor to 3 decimals": "factor-rounded",
+    "root to 2 decimals": "root-rounded",
+    "root to 3 decimals": "root-rounded",
+}
+"""Which accepted way of rounding each of these is, as its code begins."""
+
+
 def ways_of(task: Task) -> dict[str, dict[str, Any]]:
     """Return the ways to round that teachers accept, as what `written` is told of each."""
     last, plain, d = last_scores(task), (lambda powers: powers), task.decimals
@@ -237,6 +265,7 @@ def ways_of(task: Task) -> dict[str, dict[str, Any]]:
         "powers to 4 decimals": powers(np.e, False, to(4)),
         "powers to 4 decimals, largest off": powers(np.e, True, to(4)),
         "powers to 4 digits": powers(np.e, False, lambda matrix: significant(matrix, 4)),
+        "four digits carried": {"recipe": ("A", lambda e, t: _in_four_digits(e[last]))},
         "e as 2.72": powers(2.72, False, plain),
         "e as 2.718": powers(2.718, False, plain),
         "e as 2.72, powers rounded": powers(2.72, False, to(d)),
@@ -370,6 +399,11 @@ def _taking_turns(step: str, env: Env, task: Task) -> np.ndarray:
     return np.stack([beside[:, head :: task.heads] for head in range(task.heads)])
 
 
+def is_of_copying(code: str) -> bool:
+    """Say whether a mistake is about single entries or lines, and told only where it was made."""
+    return code.startswith(("miscopied", "rows-", "columns-", "row-", "column-", "entries-"))
+
+
 COPIED = {"X": 1.0, "W": -2.0}
 """By how much an entry of a given matrix is read wrongly."""
 
@@ -386,6 +420,8 @@ def _of_copying(task: Task) -> list[tuple[str, str, Recipe]]:
             code = f"miscopied-{place}:{other[0, -1]:g}"
             if "W" in name and task.heads > 1:
                 continue  # its place in the head's own matrix is another one
+            if "X" in name and task.given[f"W_{side}"].shape[1] == 1:
+                continue  # one entry alone is changed: a slip of any kind can do that
             found.append((side, code, _with_given(side, name, other)))
     for step in ("Q", "S", "O"):
         found.append((step, "rows-swapped:1,2", _with_lines(step, (1, 0), -2)))

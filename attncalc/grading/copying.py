@@ -57,7 +57,7 @@ def _of_one_entry(
     if not size:
         return
     change = float(((written.values - right) * effect).sum()) / size
-    value = round(own + change, _decimals_of(given[name]))
+    value = round(own + change, _decimals_of(given[name])) + 0.0  # not -0
     made = made_with(value)
     near = known.slack.near(written.values, written.decimals, Range.at(made))
     if value != own and near.all():

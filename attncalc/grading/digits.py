@@ -66,8 +66,8 @@ class DigitsWalk(Walk):
         A recipe that is seen in a single entry is never alone: a slip can do the same.
         """
         found = recipes_that_fit(known, step, written)
-        if not found and wrong is not None:
-            found = dict(miscopied(known, step, written))
+        if wrong is not None:  # of two columns, exp(-s) is nothing but the two exchanged
+            found = found or dict(miscopied(known, step, written))
             found |= dict(misplaced(known, step, written))
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
@@ -83,15 +83,27 @@ def marks_of_digits(key: Key, answer: Answer, rules: Rules) -> tuple[StepMarks, 
     """Mark a script as one that rounds, or as one that cuts digits off, whichever it shows.
 
     Where its digits do not show it, and a mistake is left unexplained, it is read the other way,
-    too, and marked in the way that finds less amiss.
+    too, and marked in the way that finds less amiss. Where its digits do show it, and were rounded
+    on the way, they may show the wrong one: then the other way must explain all of it.
     """
     shown = _cut_entries(key, answer)
     ways = (key.slack, ToTheDigit(key.problem.decimals, cuts=True))
     likely, other = ways[::-1] if shown > 0 else ways
     steps = DigitsWalk(key, answer, rules, likely).marks()
-    if abs(shown) >= SURE or all(marks.causes for marks in steps if marks.count(*WRONG)):
+    unexplained = [marks for marks in steps if marks.count(*WRONG) and not marks.causes]
+    is_sure = abs(shown) >= SURE
+    if not unexplained or (is_sure and not key.roundings[unexplained[0].step.name]):
         return steps
-    return min(steps, DigitsWalk(key, answer, rules, other).marks(), key=_mistakes)
+    others = DigitsWalk(key, answer, rules, other).marks()
+    if is_sure:
+        return others if _is_rounded_on_the_way(others) else steps
+    return min(steps, others, key=_mistakes)
+
+
+def _is_rounded_on_the_way(steps: tuple[StepMarks, ...]) -> bool:
+    """Say whether nothing is wrong, for a way of rounding within a step explains what else were."""
+    is_explained = any(marks.way is not None for marks in steps)
+    return is_explained and not any(marks.count(*WRONG) for marks in steps)
 
 
 def _cut_entries(key: Key, answer: Answer) -> int:

@@ -65,15 +65,23 @@ class _Compared(NamedTuple):
 
 
 def misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
-    """Yield which rows or columns, or else which two neighbours, stand in other places."""
-    right = known.result(step, None)
-    if right.low.shape != written.shape:
-        return
-    compared = _Compared(known.slack, written.values, written.decimals, right)
+    """Yield which rows or columns, or which two neighbours, stand in other places."""
+    for rule in known.rules(step):
+        right = known.result(step, rule)
+        if right.low.shape == written.shape:
+            compared = _Compared(known.slack, written.values, written.decimals, right)
+            yield from _beside(known, step, compared)
+
+
+def _beside(known: Known, step: Step, compared: _Compared) -> Iterator[Found]:
+    """Yield what stands in other places, beside one reading of what is right."""
     standing = known.key.problem.standing
     rows = _of_rows(step, compared, "row", standing.line)
     columns = _of_rows(step, compared.turned, "column", standing.line_across)
-    yield from [*rows, *columns] or _of_neighbours(known, step, compared)
+    lines = [*rows, *columns]
+    yield from lines
+    if not lines or min(compared.values.shape[-2:]) > 1:  # else lines are entries
+        yield from _of_neighbours(known, step, compared)
 
 
 def _of_rows(step: Step, compared: _Compared, code: str, word: str) -> Iterator[Found]:
