@@ -84,7 +84,7 @@ class Table:
     def fill(self, problems: int) -> "Table":
         """Mark the scripts of all kinds of students, for this many random problems."""
         for number in range(problems):
-            if number % PLANS_EVERY == 0:
+            if number % PLANS_EVERY == PLANS_EVERY - 1:
                 self._follow_plans()
             task = planting.random_task(self.rng)
             try:

@@ -87,7 +87,8 @@ def _of_projections(given: Given) -> Iterator[Plan]:
     X, Q, fields = given.X, given.Q, given.fields
     yield Plan("negated", fields, "Q", -Q)
     yield Plan("transposed", fields, "V", (X @ given.W_V).T)
-    yield Plan("weights-signless", fields, "Q", X @ np.abs(given.W_Q))
+    signed = given.W_Q - 0.75  # one sign alone may also have been miscopied
+    yield Plan("weights-signless", fields | {"W_Q": signed}, "Q", X @ np.abs(signed))
     yield Plan("weights-first", fields, "Q", given.W_Q @ X)
     yield Plan("bias-subtracted", fields | {"b_Q": [ROW]}, "Q", Q - ROW)
     yield Plan("bias-multiplied", fields | {"b_Q": [ROW]}, "Q", Q * ROW)

@@ -40,7 +40,7 @@ class CompareWalk(Walk):
         """Return the recipes that give every number; else one factor, or an order of heads."""
         recipes = tuple(recipes_that_fit(known, step, written))
         if wrong is not None:
-            recipes = recipes or tuple(dict(miscopied(known, step, written)))
+            recipes += tuple(dict(miscopied(known, step, written)))
             recipes += tuple(dict(misplaced(known, step, written)))
         found = recipes or tuple(_of_all_numbers(known, step, written))
         if found or not any(known.missing(step)):

@@ -67,7 +67,7 @@ class DigitsWalk(Walk):
         """
         found = recipes_that_fit(known, step, written)
         if wrong is not None:  # of two columns, exp(-s) is nothing but the two exchanged
-            found = found or dict(miscopied(known, step, written))
+            found |= dict(miscopied(known, step, written))
             found |= dict(misplaced(known, step, written))
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
