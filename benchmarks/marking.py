@@ -20,6 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+import plans
 import planting
 
 from attncalc import Problem
@@ -34,6 +35,10 @@ from attncalc.reading.answers import read_answer_bytes
 Script = dict[str, np.ndarray]
 WAYS_EACH = 6
 """Ways to round on the way that are tried of each student."""
+PLANS_EVERY = 5
+"""Problems after which all plans are followed once more, in other matrices."""
+SEEN = 3
+"""Entries that a plan must change for its mistake to be told from slips."""
 NEAR = 0.025
 """How far weights may be from the truth, of a script that is called right but for rounding."""
 
@@ -78,7 +83,9 @@ class Table:
 
     def fill(self, problems: int) -> "Table":
         """Mark the scripts of all kinds of students, for this many random problems."""
-        for _ in range(problems):
+        for number in range(problems):
+            if number % PLANS_EVERY == PLANS_EVERY - 1:
+                self._follow_plans()
             task = planting.random_task(self.rng)
             try:
                 key = Key(Problem(**task.fields), ToTheDigit(task.decimals))
@@ -91,6 +98,26 @@ class Table:
                 if flawless is not None:
                     self._mark_all(Student(task, key, style, shown, flawless))
         return self
+
+    def _follow_plans(self) -> None:
+        """Mark each plan in matrices of its own, and say whether its mistake is named there."""
+        for plan in plans.plans(plans.random_given(self.rng)):
+            try:
+                key = Key(Problem(**plan.fields), ToTheDigit(2))
+                right = key.shown[plan.step]
+            except AttncalcError:
+                continue
+            wrong = planting.cut(plan.wrong, 2, "half-away")
+            if right.shape == wrong.shape and (right != wrong).sum() < SEEN:
+                self.add("plan", "changes too few digits")
+                continue
+            content = planting.as_answer({plan.step: wrong}, 2, self.rng)
+            answer = read_answer_bytes(json.dumps(content).encode(), "answer.json")
+            (marks,) = mark(key, answer, Rules(asked=(plan.step,))).steps
+            codes = [cause.code for cause in marks.causes]
+            self.add("plan: cause", named(codes, plan.code))
+            if len(codes) == 1:
+                self.add("causes named", "right" if codes == [plan.code] else "wrong")
 
     def _some(self, steps: list[str]) -> list[str]:
         """Return all steps, or for three scripts in ten only some of them."""
@@ -147,9 +174,12 @@ class Table:
     def _plant_recipe(self, student: Student) -> None:
         step, code, make = self.rng.choice(planting.recipes_of(student.task))
         script = student.writes(recipe=(step, make))
-        if script is None:
+        if script is None or (planting.is_of_copying(code) and step not in student.shown):
             return
         first = first_difference(script, student.flawless)
+        if planting.is_of_copying(code) and first and _few_differ(script, student.flawless, first):
+            self.add("wrong recipe", "changes one entry alone")
+            return
         self._judge("wrong recipe", student, script, code, first)
         later = self._after(student, step)
         if later is None or first in ("", later):
@@ -194,11 +224,21 @@ class Table:
             self.add(kind, "rounding explains it")
             return
         self.add(f"{kind}: first wrong step", "right" if found == first else "another, or none")
-        named = "named" if listed == [planted] else "listed" if planted in listed else "missed"
-        self.add(f"{kind}: cause", named)
+        self.add(f"{kind}: cause", named(listed, planted))
         for codes in said.values():
             if len(codes) == 1:
                 self.add("causes named", "right" if codes == [planted] else "wrong")
+
+
+def _few_differ(script: Script, flawless: Script, step: str) -> bool:
+    """Say whether one entry alone is another one: slips of many kinds can do that."""
+    same_shape = script[step].shape == flawless[step].shape
+    return same_shape and int((script[step] != flawless[step]).sum()) < 2
+
+
+def named(codes: list[str], planted: str) -> str:
+    """Say whether a cause is named, is one of several that are listed, or is missed."""
+    return "named" if codes == [planted] else "listed" if planted in codes else "missed"
 
 
 def first_difference(script: Script, flawless: Script) -> str:

@@ -218,6 +218,34 @@ def adjusted(digits: np.ndarray, env: Env) -> np.ndarray:
     return np.round(made, 9)
 
 
+def _in_four_digits(scores: np.ndarray) -> np.ndarray:
+    """Take powers as on a calculator of four digits: scores, powers and their sum have no more."""
+    powers = significant(np.exp(significant(scores, 4)), 4)
+    return powers / significant(powers.sum(axis=-1, keepdims=True), 4)
+
+
+KIND_OF_WAY = {
+    "powers rounded": "exp-rounded",
+    "powers rounded, largest off": "exp-rounded",
+    "powers to 3 decimals": "exp-rounded",
+    "powers to 4 decimals": "exp-rounded",
+    "powers to 4 decimals, largest off": "exp-rounded",
+    "powers cut": "exp-cut",
+    "powers to 4 digits": "exp-digits",
+    "four digits carried": "four-digits",
+    "e as 2.72": "e-rounded",
+    "e as 2.718": "e-rounded",
+    "e as 2.72, powers rounded": "e-rounded",
+    "e as 2.718, powers rounded": "e-rounded",
+    "weights adjusted": "weights-adjusted",
+    "factor to 2 decimals": "factor-rounded",
+    "factor to 3 decimals": "factor-rounded",
+    "root to 2 decimals": "root-rounded",
+    "root to 3 decimals": "root-rounded",
+}
+"""Which accepted way of rounding each of these is, as its code begins."""
+
+
 def ways_of(task: Task) -> dict[str, dict[str, Any]]:
     """Return the ways to round that teachers accept, as what `written` is told of each."""
     last, plain, d = last_scores(task), (lambda powers: powers), task.decimals
@@ -237,6 +265,7 @@ def ways_of(task: Task) -> dict[str, dict[str, Any]]:
         "powers to 4 decimals": powers(np.e, False, to(4)),
         "powers to 4 decimals, largest off": powers(np.e, True, to(4)),
         "powers to 4 digits": powers(np.e, False, lambda matrix: significant(matrix, 4)),
+        "four digits carried": {"recipe": ("A", lambda e, t: _in_four_digits(e[last]))},
         "e as 2.72": powers(2.72, False, plain),
         "e as 2.718": powers(2.718, False, plain),
         "e as 2.72, powers rounded": powers(2.72, False, to(d)),
@@ -304,8 +333,17 @@ def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
         if W.shape[0] == W.shape[1]:
             add(side, "weights-transposed", _projecting(side, source, f"W_{side}", turn=True))
             add(side, "unprojected", lambda env, t, s=source: parted(env[s], t.heads))
+        if (W < 0).any():
+            add(side, "weights-signless", _with_given(side, f"W_{side}", np.abs(W)))
         if f"b_{side}" in task.given:
             add(side, "bias-forgotten", _projecting(side, source, f"W_{side}", bias=False))
+            b = task.given[f"b_{side}"]
+            add(side, "bias-subtracted", _with_given(side, f"b_{side}", -b))
+            make = _projecting(side, source, f"W_{side}", bias=False)
+            add(side, "bias-multiplied", lambda e, t, m=make, b=b: m(e, t) * parted(b, t.heads))
+        if task.heads > 1:
+            add(side, "heads-viewed", lambda e, t, s=side: _viewed(s, e, t))
+            add(side, "heads-interleaved", lambda e, t, s=side: _taking_turns(s, e, t))
         if task.cross:
             other = "X2" if side == "Q" else "X1"
             if task.given[other].shape == task.given[source].shape:
@@ -329,6 +367,7 @@ def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
         add(_weighing(task), "a-k", lambda env, t: env["A"] @ env["K"])
         if n == m:
             add(_weighing(task), "a-q", lambda env, t: env["A"] @ env["Q"])
+    found += _of_copying(task)
     tokens = "X2" if task.cross else "X"
     if task.given[tokens].shape[1] == task.d_v and task.heads == 1:
         add(_weighing(task), "a-x", lambda env, t: env["A"] @ env[tokens])
@@ -339,6 +378,89 @@ def recipes_of(task: Task) -> list[tuple[str, str, Recipe]]:
     )
     found += _of_scores(task, n, m)
     return found
+
+
+def _with_given(step: str, name: str, other: np.ndarray) -> Recipe:
+    """Take a step right, but for one given matrix that is another."""
+    return lambda env, task: right(step, {**env, name: other}, task)
+
+
+def _beside(step: str, env: Env, task: Task) -> np.ndarray:
+    return np.concatenate(list(right(step, env, task)), axis=1)
+
+
+def _viewed(step: str, env: Env, task: Task) -> np.ndarray:
+    beside = _beside(step, env, task)
+    return beside.reshape(task.heads, len(beside), -1)
+
+
+def _taking_turns(step: str, env: Env, task: Task) -> np.ndarray:
+    beside = _beside(step, env, task)
+    return np.stack([beside[:, head :: task.heads] for head in range(task.heads)])
+
+
+def is_of_copying(code: str) -> bool:
+    """Say whether a mistake is about single entries or lines, and told only where it was made."""
+    return code.startswith(("miscopied", "rows-", "columns-", "row-", "column-", "entries-"))
+
+
+COPIED = {"X": 1.0, "W": -2.0}
+"""By how much an entry of a given matrix is read wrongly."""
+
+
+def _of_copying(task: Task) -> list[tuple[str, str, Recipe]]:
+    """Return mistakes of copying: an entry of X or W, rows, columns, and two neighbours."""
+    found: list[tuple[str, str, Recipe]] = []
+    for side in "QKV":
+        source = "X" if not task.cross else "X1" if side == "Q" else "X2"
+        for name in (source, f"W_{side}"):
+            other = task.given[name].copy()
+            other[0, -1] = round(other[0, -1] + COPIED[name[0]], 9)
+            place = f"{name}[1,{other.shape[1]}]"
+            code = f"miscopied-{place}:{other[0, -1]:g}"
+            if "W" in name and task.heads > 1:
+                continue  # its place in the head's own matrix is another one
+            if "X" in name and task.given[f"W_{side}"].shape[1] == 1:
+                continue  # one entry alone is changed: a slip of any kind can do that
+            found.append((side, code, _with_given(side, name, other)))
+    for step in ("Q", "S", "O"):
+        found.append((step, "rows-swapped:1,2", _with_lines(step, (1, 0), -2)))
+    for step in ("K", "A"):
+        found.append((step, "columns-swapped:1,2", _with_lines(step, (1, 0), -1)))
+    found.append(("V", "row-repeated:2", _with_lines("V", (0, 0), -2)))
+    found.append(("S", "column-repeated:2", _with_lines("S", (0, 0), -1)))
+    for step in ("Q", "S"):
+        head = "1," if task.heads > 1 else ""
+        found.append((step, f"entries-swapped-{step}[{head}1,1]", _with_neighbours(step)))
+    return found
+
+
+def _with_lines(step: str, order: tuple[int, int], axis: int) -> Recipe:
+    """Take a step right, with its first two rows or columns in another order."""
+
+    def make(env: Env, task: Task) -> np.ndarray:
+        made = right(step, env, task)
+        if made.shape[axis] < 2:
+            return made
+        return np.take(made, [*order, *range(2, made.shape[axis])], axis)
+
+    return make
+
+
+def _with_neighbours(step: str) -> Recipe:
+    """Take a step right, with its first two entries exchanged."""
+
+    def make(env: Env, task: Task) -> np.ndarray:
+        made = right(step, env, task).copy()
+        flat = made.reshape(-1, made.shape[-1])
+        flat[0, :2] = flat[0, :2][::-1].copy()
+        return made
+
+    return make
+
+
+def _negated(scores: np.ndarray) -> np.ndarray:
+    return np.where(np.isneginf(scores), -np.inf, -scores)
 
 
 def _weighing(task: Task) -> str:
@@ -408,13 +530,15 @@ def _of_scores(task: Task, n: int, m: int) -> list[tuple[str, str, Recipe]]:
         ("A", "not-normalised", lambda e, t: np.exp(e[last])),
         ("A", "base-2", lambda e, t: softmax(e[last] * np.log(2))),
         ("A", "base-10", lambda e, t: softmax(e[last] * np.log(10))),
-        ("A", "exp-negative", lambda e, t: softmax(-e[last])),
+        ("A", "exp-negative", lambda e, t: softmax(_negated(e[last]))),
     ]
     if task.allowed is None:
         found.append(("A", "no-exp", lambda e, t: e[last] / e[last].sum(axis=-1, keepdims=True)))
     if task.factor is not None and task.allowed is None:
         found.append(("A", "scale-none", lambda e, t: softmax(e["S"])))
+    found.append(("A", "weights-scaled", lambda e, t: softmax(e[last]) / root))
     if task.heads == 2:
+        found.append(("C", "heads-viewed", lambda e, t: e["H"].reshape(e["H"].shape[1], -1)))
         found.append(("C", "heads-order:2,1", lambda e, t: np.concatenate(list(e["H"])[::-1], 1)))
         found.append(("A", "heads-order:2,1", lambda e, t: softmax(e[last])[::-1]))
     return found

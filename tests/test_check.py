@@ -63,6 +63,7 @@ def test_json_has_the_promised_fields(attncalc: Command) -> None:
             ["wrong", "wrong", "correct"],
         ],
         "cause": ["scores-transposed"],
+        "way": None,
         "follows": False,
     }
     assert content["steps"][5]["follows"] is True

@@ -8,21 +8,31 @@ import pytest
 from test_recipes import flawless, key_to, marked, task_of
 
 from attncalc import Problem
+from attncalc.grading.accepted import ADJUSTED
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Status
 from attncalc.grading.slack import ToTheDigit
+from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.verdict import verdict
 
 STYLE = ("each-step", "half-away")
 NEAR = 0.025
 WAYS = sorted({kind for seed in range(60) for kind in planting.ways_of(task_of(seed)[0])})
-NAMED = {
-    "powers rounded": "exp-rounded",
-    "powers rounded, largest off": "exp-rounded",
-    "factor to 2 decimals": "factor-rounded",
-    "root to 2 decimals": "root-rounded",
-    "weights adjusted": "weights-adjusted",
-}
+NAMED = ("powers rounded", "powers rounded, largest off", "factor to 2 decimals")
+NAMED += ("root to 2 decimals", "weights adjusted")
+"""Ways that no plainer one explains in every script."""
+
+
+def test_every_accepted_way_to_round_has_a_planter() -> None:
+    """A way that is added without a planter is noticed here."""
+    assert set(WAYS) == set(planting.KIND_OF_WAY)
+    accepted = {
+        way.code.split(":")[0]
+        for seed in range(60)
+        for ways in key_to(seed).roundings.values()
+        for way in ways
+    }
+    assert accepted | {ADJUSTED} == set(planting.KIND_OF_WAY.values())
 
 
 @pytest.mark.parametrize("kind", WAYS)
@@ -45,7 +55,7 @@ def test_scripts_that_round_on_the_way_are_right_and_told_so(kind: str) -> None:
         ways += [each.way.code.split(":")[0] for each in marking.steps if each.way]
     assert tried >= 6
     if kind in NAMED:
-        assert NAMED[kind] in ways
+        assert planting.KIND_OF_WAY[kind] in ways
 
 
 def weights(powers: list[list[float]]) -> np.ndarray:
@@ -63,6 +73,7 @@ def test_powers_rounded_after_the_largest_score_is_taken_off_are_named() -> None
     assert marking.is_right
     assert marks.way is not None
     assert marks.way.code == "exp-rounded:2-shifted"
+    assert as_values(marking)["steps"][0]["way"] == "exp-rounded:2-shifted"
     assert any(
         "in A the powers of e are rounded to 2 decimals" in each for each in verdict(marking)
     )

@@ -10,18 +10,21 @@ from attncalc.operations.step import Step
 from attncalc.problem.standing import split_heads
 from attncalc.reading.answers.answer import WrittenMatrix
 
+MOST_CARRIED = 1000
+"""Rows and columns up to which a matrix of another shape than the key's is carried on."""
 SMALLEST_CUT_SHORT = 10
 """Whole numbers of two digits and more may be what is left of one with decimals."""
 
 
-def arranged(key: Key, step: Step, given: WrittenMatrix) -> tuple[WrittenMatrix | None, str]:
-    """Return a matrix as the plan has it, or None and what is wrong with its shape."""
-    shape = key.shown[step.name].shape
+def arranged(
+    key: Key, shape: tuple[int, ...], given: WrittenMatrix
+) -> tuple[WrittenMatrix | None, str]:
+    """Return a matrix in a shape, as the plan has it, or None and what is wrong with its own."""
     written = turned(key, given)
     if written.problem:
         return None, written.problem
-    if len(shape) == 2 and written.values.ndim == 3 and len(written.values) == 1:
-        written = written.arranged(lambda matrix: matrix[0])
+    if len(shape) == 2:
+        written = _without_one_head(written)
     if len(shape) == 3 and written.values.ndim == 2:
         if written.shape == (shape[1], shape[0] * shape[2]):
             written = written.arranged(partial(split_heads, heads=shape[0]))
@@ -33,6 +36,35 @@ def arranged(key: Key, step: Step, given: WrittenMatrix) -> tuple[WrittenMatrix 
     if written.shape != shape:
         return None, f"{_size(key, given.shape)} is written, where it is {_size(key, shape, True)}"
     return written, ""
+
+
+def _without_one_head(written: WrittenMatrix) -> WrittenMatrix:
+    if written.values.ndim == 3 and len(written.values) == 1:
+        return written.arranged(lambda matrix: matrix[0])
+    return written
+
+
+def in_own_shape(key: Key, step: Step, given: WrittenMatrix) -> WrittenMatrix | None:
+    """Return a matrix of another shape than the key's as later steps can read it, if they can.
+
+    It has a number in each place, as many heads as the key has, and is not very large.
+    """
+    shape, written = key.shown[step.name].shape, turned(key, given)
+    if len(shape) == 2:
+        written = _without_one_head(written)
+    elif written.values.ndim == 2 and written.shape[1] % shape[0] == 0:
+        written = written.arranged(partial(split_heads, heads=shape[0]))
+    is_whole = not written.problem and written.values.size and not np.isnan(written.values).any()
+    alike = len(written.shape) == len(shape) and written.shape[:-2] == shape[:-2]
+    return written if is_whole and alike and max(written.shape) <= MOST_CARRIED else None
+
+
+def other_size(key: Key, step: Step, shape: tuple[int, ...]) -> str:
+    """Say which size a matrix has and which one the key has, where it is another one."""
+    right = key.shown[step.name].shape
+    if shape == right:
+        return ""
+    return f"{_size(key, shape, True)} is written, where it is {_size(key, right, True)}"
 
 
 def _without_names(written: WrittenMatrix, shape: tuple[int, ...]) -> WrittenMatrix:

@@ -72,7 +72,9 @@ def _fitting(
         return
     found: set[str] = set()  # left out before or done here: one mistake
     for rule in known.rules(step):
-        right = known.result(step, rule)
+        right = None
+        with suppress(ValueError):  # of another shape than the plan can go on from
+            right = known.result(step, rule)
         for recipe in _candidates(known, step):
             made = None
             if recipe.code not in found:
@@ -105,9 +107,9 @@ def pairs_that_fit(known: Known, step: Step, written: WrittenMatrix) -> Iterator
                 yield Cause(code, says, step.name)
 
 
-def _differences(made: Range, right: Range, answered: Matrix) -> int:
+def _differences(made: Range, right: Range | None, answered: Matrix) -> int:
     """Return in how many entries a recipe cannot come out as the right one does."""
-    if made.low.shape != right.low.shape:
+    if right is None or made.low.shape != right.low.shape:
         return int(answered.sum())
     with np.errstate(invalid="ignore"):  # of infinities
         apart = (made.low > right.high) | (made.high < right.low)

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.grading.causes import Cause, pairs_that_fit, recipes_that_fit
-from attncalc.grading.copying import miscopied, rows_moved
+from attncalc.grading.copying import miscopied
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.misplaced import misplaced
 from attncalc.grading.rules import NUMBER_OF, Status
 from attncalc.grading.walk import Walk
 from attncalc.numbers.types import Matrix, Place, Range
@@ -34,17 +35,17 @@ class CompareWalk(Walk):
         return False
 
     def causes(
-        self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
+        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
         """Return the recipes that give every number; else one factor, or an order of heads."""
-        recipes = tuple(recipes_that_fit(self.own, step, written))
-        if not recipes and wrong is not None:
-            recipes = tuple(dict(miscopied(self.own, step, written)))
-            recipes += tuple(dict(rows_moved(self.own, step, written)))
-        found = recipes or tuple(_of_all_numbers(self.own, step, written))
-        if found or not any(self.own.missing(step)):
+        recipes = tuple(recipes_that_fit(known, step, written))
+        if wrong is not None:
+            recipes += tuple(dict(miscopied(known, step, written)))
+            recipes += tuple(dict(misplaced(known, step, written)))
+        found = recipes or tuple(_of_all_numbers(known, step, written))
+        if found or not any(known.missing(step)):
             return found
-        return tuple(pairs_that_fit(self.own, step, written))
+        return tuple(pairs_that_fit(known, step, written))
 
 
 def _allowed(key: Key, name: str, written: WrittenMatrix) -> Matrix:

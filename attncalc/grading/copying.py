@@ -1,4 +1,4 @@
-"""Mistakes of copying: an entry of a given matrix that is another one, rows in other places."""
+"""Mistakes of copying: an entry of a given matrix that was taken for another number."""
 
 from collections.abc import Iterator
 
@@ -11,6 +11,7 @@ from attncalc.operations import Project
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
+MISCOPIED = "miscopied"
 MOST_TRIED = 400
 """Entries of a given matrix up to which each is tried."""
 MOST_DECIMALS = 4
@@ -56,7 +57,7 @@ def _of_one_entry(
     if not size:
         return
     change = float(((written.values - right) * effect).sum()) / size
-    value = round(own + change, _decimals_of(given[name]))
+    value = round(own + change, _decimals_of(given[name])) + 0.0  # not -0
     made = made_with(value)
     near = known.slack.near(written.values, written.decimals, Range.at(made))
     if value != own and near.all():
@@ -73,38 +74,12 @@ def _decimals_of(matrix: Matrix) -> int:
 
 
 def _taken_for(known: Known, step: Step, name: str, place: Place, value: float) -> Cause:
+    entry, own = entry_name(known, name, place), float(known.key.problem.given[name][place])
+    says = f"{entry} is taken for {value:g} and not {own:g}"
+    return Cause(f"{MISCOPIED}-{entry}:{value:g}", says, step.name)
+
+
+def entry_name(known: Known, name: str, place: Place) -> str:
+    """Return an entry of a matrix as it is called in the problem's layout: S[2,3]."""
     entry = ",".join(str(index + 1) for index in known.key.problem.standing.place(place))
-    own = float(known.key.problem.given[name][place])
-    says = f"{name}[{entry}] is taken for {value:g} and not {own:g}"
-    return Cause(f"miscopied-{name}[{entry}]:{value:g}", says, step.name)
-
-
-def rows_moved(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
-    """Yield that two rows are exchanged, or that one stands in the place of another, too."""
-    right = known.result(step, None)
-    if written.values.ndim != 2 or right.low.shape != written.shape:
-        return
-    sources = [_source(known, written, number, right) for number in range(len(written.values))]
-    moved = [number for number, source in enumerate(sources) if source != number]
-    if -1 in sources or not moved:
-        return
-    line, places = known.key.problem.standing.line, [number + 1 for number in moved]
-    seen_in = len(moved) * written.shape[-1]
-    if sorted(sources) == list(range(len(sources))) and len(moved) == 2:
-        says = f"{line}s {places[0]} and {places[1]} are exchanged"
-        yield Cause(f"rows-swapped:{places[0]},{places[1]}", says, step.name), seen_in
-    elif len(moved) == 1:
-        says = f"{line} {sources[moved[0]] + 1} stands in the place of {line} {places[0]}, too"
-        yield Cause(f"row-repeated:{places[0]}", says, step.name), seen_in
-
-
-def _source(known: Known, written: WrittenMatrix, number: int, right: Range) -> int:
-    """Return which right row is written as this one, its own first; -1 for none."""
-    values, decimals = written.values[[number]], written.decimals[[number]]
-    rows = sorted(range(len(right.low)), key=lambda row: row != number)
-    near = (
-        row
-        for row in rows
-        if known.slack.near(values, decimals, Range(right.low[[row]], right.high[[row]])).all()
-    )
-    return next(near, -1)
+    return f"{name}[{entry}]"

@@ -7,9 +7,11 @@ import numpy as np
 from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
-from attncalc.grading.copying import miscopied, rows_moved
+from attncalc.grading.copying import miscopied
 from attncalc.grading.key import Key, Style
+from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
+from attncalc.grading.misplaced import misplaced
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
 from attncalc.grading.slack import DUST, RELATIVE_DUST, RULES, ToTheDigit, stands_for_minus_infinity
 from attncalc.grading.slips import slips
@@ -51,28 +53,28 @@ class DigitsWalk(Walk):
         return self.slack.near(written.values, fine, self.key.reached[name])
 
     def rounded_on_the_way(
-        self, step: Step, written: WrittenMatrix, wrong: Matrix
+        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix
     ) -> Accepted | None:
         """Return the way to round on the way that explains every entry, if there is one."""
-        return accepted(self.own, step, written, wrong)
+        return accepted(known, step, written, wrong)
 
     def causes(
-        self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
+        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
         """Return the recipes that give every entry, and slips where one entry alone is wrong.
 
         A recipe that is seen in a single entry is never alone: a slip can do the same.
         """
-        found = recipes_that_fit(self.own, step, written)
-        if not found and wrong is not None:
-            found = dict(miscopied(self.own, step, written))
-            found |= dict(rows_moved(self.own, step, written))
+        found = recipes_that_fit(known, step, written)
+        if wrong is not None:  # of two columns, exp(-s) is nothing but the two exchanged
+            found |= dict(miscopied(known, step, written))
+            found |= dict(misplaced(known, step, written))
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
             return causes
         if wrong.sum() == 1:
             (place,) = map(tuple, np.argwhere(wrong).tolist())
-            causes += slips(self.own, step, place, written)
+            causes += slips(known, step, place, written)
         any_slip = Cause(ANY_SLIP, "it is a slip of another kind", step.name, is_slip=True)
         return (*causes, any_slip) if causes else ()
 
@@ -81,15 +83,27 @@ def marks_of_digits(key: Key, answer: Answer, rules: Rules) -> tuple[StepMarks, 
     """Mark a script as one that rounds, or as one that cuts digits off, whichever it shows.
 
     Where its digits do not show it, and a mistake is left unexplained, it is read the other way,
-    too, and marked in the way that finds less amiss.
+    too, and marked in the way that finds less amiss. Where its digits do show it, and were rounded
+    on the way, they may show the wrong one: then the other way must explain all of it.
     """
     shown = _cut_entries(key, answer)
     ways = (key.slack, ToTheDigit(key.problem.decimals, cuts=True))
     likely, other = ways[::-1] if shown > 0 else ways
     steps = DigitsWalk(key, answer, rules, likely).marks()
-    if abs(shown) >= SURE or all(marks.causes for marks in steps if marks.count(*WRONG)):
+    unexplained = [marks for marks in steps if marks.count(*WRONG) and not marks.causes]
+    is_sure = abs(shown) >= SURE
+    if not unexplained or (is_sure and not key.roundings[unexplained[0].step.name]):
         return steps
-    return min(steps, DigitsWalk(key, answer, rules, other).marks(), key=_mistakes)
+    others = DigitsWalk(key, answer, rules, other).marks()
+    if is_sure:
+        return others if _is_rounded_on_the_way(others) else steps
+    return min(steps, others, key=_mistakes)
+
+
+def _is_rounded_on_the_way(steps: tuple[StepMarks, ...]) -> bool:
+    """Say whether nothing is wrong, for a way of rounding within a step explains what else were."""
+    is_explained = any(marks.way is not None for marks in steps)
+    return is_explained and not any(marks.count(*WRONG) for marks in steps)
 
 
 def _cut_entries(key: Key, answer: Answer) -> int:
@@ -162,7 +176,7 @@ def _shown_by(
 
 def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bool:
     """Say whether the right entries of a step are those of a flawless script in this style."""
-    if marks.written is None or marks.count(Status.WRONG_SHAPE):
+    if marks.written is None or marks.written.shape != script.shape:
         return True
     right = np.isin(marks.statuses, [NUMBER_OF[each] for each in Status if each.is_right])
     right &= np.isfinite(script)  # -∞ may be written as -1e9

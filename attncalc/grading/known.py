@@ -4,7 +4,8 @@ A step is a pure function of named matrices, so what follows from a script is th
 script's own values.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -16,7 +17,7 @@ from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import Weigh
+from attncalc.operations import Mask, Operation, Weigh
 from attncalc.operations.step import Step
 
 
@@ -35,7 +36,9 @@ class Known:
     behind
         Where the values may lie that were carried on.
     unusable, doubtful
-        Steps of a wrong shape, and those with mistakes: weights may no longer sum to 1.
+        Steps that nothing can be based on, and those with mistakes: weights may no longer sum to 1.
+    misshapen
+        Steps of another shape than the key's, which later ones are based on where that is possible.
     """
 
     key: Key
@@ -44,6 +47,7 @@ class Known:
     behind: dict[str, Range] = field(default_factory=dict)
     unusable: set[str] = field(default_factory=set)
     doubtful: set[str] = field(default_factory=set)
+    misshapen: set[str] = field(default_factory=set)
     _left_out: dict[tuple[str, Rule | None], Range] = field(default_factory=dict)
     _results: dict[tuple[str, Rule | None], Range] = field(default_factory=dict)
 
@@ -51,6 +55,25 @@ class Known:
         """Take in one step of the script."""
         self.points[name], self.behind[name] = points, behind
         self._results.clear()  # they are as large as the step, and it is marked
+
+    def grounds(self) -> Iterator["Known"]:
+        """Yield what steps can be based on: own values, then the key's for other shapes."""
+        yield self
+        if self.misshapen:
+            yield self.mended({})
+
+    def shape_of(self, step: Step) -> tuple[int, ...]:
+        """Return the shape that a step has; none where the shapes that it reads do not fit."""
+        if not self.misshapen:
+            return self.key.shown[step.name].shape
+        with suppress(ValueError):
+            return self.result(step, None).low.shape
+        return ()
+
+    def misread(self, step: Step) -> tuple[str, ...]:
+        """Return the matrices of another shape than the key's that a step goes back to."""
+        read = (name for each in (*self.missing(step), step) for name in each.inputs)
+        return tuple(dict.fromkeys(name for name in read if name in self.misshapen))
 
     def missing(self, step: Step) -> Iterator[Step]:
         """Yield the steps before this one that the script leaves out, back to what it shows."""
@@ -101,6 +124,8 @@ class Known:
                 return made
             inputs = [self.read(name, rule, instead) for name in step.inputs]
             operation = step.operation
+            if self.misshapen and not _allow(operation, inputs):
+                raise ValueError
             if isinstance(operation, Weigh) and (instead or step.inputs[0] in self.doubtful):
                 operation = replace(operation, of_shares=False)
             try:
@@ -124,12 +149,27 @@ class Known:
         return made
 
     def mended(self, wrong: Mapping[str, Matrix]) -> "Known":
-        """Return the same script with the key's values where its own are wrong."""
-        key = self.key
-        points = {
-            name: np.where(wrong[name], key.shown[name], own) for name, own in self.points.items()
-        }
-        behind = {
-            name: own.replaced(wrong[name], key.ranges[name]) for name, own in self.behind.items()
-        }
-        return replace(self, points=points, behind=behind, _left_out={}, _results={})
+        """Return the same script with the key's values where its own are wrong, or misshapen."""
+        names = [name for name in self.points if name not in self.misshapen]
+        points = {name: self.points[name] for name in names}
+        behind = {name: self.behind[name] for name in names}
+        for name in wrong.keys() & points.keys():
+            points[name] = np.where(wrong[name], self.key.shown[name], points[name])
+            behind[name] = behind[name].replaced(wrong[name], self.key.ranges[name])
+        return replace(
+            self,
+            points=points,
+            behind=behind,
+            unusable=self.unusable | self.misshapen,
+            misshapen=set(),
+            _left_out={},
+            _results={},
+        )
+
+
+def _allow(operation: Operation, inputs: Sequence[Range]) -> bool:
+    """Say whether no input is repeated for want of rows or columns, as numpy broadcasts."""
+    scores = inputs[0].low.shape[-2:]
+    if not isinstance(operation, Mask):
+        return True
+    return all(np.broadcast_shapes(scores, each.low.shape[-2:]) == scores for each in inputs)

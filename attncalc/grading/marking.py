@@ -72,6 +72,6 @@ def _lines(
     if LINES not in (rules.asked or ()):
         return ()
     own = next((marks for marks in steps if marks.step.role == "weights"), None)
-    usable = own is not None and not own.count(Status.WRONG_SHAPE)
+    usable = own is not None and not own.count(Status.WRONG_SHAPE) and not own.problem
     weights = own.written if own and usable else None
     return mark_lines(key, answer.connections or (), weights, rules)

@@ -39,11 +39,13 @@ class StepMarks:
     is_repeated
         Whether the same cause was charged for in an earlier step.
     problem
-        What is wrong with the matrix as a whole.
+        What is wrong with the matrix as a whole: its shape, though that may follow.
     from_mistakes
         Where earlier mistakes lead to another value than the key's.
     way
         How it was rounded on the way, where that explains what is else wrong.
+    misread
+        The earlier matrices of another shape than the key's from which it is marked.
     """
 
     step: Step
@@ -55,6 +57,7 @@ class StepMarks:
     problem: str = ""
     from_mistakes: Matrix | bool = False
     way: "Cause | None" = None
+    misread: tuple[str, ...] = ()
 
     @cached_property
     def counts(self) -> Mapping[Status, int]:

@@ -1,7 +1,7 @@
 """Slips of a single entry: its sign, its digits, its place, a term of its sum."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +48,11 @@ def _slips(
     low, high = float(right.low[place]), float(right.high[place])
     if not np.isfinite([entry.written, low, high]).all():
         return
-    yield from _of_the_number(entry, low, high, known.key.problem.decimals)
+    meant = [
+        *_could_be_meant(low, high, known.key.problem.decimals),
+        *_in_scripts(known, step, place),
+    ]
+    yield from _of_the_number(entry, low, high, meant, known.key.problem.decimals)
     for name, there in _neighbours(right.low, place):
         if entry.is_near(float(right.low[there]), float(right.high[there])):
             yield "neighbour", f"the entry {name} is written here"
@@ -72,10 +76,9 @@ class _Entry(NamedTuple):
 
 
 def _of_the_number(
-    entry: _Entry, low: float, high: float, decimals: int
+    entry: _Entry, low: float, high: float, meant: Sequence[float], decimals: int
 ) -> Iterator[tuple[str, str]]:
-    """Yield what may have happened to the number itself."""
-    meant = _could_be_meant(low, high, decimals)
+    """Yield what may have happened to the number itself, which was meant to be one of a few."""
     if entry.written != 0 and entry.is_near(-high, -low):
         yield "sign-lost", "its sign is lost" if entry.written > 0 else "it has a minus too many"
     if any(_digits_are_swapped(entry.written, number, decimals) for number in meant):
@@ -95,6 +98,18 @@ def _could_be_meant(low: float, high: float, decimals: int) -> list[float]:
         middle = (low + high) / 2 / unit
         first, last = math.floor(middle), math.ceil(middle)
     return [round(place * unit, decimals) for place in range(first, last + 1)]
+
+
+def _in_scripts(known: Known, step: Step, place: Place) -> list[float]:
+    """Return what flawless scripts have in a place, where own mistakes lead nowhere else."""
+    right = known.result(step, None)
+    scripts = (script.get(step.name) for script in known.key.scripts.values())
+    shown = {
+        float(each[place]) for each in scripts if each is not None and each.shape == right.low.shape
+    }
+    unit = 10.0**-known.key.problem.decimals
+    low, high = float(right.low[place]) - unit, float(right.high[place]) + unit
+    return [each for each in shown if low <= each <= high]
 
 
 def _digits_are_swapped(written: float, right: float, decimals: int) -> bool:

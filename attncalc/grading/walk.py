@@ -10,8 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from attncalc.grading.accepted import Accepted
-from attncalc.grading.arranging import arranged, turned, with_plain_whole_numbers
-from attncalc.grading.causes import Cause
+from attncalc.grading.arranging import (
+    arranged,
+    in_own_shape,
+    other_size,
+    turned,
+    with_plain_whole_numbers,
+)
+from attncalc.grading.causes import Cause, recipes_that_fit
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
@@ -20,6 +26,9 @@ from attncalc.grading.slack import Slack, stands_for_minus_infinity
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
+
+FORCED = "weights-turned"
+"""What a matrix of a wrong shape leaves nothing but to do, as Aᵀ V after K Qᵀ: no new mistake."""
 
 
 class Walk:
@@ -55,13 +64,13 @@ class Walk:
         raise NotImplementedError
 
     def causes(
-        self, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
+        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
     ) -> tuple[Cause, ...]:
         """Return what explains the wrong entries; of the whole matrix, where its shape is wrong."""
         raise NotImplementedError
 
     def rounded_on_the_way(
-        self, step: Step, written: WrittenMatrix, wrong: Matrix
+        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix
     ) -> Accepted | None:
         """Return the accepted way to round that explains a step; programs do not round."""
         return None
@@ -79,67 +88,106 @@ class Walk:
         if given is None:
             nowhere = np.full(shown.shape, NUMBER_OF[Status.NOT_FOUND], dtype=np.int8)
             return StepMarks(step, None, nowhere, shown)
-        written, problem = arranged(self.key, step, given)
+        problem = ""
+        for known in self._grounds(step):
+            written, problem = arranged(self.key, known.shape_of(step), given)
+            if written is not None:
+                written = with_plain_whole_numbers(written, self.key.problem.decimals)
+                marks = self._compared(known, step, written)
+                self._keep(step, written, marks)
+                return marks
+        return self._of_wrong_shape(step, given, problem)
+
+    def _grounds(self, step: Step) -> list[Known]:
+        """Return what a step can be based on: own values of any shape, then the key's for those."""
+        return [each for each in self.own.grounds() if each.shape_of(step)]
+
+    def _of_wrong_shape(self, step: Step, given: WrittenMatrix, problem: str) -> StepMarks:
+        """Mark a matrix of a wrong shape, and keep it for later steps that can read it."""
+        shown = self.key.shown[step.name]
+        codes = np.full(shown.shape, NUMBER_OF[Status.WRONG_SHAPE])
+        written = in_own_shape(self.key, step, given)
+        read = turned(self.key, given) if written is None else written
+        found = self._causes(self._grounds(step)[0], step, read)
         if written is None:
             self.own.unusable.add(step.name)
-            codes = np.full(shown.shape, NUMBER_OF[Status.WRONG_SHAPE])
-            found = self.causes(step, turned(self.key, given))
-            return StepMarks(step, given, codes, shown, found, problem=problem)
-        written = with_plain_whole_numbers(written, self.key.problem.decimals)
-        marks = self._compared(step, written)
-        self._keep(step, written, marks)
-        return marks
+        else:
+            self._keep_other_shape(step.name, written, written.values)
+        return StepMarks(step, given, codes, shown, found, problem=problem)
 
-    def _compared(self, step: Step, written: WrittenMatrix) -> StepMarks:
-        """Mark entries of the right shape: by the key first, then by the script's own values."""
-        has_mistakes = any(each.any() for each in self.tainted.values())
-        clean = self.own.mended(self.tainted) if has_mistakes else self.own
-        differs = self._differs(step, clean)
-        codes = self._codes(step, written, clean, differs)
+    def _causes(
+        self, known: Known, step: Step, written: WrittenMatrix, wrong: Matrix | None = None
+    ) -> tuple[Cause, ...]:
+        """Return what explains a step: first on own values, even where the plan cannot use them."""
+        recipes = () if known is self.own else tuple(recipes_that_fit(self.own, step, written))
+        return recipes or self.causes(known, step, written, wrong)
+
+    def _compared(self, known: Known, step: Step, written: WrittenMatrix) -> StepMarks:
+        """Mark entries: by the key first, where it is as large, then by the script's own values."""
+        is_mistaken = known.misshapen or any(each.any() for each in self.tainted.values())
+        is_of_key = written.shape == self.key.shown[step.name].shape
+        clean = known.mended(self.tainted) if is_mistaken and is_of_key else known
+        differs = self._differs(step, known, clean, written)
+        codes = self._codes(step, written, known, clean, differs)
         if written.texts is not None:  # in a program's array NaN is wrong
             codes[np.isnan(written.values)] = NUMBER_OF[Status.BLANK]
         for place in written.faults:
             codes[place] = NUMBER_OF[Status.UNREADABLE]
         wrong = codes == NUMBER_OF[Status.WRONG]
-        way = self.rounded_on_the_way(step, written, wrong) if wrong.any() else None
+        way = self.rounded_on_the_way(known, step, written, wrong) if wrong.any() else None
         if way is not None:
             rounded = way.near & (wrong | (codes == NUMBER_OF[Status.PRECISION]))
             codes[rounded] = NUMBER_OF[Status.ROUNDING]
             codes[rounded & differs] = NUMBER_OF[Status.FOLLOWS]
             wrong = wrong & ~way.near
-        found = self.causes(step, written, wrong) if wrong.any() else ()
-        expected = self._expected(step, clean)
+        found = self._causes(known, step, written, wrong) if wrong.any() else ()
+        expected = self._expected(step, known, clean, written)
+        problem = other_size(self.key, step, written.shape)
         said = None if way is None else way.way
-        return StepMarks(step, written, codes, expected, found, from_mistakes=differs, way=said)
+        return StepMarks(
+            step,
+            written,
+            codes,
+            expected,
+            found,
+            problem=problem,
+            from_mistakes=differs,
+            way=said,
+            misread=known.misread(step),
+        )
 
-    def _codes(self, step: Step, written: WrittenMatrix, clean: Known, differs: Matrix) -> Matrix:
+    def _codes(
+        self, step: Step, written: WrittenMatrix, known: Known, clean: Known, differs: Matrix
+    ) -> Matrix:
         """Return the status of each entry, however far own mistakes lead from the key.
 
         Parameters
         ----------
-        clean
-            The script with its mistakes mended.
+        known, clean
+            What the step can be based on; the same with the mistakes of the script mended.
         differs
             Where the script itself leads to another value than the mended one.
         """
-        codes, is_coarse = self.beside_key(step.name, written)
+        is_of_key = written.shape == self.key.shown[step.name].shape
+        judge = self.beside_key if is_of_key else _beside_nothing
+        codes, is_coarse = judge(step.name, written)
         open_ = codes == NUMBER_OF[Status.WRONG]
-        if open_.any() or clean is not self.own:
+        if open_.any() or clean is not known:
             fine = np.maximum(written.decimals, self.key.problem.decimals)
             fits = fits_clean = self._fits(clean, step, written.values, fine)
-            if clean is not self.own:
-                fits = self._fits(self.own, step, written.values, fine)
+            if clean is not known:
+                fits = self._fits(known, step, written.values, fine)
             fits_coarsely = fits
             if (written.decimals < fine).any():
-                fits_coarsely = self._fits(self.own, step, written.values, written.decimals)
+                fits_coarsely = self._fits(known, step, written.values, written.decimals)
             codes[open_ & fits_clean] = NUMBER_OF[self.follows_key]
             codes[open_ & fits & (differs | ~fits_clean)] = NUMBER_OF[Status.FOLLOWS]
-            if clean is not self.own:
+            if clean is not known:
                 codes[~open_ & ~fits_coarsely] = NUMBER_OF[Status.MATCHES_KEY]
             is_coarse = is_coarse | fits_coarsely
         still = codes == NUMBER_OF[Status.WRONG]
         if still.any():
-            still &= self.is_near_key(step.name, written)
+            still &= is_of_key and self.is_near_key(step.name, written)
             codes[still & differs] = NUMBER_OF[Status.MATCHES_KEY]
             codes[still & ~differs] = NUMBER_OF[Status.ROUNDING]
             codes[(codes == NUMBER_OF[Status.WRONG]) & is_coarse] = NUMBER_OF[Status.PRECISION]
@@ -152,23 +200,25 @@ class Walk:
         fits: Matrix = np.logical_or.reduce(near)
         return fits
 
-    def _differs(self, step: Step, clean: Known) -> Matrix:
+    def _differs(self, step: Step, known: Known, clean: Known, written: WrittenMatrix) -> Matrix:
         """Say where own mistakes lead elsewhere than the key's values do."""
-        if clean is self.own:
-            return np.zeros(self.key.shown[step.name].shape, dtype=bool)
-        own, right = self.own.result(step, None), clean.result(step, None)
+        if clean is known:
+            is_other = written.shape != self.key.shown[step.name].shape
+            return np.full(written.shape, is_other)
+        own, right = known.result(step, None), clean.result(step, None)
         low = _are_unequal(own.low, right.low)
         if own.is_point and right.is_point:
             return low
         return low | _are_unequal(own.high, right.high)
 
-    def _expected(self, step: Step, clean: Known) -> Matrix:
+    def _expected(self, step: Step, known: Known, clean: Known, written: WrittenMatrix) -> Matrix:
         """Return what each entry should be: the key's, or what follows from own mistakes."""
-        shown = self.key.shown[step.name]
-        if clean is self.own:
+        shown, rule = self.key.shown[step.name], next(iter(self.slack.rules), None)
+        if written.shape != shown.shape:
+            return self.slack.written(known.result(step, rule).low)
+        if clean is known:
             return shown
-        rule = next(iter(self.slack.rules), None)
-        own, right = (known.result(step, rule).low for known in (self.own, clean))
+        own, right = (each.result(step, rule).low for each in (known, clean))
         handed_in = self.slack.written(own)
         return np.where(_are_unequal(own, right) & ~np.isnan(handed_in), handed_in, shown)
 
@@ -176,6 +226,9 @@ class Walk:
         """Keep a step's values for later ones; the key's where there is no answer."""
         key, name = self.key, step.name
         shown, decimals = key.shown[name], written.decimals
+        if written.shape != shown.shape:
+            self._keep_other_shape(name, written, marks.expected)
+            return
         answered = ~np.isnan(written.values)
         coarse = marks.statuses == NUMBER_OF[Status.PRECISION]
         decimals = np.where(coarse, decimals, np.maximum(decimals, key.problem.decimals))
@@ -192,13 +245,28 @@ class Walk:
         own_mistakes = [NUMBER_OF[status] for status in (Status.WRONG, Status.FOLLOWS)]
         self.tainted[name] = np.isin(marks.statuses, own_mistakes) | marks.from_mistakes
 
+    def _keep_other_shape(self, name: str, written: WrittenMatrix, expected: Matrix) -> None:
+        """Keep a matrix that has not the shape of the key's; what follows stands for blanks."""
+        points = np.where(np.isnan(written.values), expected, written.values)
+        points = np.where(stands_for_minus_infinity(points, expected), -np.inf, points)
+        decimals = np.maximum(written.decimals, self.key.problem.decimals)
+        self.own.keep(name, points, self.slack.behind(points, decimals))
+        self.own.misshapen.add(name)
+        self.own.doubtful.add(name)
+
     def _charged(self, marks: StepMarks) -> StepMarks:
         """Charge a cause once: what is the same mistake again costs nothing more."""
         if marks.cause is None:
             return marks
-        is_repeated = marks.cause.family in self.charged
+        is_forced = marks.cause.family == FORCED and not self.own.shape_of(marks.step)
+        is_repeated = is_forced or marks.cause.family in self.charged
         self.charged.add(marks.cause.family)
         return replace(marks, is_repeated=is_repeated)
+
+
+def _beside_nothing(name: str, written: WrittenMatrix) -> tuple[Matrix, Matrix]:
+    """Leave all entries open: where the key has another shape, it has no counterpart of them."""
+    return np.full(written.shape, NUMBER_OF[Status.WRONG]), np.zeros(written.shape, dtype=bool)
 
 
 def _are_unequal(left: Matrix, right: Matrix) -> Matrix:

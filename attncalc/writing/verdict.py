@@ -48,16 +48,24 @@ class Named(NamedTuple):
 
 def entry_named(marking: Marking, marks: StepMarks, place: Place) -> Named:
     """Return the name of an entry, and its row and column; with the names of tokens, if any."""
-    key = marking.key
-    entry = key.work.entry(marks.step.name, place)
+    entry = marking.key.work.entry(marks.step.name, place)
     *head, row, column = entry.place
-    rows, columns = key.solution.row_labels(marks.step), key.solution.column_labels(marks.step)
+    rows, columns = labels_of(marking, marks)
     words = [f"head {head[0]}"] if head else []
     for kind, number, labels in (("row", row, rows), ("column", column, columns)):
         label = on_a_line(labels[number - 1])
         plain = labels == numbered(len(labels))
         words.append(f"{kind} {number}" if plain else f"{kind} {number} ({label})")
     return Named(in_text(entry), ", ".join(words))
+
+
+def labels_of(marking: Marking, marks: StepMarks) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what rows and columns of a step stand for; numbers, where it has another shape."""
+    solution, shape = marking.key.solution, marks.statuses.shape
+    if shape == marking.key.shown[marks.step.name].shape:
+        return solution.row_labels(marks.step), solution.column_labels(marks.step)
+    rows, columns = marking.key.problem.standing.pair(*shape[-2:])
+    return numbered(rows), numbered(columns)
 
 
 def found_text(marks: StepMarks, place: Place) -> str:
@@ -106,14 +114,22 @@ def _first_mistake(marking: Marking) -> Iterator[str]:
         yield f"{of_each(before)} {'is' if len(before) == 1 else 'are'} right."
     name = wrong.marks.step.name
     if wrong.place is None:
-        then = f" What comes after it is marked with the {name} of the key."
-        after = marking.steps[marking.steps.index(wrong.marks) + 1 :]
-        is_last = all(marks.written is None for marks in after)
-        yield f"{name} has the wrong shape: {wrong.marks.problem}.{'' if is_last else then}"
+        yield f"{name} has the wrong shape: {wrong.marks.problem}.{_then(marking, wrong.marks)}"
     else:
         yield _entry_is_wrong(marking, wrong.marks, wrong.place, "The first mistake is in")
         yield from _how_many(marking, wrong.marks)
     yield from _why(marking, wrong.marks)
+
+
+def _then(marking: Marking, marks: StepMarks) -> str:
+    """Say what comes after a matrix of a wrong shape is marked with."""
+    name, place = marks.step.name, marking.steps.index(marks)
+    after = [each for each in marking.steps[place + 1 :] if each.written is not None]
+    if not after:
+        return ""
+    if any(name in each.misread for each in after):
+        return f" What comes after it is marked from the {name} that is written, where it can be."
+    return f" What comes after it is marked with the {name} of the key."
 
 
 def _entry_is_wrong(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
@@ -121,10 +137,7 @@ def _entry_is_wrong(marking: Marking, marks: StepMarks, place: Place, opening: s
     named = entry_named(marking, marks, place)
     found, expected = _told_apart(marking, marks, place)
     said = f"{opening} {marks.step.name}, {named.where}: {named.name} is {expected}, not {found}."
-    if (
-        marking.rules.in_tolerance
-        or marks.expected[place] != marking.key.shown[marks.step.name][place]
-    ):
+    if marking.rules.in_tolerance or _is_own(marking, marks, place):
         return said
     return f"{said} {line_in_text(marking.key.work.line(marks.step.name, place))}"
 
@@ -212,7 +225,7 @@ def _later_mistakes(marking: Marking) -> Iterator[str]:
         for place in marks.places(Status.WRONG):
             own = (
                 " from your own earlier values, too"
-                if marks.from_own or _is_own(marking, marks)
+                if marks.from_own or _is_own(marking, marks, place)
                 else ""
             )
             wrong = marks.count(Status.WRONG)
@@ -222,9 +235,10 @@ def _later_mistakes(marking: Marking) -> Iterator[str]:
             break
 
 
-def _is_own(marking: Marking, marks: StepMarks) -> bool:
-    place = next(marks.places(Status.WRONG))
-    return bool(marks.expected[place] != marking.key.shown[marks.step.name][place])
+def _is_own(marking: Marking, marks: StepMarks, place: Place) -> bool:
+    """Say whether an entry should be another than the key's, for own values lead there."""
+    shown = marking.key.shown[marks.step.name]
+    return marks.expected.shape != shown.shape or bool(marks.expected[place] != shown[place])
 
 
 def _later(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.numbers.types import Range
+from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
 from attncalc.problem.problem import Problem
 
@@ -48,6 +48,12 @@ def times(values: Range, factor: float) -> Range:
     """Return a matrix times a factor of either sign."""
     product = values.map(lambda end: end * factor)
     return product if factor >= 0 else Range(product.high, product.low)
+
+
+def entry_by_entry(values: Range, factors: Matrix) -> Range:
+    """Return a matrix times another one, entry by entry."""
+    low, high = (end * factors for end in values)
+    return Range(np.minimum(low, high), np.maximum(low, high))
 
 
 def of_tiled_heads(step: Step, problem: Problem) -> Iterator[Wrong]:

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.grading.recipes.common import Read, Wrong, done_right
+from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_entry
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Mask
 from attncalc.operations.step import Step
@@ -45,6 +45,8 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         yield "bias-not-added", f"{masks[-1]} is not added", partial(_unbiased, operation, step)
         says = f"{masks[-1]} is subtracted"
         yield "bias-subtracted", says, partial(_biased, operation, step, -1.0)
+        says = f"the scores are multiplied by {masks[-1]}, which should be added to them"
+        yield "bias-multiplied", says, partial(_times_bias, operation, step)
         if scale != 1:
             says = f"{masks[-1]} is added before the scores are scaled"
             yield "bias-before-scale", says, partial(_biased, operation, step, scale)
@@ -93,6 +95,16 @@ def _biased(operation: Mask, step: Step, factor: float, read: Read) -> Range:
     place = operation.masks.index("bias")
     masks[place] = masks[place].map(lambda end: np.where(np.isneginf(end), MASKED, end * factor))
     return operation.over(scores, *masks)
+
+
+def _times_bias(operation: Mask, step: Step, read: Read) -> Range:
+    """Multiply by a bias; what it forbids stays forbidden."""
+    scores, *masks = map(read, step.inputs)
+    place = operation.masks.index("bias")
+    bias = masks[place].low
+    forbidden = np.isneginf(bias)
+    masks[place] = Range.at(np.where(forbidden, MASKED, 0.0))
+    return operation.over(entry_by_entry(scores, np.where(forbidden, 1.0, bias)), *masks)
 
 
 def _unbiased(operation: Mask, step: Step, read: Read) -> Range:

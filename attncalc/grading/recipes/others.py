@@ -10,6 +10,7 @@ from attncalc.grading.recipes.common import (
     Read,
     Wrong,
     done_right,
+    entry_by_entry,
     of_tiled_heads,
     times,
     transposed,
@@ -69,8 +70,7 @@ def of_others(step: Step, problem: Problem) -> Iterator[Wrong]:
     """Yield what comes of leaving out what is added, rotated, capped, or joined otherwise."""
     operation, first = step.operation, step.inputs[0]
     if isinstance(operation, Add):
-        code = "bias-forgotten" if step.role == "outputs" else "positions-forgotten"
-        yield code, f"{step.inputs[1]} is not added", lambda read: read(first)
+        yield from _of_sum(step)
     elif isinstance(operation, Rotate):
         yield from _of_rotation(operation, first, problem)
     elif isinstance(operation, Sinusoids) and operation.offset:
@@ -92,6 +92,23 @@ def of_others(step: Step, problem: Problem) -> Iterator[Wrong]:
         yield "concat-for-mean", side, lambda read: Concat().over(read(first))
         total = "the heads are added, and not divided by their number"
         yield "sum-for-mean", total, lambda read: times(done_right(step, read), problem.n_heads)
+
+
+def _of_sum(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of a bias, or of positions, that are not added but left out, say."""
+    first, other = step.inputs
+    what = "bias" if step.role == "outputs" else "positions"
+    yield f"{what}-forgotten", f"{other} is not added", lambda read: read(first)
+
+    def less(read: Read) -> Range:
+        return step.operation.over(read(first), times(read(other), -1.0))
+
+    def multiplied(read: Read) -> Range:
+        return entry_by_entry(read(first), read(other).middle)
+
+    yield f"{what}-subtracted", f"{other} is subtracted", less
+    says = f"{first} is multiplied by {other}, which should be added to it"
+    yield f"{what}-multiplied", says, multiplied
 
 
 def _taking_turns(heads: Matrix) -> Matrix:
@@ -129,6 +146,9 @@ def of_the_whole(step: Step, problem: Problem) -> Iterator[Wrong]:
         negated = "every sign is the other one"
         yield "negated", negated, lambda read: times(done_right(step, read), -1.0)
     heads = problem.n_kv_heads if step.rows == "keys" else problem.n_heads
+    if heads > 1:
+        says = "the axes of heads and of tokens are exchanged"
+        yield "axes-swapped", says, partial(_with_axes_swapped, step)
     for order in _orders(heads):
         named = ", ".join(str(head + 1) for head in order)
         says = f"the heads stand in the order {named}"
@@ -139,6 +159,11 @@ def _orders(heads: int) -> Iterator[tuple[int, ...]]:
     """Yield the wrong orders of heads."""
     every = permutations(range(heads)) if heads <= MOST_PERMUTED else [tuple(range(heads))[::-1]]
     return (order for order in every if order != tuple(range(heads)))
+
+
+def _with_axes_swapped(step: Step, read: Read) -> Range | None:
+    right = done_right(step, read)
+    return right.map(lambda end: end.swapaxes(0, 1)) if right.low.ndim == 3 else None
 
 
 def _reordered(step: Step, order: list[int], read: Read) -> Range | None:

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.grading.recipes.common import Read, Wrong, done_right, times
+from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_entry, times
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Concat
 from attncalc.operations.step import Step
@@ -65,8 +65,7 @@ def _negative(values: Range) -> Range:
 
 def _times_bias(step: Step, read: Read) -> Range:
     tokens, weights, bias = map(read, step.inputs)
-    low, high = (end * bias.low for end in step.operation.over(tokens, weights))
-    return Range(np.minimum(low, high), np.maximum(low, high))
+    return entry_by_entry(step.operation.over(tokens, weights), bias.low)
 
 
 def _weights_first(step: Step, read: Read) -> Range:

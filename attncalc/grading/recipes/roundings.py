@@ -169,7 +169,8 @@ def _of_other_e(softmax: Softmax, scores: str, factor: float, read: Read) -> Ran
 
 
 def _in_four_digits(softmax: Softmax, scores: str, read: Read) -> Range:
-    """Return the weights where each score, and each power of e, is known to four digits."""
+    """Return the weights where each score, each power of e, and their sum has four digits."""
     given = read(scores)
     room = CALCULATOR * (1 + np.abs(np.where(np.isfinite(given.middle), given.middle, 0.0)))
-    return softmax.over(Range(given.low - room, given.high + room))
+    weights = softmax.over(Range(given.low - room, given.high + room))
+    return Range(weights.low * (1 - CALCULATOR), weights.high * (1 + CALCULATOR))

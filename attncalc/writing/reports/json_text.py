@@ -27,9 +27,10 @@ def as_values(marking: Marking, extent: Extent = "elided") -> dict[str, Any]:
     """Return what the JSON of a marking holds.
 
     Credits and scores are fractions, as "7/2". A step's `cause` lists codes: one where it is
-    known, several where one cannot tell which. Its `counts` say how many entries have which code;
-    its `entries` list the code of each, and are null for a step of more than `MOST_LISTED`, unless
-    all is asked for, and for every step where the verdict alone is.
+    known, several where one cannot tell which. Its `way` is the code of the accepted way to round
+    that explains it, if one does. Its `counts` say how many entries have which code; its `entries`
+    list the code of each, and are null for a step of more than `MOST_LISTED`, unless all is asked
+    for, and for every step where the verdict alone is.
     """
     earned, possible = score(marking)
     return {
@@ -71,6 +72,7 @@ def _step(marking: Marking, marks: StepMarks, extent: Extent) -> dict[str, Any]:
         "counts": {status.value: count for status, count in marks.counts.items() if count},
         "entries": _codes(marking, marks) if _is_listed(marks, extent) else None,
         "cause": [cause.code for cause in marks.causes],
+        "way": marks.way.code if marks.way else None,
         "follows": marks.from_own,
     }
     if marks.is_repeated:

@@ -8,7 +8,7 @@ from attncalc.grading.rules import Status
 from attncalc.problem.stated import heading
 from attncalc.solving.plan import formula
 from attncalc.solving.stated import shape
-from attncalc.text import on_a_line
+from attncalc.text import of_each, on_a_line
 from attncalc.writing.document import (
     Cell,
     Document,
@@ -21,7 +21,7 @@ from attncalc.writing.document import (
     Verdict,
 )
 from attncalc.writing.reports.marks import MARKS, heads_of, percent, place_of
-from attncalc.writing.verdict import found_text, verdict
+from attncalc.writing.verdict import found_text, labels_of, verdict
 
 
 def marking_document(marking: Marking, extent: Extent = "elided") -> Document:
@@ -48,13 +48,18 @@ def _section(marking: Marking, marks: StepMarks, *, full: bool) -> Section:
     if marks.written is None or marks.count(Status.WRONG_SHAPE):
         return section._replace(remarks=(marks.problem or "not found",))
     grids = (_grid(marking, marks, head, full=full) for head in heads_of(marks))
-    return section._replace(grids=tuple(grids))
+    remarks = (_followed(marks),) if marks.problem else ()
+    return section._replace(grids=tuple(grids), remarks=remarks)
+
+
+def _followed(marks: StepMarks) -> str:
+    """Say where the shape of a step comes from that is another one than the key's."""
+    return f"{marks.problem}: so it follows from {of_each(list(marks.misread))}"
 
 
 def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bool) -> Grid:
     """Return the entries as they were written, each with its mark."""
-    solution = marking.key.solution
-    names = solution.row_labels(marks.step), solution.column_labels(marks.step)
+    names = labels_of(marking, marks)
 
     def cell(i: int, j: int) -> Cell:
         place = place_of(marking, (*head, i, j))
