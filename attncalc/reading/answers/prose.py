@@ -10,7 +10,7 @@ _COUNTED = re.compile(
     r"exercise|question|task|sheet|assignment|homework|week|section|version|input|output|query|key|"
     r"value|vector|decimals?|places|schritt|kopf|zeile|spalte|aufgabe|blatt|seite|teil|tête|tete|"
     r"etape|étape|ligne|colonne|fila|columna|paso|ejercicio|exercice|of|to|von|de|nr|no|pts?|"
-    r"points?|punkte|group|gruppe|index|indices|matrikelnummer|id|student)\.?\s*[#:]?\s*\d[\d.,]*",
+    r"points?|punkte|group|gruppe|index|indices|matrikelnummer|id|student)\.?\s*+(?:[#:]\s*+)?\d[\d.,]*",
     re.IGNORECASE,
 )  # fmt: skip
 _COUNTS = re.compile(
@@ -19,7 +19,7 @@ _COUNTS = re.compile(
     r"points?|punkte|steps?|matrices|pages?)\b",
     re.IGNORECASE,
 )
-_INDEXED = re.compile(r"[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+")
+_INDEXED = re.compile(r"[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)++")
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
 _DATE = re.compile(r"\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")
@@ -29,7 +29,7 @@ _LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
 _WORKED = re.compile(
     r"\bexp\b|e\^|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I
 )
-_REMARK = re.compile(r"\W*(?:†|‡)?\W*(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
+_REMARK = re.compile(r"\W*+(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
 _TWO_INDICES = re.compile(r"\d\D{1,4}\d")
 
 
