@@ -1,7 +1,6 @@
 """Pictures of a Solution: its maps, its heatmaps or both, as a Figure or as a file."""
 
 import logging
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -197,15 +196,12 @@ def _described(svg: str, problem: Problem, sentences: Sequence[str]) -> bytes:
     """Give the SVG a title and a description that screen readers speak."""
     title = escape(harmless(heading(problem)))
     description = escape(harmless(". ".join(sentences) + "."))
-    return re.sub(
-        r"<svg ([^>]*)>",
-        lambda tag: (
-            f'<svg role="img" aria-labelledby="map-title map-description" {tag[1]}>\n'
-            f' <title id="map-title">{title}</title>\n'
-            f' <desc id="map-description">{description}</desc>'
-        ),
-        svg,
-        count=1,
+    before, _, rest = svg.partition("<svg ")
+    tag, _, inside = rest.partition(">")
+    return (
+        f'{before}<svg role="img" aria-labelledby="map-title map-description" {tag}>\n'
+        f' <title id="map-title">{title}</title>\n'
+        f' <desc id="map-description">{description}</desc>{inside}'
     ).encode()
 
 

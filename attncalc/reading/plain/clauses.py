@@ -20,7 +20,6 @@ _ASIDE = re.compile(
 _TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
 _SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|also|sowie)\b)?[\s,;]*")
 _LETTER = re.compile(r"[^\W\d_]|[√⟨∑]")
-_JOINER = re.compile(r"[\s,;]*(?:\b(?:and|und|et|y|also)\b)?\s*$")
 _OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
 _VERB = re.compile(
     r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da)"
@@ -35,7 +34,7 @@ _BEFORE = re.compile(
 )
 """A name, and its matrix behind it, with no sign between them."""
 _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
-_REMARK = re.compile(rf"\s{{2,}}(?:#|%|//)\s*(?={GRID.pattern})")
+_REMARK = re.compile(rf"(?<!\s)\s{{2,}}+(?:#|%|//)\s*(?={GRID.pattern})")
 """A comment that holds what a line of a program comes to."""
 _EDGES = " \t.,;$|"
 

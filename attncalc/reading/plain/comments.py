@@ -11,7 +11,9 @@ _TEX = re.compile(r"(?<![\\\d])%")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
 _SIZE = re.compile(
-    r"(?:(?:shape|size|dim)\w*)?\s*[:=]?\s*[(\[]?\d{1,4}(?:\s*[,x×]\s*\d{1,4}){1,2}[)\]]?\W*", re.I
+    r"(?:(?:shape|size|dim)\w*)?\s*+(?:[:=]\s*+)?[(\[]?\d{1,4}(?:\s*+[,x×]\s*+\d{1,4}){1,2}"
+    r"[)\]]?\W*+",
+    re.I,
 )
 
 
