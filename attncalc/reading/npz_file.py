@@ -11,7 +11,7 @@ from attncalc.numbers.typed import read_number
 from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import KNOWN, MATRICES, SETTINGS
 from attncalc.reading.cells import Faults
-from attncalc.reading.names import canonical, unknown
+from attncalc.reading.names import canonical, tell_unknown
 
 Fields = dict[str, Any]
 
@@ -47,16 +47,18 @@ def read_npz_problem(data: bytes, faults: Faults, changes: Fields | None = None)
     if OWN in arrays:
         return _own_fields(arrays)
     fields = _torch_fields(arrays, faults)
+    strange: list[str] = []
     for key, array in arrays.items():
         name = canonical(key)
         if key in _TORCH:
             continue
         if name is None:
-            faults.add(unknown(key, (*KNOWN, *_TORCH)))
+            strange.append(key)
         elif name in fields:
             faults.add(f"{name} is given twice")
         else:
             fields[name] = array if name in (*MATRICES, *SETTINGS) else _setting(array)
+    tell_unknown(strange, faults.add, (*KNOWN, *_TORCH))
     if not arrays.keys().isdisjoint(_TORCH_STATE) and "heads" not in _said(fields, changes or {}):
         faults.add(_HOW_TO_GIVE_HEADS)
     faults.raise_if_any()
