@@ -27,11 +27,13 @@ def prepare() -> None:
 
 def receive() -> bytes:
     """Return all of standard input."""
+    from attncalc.reading.files import read_within
+
     if sys.stdin is None:
         return b""
     with suppress(OSError):  # a stand-in without a file behind it
         remember_stream(sys.stdin.fileno())
-    return sys.stdin.buffer.read()
+    return read_within(sys.stdin.buffer, "standard input")
 
 
 def emit_bytes(data: bytes) -> None:
