@@ -13,7 +13,7 @@ from attncalc.errors import InputError, OutputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import quoted
 from attncalc.operations.step import Plan
-from attncalc.plotting.drawing import draw, draw_blank, draw_on, texts_of
+from attncalc.plotting.drawing import MOST_HEADS, draw, draw_blank, draw_on, texts_of
 from attncalc.plotting.figure import FORMS, HouseFigure
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.style import undrawable
@@ -115,7 +115,8 @@ def render(
     """
     problem, heads, look = solution.problem, heads or solution.heads, look or Look()
     figure = draw(problem, heads, look)
-    return _picture(problem, figure, form, _KINDS[look.kind], _told(problem, heads, look))
+    told = _told(problem, heads[:MOST_HEADS], look)
+    return _picture(problem, figure, form, _KINDS[look.kind], told)
 
 
 def render_blank(

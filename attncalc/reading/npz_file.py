@@ -14,6 +14,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.typed import read_number
 from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import KNOWN, MATRICES, SETTINGS
+from attncalc.problem.serialising import from_texts
 from attncalc.reading.cells import Faults
 from attncalc.reading.files import in_units
 from attncalc.reading.names import canonical, tell_unknown
@@ -89,18 +90,19 @@ def _own_fields(arrays: dict[str, Matrix]) -> Fields:
         if key in steps:
             continue
         if key.startswith("labels "):
-            labels[key.removeprefix("labels ")] = _setting(array)
+            labels[key.removeprefix("labels ")] = from_texts(array)
         elif key in MATRICES:
             typed = arrays.get(f"{key} typed")
             fields[key] = array if typed is None else _as_typed(typed)
         elif key in KNOWN:
-            fields[key] = _setting(array)
+            fields[key] = from_texts(array) if key == "labels" else _setting(array)
     return fields | ({"labels": labels} if labels else {})
 
 
 def _as_typed(texts: Matrix) -> Matrix:
     """Return the numbers that texts stand for, exactly."""
-    return np.asarray(np.frompyfunc(read_number, 1, 1)(texts.astype(object)), dtype=object)
+    typed = np.array(from_texts(texts), dtype=object)
+    return np.asarray(np.frompyfunc(read_number, 1, 1)(typed), dtype=object)
 
 
 def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
