@@ -36,12 +36,14 @@ def receive() -> bytes:
     InputError
         When it is closed, or a folder.
     """
+    from attncalc.reading.files import read_within
+
     if sys.stdin is None:
         raise InputError("standard input: it is closed")
     with suppress(OSError):  # a stand-in without a file behind it
         remember_stream(sys.stdin.fileno())
     try:
-        return sys.stdin.buffer.read()
+        return read_within(sys.stdin.buffer, "standard input")
     except OSError as error:
         raise InputError(f"standard input: cannot be read: {error.strerror}") from None
 

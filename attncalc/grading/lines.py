@@ -15,7 +15,7 @@ from attncalc.reading.answers.lines import names_in
 from attncalc.solving.connections import Connection, connections
 from attncalc.text import of_each, on_a_line
 
-_WEIGHT = re.compile(r"\s*\([^()]*\)$")
+_WEIGHT = re.compile(r"(?<!\s)\s*+\([^()]*\)$")
 _MORE = re.compile(r"(\d{1,6}) more")
 
 

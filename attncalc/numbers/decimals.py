@@ -7,6 +7,7 @@ What numpy cannot do with Decimals (tanh, sine, cosine) stands here for both.
 from collections.abc import Callable
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -91,11 +92,18 @@ def _decimal_sin(x: Decimal) -> Decimal:
 
 
 def _decimal_pi() -> Decimal:
-    """Return π by Machin's formula, π = 16 arctan(1/5) - 4 arctan(1/239)."""
+    """Return π."""
+    return _pi_to(getcontext().prec)
+
+
+@lru_cache(maxsize=16)
+def _pi_to(digits: int) -> Decimal:
+    """Return π to this many digits by Machin's formula, π = 16 arctan(1/5) - 4 arctan(1/239)."""
     with localcontext() as context:
-        context.prec += 10
+        context.prec = digits + 10
         pi = 16 * _arctan_of_one_over(5) - 4 * _arctan_of_one_over(239)
-    return +pi
+        context.prec = digits
+        return +pi
 
 
 def _arctan_of_one_over(n: int) -> Decimal:

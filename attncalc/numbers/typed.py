@@ -15,7 +15,7 @@ _MINUS_SIGNS = str.maketrans(
     {"−": "-", "–": "-"}
 )  # U+2212, and the en dash word processors make of it
 _SLASHES = str.maketrans({"⁄": "/", "∕": "/"})
-_PLAIN = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_PLAIN = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)"
 _DECIMAL = re.compile(rf"[+-]?{_PLAIN}(?:[eE][+-]?[0-9]+)?")
 _RATIO = re.compile(rf"([+-]?{_PLAIN}) ?/ ?({_PLAIN})")
 _VULGAR = re.compile(r"([+-]?)([0-9]*)([¼-¾⅐-⅞↉])")

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from attncalc.numbers.decimals import cos_sin, in_system_of
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation
+from attncalc.operations.base import Operand, Operation, Shape
 from attncalc.operations.expressions import (
     Call,
     Explanation,
@@ -25,6 +26,8 @@ from attncalc.operations.expressions import (
 )
 
 SINUSOIDS_BASE = Fraction(10_000)
+ANGLE, FREQUENCY = 3, 2
+"""What the sine and cosine of an angle, and the power in it, are worth in powers of e."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,6 +54,10 @@ class Sinusoids(Operation):
         # of an odd width the last sine has no cosine beside it
         positions[:, 1::2] = cosines[:, : d // 2]
         return positions
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return what its sines and cosines are worth in powers of e."""
+        return prod(shapes[0]), _functions(*shapes[0][-2:])
 
     def formula(self, *operands: Expression) -> Expression:
         """Return the two formulas, for even and odd columns."""
@@ -100,6 +107,10 @@ class Rotate(Operation):
         turned[..., second] = x * sines + y * cosines
         return turned
 
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return the products of its turns, and what sines and cosines are worth."""
+        return 2 * prod(shapes[0]), _functions(*shapes[0][-2:])
+
     def formula(self, *operands: Expression) -> Expression:
         """Return rope(Q)."""
         return Call("rope", operands[0])
@@ -143,6 +154,12 @@ class Rotate(Operation):
             )
         ]
         return explained(*forms)
+
+
+def _functions(n: int, d: int) -> int:
+    """Return what the angles of n tokens of width d are worth in powers of e."""
+    pairs = (d + 1) // 2
+    return pairs * (n * ANGLE + FREQUENCY)
 
 
 def _turned(

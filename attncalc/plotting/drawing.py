@@ -53,6 +53,8 @@ MOST_IN_A_ROW = 4
 """Heads."""
 LARGEST_OF_SEVERAL = 6.0
 """Inches of a side of a heatmap of one of several heads."""
+MOST_HEADS = 48
+"""Heads that one picture shows: twelve rows of panels."""
 MOST_LINES = 10_000
 """Lines of a picture; more of them make one dark field."""
 LEAST_SIDE = 0.8
@@ -73,14 +75,25 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> HouseFigure:
     InputError
         When the size that is asked for is too small.
     """
+    count, heads = len(heads), heads[:MOST_HEADS]
     with house_style(texts_of(problem)):
         chosen = _chosen(problem, heads, look) if look.has_map else []
         parts = [_maps(problem, heads, chosen, look)] if look.has_map else []
         parts += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
         mosaic = reduce(beside if len(heads) == 1 else below, parts)
         figure = figure_of(mosaic, _caption(problem), _palette(look), look.size)
-    figure.notes = (*_notes(problem, chosen), *figure.notes)
+    figure.notes = (*_left_out(count), *_notes(problem, chosen), *figure.notes)
     return figure
+
+
+def _left_out(heads: int) -> tuple[str, ...]:
+    """Return what to say where one picture cannot show all heads."""
+    if heads <= MOST_HEADS:
+        return ()
+    return (
+        f"the picture shows heads 1 to {MOST_HEADS} of {heads:,}: attncalc plot --head N draws "
+        "any of them, and --head mean their mean",
+    )
 
 
 def draw_blank(problem: Problem, look: Look) -> HouseFigure:
@@ -92,10 +105,13 @@ def draw_blank(problem: Problem, look: Look) -> HouseFigure:
         return _named(axes, number, palette)
 
     with house_style(texts_of(problem)):
-        numbers = range(1, problem.n_heads + 1) if problem.n_heads > 1 else [0]
+        most = min(problem.n_heads, MOST_HEADS)
+        numbers = range(1, most + 1) if most > 1 else [0]
         tracks = _tracks(natural_room(columns), least_width(columns))
         maps = _in_rows("map", [partial(panel, number) for number in numbers], tracks)
-        return figure_of(maps, _caption(problem), palette, look.size)
+        figure = figure_of(maps, _caption(problem), palette, look.size)
+    figure.notes = (*_left_out(problem.n_heads), *figure.notes)
+    return figure
 
 
 def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def _sides(given: object) -> list[float] | None:
     """Return the one or two numbers of a size, or None where it is no size."""
     parts: list[Any] = [given]
     if isinstance(given, str):
-        parts = list(re.split(r"\s*[x×]\s*", given.strip().lower()))
+        parts = [part.strip() for part in re.split(r"[x×]", given.lower())]
     elif isinstance(given, Iterable):
         parts = list(given)
     if not 1 <= len(parts) <= 2 or any(isinstance(part, bool) for part in parts):

@@ -1,7 +1,6 @@
 """Pictures of a Solution: its maps, its heatmaps or both, as a Figure or as a file."""
 
 import logging
-import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from attncalc.errors import InputError, OutputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import quoted
 from attncalc.operations.step import Plan
-from attncalc.plotting.drawing import draw, draw_blank, draw_on, texts_of
+from attncalc.plotting.drawing import MOST_HEADS, draw, draw_blank, draw_on, texts_of
 from attncalc.plotting.figure import FORMS, HouseFigure
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.style import undrawable
@@ -116,7 +115,8 @@ def render(
     """
     problem, heads, look = solution.problem, heads or solution.heads, look or Look()
     figure = draw(problem, heads, look)
-    return _picture(problem, figure, form, _KINDS[look.kind], _told(problem, heads, look))
+    told = _told(problem, heads[:MOST_HEADS], look)
+    return _picture(problem, figure, form, _KINDS[look.kind], told)
 
 
 def render_blank(
@@ -197,15 +197,12 @@ def _described(svg: str, problem: Problem, sentences: Sequence[str]) -> bytes:
     """Give the SVG a title and a description that screen readers speak."""
     title = escape(harmless(heading(problem)))
     description = escape(harmless(". ".join(sentences) + "."))
-    return re.sub(
-        r"<svg ([^>]*)>",
-        lambda tag: (
-            f'<svg role="img" aria-labelledby="map-title map-description" {tag[1]}>\n'
-            f' <title id="map-title">{title}</title>\n'
-            f' <desc id="map-description">{description}</desc>'
-        ),
-        svg,
-        count=1,
+    before, _, rest = svg.partition("<svg ")
+    tag, _, inside = rest.partition(">")
+    return (
+        f'{before}<svg role="img" aria-labelledby="map-title map-description" {tag}>\n'
+        f' <title id="map-title">{title}</title>\n'
+        f' <desc id="map-description">{description}</desc>{inside}'
     ).encode()
 
 

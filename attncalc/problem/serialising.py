@@ -3,6 +3,7 @@
 All three say `settings`, `labels` and the matrices as they were given; only the spelling differs.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -26,6 +27,8 @@ TOKEN = "token"
 """Heads the names of tokens in CSV, so that none of them is taken for a number."""
 OWN_PROBLEM = "problem.csv"
 """The problem in a folder that attncalc wrote, beside a file for each step."""
+ROOM_FOR_TEXTS = 1_000_000
+"""Letters that an array of texts may have room for, however few of them there are."""
 ALWAYS_SAID = ("scale", "rounding", "decimals")
 
 Row = Sequence[str]
@@ -78,6 +81,31 @@ def in_json(problem: Problem) -> dict[str, Any]:
     return settings(problem) | ({} if names is None else {"labels": names}) | matrices
 
 
+def in_texts(texts: Any) -> Matrix:
+    """Return texts as an array; as one text of JSON where few are long.
+
+    An array gives each of its texts the room of the longest one, of four bytes a letter: one label
+    of 300,000 among 600 would take 700 MB.
+
+    Examples
+    --------
+    >>> in_texts(["a", "bc"]).shape, in_texts([*"abcdefg", "b" * 1_000_000]).shape
+    ((2,), ())
+    """
+    array = np.array(texts, dtype=object)
+    lengths = [len(text) for text in array.flat]
+    room = max(lengths, default=0) * len(lengths)
+    if room < ROOM_FOR_TEXTS or room < 4 * sum(lengths):
+        return array.astype(str)
+    return np.array(json.dumps(array.tolist(), ensure_ascii=False))
+
+
+def from_texts(array: Matrix) -> Any:
+    """Return the texts of such an array, in lists, or the one text that it is."""
+    text = array.tolist()
+    return json.loads(text) if isinstance(text, str) and text.startswith("[") else text
+
+
 def in_arrays(problem: Problem) -> dict[str, Any]:
     """Return the problem as arrays by name; where a float is not quite what was typed, as texts."""
     arrays: dict[str, Any] = {"attncalc": np.array(__version__)}  # what marks a file of our own
@@ -85,11 +113,12 @@ def in_arrays(problem: Problem) -> dict[str, Any]:
     for name in problem.names:
         arrays[name] = getattr(problem, name)
         if name in problem.typed:
-            arrays[f"{name} typed"] = np.vectorize(as_typed, otypes=[str])(problem.typed[name])
+            texts = np.frompyfunc(as_typed, 1, 1)(problem.typed[name])
+            arrays[f"{name} typed"] = in_texts(texts)
     names = labels(problem)
     if isinstance(names, dict):
-        return arrays | {f"labels {name}": np.array(each) for name, each in names.items()}
-    return arrays if names is None else arrays | {"labels": np.array(names)}
+        return arrays | {f"labels {name}": in_texts(each) for name, each in names.items()}
+    return arrays if names is None else arrays | {"labels": in_texts(names)}
 
 
 def in_csv(problem: Problem) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from attncalc.problem.fields import LABELLED, MATRICES
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
 from attncalc.reading.cells import Faults, in_place
-from attncalc.reading.files import decode, exists, files_of, is_folder, read_bytes
+from attncalc.reading.files import NUMPY_STARTS, decode, exists, files_of, is_folder, read_bytes
 from attncalc.reading.inline_text import (
     INLINE_FORMS,
     is_written_out,
@@ -22,8 +22,6 @@ Fields = dict[str, Any]
 
 _SHEETS = (".csv", ".tsv")
 _ARRAYS = (".npy",)
-_NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
-"""How the bytes of NumPy's files begin."""
 
 # each form's reader is imported where it is needed: a run reads one form
 
@@ -128,7 +126,7 @@ def _labels(fields: Fields, sheets: str, changed: list[str]) -> Any:
 
 def _read_content(data: bytes, path: Path, changes: Fields) -> Fields:
     faults = Faults(str(path))
-    if data.startswith(_NUMPY_STARTS):
+    if data.startswith(NUMPY_STARTS):
         from attncalc.reading.npz_file import read_npz_problem
 
         return read_npz_problem(data, faults, changes)
@@ -173,7 +171,7 @@ def _read_folder(folder: Path) -> Fields:
 
 def _read_matrix_file(name: str, path: Path, fields: Fields, faults: Faults) -> None:
     data = read_bytes(path)
-    if data.startswith(_NUMPY_STARTS):
+    if data.startswith(NUMPY_STARTS):
         from attncalc.reading.npz_file import read_npy_matrix
 
         fields[name] = read_npy_matrix(name, data, faults)

@@ -128,9 +128,9 @@ def _note_ragged(
 ) -> None:
     lengths = [len(row) for row in rows]
     usual = Counter(lengths).most_common(1)[0][0] if lengths else 0
+    other = lengths.index(usual) + 1 if lengths else 0
     for i, length in enumerate(lengths):
         if length != usual:
-            other = lengths.index(usual) + 1
             faults.add(
                 f"{name}, row {i + 1}{line(i)}: {_entries(length)}, where row {other} has {usual}"
             )

@@ -2,14 +2,20 @@
 
 import codecs
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from attncalc.errors import InputError
 from attncalc.sources import remember
 
+NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
+"""How the bytes of NumPy's files begin."""
 MOST_BYTES = 4 * 2**30
-"""Bytes read of one file: more is no problem but a mistake, /dev/zero say."""
+"""Bytes read of one file of NumPy's: more is no problem but a mistake."""
+MOST_TEXT = 16 * 2**20
+"""Bytes read of one text: numbers in words take twenty times the memory of an array's."""
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -22,7 +28,7 @@ def read_bytes(path: Path) -> bytes:
     remember(path)  # before it can fail: of many answers, one that cannot be read is kept, too
     try:
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            return read_within(file, str(path))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -30,9 +36,58 @@ def read_bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: cannot be read: {reason}") from None
-    if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: larger than {MOST_BYTES // 2**30} GiB")
-    return data
+
+
+def read_within(file: BinaryIO, place: str) -> bytes:
+    """Return all of an open file or stream, within what one of its kind may have.
+
+    Parameters
+    ----------
+    file
+        A file, a pipe or a device: what has no end is read up to the limit.
+    place
+        Its name, for messages.
+
+    Raises
+    ------
+    InputError
+        When it is larger: its size is asked for first, where it has one.
+    """
+    size = _size(file)
+    start = file.read(max(map(len, NUMPY_STARTS)))
+    most = MOST_BYTES if start.startswith(NUMPY_STARTS) else MOST_TEXT
+    if size <= most:
+        # at once where its end is known; what grows meanwhile is cut off like what has no end
+        rest = file.read(most + 1 - len(start))
+        if len(start) + len(rest) <= most:
+            return start + rest
+    is_text = most == MOST_TEXT
+    what = "a text" if is_text else "a file of NumPy's"
+    given = f"{in_units(size)}, where" if size else "too large:"
+    mend = ": save large matrices as .npz, which may have 4 GiB" if is_text else ""
+    raise InputError(f"{place}: {given} {what} may have {in_units(most)}{mend}")
+
+
+def _size(file: BinaryIO) -> int:
+    """Return the size of a file on the disk; 0 of what has none, as pipes and devices."""
+    try:
+        found = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def in_units(size: int) -> str:
+    """Return a number of bytes as people write it.
+
+    Examples
+    --------
+    >>> in_units(20_000), in_units(16 * 2**20), in_units(7_200_000_000)
+    ('20 kB', '16 MiB', '6.71 GiB')
+    """
+    if size >= 2**30:
+        return f"{size / 2**30:.3g} GiB"
+    return f"{-(-size // 2**20)} MiB" if size >= 2**20 else f"{-(-size // 1000)} kB"
 
 
 def exists(text: str) -> bool:

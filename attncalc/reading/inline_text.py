@@ -6,7 +6,7 @@ from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.reading.cells import Faults, read_cells
 
-_NESTED = re.compile(r"\[\s*\[([^\[\]]*)\](?:\s*,?\s*\[([^\[\]]*)\])*\s*,?\s*\]")
+_NESTED = re.compile(r"\[\s*+\[[^\[\]]*+\](?:\s*+(?:,\s*+)?\[[^\[\]]*+\])*+\s*+(?:,\s*+)?\]")
 _FLAT = re.compile(r"\[([^\[\]]*)\]")
 _BETWEEN_CELLS = re.compile(r"\s*,\s*|\s+")
 INLINE_FORMS = '"1 0; 0 1" or "[[1, 0], [0, 1]]"'

@@ -12,7 +12,7 @@ from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import MATRICES, SETTINGS
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
-from attncalc.reading.names import canonical, unknown
+from attncalc.reading.names import canonical, tell_unknown
 
 Fields = dict[str, Any]
 
@@ -39,12 +39,13 @@ def read_json_problem(text: str, faults: Faults) -> Fields:
         )
     fields: Fields = {}
     written: dict[str, str] = {}
+    strange: list[str] = []
     for key, value in _problem_in(content):
         name = canonical(key)
         if name == "positions" and isinstance(value, list):
             name = "P"  # the positions themselves, to be added
         if name is None:
-            faults.add(unknown(key))
+            strange.append(key)
         elif value is None and (name in SETTINGS or name in ("title", "labels")):
             continue  # null is the default
         elif name in written:
@@ -53,6 +54,7 @@ def read_json_problem(text: str, faults: Faults) -> Fields:
         else:
             written[name] = key
             fields[name] = _field(name, value, faults)
+    tell_unknown(strange, faults.add)
     faults.raise_if_any()
     return fields
 

@@ -1,6 +1,6 @@
 """Names as people write them: `W_Q`, `w q`, `query weights`; and the nearest one for a slip."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 from attncalc.numbers.typed import quoted
@@ -8,6 +8,9 @@ from attncalc.problem.fields import KNOWN
 
 MOST_LISTED = 12
 """Names that a message lists; of more, it says only the nearest."""
+
+MOST_TOLD = 10
+"""Unknown names of one file that are told; the others are counted."""
 
 _ALIASES = {
     "input tokens": "X",
@@ -54,6 +57,25 @@ def canonical(name: str) -> str | None:
     ('W_Q', 'W_Q', None)
     """
     return _BY_PLAIN.get(_plain(name))
+
+
+def tell_unknown(
+    names: Sequence[str], tell: Callable[[str], None], known: Iterable[str] = KNOWN
+) -> None:
+    """Tell which names of a file are not known: the first of them with what may be meant.
+
+    Examples
+    --------
+    >>> tell_unknown(["W_QQ", *"abcdefghijkl"], print, ["X", "W_Q"])  # doctest: +ELLIPSIS
+    unknown name "W_QQ": did you mean W_Q? (known: X, W_Q)
+    ...
+    3 more names are not known
+    """
+    for name in names[:MOST_TOLD]:
+        tell(unknown(name, known))
+    more = len(names) - MOST_TOLD
+    if more > 0:
+        tell(f"{more:,} more {'name is' if more == 1 else 'names are'} not known")
 
 
 def unknown(name: str, known: Iterable[str] = KNOWN) -> str:

@@ -1,20 +1,31 @@
 """NumPy's own files: `.npy` with a matrix, `.npz` with a problem or a PyTorch layer. No pickles."""
 
 import io
+import lzma
 import zipfile
-from typing import Any
+import zlib
+from math import prod
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import read_number
 from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import KNOWN, MATRICES, SETTINGS
+from attncalc.problem.serialising import from_texts
 from attncalc.reading.cells import Faults
-from attncalc.reading.names import canonical, unknown
+from attncalc.reading.files import in_units
+from attncalc.reading.names import canonical, tell_unknown
 
 Fields = dict[str, Any]
 
+ZIP = b"PK"
+MOST_MEMBERS = 1000
+"""Arrays that one file may hold: one for each head of each step, and texts."""
+MOST_UNPACKED, MOST_RATIO = 16 * 2**20, 20
+"""Bytes that any file may unpack to, and how many times its own size beyond."""
 OWN = "attncalc"
 """The array that tells our own output from other files: it holds the version."""
 _TORCH_TOKENS = ("query", "key", "value")
@@ -47,16 +58,18 @@ def read_npz_problem(data: bytes, faults: Faults, changes: Fields | None = None)
     if OWN in arrays:
         return _own_fields(arrays)
     fields = _torch_fields(arrays, faults)
+    strange: list[str] = []
     for key, array in arrays.items():
         name = canonical(key)
         if key in _TORCH:
             continue
         if name is None:
-            faults.add(unknown(key, (*KNOWN, *_TORCH)))
+            strange.append(key)
         elif name in fields:
             faults.add(f"{name} is given twice")
         else:
             fields[name] = array if name in (*MATRICES, *SETTINGS) else _setting(array)
+    tell_unknown(strange, faults.add, (*KNOWN, *_TORCH))
     if not arrays.keys().isdisjoint(_TORCH_STATE) and "heads" not in _said(fields, changes or {}):
         faults.add(_HOW_TO_GIVE_HEADS)
     faults.raise_if_any()
@@ -77,18 +90,19 @@ def _own_fields(arrays: dict[str, Matrix]) -> Fields:
         if key in steps:
             continue
         if key.startswith("labels "):
-            labels[key.removeprefix("labels ")] = _setting(array)
+            labels[key.removeprefix("labels ")] = from_texts(array)
         elif key in MATRICES:
             typed = arrays.get(f"{key} typed")
             fields[key] = array if typed is None else _as_typed(typed)
         elif key in KNOWN:
-            fields[key] = _setting(array)
+            fields[key] = from_texts(array) if key == "labels" else _setting(array)
     return fields | ({"labels": labels} if labels else {})
 
 
 def _as_typed(texts: Matrix) -> Matrix:
     """Return the numbers that texts stand for, exactly."""
-    return np.asarray(np.frompyfunc(read_number, 1, 1)(texts.astype(object)), dtype=object)
+    typed = np.array(from_texts(texts), dtype=object)
+    return np.asarray(np.frompyfunc(read_number, 1, 1)(typed), dtype=object)
 
 
 def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
@@ -105,18 +119,69 @@ def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
 def load_arrays(data: bytes, faults: Faults) -> Matrix | dict[str, Matrix]:
     """Return the arrays of an `.npz` file by name, or the one array of an `.npy` file."""
     try:
-        loaded = np.load(io.BytesIO(data), allow_pickle=False)
-        return loaded if isinstance(loaded, np.ndarray) else dict(loaded.items())
+        if data.startswith(ZIP):
+            return _members(data, faults)
+        return _array(io.BytesIO(data), len(data), faults)
+    except InputError:
+        raise
     except (
         ValueError,
         OSError,
         EOFError,
         zipfile.BadZipFile,
         KeyError,
-        NotImplementedError,
+        RuntimeError,
+        OverflowError,
+        zlib.error,
+        lzma.LZMAError,
     ) as why:
         reason = "it holds Python objects, not numbers" if "allow_pickle" in str(why) else why
         raise InputError(f"{faults.place}: cannot be read as NumPy's arrays: {reason}") from None
+
+
+def _members(data: bytes, faults: Faults) -> dict[str, Matrix]:
+    """Return the arrays of a zip, once it is known that they are few and what they take."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        if len(members) > MOST_MEMBERS:
+            raise InputError(
+                f"{faults.place}: {len(members):,} arrays, where a file may hold "
+                f"{MOST_MEMBERS:,}: keep those of the problem or the answer"
+            )
+        most = max(MOST_UNPACKED, MOST_RATIO * len(data))
+        declared = sum(member.file_size for member in members)
+        if declared > most:
+            raise InputError(
+                f"{faults.place}: its {in_units(len(data))} unpack to {in_units(declared)}, where "
+                f"{in_units(most)} are allowed: save it with np.savez, which does not pack"
+            )
+        arrays: dict[str, Matrix] = {}
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            # no more than is declared is read, even where that is a lie
+            with archive.open(member) as file:
+                arrays[name] = _array(file, member.file_size, faults, f", {name}")
+        return arrays
+
+
+def _array(file: IO[bytes], size: int, faults: Faults, name: str = "") -> Matrix:
+    """Return the array of an `.npy` file of this size, after a look at what it says it holds."""
+    version = npy.read_magic(file)
+    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, is_fortran, dtype = read_header(file)
+    if dtype.hasobject:
+        raise ValueError("allow_pickle")
+    count = prod(shape)
+    if min(shape, default=0) < 0 or count * dtype.itemsize > size:
+        raise InputError(
+            f"{faults.place}{name}: its header says {' × '.join(map(str, shape))} of {dtype}, "
+            f"which the {in_units(size)} behind it cannot hold: it is damaged"
+        )
+    content = file.read(count * dtype.itemsize)
+    array = np.frombuffer(content, dtype, count) if count and dtype.itemsize else None
+    if array is None:
+        return np.zeros(shape, dtype)
+    return array.reshape(shape, order="F" if is_fortran else "C").copy()
 
 
 def _setting(array: Matrix) -> Any:

@@ -22,9 +22,10 @@ from attncalc.reading.plain.numerals import read_entry
 Fields = dict[str, Any]
 
 _SETTING = re.compile(
-    r"\s*[-#%*]*\s*([A-Za-z][A-Za-z _-]{2,30}?)\s*[,:=;\t]\s*([^=:;\n]{1,60}?)[\s;.]*"
+    r"\s*+(?:[-#%*]++\s*+)?([A-Za-z][A-Za-z _-]{2,30}?)(?:\s*+[,:=;]|[^\S\t]*+\t)"
+    r"([^=:;\n]{1,100}?)[\s;.]*+"
 )
-_MARKUP = re.compile(r"[=\[\]\\|{}$:]|^\s*#", re.MULTILINE)
+_MARKUP = re.compile(r"[=\[\]\\|{}$:]|^[^\S\n]*+#", re.MULTILINE)
 _SHEET_ROW = re.compile(r"\s*[-+]?[\d.][^\s]*\s*[,;\t]|.*\d,\d.*|.*[;\t]")
 HOW = "write X = above its rows, or X = [1 0; 0 1]"
 

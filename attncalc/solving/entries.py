@@ -14,8 +14,8 @@ from attncalc.solving.stated import shape
 from attncalc.text import of_each, on_a_line
 
 HOW = "A[3,1], a row A[3,:], or all of it, A"
-_REFERENCE = re.compile(r"\s*([^\[\]]+?)\s*(?:\[(.*)\]\s*)?", re.DOTALL)
-_INDEX = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^,"']+?))\s*,""")
+_REFERENCE = re.compile(r"([^\[\]]++)(?:\[(.*)\]\s*+)?", re.DOTALL)
+_INDEX = re.compile(r"""\s*+(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)'|([^,"']++))\s*+,""")
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -50,7 +50,7 @@ def _parsed(
 ) -> tuple[Step, list[list[int]]]:
     """Return the step that is meant, and the indices along each axis, from 0."""
     match = _REFERENCE.fullmatch(reference)
-    step = steps.get(match[1].lower()) if match else None
+    step = steps.get(match[1].strip().lower()) if match else None
     if match is None or step is None:
         known = ", ".join(step.name for step in solution.plan)
         raise InputError(f"{quoted(reference)} names no entry: write {HOW} (steps: {known})")
@@ -73,13 +73,17 @@ def _parsed(
 
 def _indices(text: str) -> list[tuple[str, bool]] | None:
     """Return what stands between commas, and whether in quotes; None where that is unreadable."""
-    matches = list(_INDEX.finditer(text + ","))
-    if "".join(match[0] for match in matches) != text + ",":
-        return None
     found: list[tuple[str, bool]] = []
-    for double, single, bare in (match.groups() for match in matches):
+    text, position = f"{text},", 0
+    while position < len(text):
+        match = _INDEX.match(text, position)
+        if match is None:
+            return None
+        double, single, bare = match.groups()
         label = double if single is None else single
-        found.append((bare, False) if bare is not None else (_ESCAPED.sub(r"\1", label), True))
+        is_bare = bare is not None
+        found.append((bare.strip(), False) if is_bare else (_ESCAPED.sub(r"\1", label), True))
+        position = match.end()
     return found
 
 

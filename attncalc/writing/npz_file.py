@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from attncalc.problem.serialising import in_arrays
+from attncalc.problem.serialising import in_arrays, in_texts
 from attncalc.writing.page import Page
 from attncalc.writing.prose import line_in_text
 
@@ -27,11 +27,11 @@ def _results(page: Page) -> Iterator[Array]:
     yield "steps", np.array(names, dtype=str)
     yield from ((name, page.solution[name]) for name in names)
     if page.lines:
-        yield "work", np.array([line_in_text(line) for line in page.lines])
+        yield "work", in_texts([line_in_text(line) for line in page.lines])
     sentences = [text for _, sentences in page.influences for text in sentences]
     for name, texts in (
         ("conventions", page.conventions),
         ("connections", sentences),
         ("notes", [*page.remarks, *page.notes]),
     ):
-        yield name, np.array(texts, dtype=str)
+        yield name, in_texts(texts)

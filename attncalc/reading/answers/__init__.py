@@ -11,11 +11,17 @@ from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.files import decode, files_of, is_folder, list_folder, read_bytes
+from attncalc.reading.files import (
+    NUMPY_STARTS,
+    decode,
+    files_of,
+    is_folder,
+    list_folder,
+    read_bytes,
+)
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.sources import remember
 
-NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 SHEETS = (".csv", ".tsv")
 ENDINGS = (".json", *SHEETS, ".npz", ".md", ".markdown", ".tex", ".txt", ".m", ".py")
 """How the names of files end that are taken for answers in a folder."""

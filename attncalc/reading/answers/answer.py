@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.fields import MOST_DECIMALS
 
+ROOM, MOST_BLANK = 10_000, 20
+"""Entries that any matrix may have, and how many beyond for each that is written."""
 IN_FULL = 99
 """Decimals of a number that was not cut: a fraction, or a float out of a program."""
 
@@ -188,24 +191,37 @@ class Answer:
         return any(each.could_be_matrix for each in self.unread)
 
 
+def is_sparse(size: int, written: int) -> bool:
+    """Say whether a matrix of this size would be so blank that it is better not made.
+
+    Examples
+    --------
+    >>> is_sparse(size=4096 * 4096, written=1), is_sparse(size=64 * 64, written=1)
+    (True, False)
+    """
+    return size > ROOM + MOST_BLANK * written
+
+
+def not_filled(problem: str, place: str) -> WrittenMatrix:
+    """Return a matrix of which nothing is kept but what is wrong with it."""
+    return replace(matrix_of_entries([[[Entry("")]]], place), problem=problem)
+
+
 def matrix_of_entries(heads: Sequence[Sequence[Sequence[Entry]]], place: str) -> WrittenMatrix:
     """Return the matrix of these entries: one list of rows, or one for each head."""
     rows = [row for head in heads for row in head]
     lengths = list(dict.fromkeys(len(row) for row in rows))
     heights = list(dict.fromkeys(len(head) for head in heads))
     shape = (len(heads), max(heights, default=0), max(lengths, default=0))
+    if is_sparse(prod(shape), sum(map(len, rows))):
+        return not_filled(_unevenness(rows, lengths), place)
     entries = np.empty(shape, dtype=object)
     for index in np.ndindex(shape):
         h, i, j = index
         there = i < len(heads[h]) and j < len(heads[h][i])
         entries[index] = heads[h][i][j] if there else Entry("")
     matrix: Matrix = entries[0] if len(heads) == 1 else entries
-    problem = ""
-    if len(lengths) > 1:
-        short = next(i for i, row in enumerate(rows) if len(row) != lengths[0])
-        problem = f"row 1 has {lengths[0]} entries, row {short + 1} has {len(rows[short])}"
-    elif len(heights) > 1:
-        problem = "its heads differ in size"
+    problem = _unevenness(rows, lengths) if len(lengths) > 1 or len(heights) > 1 else ""
     return WrittenMatrix(
         _each(lambda entry: np.nan if entry.value is None else float(entry.value), matrix, float),
         _each(lambda entry: entry.decimals, matrix, int),
@@ -214,6 +230,14 @@ def matrix_of_entries(heads: Sequence[Sequence[Sequence[Entry]]], place: str) ->
         place,
         problem,
     )
+
+
+def _unevenness(rows: Sequence[Sequence[Entry]], lengths: Sequence[int]) -> str:
+    """Return what is wrong with rows, or with heads, that differ in size."""
+    short = next((i for i, row in enumerate(rows) if len(row) != lengths[0]), None)
+    if short is None:
+        return "its heads differ in size"
+    return f"row 1 has {lengths[0]} entries, row {short + 1} has {len(rows[short])}"
 
 
 def matrix_of_floats(values: Matrix, place: str = "") -> WrittenMatrix:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from attncalc.errors import InputError
 from attncalc.problem.serialising import RESULTS
-from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection
+from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection, is_sparse
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connection_in, is_about_lines, names_in
 from attncalc.reading.answers.raw import Raw, assembled, unread
@@ -146,9 +146,10 @@ def _cells(block: _Block) -> Rows:
         width = max(i for row in rows for i, cell in enumerate(row, start=1) if cell)
         while not any(rows[-1]):
             rows = rows[:-1]
+    is_filled_up = not is_sparse(width * len(rows), sum(map(len, rows)))
     return [
         [_with_point(cell) if block.decimal_comma else cell for cell in row[:width]]
-        + [""] * (width - len(row) if len(row) > 1 else 0)
+        + [""] * (width - len(row) if len(row) > 1 and is_filled_up else 0)
         for row in rows
     ]
 

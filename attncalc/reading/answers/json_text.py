@@ -19,6 +19,10 @@ _NOT_STEPS = (
 """What may stand in the object beside the steps."""
 
 
+MOST_NAMES = 5000
+"""Names of an answer that are read: the entries of matrices, each under a name of its own."""
+
+
 def read_json_answer(text: str, place: str) -> Answer:
     """Return the answer of a JSON object: `{"Q": [[1, 3]], "A": [["0.30", null]]}`."""
     try:
@@ -34,11 +38,15 @@ def read_json_answer(text: str, place: str) -> Answer:
     found: list[Raw] = []
     not_read: list[Unread] = []
     connections = None
-    for key, value in _steps(content):
+    steps = _steps(content)
+    for key, value in steps[:MOST_NAMES]:
         if key == "connections":
             connections = list(connections_in(value))
         elif key not in _NOT_STEPS or name_of_key(key):
             _add(key, value, found, not_read)
+    if (more := len(steps) - MOST_NAMES) > 0:
+        why = f"{more:,} more names stand behind {MOST_NAMES:,}: they are not read"
+        not_read.append(Unread(0, "…", why, could_be_matrix=True))
     return assembled(place, found, not_read, connections)
 
 

@@ -10,14 +10,14 @@ from attncalc.reading.answers.answer import WrittenConnection
 LONGEST_LINE = 2000
 _SENTENCE = re.compile(r"\bOutput\s+(\S.{0,199}?)\s*(?::|->|→|=>)(?=\s|$)\s*(.*)", re.IGNORECASE)
 _KIND = re.compile(
-    r"[\s,;.]*\b(so no|no|and)?\s*\b(most|solid|second|dashed)\b\s*"
+    r"(?:(?<![\s,;.])[\s,;.]++)?\b(so no|no|and)?\s*+\b(most|solid|second|dashed)\b\s*"
     r"(?:lines?\s+to\b|lines?\b|inputs?\b)?\s*(?:inputs?\b)?\s*:?",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(r"\((?:the other|every) [^()]*\)")
 _TALK = re.compile(r"\b(?:solid|dashed|most|second|inputs?|attend|no key)\b", re.IGNORECASE)
 _WEIGHT = re.compile(
-    r"\s*\((?:[^()]*\beach|-?[0-9]*\.[0-9]+†?|the other weights[^()]*|every[^()]*)\)$"
+    r"(?<!\s)\s*+\((?:[^()]*\beach|-?[0-9]*\.[0-9]+†?|the other weights[^()]*|every[^()]*)\)$"
 )
 _NOTHING = re.compile(r"(?:no (?:inputs?|line|key).*|none|nothing|-|–|—|_*|\?|)", re.IGNORECASE)
 _TEX = re.compile(r"\\(?:noindent|par)\b|\\\\\s*$")

@@ -1,12 +1,20 @@
 """Answers as NumPy's arrays: what a program dumped, a step under each name."""
 
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.reading.answers.answer import Answer, Unread, WrittenMatrix, matrix_of_floats
+from attncalc.reading.answers.answer import (
+    Answer,
+    Unread,
+    WrittenMatrix,
+    is_sparse,
+    matrix_of_floats,
+    not_filled,
+)
 from attncalc.reading.answers.raw import MOST_HEADS, is_given, unread
 from attncalc.reading.cells import Faults
 from attncalc.reading.naming.keys import name_of_key
@@ -57,6 +65,9 @@ def _joined(heads: dict[int, Matrix]) -> WrittenMatrix:
     if 0 in heads:
         return matrix_of_floats(heads[0])
     shape = next(iter(heads.values())).shape
+    if is_sparse(max(heads) * prod(shape), len(heads) * prod(shape)):
+        why = f"head {max(heads)} is written, and of those before it {len(heads) - 1}"
+        return not_filled(why, "")
     blank = np.full(shape, np.nan)
     listed = [heads.get(number, blank) for number in range(1, max(heads) + 1)]
     if any(each.shape != shape for each in listed):

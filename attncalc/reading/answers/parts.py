@@ -1,16 +1,21 @@
 """Matrices put together from what was found of them: wholes, heads, rows, columns and entries."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.reading.answers.answer import Entry, WrittenMatrix, matrix_of_entries
+from attncalc.reading.answers.answer import (
+    Entry,
+    WrittenMatrix,
+    is_sparse,
+    matrix_of_entries,
+    not_filled,
+)
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.rows import Rows
 
-LARGEST = 4096
-"""Rows, columns or entries named one by one, beyond which no index is followed."""
 Cells = list[list[Entry]]
 
 
@@ -52,6 +57,10 @@ class Part(NamedTuple):
         return f"{self.name}{index}{head}"
 
 
+class TooSparse(ValueError):  # noqa: N818 - it is what happened
+    """Entries so far apart that a matrix of them would be blank nearly everywhere."""
+
+
 def entries_of(rows: Rows) -> Cells:
     """Return rows of cells as entries."""
     return [[read_entry(cell) for cell in row] for row in rows]
@@ -60,6 +69,8 @@ def entries_of(rows: Rows) -> Cells:
 def transposed(rows: Rows) -> Rows:
     """Return rows as columns; those of unequal length are filled up with blanks."""
     width = max((len(row) for row in rows), default=0)
+    if is_sparse(width * len(rows), sum(map(len, rows))):
+        return rows  # as uneven as they are, which is said
     return [[row[j] if j < len(row) else "" for row in rows] for j in range(width)]
 
 
@@ -79,13 +90,21 @@ def matrix_of(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -
     numbers = list(dict.fromkeys(part.head for part in parts))
     if len(numbers) > 1 and 0 in numbers:  # A, and A of head 2: the heads count
         numbers.remove(0)
-    heads = {
-        number: _of_head([part for part in parts if part.head == number], shape, by_columns)
-        for number in numbers
-    }
+    by_head: dict[int, list[Part]] = {number: [] for number in numbers}
+    for part in parts:
+        by_head.get(part.head, []).append(part)
+    try:
+        heads = {number: _of_head(own, shape, by_columns) for number, own in by_head.items()}
+    except TooSparse as why:
+        return not_filled(str(why), place)
     if 0 in heads:
         return matrix_of_entries([heads[0]], place)
     some = next(iter(heads.values()))
+    size = sum(map(len, some))
+    if is_sparse(max(heads) * size, len(heads) * size):
+        return not_filled(
+            f"head {max(heads)} is written, and of those before it {len(heads) - 1}", place
+        )
     blank = [[Entry("") for _ in row] for row in some]
     listed = [heads.get(number, blank) for number in range(1, max(heads) + 1)]
     matrix = matrix_of_entries(listed, place)
@@ -138,11 +157,12 @@ def _from_pieces(parts: Sequence[Part], shape: tuple[int, ...]) -> Cells:
         for k, entry in enumerate(cells):
             i = part.row - 1 if part.row else k
             j = part.column - 1 if part.column else k
-            if i < LARGEST and j < LARGEST:
-                filled[i, j] = entry
+            filled[i, j] = entry
     height, width = (1 + max(place[axis] for place in filled) for axis in (0, 1))
     if len(shape) == 2:
         height, width = max(height, shape[0]), max(width, shape[1])
-    if height * width > LARGEST**2:
-        return [[Entry("")]]
+    if height * width > prod(shape[-2:]) and is_sparse(height * width, len(filled)):
+        raise TooSparse(
+            f"it has entries up to row {height}, column {width}, and only {len(filled)} of all"
+        )
     return [[filled.get((i, j), Entry("")) for j in range(width)] for i in range(height)]

@@ -13,7 +13,7 @@ _COUNTED = re.compile(
     r"value|vector|decimals?|places|schritt|kopf|zeile|spalte|aufgabe|blatt|seite|teil|tête|tete|"
     r"ausgabe|eingabe|anfrage|sortie|entrée|entree|salida|entrada|jeton|wort|mot|palabra|"
     r"etape|étape|ligne|colonne|fila|columna|paso|ejercicio|exercice|of|to|von|de|nr|no|pts?|"
-    r"points?|punkte|group|gruppe|index|indices|matrikelnummer|id|student)\.?\s*[#:]?\s*\d[\d.,]*",
+    r"points?|punkte|group|gruppe|index|indices|matrikelnummer|id|student)\.?\s*+(?:[#:]\s*+)?\d[\d.,]*",
     re.IGNORECASE,
 )  # fmt: skip
 _COUNTS = re.compile(
@@ -24,7 +24,7 @@ _COUNTS = re.compile(
 )
 _INDEXED = re.compile(
     r"\b(?:at|bei|en) ?[(\[]\d{1,3}[,; ] ?\d{1,3}[)\]]"
-    r"|[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)+"
+    r"|[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)++"
 )
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
 _DATE = re.compile(r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
@@ -36,7 +36,7 @@ _LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
 _WORKED = re.compile(
     r"\bexp\b|e\^|\bexponential|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I
 )
-_REMARK = re.compile(r"\W*(?:†|‡)?\W*(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
+_REMARK = re.compile(r"\W*+(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
 _CONSTANT = re.compile(
     r"(?:√|sqrt) ?[({]?(?:\d+|d_?\{?[kv]?\}?)[)}]?\s*$|(?:e\^|exp) ?[({]?[-\d.,/]+[)}]?\s*$"
     r"|\b[dnm](?:_?\{?(?:k|v|model)\}?)?\)?\s*$|\b(?:shapes?|size|dim\w*)\b"

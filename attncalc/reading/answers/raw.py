@@ -50,7 +50,7 @@ def assembled(
     not_read = list(not_read)
     faults: list[str] = []
     taken: list[Taken] = []
-    parts: dict[str, list[Part]] = {}
+    parts: dict[str, dict[tuple[int, int, int], Part]] = {}
     for raw in found:
         name = name_of_key(raw.name)
         text = "; ".join(" ".join(row) for row in raw.rows)[:200]
@@ -65,14 +65,15 @@ def assembled(
             why = f"there is no head {part.head}"
             not_read.append(unread(part.name, why, raw.line, is_step=True))
             continue
-        own = parts.setdefault(part.name, [])
-        if any(_place(each) == _place(part) for each in own):
+        own = parts.setdefault(part.name, {})
+        if own.pop(_place(part), None) is not None:
             where = f"line {raw.line}: " if raw.line else ""
             faults.append(f"{where}{part.name} is written twice: the later one counts")
-            own[:] = [each for each in own if _place(each) != _place(part)]
-        own.append(part)
+        own[_place(part)] = part
         taken.append(Taken(raw.line, raw.line, part.what, "its name", text))
-    matrices = {name: matrix_of(own, (), by_columns=False) for name, own in parts.items()}
+    matrices = {
+        name: matrix_of(list(own.values()), (), by_columns=False) for name, own in parts.items()
+    }
     for step, matrix in matrices.items():
         faults += [f"{step}{_index(where)}: {why}" for where, why in matrix.faults.items()]
     drawn = None if connections is None else tuple(connections)

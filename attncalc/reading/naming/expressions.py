@@ -17,7 +17,7 @@ _ROOT = re.compile(
 )
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
 _PATTERNS = (
-    (re.compile(r"exp.*/(?:.*sum|rowSums|∑).*$"), "A"),
+    (re.compile(r"exp[^/]{1,80}+/.{0,80}?(?:sum|rowSums|∑)"), "A"),
     (re.compile(r"softmax.*V\d?$|soft[aA]rg[mM]ax.*V\d?$"), "O"),
     (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|(?i:attention|attn)QKV$"), "O"),
     (re.compile(r"(?:row)?softmax.*$|softargmax.*$"), "A"),

@@ -9,7 +9,7 @@ from attncalc.reading.plain.tex import without_tex
 LONGEST = 80
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def name_of_key(text: str) -> Name | None:
     r"""Return what a key names, where the whole of it does.
 

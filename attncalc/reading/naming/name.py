@@ -25,7 +25,7 @@ _HEAD = re.compile(
 _IN_BRACKETS = re.compile(r"(?<![^\W\d_])[(\[]([^()\[\]]{1,60})[)\]]")
 _ROW_OF = re.compile(
     r"(?:for|of|fur|für|de|du|del|row|zeile|fila|ligne|token|query|vector|vektor|vecteur|nr|no)?"
-    r"\.?\s*#?(\d{1,3})\s*$",
+    r"\.?(?:(?<!\s)\s++)?#?(\d{1,3})\s*+$",
     re.IGNORECASE,
 )
 _OF_EXPRESSION = re.compile(r"[√/^_+*·(.]\s*$|\bsqrt$|\be\^")

@@ -13,7 +13,7 @@ _BLANKS = re.compile(r"\s+")
 _TURNED = re.compile(r"\^\{?\(?(?:T|t|⊤|transpose)\)?\}?|\.T\b|\.t\(\)|\.transpose\(\)")
 _HEAD = re.compile(
     r"(?:\^[{(]*\(?(\d{1,2})\)?[)}]*"
-    r"|[_ ^({\[]*(?:head|kopf|tete|cabeza|hd|h)[_ ]?\(?(\d{1,2})\)?[)}\]]*)"
+    r"|(?:(?<![_ ^({\[])[_ ^({\[]++)?(?:head|kopf|tete|cabeza|hd|h)[_ ]?\(?(\d{1,2})\)?[)}\]]*)"
     r"(?![\d.])",
     re.IGNORECASE,
 )

@@ -20,10 +20,8 @@ from attncalc.reading.plain.rows import (
 from attncalc.reading.plain.stacks import stacked
 from attncalc.reading.plain.tables import cells_of_table, groups_of_table, table_at
 
-_NAMED_ROW = re.compile(
-    r"(?P<name>[^\W\d][\w^{}'()·√/* ]{0,30}?) ?[=:]\s+"
-    r"(?P<row>[-+.\d][^=:A-Za-z]*?)(?=\s{2,}[^\W\d]|\s*$)"
-)
+_APART = re.compile(r"(?<! ) {2,}+(?=[^\W\d])")
+_NAMED_ROW = re.compile(r"(?P<name>[^\W\d][^=:]{0,30})[=:](?P<row>[^=:A-Za-z]+)")
 MAIL_HEAD = re.compile(
     r"[ >*]{0,8}(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|fecha|asunto"
     r"|objet|envoyé|revision|author|created) ?: ?(?=.*[^\W\d_])",
@@ -281,22 +279,20 @@ class _Parter:
     def _columns(self, i: int) -> int:
         """Take matrices without brackets side by side, each below its name: Q = 1 3   K = 3 2."""
         text = self.lines[i].text
-        if len(text) > LONGEST_OF_WORK or text.count("=") + text.count(":") < 2:
+        named = _named_columns(text)
+        starts = [start for start, _, _ in named]
+        if len(named) < 2:
             return 0
-        names = list(_NAMED_ROW.finditer(text))
-        starts = [match.start() for match in names]
-        if len(names) < 2 or text[: starts[0]].strip() or GRID.search(text):
-            return 0
-        rows = [[split_row(match["row"])] for match in names]
+        rows = [[row] for _, _, row in named]
         stop = i + 1
         while stop < len(self.lines) and (pieces := _cut(self.lines[stop].text, starts)):
             for own, piece in zip(rows, pieces, strict=True):
                 own += [piece] if piece else []
             stop += 1
-        if stop == i + 1 or not all(all(own) for own in rows):
+        if stop == i + 1:
             return 0
-        for match, own in zip(names, rows, strict=True):
-            self._grid(i, stop, [match["name"]], [row for row in own if row], [])
+        for (_, name, _), own in zip(named, rows, strict=True):
+            self._grid(i, stop, [name], [row for row in own if row], [])
         return stop - i
 
     def _beside(self, i: int) -> int:
@@ -368,6 +364,21 @@ def _counted(names: list[str], rows: Rows) -> tuple[list[str], Rows]:
         numbered = [f"{name} {first}" for name, first in zip(names, firsts, strict=True)]
         return numbered, [row[1:] for row in rows]
     return names, rows
+
+
+def _named_columns(text: str) -> list[tuple[int, str, list[str]]]:
+    """Return where each row that a line names begins, its name and the row: Q = 1 3   K = 3 2."""
+    if len(text) > LONGEST_OF_WORK or text.count("=") + text.count(":") < 2:
+        return []
+    indent = len(text) - len(text.lstrip())
+    starts = [indent, *(match.end() for match in _APART.finditer(text, indent))]
+    pieces = [text[a:b].strip() for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+    found = [
+        (start, match["name"].strip(), row)
+        for start, piece in zip(starts, pieces, strict=True)
+        if (match := _NAMED_ROW.fullmatch(piece)) and (row := split_row(match["row"].strip()))
+    ]
+    return found if len(found) == len(pieces) else []
 
 
 def _cut(text: str, starts: Sequence[int]) -> list[list[str]] | None:

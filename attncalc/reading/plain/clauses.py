@@ -20,11 +20,10 @@ _ASIDE = re.compile(
 _TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
 _SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|also|sowie)\b)?[\s,;]*")
 _LETTER = re.compile(r"[^\W\d_]|[√⟨∑]")
-_JOINER = re.compile(r"[\s,;]*(?:\b(?:and|und|et|y|also)\b)?\s*$")
 _OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
 _VERB = re.compile(
     r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da)"
-    rf"\s*(?=:?\s*{GRID.pattern})",
+    rf"(?=\s*+(?::\s*+)?{GRID.pattern})",
     re.IGNORECASE,
 )
 _LIST_NUMBER = re.compile(
@@ -37,7 +36,7 @@ _BEFORE = re.compile(
 )
 """A name, and its matrix behind it, with no sign between them."""
 _FUNCTION = re.compile(r"[a-zA-Z]{2,12}\((?!\d{1,3}[,)])")
-_REMARK = re.compile(rf"\s{{2,}}(?:#|%|//)\s*(?={GRID.pattern})")
+_REMARK = re.compile(rf"(?<!\s)\s{{2,}}+(?:#|%|//)\s*(?={GRID.pattern})")
 """A comment that holds what a line of a program comes to."""
 _ASIDE_EQUATION = re.compile(
     r"\([=≈] ?[-.,\d]{1,12}\)|"
@@ -49,7 +48,7 @@ _HIDDEN = "\ue008"
 _TERM = r"\d[\d./,]{0,12} ?[·*×]? ?[^\W\d_]_?\{?[\d]{0,3}\}?"
 _IN_BRACKETS = re.compile(r"\((?=[^()]*[^\W\d_]{2})[^()]{0,200}\)?")
 """Words in brackets behind a matrix: (same as q_3)."""
-_COMBINATION = re.compile(rf"\s*[-+]?\s*{_TERM}(?:\s*[-+]\s*(?:{_TERM}|…|\.\.\.))+\s*")
+_COMBINATION = re.compile(rf"\s*+(?:[-+]\s*+)?{_TERM}(?:\s*+[-+]\s*+(?:{_TERM}|…|\.\.\.))++\s*+")
 """A sum of vectors, each times a number: 0.62 v1 + 0.38 v2."""
 _EDGES = " \t.,;$|"
 

@@ -11,13 +11,15 @@ _CODE = re.compile(
 _TEX = re.compile(r"(?<![\\\d])%")
 _ASSIGNED = re.compile(r"\W{0,8}[A-Za-z][\w.]{0,40}")
 """What stands before an arrow that gives a name to a result, as R writes it."""
-_MARKED = re.compile(r"[ \t]*(#|%|//)(?!\1)[ \t]?")
+_MARKED = re.compile(r"[ \t]*+(#|%|//)(?!\1)")
 _NUMBERS = re.compile(r"[ \t]*(?:\[|[-+]?[.\d])")
 _DOCUMENT = re.compile(r"\\(?:begin\{|documentclass|section|frac)")
 _HOLDS_RESULT = re.compile(r"[\[(]\s*[-+.\d\[(]|\\begin|=\s*[-+]?[.\d]")
 
 _SIZE = re.compile(
-    r"(?:(?:shape|size|dim)\w*)?\s*[:=]?\s*[(\[]?\d{1,4}(?:\s*[,x×]\s*\d{1,4}){1,2}[)\]]?\W*", re.I
+    r"(?:(?:shape|size|dim)\w*)?\s*+(?:[:=]\s*+)?[(\[]?\d{1,4}(?:\s*+[,x×]\s*+\d{1,4}){1,2}"
+    r"[)\]]?\W*+",
+    re.I,
 )
 
 
@@ -78,8 +80,8 @@ def _uncommented(lines: list[str]) -> list[str]:
     found: list[str] = []
     for mark, group in itertools.groupby(lines, key=_mark_of):
         run = list(group)
-        inner = [_MARKED.sub("", line, count=1) for line in run] if mark else run
-        is_run = len(run) > 1 and any(_NUMBERS.match(line) for line in inner)
+        inner = [line.lstrip().removeprefix(mark).removeprefix(" ") for line in run]
+        is_run = mark and len(run) > 1 and any(_NUMBERS.match(line) for line in inner)
         found += inner if is_run else run
     return found
 

@@ -36,6 +36,7 @@ _WRAPPER = re.compile(
 _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
 _UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
 _LINE = re.compile(f"[\n{BREAK}]")
+_MARKS = re.compile(f"[{OPEN}{CLOSE}{BARE}]")
 
 
 class Grid(NamedTuple):
@@ -213,7 +214,7 @@ class _Finder:
             text, count = _INNERMOST.subn(self._environment, text)
             if not count:
                 break
-        return re.sub(f"[{OPEN}{CLOSE}{BARE}]", _FILL, text)
+        return _MARKS.sub(_FILL, text)
 
     def _environment(self, match: "re.Match[str]") -> str:
         inner = match[1].replace(_FILL, "").lstrip(BARE)

@@ -17,9 +17,9 @@ LONGEST_OF_WORK = 1000
 _STRONG = re.compile(rf"[\t|│{CELL}]")
 _WIDE = re.compile(r" {2,}")
 _LABEL = re.compile(
-    r"\s*(?:[-*·]\s+)?(?P<label>(?:row|line|zeile|fila|ligne|token|tok|input|output|word|pos|position|"
-    r"query|key|head)\s*\d{1,4}|[A-Za-z]\w{0,3}_?\{?\d{1,3}\}?|[^\W\d_][\w' ()-]{0,30})\s*"
-    r"(?P<sign>[:=|\t→]|->)\s*(?P<rest>\S.*)",
+    r"\s*+(?:[-*·]\s++)?(?P<label>(?:row|line|zeile|fila|ligne|token|tok|input|output|word|pos|position|"
+    r"query|key|head)\s*\d{1,4}|[A-Za-z]\w{0,3}_?\{?\d{1,3}\}?|[^\W\d_][\w' ()-]{0,30})"
+    r"(?:\s*+(?P<sign>[:=|→]|->)|[^\S\t]*+\t)\s*+(?P<rest>\S.*)",
     re.IGNORECASE,
 )
 _BARE_LABEL = re.compile(

@@ -9,7 +9,7 @@ from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
 
 _TABLE = re.compile(r"\s*[|│╭├╰┌└┏┡└+]")
 _RULE = re.compile(r"[\s|:+\-─━═│┃╭├╰┌└┬┼┴╮┤╯┐┘=]*")
-_DELIMITER = re.compile(r"[ \t]*:?-{2,}[-:| \t]*\|[-:| \t]*|[ \t|+-]*-{3,}[-:|+ \t]*")
+_DELIMITER = re.compile(r"(?=[^|]*+\|)[ \t]*+:?--[-:| \t]*+|(?=[ \t|+-]*---)[-:|+ \t]*+")
 _BAR = re.compile(r"[|│┃]")
 _OUTER = re.compile(r"^[|│┃]|[|│┃]$")
 _FRAMES = "╭├╰┌└+│┃"

@@ -158,7 +158,7 @@ _TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
 _DECIMAL = re.compile(r"(?<![\d,.])-?\d+,\d+(?![\d,.])")
-_BESIDE = re.compile(r"\d,\d+[ \t]*[ \t|&;][ \t]*[-+]?\d+(?:,\d+)?(?![\d.])")
+_BESIDE = re.compile(r"\d,\d++(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
 

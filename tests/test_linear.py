@@ -1,0 +1,62 @@
+"""Every regular expression takes time in proportion to its text, whatever the text."""
+
+import random
+import re
+
+import pytest
+from patterns import Text, Use, hard_texts, is_slow, uses
+
+USES = uses()
+
+
+def _shown(use: Use) -> str:
+    return use.place.removeprefix("attncalc.")
+
+
+def test_patterns_are_found() -> None:
+    """All rooms are walked: patterns held by names, in tuples, and within calls."""
+    places = " ".join(use.place for use in USES)
+    assert len(USES) > 150
+    for known in ("numbers.typed._DECIMAL", "naming.expressions._PATTERNS", "cli.commands.pages:"):
+        assert known in places
+
+
+@pytest.mark.parametrize("use", USES, ids=_shown)
+def test_every_pattern_is_linear(use: Use) -> None:
+    for text in hard_texts(use.pattern):
+        for method in use.methods:
+            why = is_slow(use.pattern, method, text)
+            assert not why, f"{use.place}.{method}: {text}: {why}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("use", USES, ids=_shown)
+def test_every_pattern_is_linear_on_pieces_together(use: Use) -> None:
+    rng = random.Random(13)
+    texts = hard_texts(use.pattern)
+    befores, pieces = ([*{getattr(t, f) for t in texts}] for f in ("before", "piece"))
+    befores.sort()
+    pieces.sort()
+    for _ in range(400):
+        piece = "".join(rng.choices(pieces, k=rng.randint(2, 3)))
+        before = rng.choice(befores) + rng.choice([*pieces, ""])
+        text = Text(before, piece, rng.choice(["", "\x01", *pieces]))
+        for method in use.methods:
+            why = is_slow(use.pattern, method, text)
+            assert not why, f"{use.place}.{method}: {text}: {why}"
+
+
+@pytest.mark.parametrize(
+    ("slow", "method"),
+    [
+        (r"(a+)+$", "match"),
+        (r"\s+$", "search"),
+        (r"[0-9]+\.?[0-9]*", "fullmatch"),
+        (r"\[(?:\s*,?\s*\[[^\[\]]*\])*\s*,?\s*\]", "fullmatch"),
+        (r"<svg ([^>]*)>", "sub"),
+    ],
+)
+def test_slow_patterns_are_told(slow: str, method: str) -> None:
+    """The measure itself: patterns that are known to be slow are found out."""
+    pattern = re.compile(slow)
+    assert any(is_slow(pattern, method, text) for text in hard_texts(pattern))
