@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attncalc.errors import InputError
+from attncalc.reading.pickles import refuse_pickles
 from attncalc.sources import remember
 
 MOST_BYTES = 4 * 2**30
@@ -69,6 +70,7 @@ def files_of(folder: Path, endings: Sequence[str]) -> list[Path]:
 
 def decode(data: bytes, place: str) -> str:
     """Return bytes as text: UTF-8, or UTF-16 as spreadsheets mark it."""
+    refuse_pickles(data, place)
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
     try:
         text = data.decode(encoding)
