@@ -34,6 +34,7 @@ class Row:
     calls: int = 0
     codes: Counter[int | None] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
+    known: Counter[Fault] = field(default_factory=Counter)
     slowest: float = 0.0
     largest: float = 0.0
 
@@ -53,7 +54,6 @@ def main() -> int:
     os.environ |= {"_TYPER_FORCE_DISABLE_TERMINAL": "1", "COLUMNS": "80"}
     os.environ.pop("ATTNCALC_TRACEBACK", None)
     rows: dict[str, Row] = {}
-    counted: Counter[Fault] = Counter()
     with tempfile.TemporaryDirectory(prefix="attncalc-fuzz-") as place:
         folder = Path(place)
         _warm_up(folder)
@@ -62,21 +62,38 @@ def main() -> int:
         while time.monotonic() < end and number < asked.first + asked.calls:
             with warnings.catch_warnings(action="ignore"):  # of numpy's, of what is made here
                 name, case, run = _made(asked, number, folder)
-            faulthandler.dump_traceback_later(LONGEST, exit=True)
-            seen = run(case)
-            faults = faults_of(case, seen)
-            if any(fault.is_cost for fault in faults):
-                faults = _still(faults, case, run)
-            rows.setdefault(
-                name if asked.readers or name in asking.commands() else "none", Row()
-            ).add(seen, faults)
-            for fault in faults[:1]:
-                known = Fault(fault.kind, "" if fault.is_cost else fault.what)
-                counted[known] += 1
-                if counted[known] <= (asked.most if fault.is_cost else 1):
-                    _report(asked, number, fault, name, case, run)
+            counted_row(rows, asked, number, name, case, run)
             number += 1
         faulthandler.cancel_dump_traceback_later()
+    return end_of(rows, asked, number)
+
+
+def counted_row(
+    rows: dict[str, Row],
+    asked: argparse.Namespace,
+    number: int,
+    name: str,
+    case: Case,
+    run: Callable[[Case], Outcome],
+) -> None:
+    """Try a case, count what comes of it, and report what is new."""
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    seen = run(case)
+    faults = faults_of(case, seen)
+    if any(fault.is_cost for fault in faults):
+        faults = _still(faults, case, run)
+    rows.setdefault(name, Row()).add(seen, faults)
+    for fault in faults[:1]:
+        known = Fault(fault.kind, "" if fault.is_cost else fault.what)
+        told = sum(row.known[known] for row in rows.values())
+        rows[name].known[known] += 1
+        if told < (asked.most if fault.is_cost else 1):
+            _report(asked, number, fault, name, case, run)
+
+
+def end_of(rows: dict[str, Row], asked: argparse.Namespace, number: int) -> int:
+    """Print the table; return 1 where a promise was broken."""
+    counted = _sum(list(rows.values())).known
     _tell(rows, counted, asked, number)
     return 1 if counted else 0
 
@@ -106,7 +123,8 @@ def _made(asked: argparse.Namespace, number: int, folder: Path) -> Made:
         reader, case = readers.reading(some)
         return reader, case, lambda case: readers.read(reader, case)
     case = asking.command_line(some)
-    return case.arguments[0], case, lambda case: call(case, folder)
+    name = case.arguments[0] if case.arguments[0] in asking.commands() else "none"
+    return name, case, lambda case: call(case, folder)
 
 
 def _warm_up(folder: Path) -> None:
@@ -189,6 +207,7 @@ def _sum(rows: list[Row]) -> Row:
         total.calls += row.calls
         total.codes += row.codes
         total.faults += row.faults
+        total.known += row.known
         total.slowest = max(total.slowest, row.slowest)
         total.largest = max(total.largest, row.largest)
     return total

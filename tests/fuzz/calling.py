@@ -10,7 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -181,10 +181,8 @@ def _streams(
 
 def _reset_peak() -> float:
     """Forget how much memory was taken at most, where the system can; return what is taken."""
-    try:
+    with suppress(OSError):
         (PROCESS / "clear_refs").write_text("5")
-    except OSError:
-        pass
     return _peak()
 
 

@@ -216,6 +216,9 @@ PIECES = [
 ]
 PROBLEM_ENDINGS = (".json", ".csv", ".tsv", ".npz", ".txt", "", ".md", ".tex")
 
+DTYPES = ["'<f8'", "[]", "1", "'|O'", "('<f8',)"]
+"""What a header may say its numbers are."""
+
 Document = tuple[str, bytes]
 """The name of a file, and what it holds."""
 
@@ -274,32 +277,36 @@ def fields(some: Random, kind: str = "") -> dict[str, Any]:
     """Return the fields of a problem that mostly is one, of a kind or of any."""
     n, m, d, k, v = (some.choice([1, 2, 2, 3, 3, 4, 5]) for _ in range(5))
     heads = some.choice([1, 1, 1, 2, 3])
-    made: dict[str, Any] = {}
-    if (kind or some.choice(["self", "cross"])) == "self":
-        made["X"], m = rows(some, n, d), n
-    else:
-        made["X1"], made["X2"] = rows(some, n, d), rows(some, m, d)
+    is_self = (kind or some.choice(["self", "cross"])) == "self"
+    m = n if is_self else m
+    tokens = {"X": n} if is_self else {"X1": n, "X2": m}
+    made: dict[str, Any] = {name: rows(some, height, d) for name, height in tokens.items()}
     for name, width in (("W_Q", k), ("W_K", k), ("W_V", v)):
         made[name] = rows(some, d, width * heads)
-    if heads > 1:
-        made["heads"] = heads
-    size = {"weights": (v * heads, d), "bias": (1, k * heads), "marks": (n, m), "scores": (n, m)}
+    made |= {"heads": heads} if heads > 1 else {}
+    sizes = {"weights": (v * heads, d), "bias": (1, k * heads), "scores": (n, m), "tokens": (n, d)}
     for name in some.sample(list(GIVEN), some.choice([0, 0, 0, 1, 1, 2])):
-        if GIVEN[name].role == "tokens" and some.random() < 0.9:
-            continue  # those of the other kind
-        made.setdefault(name, rows(some, *size.get(GIVEN[name].role, (n, d))))
-        if GIVEN[name].role == "marks":
-            made[name] = [[some.choice("01") for _ in range(m)] for _ in range(n)]
+        made.setdefault(name, _matrix(some, name, sizes, (n, m)))
     for name in some.sample(list(SETTINGS), some.choice([0, 0, 1, 2])):
         made.setdefault(name, setting(some, name))
     if some.random() < 0.4:
-        labels: Any = [text(some) for _ in range(n)]
-        if "X1" in made:
-            labels = {"X1": labels, "X2": [text(some) for _ in range(m)]}
-        made["labels"] = labels
+        labels = {name: [text(some) for _ in range(height)] for name, height in tokens.items()}
+        made["labels"] = labels if len(labels) > 1 else labels["X"]
     if some.random() < 0.3:
         made["title"] = text(some)
-    return made
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def _matrix(
+    some: Random, name: str, sizes: dict[str, tuple[int, int]], of_marks: tuple[int, int]
+) -> Any:
+    """Return a further matrix, or mostly none where it would be tokens of the other kind."""
+    role = GIVEN[name].role
+    if role == "tokens" and some.random() < 0.9:
+        return None
+    if role == "marks":
+        return [[some.choice("01") for _ in range(of_marks[1])] for _ in range(of_marks[0])]
+    return rows(some, *sizes.get(role, sizes["tokens"]))
 
 
 def _as_json(made: dict[str, Any], some: Random) -> bytes:
@@ -375,9 +382,7 @@ def _array(some: Random, value: Any) -> bytes:
             "'a'",
             "{}",
         ]
-        header = (
-            f"{{'descr': {some.choice(['%r' % '<f8', '[]', '1', '%r' % '|O'])}, 'fortran_order': "
-        )
+        header = f"{{'descr': {some.choice(DTYPES)}, 'fortran_order': "
         header += f"{some.choice(['False', 'True', '3'])}, 'shape': {some.choice(shapes)}}}\n"
         data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data[-32:]
     return data

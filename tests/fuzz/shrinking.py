@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from .calling import Case
@@ -28,10 +29,8 @@ def shrunk(case: Case, fails: Fails, seconds: float = MOST_SECONDS) -> Case:
             return True
         return False
 
-    try:
+    with suppress(_Enough):
         _less(case, holds)
-    except _Enough:
-        pass
     return best
 
 
