@@ -87,6 +87,9 @@ def _argument(some: Random, command: str, parameter: Any, files: dict[str, bytes
                 errors="replace"
             )
         return ["given"]
+    if command == "check" and some.random() < 0.7:
+        name, data = some.choice(making.problems())
+        return [_kept(files, ("in" + name, data))]
     stem = some.choice(["in", "in", "in", _stem(some)])
     return [
         _kept(files, making.problem(some, stem, command if command in ("self", "cross") else ""))

@@ -66,7 +66,7 @@ def _files(case: Case, seen: Outcome):
 
 def _texts(case: Case, seen: Outcome):
     for name, text in (("stderr", seen.err), ("stdout", seen.out)):
-        if character := next(filter(_is_raw, text), ""):
+        if character := next(filter(is_raw, text), ""):
             yield f"raw on {name}", f"U+{ord(character):04X}"
     given = b"\n".join([*case.files.values(), case.stdin]).decode(errors="replace")
     given = f"{given}\n{' '.join(case.arguments)}".lower()
@@ -78,7 +78,7 @@ def _texts(case: Case, seen: Outcome):
         yield "minus zero", _around(_MINUS_ZERO, seen.out)
 
 
-def _is_raw(character: str) -> bool:
+def is_raw(character: str) -> bool:
     """Say whether a character does something to a terminal or to the order of what is read."""
     if character in f"\n\t{_OWN_MARKS}":
         return False
