@@ -216,6 +216,10 @@ PIECES = [
 ]
 PROBLEM_ENDINGS = (".json", ".csv", ".tsv", ".npz", ".txt", "", ".md", ".tex")
 
+ODD = 0.02
+"""How often an array is of a kind, a shape or a header that it should not be of."""
+KINDS = ["i8", "i1", "u8", "U", "S", "?", "c16", "M8[D]", "V4", "O"]
+SHAPES: list[tuple[int, ...]] = [(), (1,), (0, 2), (1, 1, 2, 2), (-1,)]
 DTYPES = ["'<f8'", "[]", "1", "'|O'", "('<f8',)"]
 """What a header may say its numbers are."""
 
@@ -264,13 +268,13 @@ def setting(some: Random, name: str) -> Any:
     words = re.findall(r'"([\w-]+)"', SETTINGS[name].takes)
     if some.random() < 0.07:
         return some.choice([number(some), text(some), "Q,A,O", 2, True])
-    if words and some.random() < 0.8:
+    if words and ("number" not in SETTINGS[name].takes or some.random() < 0.5):
         return some.choice(words)
     if SETTINGS[name].is_switch:
         return some.choice([True, True, False])
     if "names" in SETTINGS[name].takes:
         return some.choice(["Q,A,O", "S, A", "connections", "A"])
-    return some.choice([str(some.randint(1, 4)), str(some.randint(0, 12)), number(some)])
+    return some.choice([str(some.randint(1, 3)), str(some.randint(1, 12)), number(some)])
 
 
 def fields(some: Random, kind: str = "") -> dict[str, Any]:
@@ -302,7 +306,7 @@ def _matrix(
 ) -> Any:
     """Return a further matrix, or mostly none where it would be tokens of the other kind."""
     role = GIVEN[name].role
-    if role == "tokens" and some.random() < 0.9:
+    if role in ("tokens", "projected") and some.random() < 0.9:
         return None
     if role == "marks":
         return [[some.choice("01") for _ in range(of_marks[1])] for _ in range(of_marks[0])]
@@ -335,17 +339,26 @@ def _as_csv(made: dict[str, Any], some: Random) -> bytes:
     return buffer.getvalue().encode(errors="replace")
 
 
+TEXT_FORMS = (
+    ("[%s]", " ", "; "),
+    ("[%s]", ", ", "; "),
+    ("[[%s]]", ", ", "], ["),
+    ("\n%s\n", " ", "\n"),
+    ("\\begin{bmatrix}%s\\end{bmatrix}", " & ", " \\\\ "),
+    ("np.array([[%s]])", ", ", "], ["),
+    ("\n| %s |", " | ", " |\n| "),
+)
+"""How a matrix is written in a text, what parts its entries, and what its rows."""
+
+
 def _as_text(made: dict[str, Any], some: Random) -> bytes:
-    between, rows_apart = some.choice([(" ", "; "), (", ", "; "), (" ", "\n"), (" & ", " \\\\ ")])
+    form, between, apart = some.choice(TEXT_FORMS)
     lines = []
     for name, value in made.items():
         if isinstance(value, list) and name in GIVEN:
-            inner = rows_apart.join(between.join(map(str, row)) for row in value)
-            lines.append(
-                f"{name} = "
-                + some.choice(["[%s]", "\\begin{bmatrix}%s\\end{bmatrix}", "\n%s\n"]) % inner
-            )
-        elif name != "labels":
+            inner = apart.join(between.join(map(str, row)) for row in value)
+            lines.append(f"{name} = {form % inner}")
+        elif name not in ("labels", "title"):
             lines.append(f"{name}: {value}")
     return "\n".join(lines).encode(errors="replace")
 
@@ -353,17 +366,13 @@ def _as_text(made: dict[str, Any], some: Random) -> bytes:
 def _array(some: Random, value: Any) -> bytes:
     """Return an array as numpy saves it, or something like it."""
     buffer = io.BytesIO()
-    kind = some.choice(
-        ["f8"] * 60
-        + ["f4"] * 9
-        + ["f4", "i8", "i1", "u8", "U", "S", "?", "c16", "M8[D]", "V4", "O"]
-    )
+    kind = some.choice(KINDS if some.random() < ODD else ["f8", "f8", "f4"])
     try:
         array = np.array(value, dtype=float) if kind != "U" else np.array(value, dtype=str)
         array = array.astype(kind) if kind not in ("U", "f8") else array
     except (ValueError, TypeError, OverflowError):
         array = np.array(value, dtype=str)
-    shape = some.choice([None] * 60 + [(), (1,), (0, 2), (1, 1, 2, 2), (-1,)])
+    shape = some.choice(SHAPES) if some.random() < ODD else None
     if shape is not None and array.dtype.kind != "O":
         array = np.zeros(shape, array.dtype) if -1 not in shape else array.reshape(-1)
     try:
@@ -371,7 +380,7 @@ def _array(some: Random, value: Any) -> bytes:
     except Exception:
         np.save(buffer, np.eye(2))
     data = buffer.getvalue()
-    if some.random() < 0.02:
+    if some.random() < ODD:
         shapes = [
             "(100000000000000000000,)",
             "(True,)",
