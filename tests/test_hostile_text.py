@@ -14,6 +14,7 @@ from conftest import Command
 from fuzz.judging import is_raw
 from markdown_it import MarkdownIt
 
+from attncalc import Problem, solve
 from attncalc.text import harmless, harmless_cell, in_json, without_quote
 
 UNSEEN = ["\x1b[31mred", "\x9b31mC1", "\u202eoverride", "\u2066isolate", "\u200bzero", "\ufeffbom"]
@@ -184,3 +185,12 @@ def test_json_text_shows_all_that_stands_in_it(text: str) -> None:
     assert json.loads(written) == [text]
     assert not raw(written)
     assert all(c == "\u200d" or unicodedata.category(c) != "Cf" for c in written)
+
+
+def test_a_notebook_shows_text_and_no_elements_of_it() -> None:
+    fields = {"X": [[1]] * len(NASTY), "W_Q": [[1]], "W_K": [[1]], "W_V": [[2]], "labels": NASTY}
+    solution = solve(Problem(**fields, title=" ".join(NASTY)))
+    html = solution._repr_html_()
+    assert set(re.findall(r"</?(\w+)", html)) <= {"pre", "span"}
+    assert not raw(html)
+    assert not raw(str(solution))
