@@ -86,6 +86,8 @@ def in_json(value: Any, **how: Any) -> str:
     import json  # here, for most runs write none
 
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, **how)
+    if text.isascii() and "\x7f" not in text:  # most is: numbers, of which there are many
+        return text
     return _NO_ASCII.sub(lambda found: _seen(found[0]), text)
 
 
