@@ -214,6 +214,7 @@ PIECES = [
         "^T",
     ),
 ]
+PIECES += ["[1]  ", "[[1]  ", "a|b\n", "---|---\n", "A head 9 = [1 2]\n", "1 2\n", "x = 1\n", "1,"]
 PROBLEM_ENDINGS = (".json", ".csv", ".tsv", ".npz", ".txt", "", ".md", ".tex")
 
 ODD = 0.02
@@ -511,7 +512,7 @@ def _repeated(some: Random, data: bytes) -> bytes:
         if some.random() < 0.6
         else data[place : place + some.randint(1, 9)]
     )
-    return data[:place] + piece * some.choice([2, 3, 30, 300, 3000]) + data[place:]
+    return data[:place] + piece * some.choice([2, 3, 30, 300, 3000, 30_000]) + data[place:]
 
 
 def _of_lines(change: Callable[[Random, list[bytes]], Sequence[bytes]]) -> Any:

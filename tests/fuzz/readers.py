@@ -63,8 +63,14 @@ def reading(some: Random) -> tuple[str, Case]:
     name, data = making.problem(some) if reader == "problem" else making.answer(some)
     if reader == "matrix":
         rows = making.rows(some, some.randint(1, 3), some.randint(1, 3))
-        text = some.choice(["; ", "\n", "];["]).join(" ".join(row) for row in rows).encode()
+        text = (
+            some.choice(["; ", "\n", "];[", "]  [", "], ["])
+            .join(" ".join(row) for row in rows)
+            .encode()
+        )
         data = making.spoilt(some, b"[" + text + b"]" if some.random() < 0.3 else text)
+        if some.random() < 0.3:
+            data = b"[[" + text + b"]" + some.choice([b"]", b"", b"x"])
     return reader, Case((name,), {name: data})
 
 
