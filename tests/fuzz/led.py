@@ -5,10 +5,12 @@ The first two bytes of an input say which reader reads the rest, and under which
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 
 def run(asked: argparse.Namespace) -> int:
@@ -36,11 +38,12 @@ def run(asked: argparse.Namespace) -> int:
 
     bound_this_process()
     names, endings = list(readers.READERS), [*ENDINGS, ""]
-    state = {"end": time.monotonic() + asked.seconds, "number": 0}
+    state: dict[str, Any] = {"end": time.monotonic() + asked.seconds, "number": 0}
     rows: dict[str, Row] = {}
 
     def one(data: bytes) -> None:
         if time.monotonic() > state["end"] or state["number"] >= asked.calls:
+            shutil.rmtree(state["place"], ignore_errors=True)  # libFuzzer never returns
             os._exit(end_of(rows, asked, state["number"]))
         if len(data) < 2:
             return
@@ -50,6 +53,7 @@ def run(asked: argparse.Namespace) -> int:
         state["number"] += 1
 
     with tempfile.TemporaryDirectory(prefix="attncalc-led-") as place:
+        state["place"] = place
         for number, (name, data) in enumerate((*making.problems(), *making.corpus())):
             ending = Path(name).suffix if Path(name).suffix in endings else ""
             for reader in range(len(names)):
