@@ -69,6 +69,7 @@ def _texts(case: Case, seen: Outcome):
         if character := next(filter(is_raw, text), ""):
             yield f"raw on {name}", f"U+{ord(character):04X}"
     given = b"\n".join([*case.files.values(), case.stdin]).decode(errors="replace")
+    given = given.replace("\0", "")  # of UTF-16
     given = f"{given}\n{' '.join(case.arguments)}".lower()
     if any(data.startswith(b"PK") for data in case.files.values()):
         return  # what stands in it is not seen here
