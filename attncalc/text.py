@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 MOST_NAMED = 6
 """Names listed in a sentence before the rest is counted."""
@@ -27,14 +28,75 @@ def harmless(text: str) -> str:
     return "".join(_SPELLED_OUT.get(c, c) for c in text if c in _SPELLED_OUT or _is_visible(c))
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FORMULA = re.compile(r"[\s']*[=+\-@]")
 """How a text begins that a spreadsheet would take for a formula."""
 
 
 def harmless_cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula; reading it back mends it."""
+    """Return a text that no spreadsheet takes for a formula; `without_quote` mends it.
+
+    Examples
+    --------
+    >>> harmless_cell("＝1+1"), harmless_cell("cat")
+    ("'＝1+1", 'cat')
+    """
     plain = harmless(text)
-    return f"'{plain}" if _FORMULA.match(plain) else plain
+    return f"'{plain}" if _is_formula(plain) else plain
+
+
+def without_quote(cell: str) -> str:
+    """Return the text of a cell without the mark that keeps it from being a formula.
+
+    Examples
+    --------
+    >>> without_quote("'=1+1"), without_quote("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
+
+
+def _is_formula(text: str) -> bool:
+    """Say whether a spreadsheet may take a text for a formula, in any width of its signs."""
+    return _FORMULA.match(unicodedata.normalize("NFKC", harmless(text))) is not None
+
+
+_NO_ASCII = re.compile("[^\0-~]")
+
+
+def in_json(value: Any, **how: Any) -> str:
+    r"""Return a value as JSON text, in which what cannot be seen is spelled out.
+
+    Parameters
+    ----------
+    value
+        What JSON has.
+    **how
+        As of `json.dumps`.
+
+    Raises
+    ------
+    ValueError
+        For numbers that JSON does not have, as infinity.
+
+    Examples
+    --------
+    >>> print(in_json(["é", "\x9b", "\u202e"]))
+    ["é", "\u009b", "\u202e"]
+    """
+    import json  # here, for most runs write none
+
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, **how)
+    if text.isascii() and "\x7f" not in text:  # most is: numbers, of which there are many
+        return text
+    return _NO_ASCII.sub(lambda found: _seen(found[0]), text)
+
+
+def _seen(character: str) -> str:
+    """Return a character as it is, or one that shows nowhere by its number."""
+    if _is_visible(character):
+        return character
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 def on_a_line(text: str) -> str:

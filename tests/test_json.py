@@ -74,3 +74,11 @@ def test_cross_attention_names_rows_by_queries_and_columns_by_keys() -> None:
     found = content(solution)
     weights = next(step for step in found["steps"] if step["name"] == "A")
     assert (found["kind"], weights["rows"], weights["columns"]) == ("cross", ["q"], ["\x1b!", 'k"'])
+
+
+def test_no_value_is_minus_zero() -> None:
+    """0 · -1 is -0.0 in floats, and 0 to whoever reads it."""
+    solution = self_attention([[0]], [[1]], [[1]], [[-1]])
+    written = "".join(write_json(make_page(solution, Contents(solution.steps))))
+    assert '"V"' in written
+    assert "-0.0" not in written

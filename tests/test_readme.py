@@ -23,7 +23,13 @@ WRITTEN_BY_A_COMMAND = "key.md"
 DOCS = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name != WRITTEN_BY_A_COMMAND)
 PAGES = {
     path.name: path.read_text(encoding="utf-8")
-    for path in (ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *DOCS)
+    for path in (
+        ROOT / "README.md",
+        ROOT / "ARCHITECTURE.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *DOCS,
+    )
 }
 README = PAGES["README.md"]
 TOURS = ["README.md", *(path.name for path in DOCS)]

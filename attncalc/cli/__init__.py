@@ -11,13 +11,14 @@ def run() -> int:
     """Run the command line and return its exit code: 0, 1, 2, or 3 for our own mistakes."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy then loads 60 ms sooner
     os.environ["MPLBACKEND"] = "agg"  # a notebook's own may not be there, and stops matplotlib
-    from attncalc.cli.app import app_for
     from attncalc.cli.streams import complain, give_up_on, leave_quietly, prepare
     from attncalc.errors import AttncalcError
     from attncalc.sources import remembering
 
     prepare()
     try:
+        from attncalc.cli.app import app_for  # within: what it needs may not be there
+
         with remembering():
             app_for(sys.argv[1:])(prog_name="attncalc")
     except AttncalcError as error:

@@ -1,11 +1,13 @@
 """The commands, put together."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from attncalc import __version__
+from attncalc.text import on_a_line
 
 HELP = """Attention by hand, checked by machine: every step from your matrices to the outputs.
 
@@ -56,6 +58,19 @@ def _samples() -> Built:
 COMMANDS = {"self": _self, "cross": _cross, "plot": _plot, "check": _check, "samples": _samples}
 
 
+class _Command(TyperCommand):
+    """A command that complains of what was typed without doing what stands in it."""
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """Parse the arguments; Typer repeats some of what it refuses as it was typed."""
+        try:
+            return super().make_context(*given, **more)
+        except Exception as refused:
+            if isinstance(message := getattr(refused, "message", None), str):
+                refused.message = on_a_line(message)  # type: ignore[attr-defined]
+            raise
+
+
 def app_for(arguments: Sequence[str]) -> typer.Typer:
     """Return the application for a command line: the command it names, or all to choose from.
 
@@ -72,7 +87,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     named = [name for name in arguments[:1] if name in COMMANDS]
     for name in named or COMMANDS:
         command, text = COMMANDS[name]()
-        app.command(name, help=text)(command)
+        app.command(name, help=text, cls=_Command)(command)
     return app
 
 

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import TypeVar
 
+import numpy as np
+
 from attncalc.grading.asked import asked_of
 from attncalc.grading.compare import CompareWalk
 from attncalc.grading.digits import marks_of_digits, style_of
@@ -40,6 +42,7 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
     return marked(Marking, key, answer, rules)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # an answer may hold 1e308: what follows is not right
 def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     """Return a marking of this kind: one that can say its score, say."""
     _refuse_too_many_entries(key, answer)

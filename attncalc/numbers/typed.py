@@ -54,7 +54,7 @@ def read_number(text: str, *, decimal_comma: bool = False) -> Number:
     number = _parse(clean.replace(",", ".") if decimal_comma else clean)
     if number is None:
         raise NotANumber(_why_not(text, clean))
-    return _in_range(number, text)
+    return in_range(number, text)
 
 
 def is_number(text: str, *, decimal_comma: bool = False) -> bool:
@@ -128,8 +128,14 @@ def _decimal(clean: str) -> Decimal:
         raise NotANumber(f"{quoted(clean)} has an exponent that no number here can have") from None
 
 
-def _in_range(number: Number, text: str) -> Number:
-    """Refuse what float64 would turn into infinity, or quietly into nothing."""
+def in_range(number: Number, text: str) -> Number:
+    """Return a number; refuse what float64 would turn into infinity, or quietly into nothing.
+
+    Raises
+    ------
+    NotANumber
+        When it is one of these; `text` is how it was typed.
+    """
     try:
         size = abs(float(number))
     except OverflowError:

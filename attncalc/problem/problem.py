@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.numbers.arrays import as_array
+from attncalc.numbers.arrays import as_array, only_value
 from attncalc.numbers.typed import Number, exact, quoted
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
@@ -143,6 +143,7 @@ class Problem(Attention):
         for part in PARTS:
             part.check(self)
         object.__setattr__(self, "asked", _asked(self))
+        object.__setattr__(self, "title", _title(self.title))
         _check_labels(self)
 
     @cached_property
@@ -309,6 +310,14 @@ def _asked(problem: Problem) -> tuple[str, ...] | None:
     return tuple(known[name.lower()] for name in problem.asked)
 
 
+def _title(given: object) -> str:
+    """Return the title, which an array of one may hold."""
+    title = only_value(given[0] if isinstance(given, list) and len(given) == 1 else given)
+    if not isinstance(title, str | None):
+        raise InputError(f"title takes a text, not {quoted(str(given))}")
+    return str(title or "")
+
+
 def _check_labels(problem: Problem) -> None:
     labels = problem.labels
     if labels is None:
@@ -327,7 +336,8 @@ def _check_labels(problem: Problem) -> None:
 
 
 def _check_names(problem: Problem, name: str, names: Sequence[str]) -> None:
-    if isinstance(names, str) or not isinstance(names, Sequence):
+    is_list = isinstance(names, Sequence) and not isinstance(names, str)
+    if not is_list or any(isinstance(each, list | tuple | dict) for each in names):
         raise InputError(f"labels of {name} must be a list of texts")
     asking = name in (problem.query_source, "X1", "Q")
     if len(names) != (problem.n if asking else problem.m):

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -14,12 +13,11 @@ from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS
 from attncalc.problem.serialising import COLUMN_NAMES, RESULTS, ROW_NAMES
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
+from attncalc.text import without_quote
 
 Fields = dict[str, Any]
 
 HOW_TO_NAME = "head each block with a line that holds its name, as X or W_Q"
-_QUOTED_FORMULA = re.compile(r"^'(?='*[=+\-@])")
-"""The mark that keeps a spreadsheet from taking a text for a formula."""
 _LABEL_HEADINGS = ("token", "tokens", "label", "labels", "word", "words")
 HOW_TO_LABEL = (
     "its first column holds words and numbers: if these are tokens, "
@@ -152,7 +150,7 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
     elif name in fields:
         faults.add(f"line {row.line}: {name} is given twice")
     else:
-        value = _QUOTED_FORMULA.sub("", ", ".join(row.filled[1:]))
+        value = without_quote(", ".join(row.filled[1:]))
         fields[name] = (
             value.replace(",", ".") if decimal_comma and name not in ("title", "asked") else value
         )
@@ -205,7 +203,7 @@ def _read_sheet(sheet: _Sheet, fields: Fields, faults: Faults) -> None:
 def _keep_names(axis: str, sheet: _Sheet, names: list[str], fields: Fields) -> None:
     """Keep the names of rows or columns where they may be tokens; others are passed over."""
     if sheet.name in LABELLED:
-        fields.setdefault(axis, {})[sheet.name] = [_QUOTED_FORMULA.sub("", name) for name in names]
+        fields.setdefault(axis, {})[sheet.name] = list(map(without_quote, names))
 
 
 def _has_some_labels(cells: list[list[str]], sheet: _Sheet) -> bool:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from attncalc.errors import InputError
+from attncalc.reading.pickles import refuse_pickles
 from attncalc.sources import remember
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 """How the bytes of NumPy's files begin."""
 MOST_BYTES = 4 * 2**30
+PIECE = 2**22
 """Bytes read of one file of NumPy's: more is no problem but a mistake."""
 MOST_TEXT = 16 * 2**20
 """Bytes read of one text: numbers in words take twenty times the memory of an array's."""
@@ -57,8 +59,7 @@ def read_within(file: BinaryIO, place: str) -> bytes:
     start = file.read(max(map(len, NUMPY_STARTS)))
     most = MOST_BYTES if start.startswith(NUMPY_STARTS) else MOST_TEXT
     if size <= most:
-        # at once where its end is known; what grows meanwhile is cut off like what has no end
-        rest = file.read(most + 1 - len(start))
+        rest = _up_to(file, most + 1 - len(start))
         if len(start) + len(rest) <= most:
             return start + rest
     is_text = most == MOST_TEXT
@@ -66,6 +67,15 @@ def read_within(file: BinaryIO, place: str) -> bytes:
     given = f"{in_units(size)}, where" if size else "too large:"
     mend = ": save large matrices as .npz, which may have 4 GiB" if is_text else ""
     raise InputError(f"{place}: {given} {what} may have {in_units(most)}{mend}")
+
+
+def _up_to(file: BinaryIO, most: int) -> bytes:
+    """Return what is left of a file or stream, or its first bytes, in pieces: no room is kept."""
+    pieces: list[bytes] = []
+    while most > 0 and (piece := file.read(min(most, PIECE))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 def _size(file: BinaryIO) -> int:
@@ -133,6 +143,7 @@ def refuse_pipe(path: Path) -> None:
 
 def decode(data: bytes, place: str) -> str:
     """Return bytes as text: UTF-8, or UTF-16 as spreadsheets mark it."""
+    refuse_pickles(data, place)
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
     try:
         text = data.decode(encoding)

@@ -1,9 +1,8 @@
 """NumPy's own files: `.npy` with a matrix, `.npz` with a problem or a PyTorch layer. No pickles."""
 
 import io
-import lzma
+import warnings
 import zipfile
-import zlib
 from math import prod
 from typing import IO, Any
 
@@ -11,21 +10,25 @@ import numpy as np
 from numpy.lib import format as npy
 
 from attncalc.errors import InputError
-from attncalc.numbers.typed import read_number
+from attncalc.numbers.typed import NotANumber, quoted, read_number
 from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import KNOWN, MATRICES, SETTINGS
 from attncalc.problem.serialising import from_texts
 from attncalc.reading.cells import Faults
 from attncalc.reading.files import in_units
 from attncalc.reading.names import canonical, tell_unknown
+from attncalc.reading.pickles import refuse_pickles
 
 Fields = dict[str, Any]
 
-ZIP = b"PK"
+ZIP, NPY = b"PK", b"\x93NUMPY"
+_VERSIONS = ((1, 0), (2, 0), (3, 0))
 MOST_MEMBERS = 1000
 """Arrays that one file may hold: one for each head of each step, and texts."""
 MOST_UNPACKED, MOST_RATIO = 16 * 2**20, 20
 """Bytes that any file may unpack to, and how many times its own size beyond."""
+MOST_SAID = 160
+"""Letters of what numpy says of a file, which may quote all of it."""
 OWN = "attncalc"
 """The array that tells our own output from other files: it holds the version."""
 _TORCH_TOKENS = ("query", "key", "value")
@@ -56,7 +59,7 @@ def read_npz_problem(data: bytes, faults: Faults, changes: Fields | None = None)
     if isinstance(arrays, np.ndarray):
         raise InputError(f"{faults.place}: one array, where a problem is needed: give an .npz file")
     if OWN in arrays:
-        return _own_fields(arrays)
+        return _own_fields(arrays, faults)
     fields = _torch_fields(arrays, faults)
     strange: list[str] = []
     for key, array in arrays.items():
@@ -81,9 +84,9 @@ def _said(fields: Fields, changes: Fields) -> set[str]:
     return {name for name, value in (fields | changes).items() if value is not None}
 
 
-def _own_fields(arrays: dict[str, Matrix]) -> Fields:
+def _own_fields(arrays: dict[str, Matrix], faults: Faults) -> Fields:
     """Return the problem that attncalc's own output holds beside its steps and texts."""
-    steps = arrays.get("steps", np.empty(0)).tolist()
+    steps = np.ravel(arrays.get("steps", np.empty(0))).tolist()
     fields: Fields = {}
     labels: dict[str, Any] = {}
     for key, array in arrays.items():
@@ -93,16 +96,21 @@ def _own_fields(arrays: dict[str, Matrix]) -> Fields:
             labels[key.removeprefix("labels ")] = from_texts(array)
         elif key in MATRICES:
             typed = arrays.get(f"{key} typed")
-            fields[key] = array if typed is None else _as_typed(typed)
+            fields[key] = array if typed is None else _as_typed(key, typed, faults)
         elif key in KNOWN:
             fields[key] = from_texts(array) if key == "labels" else _setting(array)
+    faults.raise_if_any()
     return fields | ({"labels": labels} if labels else {})
 
 
-def _as_typed(texts: Matrix) -> Matrix:
+def _as_typed(name: str, texts: Matrix, faults: Faults) -> Matrix | None:
     """Return the numbers that texts stand for, exactly."""
-    typed = np.array(from_texts(texts), dtype=object)
-    return np.asarray(np.frompyfunc(read_number, 1, 1)(typed), dtype=object)
+    try:
+        typed = np.array(from_texts(texts), dtype=object)
+        return np.asarray(np.frompyfunc(read_number, 1, 1)(typed), dtype=object)
+    except (NotANumber, TypeError) as reason:
+        faults.add(f"{name} typed: {reason}")
+        return None
 
 
 def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
@@ -118,25 +126,30 @@ def read_npy_matrix(name: str, data: bytes, faults: Faults) -> Matrix:
 
 def load_arrays(data: bytes, faults: Faults) -> Matrix | dict[str, Matrix]:
     """Return the arrays of an `.npz` file by name, or the one array of an `.npy` file."""
+    refuse_pickles(data, faults.place)
     try:
-        if data.startswith(ZIP):
-            return _members(data, faults)
-        return _array(io.BytesIO(data), len(data), faults)
-    except InputError:
+        with warnings.catch_warnings(action="ignore"):  # of headers that Python 2 wrote
+            if data.startswith(ZIP):
+                return _members(data, faults)
+            return _array(io.BytesIO(data), len(data), faults)
+    except (InputError, MemoryError):
         raise
-    except (
-        ValueError,
-        OSError,
-        EOFError,
-        zipfile.BadZipFile,
-        KeyError,
-        RuntimeError,
-        OverflowError,
-        zlib.error,
-        lzma.LZMAError,
-    ) as why:
-        reason = "it holds Python objects, not numbers" if "allow_pickle" in str(why) else why
-        raise InputError(f"{faults.place}: cannot be read as NumPy's arrays: {reason}") from None
+    except Exception as why:  # a damaged header stops zipfile and numpy in a dozen ways
+        raise InputError(
+            f"{faults.place}: cannot be read as NumPy's arrays: {_reason(why)}"
+        ) from None
+
+
+def _reason(why: Exception) -> str:
+    """Return why arrays cannot be read, in the words of zipfile or numpy where they have any."""
+    said = str(why).partition("\n")[0]
+    if "allow_pickle" in str(why):
+        return "it holds Python objects, not numbers"
+    if "encrypted" in said:
+        return "it is encrypted: save it without a password"
+    if isinstance(why, ValueError | OSError | EOFError | zipfile.BadZipFile | NotImplementedError):
+        return said if len(said) <= MOST_SAID else f"{said[:MOST_SAID]}…"
+    return "its header is damaged"
 
 
 def _members(data: bytes, faults: Faults) -> dict[str, Matrix]:
@@ -166,7 +179,13 @@ def _members(data: bytes, faults: Faults) -> dict[str, Matrix]:
 
 def _array(file: IO[bytes], size: int, faults: Faults, name: str = "") -> Matrix:
     """Return the array of an `.npy` file of this size, after a look at what it says it holds."""
-    version = npy.read_magic(file)
+    start = file.read(len(NPY))
+    if start != NPY:
+        what = f"{quoted(name.removeprefix(', '))} in it" if name else "it"
+        raise InputError(f"{faults.place}: {what} is no array of NumPy's")
+    version = tuple(file.read(2))
+    if version not in _VERSIONS:
+        raise ValueError(f"it is of version {version[0]}, where 1 to 3 are read")
     read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, is_fortran, dtype = read_header(file)
     if dtype.hasobject:
@@ -201,13 +220,22 @@ def _torch_fields(arrays: dict[str, Matrix], faults: Faults) -> Fields:
         fields["heads"] = _setting(arrays[_TORCH_HEADS])
     for name, part in (("in_proj_weight", "W"), ("in_proj_bias", "b")):
         if name in arrays:
-            thirds = np.split(arrays[name], 3) if len(arrays[name]) % 3 == 0 else []
-            if not thirds:
-                faults.add(f"{name}: its {len(arrays[name])} rows are not parts for Q, K and V")
+            thirds = _thirds(name, arrays[name], faults)
             fields |= {f"{part}_{ours}": third for ours, third in zip("QKV", thirds, strict=False)}
     if any(name.startswith("W_") for name in fields):
         fields["weights_layout"] = "torch"
     return fields | _torch_tokens(arrays)
+
+
+def _thirds(name: str, stacked: Matrix, faults: Faults) -> list[Matrix]:
+    """Return the parts for Q, K and V that PyTorch keeps in one array, or note why not."""
+    if not stacked.ndim:
+        faults.add(f"{name} is one number, where rows for Q, K and V are needed")
+        return []
+    if len(stacked) % 3:
+        faults.add(f"{name}: its {len(stacked)} rows are not parts for Q, K and V")
+        return []
+    return list(np.split(stacked, 3))
 
 
 def _torch_tokens(arrays: dict[str, Matrix]) -> Fields:

@@ -1,8 +1,9 @@
 """JSON text piece by piece: of a long list no more is in memory than the row that is written."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+from attncalc.text import in_json
 
 _INDENT = "  "
 
@@ -28,14 +29,14 @@ def json_pieces(value: Any, margin: str = "\n") -> Iterator[str]:
     '{\n  "row": [\n    1,\n    2\n  ]\n}'
     """
     if isinstance(value, Mapping):
-        items = ((f"{_in_json(str(name))}: ", each) for name, each in value.items())
+        items = ((f"{in_json(str(name))}: ", each) for name, each in value.items())
         yield from _listed("{}", items, margin)
     elif isinstance(value, list | tuple) and not any(_holds_more(each) for each in value):
         yield _line_by_line(value, margin)
     elif _holds_more(value):
         yield from _listed("[]", (("", each) for each in value), margin)
     else:
-        yield _in_json(value)
+        yield in_json(value)
 
 
 def _holds_more(value: Any) -> bool:
@@ -54,9 +55,5 @@ def _listed(brackets: str, items: Iterable[tuple[str, Any]], margin: str) -> Ite
 def _line_by_line(row: list[Any] | tuple[Any, ...], margin: str) -> str:
     """Return a list of numbers and texts, which json itself writes at once and much faster."""
     inner = margin + _INDENT
-    text = _in_json(row, separators=(f",{inner}", ": "))
+    text = in_json(row, separators=(f",{inner}", ": "))
     return f"[{inner}{text[1:-1]}{margin}]" if row else text
-
-
-def _in_json(value: Any, **how: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, **how)

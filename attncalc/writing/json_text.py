@@ -111,6 +111,7 @@ def _numbers(matrix: Matrix) -> Any:
     """Return rows of numbers; what a mask forbids is "-inf", for JSON has no infinity."""
     if matrix.ndim > 1:
         return map(_numbers, matrix)
+    matrix = matrix + 0.0  # -0.0 is 0.0
     if np.isfinite(matrix).all():
         return matrix.tolist()
     return [float(value) if np.isfinite(value) else fixed(value, 0) for value in matrix]

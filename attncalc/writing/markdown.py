@@ -16,7 +16,10 @@ LINE = 650.0
 LONGEST_NAME = 40
 RANKS = {"most": "**bold**:", "second": "*slanted*:"}
 LOOKS = {"most": "**%s**", "second": "*%s*", "wrong": "**%s**"}
-_SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~$&#@!]|:(?=[\w+-]+:|//)|(?<=www)\.", re.IGNORECASE)
+_OF_LINKS = r"@|#(?=\d)|(?<=GH)-(?=\d)|:(?=//)|(?<=www)\."
+_LINKING = re.compile(_OF_LINKS, re.IGNORECASE)
+"""What GitHub makes a link of, however it is escaped: it looks for them in what is shown."""
+_SPECIAL = re.compile(rf"[\\`*_{{}}\[\]<>|~$&#!]|:(?=[\w+-]+:)|{_OF_LINKS}", re.IGNORECASE)
 """What would be more than a letter; a colon only where it starts an emoji or an address."""
 
 
@@ -41,7 +44,14 @@ def escaped(text: str) -> str:
     >>> escaped("a|b *c* $d$")
     'a&#124;b &#42;c&#42; &#36;d&#36;'
     """
-    return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};", on_a_line(text))
+    return _SPECIAL.sub(_shown, on_a_line(text))
+
+
+def _shown(found: re.Match[str]) -> str:
+    """Return a sign as an entity; one that would make a link in an element of its own."""
+    entity = f"&#{ord(found[0])};"
+    is_linking = _LINKING.match(found.string, found.start())
+    return f"<span>{entity}</span>" if is_linking else entity
 
 
 class _Markdown(Form[str]):

@@ -1,12 +1,11 @@
 """What was read of an answer: for a person to look over, and as an answer to be corrected."""
 
-import json
 from typing import Any
 
 import numpy as np
 
 from attncalc.reading.answers.answer import Answer, Taken, WrittenMatrix
-from attncalc.text import on_a_line
+from attncalc.text import in_json, on_a_line
 
 WIDEST = 44
 """Characters that are shown of what stands on a line."""
@@ -81,7 +80,7 @@ def reading_as_json(answer: Answer) -> str:
     ]
     if notes:
         content["notes"] = notes
-    pairs = [f"  {json.dumps(k, ensure_ascii=False)}: {_json(v)}" for k, v in content.items()]
+    pairs = [f"  {in_json(k)}: {_json(v)}" for k, v in content.items()]
     return "{\n" + ",\n".join(pairs) + "\n}\n"
 
 
@@ -108,6 +107,6 @@ def _connections(answer: Answer) -> list[Any]:
 def _json(value: Any) -> str:
     """Return a value with a row of a matrix on each line."""
     if isinstance(value, list) and value and isinstance(value[0], list | dict | str):
-        rows = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in value)
+        rows = ",\n".join("    " + in_json(row) for row in value)
         return f"[\n{rows}\n  ]"
-    return json.dumps(value, ensure_ascii=False)
+    return in_json(value)

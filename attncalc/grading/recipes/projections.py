@@ -110,6 +110,7 @@ def _of_sources(step: Step, problem: Problem) -> Iterator[Wrong]:
         yield "positions-forgotten", says, partial(of_others, plain)
     for other in ("X1", "X2", "X3"):
         if other in problem.names and other != plain:
-            name = other + tokens.removeprefix(plain)
+            placed = problem.positions == "sinusoidal" or f"P{other[1:]}" in problem.names
+            name = other + tokens.removeprefix(plain) if placed else other
             says = f"{step.name} is computed from {other} and not from {plain}"
             yield f"wrong-source:{other}", says, partial(of_others, name)

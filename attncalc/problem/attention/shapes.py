@@ -1,6 +1,7 @@
 """Every rule of shape: which matrices a problem needs, and how they must fit together."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.fields import BIASES, MASKS, POSITIONS
 from attncalc.problem.standing import Standing
+
+LARGEST_ANGLE = 10**9
+"""Radians of rope: of larger angles float64 does not hold enough to turn by."""
 
 
 def size_of(matrix: Matrix) -> str:
@@ -23,6 +27,7 @@ def check_shapes(problem: Attention) -> None:
     _refuse(ShapeError, _head_faults(problem))
     _refuse(ShapeError, _size_faults(problem))
     _refuse(InputError, _mark_faults(problem))
+    _refuse(InputError, _angle_faults(problem))
 
 
 def _refuse(kind: type[InputError], faults: Iterator[str]) -> None:
@@ -221,6 +226,19 @@ def _mask_faults(problem: Attention, name: str) -> Iterator[str]:
         yield (
             f"{name} is {size_of(getattr(problem, name))}: it needs to be {n_m[0]} × {n_m[1]}, "
             f"{one_m[0]} × {one_m[1]} or {heads} × {n_m[0]} × {n_m[1]}"
+        )
+
+
+def _angle_faults(problem: Attention) -> Iterator[str]:
+    """Find angles of rope's so large that nothing is known of where they point."""
+    if problem.positions != "rope":
+        return
+    farthest = max(abs(place) for place in problem.rope_places) + max(problem.n, problem.m)
+    if farthest / min(Fraction(1), Fraction(problem.rope_base)) > LARGEST_ANGLE:
+        yield (
+            "rope turns by angles that are too large for their sines to be right (above "
+            f"{LARGEST_ANGLE:,}): give a smaller rope_offset or rope_query_offset, "
+            "or a rope_base from 1"
         )
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from attncalc.numbers.typed import LONGEST, NotANumber, quoted, read_number
+from attncalc.numbers.typed import LONGEST, NotANumber, in_range, quoted, read_number
 from attncalc.reading.answers.answer import IN_FULL, Entry
 from attncalc.reading.plain.marks import COMMA, typed
 from attncalc.reading.plain.valuing import value_of
@@ -95,7 +95,7 @@ def _read(text: str, decimal_comma: bool) -> Entry:
     if _INFINITE.fullmatch(clean):
         return Entry(shown, Decimal("-Infinity"), IN_FULL)
     try:
-        number = _number(clean, decimal_comma=decimal_comma)
+        number = in_range(_number(clean, decimal_comma=decimal_comma), clean)
     except NotANumber as reason:
         if (value := _valued(clean)) is not None:
             return Entry(shown, value, IN_FULL)
@@ -161,4 +161,8 @@ def _valued(clean: str) -> Decimal | Fraction | None:
     """Return what an expression comes to: one with an operator, a root or a power in it."""
     if not _LIKE_ARITHMETIC.fullmatch(clean) or "**" in clean or _DOUBTFUL.fullmatch(clean):
         return None
-    return value_of(clean)
+    value = value_of(clean)
+    try:
+        return None if value is None else in_range(value, clean)
+    except NotANumber:
+        return None

@@ -236,7 +236,7 @@ def without_names(rows: Rows) -> Rows:
     """
     if not rows or not rows[0]:
         return rows
-    first = [row[0] for row in rows[1:]]
+    first = [row[0] if row else "" for row in rows[1:]]
     is_table = len(rows) > 1 and len(rows[0]) > 1 and not is_number_cell(rows[0][0])
     is_table = is_table and not _are_alike(rows[0][0], first[0])
     if is_table and _are_names(rows[0][1:]) and _are_names(first):

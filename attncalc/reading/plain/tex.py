@@ -11,6 +11,8 @@ from attncalc.reading.plain.marks import BREAK, CELL, COMMA, ROW
 from attncalc.reading.plain.tidy import Struck
 
 DEEPEST = 30
+LONGEST_COLUMNS = 4000
+"""Letters that say how the columns of an array are set."""
 OPEN, CLOSE = "\ue000", "\ue001"
 """Around an environment of LaTeX that is a matrix; a third mark says that it has no brackets."""
 BARE = "\ue005"
@@ -316,8 +318,8 @@ class _Converter:
             self.missing.add(closing)
             self.faults.append((self.line, f"\\begin{{{kind}}} is never closed"))
             return
-        while self._at("{"):
-            self._raw_argument()
+        while self._at("{") and self._raw_argument(LONGEST_COLUMNS):
+            pass
         self._optional()
         inner = self._collected(lambda: self._until(stop), in_matrix=True)
         self.position = max(self.position, stop + len(closing))
@@ -359,10 +361,10 @@ class _Converter:
         while self.text[self.position : self.position + 1] == " ":
             self.position += 1
 
-    def _raw_argument(self) -> str:
-        """Return a group of plain letters, as the name of an environment is."""
+    def _raw_argument(self, longest: int = 80) -> str:
+        """Return a group of plain letters, as the name of an environment is; "" where none is."""
         self._skip_blanks()
-        stop = self.text.find("}", self.position, self.position + 80)
+        stop = self.text.find("}", self.position, self.position + longest)
         if not self.text.startswith("{", self.position) or stop < 0:
             return ""
         start, self.position = self.position + 1, stop + 1

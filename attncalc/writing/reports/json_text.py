@@ -1,6 +1,5 @@
 """A marking as JSON, with codes that stay."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from attncalc.grading.credit import score
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import STATUSES
+from attncalc.text import in_json
 from attncalc.writing.document import Extent
 from attncalc.writing.verdict import expected_text, found_text, verdict
 
@@ -20,7 +20,7 @@ MOST_LISTED = 10_000
 def marking_as_json(marking: Marking, extent: Extent = "elided") -> str:
     """Return the JSON text of one marking."""
     values = as_values(marking, extent)
-    return json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return in_json(values, indent=2) + "\n"
 
 
 def as_values(marking: Marking, extent: Extent = "elided") -> dict[str, Any]:

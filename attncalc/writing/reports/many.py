@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -15,7 +14,7 @@ from attncalc.grading.credit import score, share_of_lines
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.problem.fields import LINES
-from attncalc.text import harmless_cell, on_a_line
+from attncalc.text import harmless_cell, in_json, on_a_line
 from attncalc.writing.counted import unread_in_words
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
@@ -66,7 +65,7 @@ def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
         for each in answers
     ]
     content = {"answers": listed, "summary": list(summary(answers))}
-    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return in_json(content, indent=2) + "\n"
 
 
 def answers_document(
