@@ -165,7 +165,7 @@ class Solution(Displayed, solving.Solution):
         --------
         >>> from attncalc import self_attention
         >>> self_attention([[0], [1]], [[4]], [[4]], [[1]]).explain()[0]
-        'Output 2 takes input 2 alone (at least 0.995 of its weight)'
+        'Output 1 weighs all 2 inputs alike (0.50 each, within 0.5 % of their mean)'
         """
         from attncalc.patterns.finding import worth_telling
         from attncalc.writing.patterns import sentence

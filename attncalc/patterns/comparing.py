@@ -134,7 +134,7 @@ def _hidden(solution: Solution, made: Matrix) -> Matrix:
 
 
 def _outputs(solution: Solution, weights: Matrix) -> Matrix:
-    """Return how far these weights move the outputs: what follows the weights, less what 0 gives."""
+    """Return how far these weights move the outputs: what follows them, less what 0 gives."""
     name = weights_name(solution)
     place = [step.name for step in solution.plan].index(name)
     after = solution.plan[place + 1 :]

@@ -7,8 +7,8 @@ from attncalc.patterns.band import band
 from attncalc.patterns.comparing import masked, rounded_away, scaling
 from attncalc.patterns.heads import compared, heads_alike, heads_differ
 from attncalc.patterns.pattern import CODES, Pattern
-from attncalc.patterns.plan import needed_for_patterns
 from attncalc.patterns.places import identity, one_hot, permutation, shift
+from attncalc.patterns.plan import needed_for_patterns
 from attncalc.patterns.shares import (
     all_own,
     blocks,
@@ -97,4 +97,6 @@ def _says(one: Pattern, other: Pattern) -> bool:
         return other.values.get("output") in one.values["outputs"]
     if one.code == "uniform" and other.code == "ties":
         return {each["output"] for each in other.values["ties"]} <= set(one.values["outputs"])
+    if one.code in ("uniform", "ties") and other.code == "margin":
+        return not other.values["highest"]["margin"].value
     return other.code in REPEATED.get(one.code, ())

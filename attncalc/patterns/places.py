@@ -17,9 +17,9 @@ def identity(view: View) -> Iterator[Pattern]:
 def permutation(view: View) -> Iterator[Pattern]:
     """Yield that the outputs take the inputs in another order, each alone and each once."""
     lead = view.rows.lead
-    if view.n == view.m > 1 and view.alone.all() and len(np.unique(lead)) == view.n:
-        if (lead != np.arange(view.n)).any():
-            yield view.pattern("permutation", {"inputs": counted(lead), "threshold": ALONE})
+    is_one = view.n == view.m > 1 and view.alone.all() and len(np.unique(lead)) == view.n
+    if is_one and (lead != np.arange(view.n)).any():
+        yield view.pattern("permutation", {"inputs": counted(lead), "threshold": ALONE})
 
 
 def shift(view: View) -> Iterator[Pattern]:

@@ -223,8 +223,9 @@ def _spread_of_all(names: _Names, values: Mapping[str, Any]) -> str:
 def _margin(names: _Names, values: Mapping[str, Any]) -> str:
     low, high = values["lowest"], values["highest"]
     least = f"{low['margin'].shown} (output {names.output(low['output'])})"
-    if low["output"] == high["output"]:
-        return f"The first input beats the second by {least}"
+    if low["margin"].shown == high["margin"].shown:
+        where = "every output" if names.problem.n > 1 else f"output {names.output(1)}"
+        return f"The first input beats the second by {low['margin'].shown} in {where}"
     most = f"{high['margin'].shown} (output {names.output(high['output'])})"
     return f"The first input beats the second by {least} to {most}"
 
@@ -247,8 +248,8 @@ def _masked(names: _Names, values: Mapping[str, Any]) -> str:
 def _scaling(names: _Names, values: Mapping[str, Any]) -> str:
     scale, d_k = values["scale"], values["d_k"]
     root = f"divided by √d_k = √{d_k}"
-    said = {"none": "not scaled", "sqrt_dk": root}
-    here = said[scale] if isinstance(scale, str) else f"multiplied by {scale:g}"
+    said = {"none": "not scaled", "sqrt_dk": root, 1.0: "not scaled"}
+    here = said.get(scale) or f"multiplied by {scale:g}"
     other = said[values["other"]]
     effective, entropy = values["effective"], values["entropy"]
     return (
