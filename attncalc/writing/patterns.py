@@ -202,13 +202,14 @@ def _spread(names: _Names, values: Mapping[str, Any]) -> str:
         return f"Output {output} mixes inputs that all show as {zero}{_over(values)}"
     verb = "takes" if len(inputs) == 1 else "mixes"
     weights = of_each([weight.shown for weight in values["weights"]])
-    hidden = f", the rest shows as {zero}" if len(inputs) < values["of"] else ""
-    mixes = f"Output {output} {verb} {names.inputs(inputs)} ({weights}){hidden}"
+    hidden = f"; the rest shows as {zero}" if len(inputs) < values["of"] else ""
+    mixes = f"Output {output} {verb} {names.inputs(inputs)} ({weights}{hidden})"
     return mixes + _over(values)
 
 
 def _over(values: Mapping[str, Any]) -> str:
-    return f": as spread as {values['effective'].shown} of {values['of']} inputs (e^H)"
+    # without a colon: marking would take it for a line of the map
+    return f", as spread as {values['effective'].shown} of {values['of']} inputs (e^H)"
 
 
 def _spread_of_all(names: _Names, values: Mapping[str, Any]) -> str:
