@@ -531,6 +531,13 @@ def test_the_samples_of_theory_are_named_and_say_their_command(name: str, said: 
     assert f"{name}.json" in problem.title
 
 
+def test_a_page_does_not_repeat_what_an_earlier_sentence_says() -> None:
+    solution = solve(read_problem(sample("identity").path))
+    assert {"identity", "one-hot", "all-own", "spread"} < codes(solution)
+    told = {each.code for each in worth_telling(solution.patterns)}
+    assert told == {"identity", "margin", "scaling", "rounded-away"}
+
+
 def test_names_from_a_file_are_shown_and_obeyed_by_nothing(attncalc: Command) -> None:
     labels = ["[red]x", "\x1b[31m", "$x$|\n", "\\input{}"]
     problem = {"X": eye(4), "W_Q": eye(4), "W_K": eye(4), "W_V": eye(4), "labels": labels}

@@ -29,7 +29,7 @@ def band(view: View) -> Iterator[Pattern]:
     Outputs so near an edge that the kernel does not fit are not compared; there must be two others.
     """
     window = _window(view.weights)
-    if window is None or not 1 < window.width < view.m:
+    if window is None or window.width == 1:
         return
     start, stop = max(0, -window.low), min(view.n, view.m - window.high)
     if stop - start < 2 or not _are_translates(view.weights, window, start, stop):

@@ -6,6 +6,7 @@ Each is the same plan once more, run on a problem that differs in that alone.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_UP, Context, Decimal
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from attncalc.solving.solution import Solution, given_in_decimals, solve
 NO_SCALE = "none"
 UP = Context(prec=2, rounding=ROUND_UP)
 """How a bound is shown: with two digits, and never too low."""
-MOST_PLACES = 1000
+MOST_PLACES = 100
 """Weights whose places are listed; of more it is said how many there are."""
 
 
@@ -117,7 +118,9 @@ def rounded_away(solution: Solution) -> Iterator[Pattern]:
     values: dict[str, Any] = {
         "step": name,
         "count": count,
-        "weights": [_shown_place(solution, place) for place in np.argwhere(hidden)[:MOST_PLACES]],
+        "weights": [
+            _shown_place(solution, place) for place in islice(_places(hidden), MOST_PLACES)
+        ],
         "decimals": solution.problem.decimals,
     }
     values["change"] = _bound(change.max())
@@ -157,6 +160,13 @@ def _bound(value: Any) -> Amount:
     return Amount(float(value), f"{bound.scaleb(-power):f}×10^{power}")
 
 
+def _places(hidden: Matrix) -> Iterator[Place]:
+    """Yield where entries are hidden, row by row: of a large matrix they are millions."""
+    for place in np.ndindex(hidden.shape[:-1]):
+        for column in np.flatnonzero(hidden[place]).tolist():
+            yield (*place, column)
+
+
 def _shown_place(solution: Solution, place: Place) -> list[int]:
     """Return where an entry is shown, counted from 1: its head where there are any, row, column."""
-    return counted(solution.problem.standing.place(tuple(place)))
+    return counted(solution.problem.standing.place(place))

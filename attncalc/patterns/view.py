@@ -126,7 +126,7 @@ class View:
     def has_own(self) -> bool:
         """Whether output i and input i are one token."""
         problem = self.solution.problem
-        return problem.query_source == problem.key_source == "X" and self.n == self.m
+        return problem.query_source == problem.key_source and self.n == self.m
 
     @cached_property
     def forbidden(self) -> Matrix | None:
