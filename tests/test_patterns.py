@@ -483,8 +483,8 @@ def test_digits_are_rounded_as_the_tables_round_them() -> None:
 
 
 HOMEWORK = [
-    "Outputs 1 and 2 each take input 3 alone (at least 0.995 of its weight)",
-    "Outputs 1 and 2 have equal weights (within a billionth), and are shown equal themselves",
+    "Outputs 1 and 2 take input 3 alone (at least 0.995 of their weight)",
+    "Outputs 1 and 2 have equal weights (within a billionth), so they show the same digits",
     "No output attends to its own place (no such weight reaches 0.005)",
     "Output 3 mixes inputs 1 and 2 (0.62 and 0.38; the rest shows as 0.00), "
     "as spread as 1.94 of 3 inputs (e^H)",
@@ -625,6 +625,33 @@ def test_of_many_outputs_and_sentences_some_are_told_and_the_rest_counted(
     found = solve(Problem(**many, **weights)).patterns
     assert len(found) < 200
     assert len(worth_telling(found)) > 20
+
+
+def test_many_outputs_that_are_alike_are_told_in_one_sentence() -> None:
+    told = solve(Problem(Q=[[0]] * 30, K=[[1]] * 3, V=[[1], [2], [3]])).explain()
+    assert told == (
+        "Every output weighs all 3 inputs alike (0.33 each, within 0.5 % of their mean)",
+        "Outputs 1, 2, 3, 4, 5, 6 and 24 more have equal weights (within a billionth), "
+        "so they show the same digits",
+        "Every output is as spread as 3.00 of 3 inputs (e^H)",
+    )
+
+
+def test_groups_of_equal_rows_and_their_threshold_are_told() -> None:
+    A = [[60, 40, 0], [60, 40, 0], [0, 50, 50], [0, 50, 50], [10, 10, 80]]
+    (said,) = (each for each in Planted((A,)).solution.explain() if "equal weights" in each)
+    assert said == (
+        "Groups of outputs have equal weights (within a billionth), so they show the same digits: "
+        "1 and 2; 3 and 4"
+    )
+
+
+def test_a_small_threshold_is_said_with_all_its_digits() -> None:
+    m = 30000
+    K = np.zeros((m, 1))
+    K[0] = -20
+    told = solve(Problem(Q=[[1]], K=K, V=np.ones((m, 1))), keep=("A", "O")).explain()
+    assert "No output attends to input 1 (no weight reaches 0.000003)" in told
 
 
 def test_more_sentences_than_a_page_holds_are_counted() -> None:

@@ -15,7 +15,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import blocks_of_rows
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import run
-from attncalc.patterns.pattern import Amount, Pattern
+from attncalc.patterns.pattern import MOST_LISTED, Amount, Pattern
 from attncalc.patterns.view import Rows, amount, counted, forbidden, rows_of, weights_name
 from attncalc.problem.attention.fields import SQRT_DK
 from attncalc.problem.problem import Problem
@@ -24,8 +24,6 @@ from attncalc.solving.solution import Solution, given_in_decimals, solve
 NO_SCALE = "none"
 UP = Context(prec=2, rounding=ROUND_UP)
 """How a bound is shown: with two digits, and never too low."""
-MOST_PLACES = 100
-"""Weights whose places are listed; of more it is said how many there are."""
 
 
 def scaling(solution: Solution) -> Iterator[Pattern]:
@@ -119,7 +117,7 @@ def rounded_away(solution: Solution) -> Iterator[Pattern]:
         "step": name,
         "count": count,
         "weights": [
-            _shown_place(solution, place) for place in islice(_places(hidden), MOST_PLACES)
+            _shown_place(solution, place) for place in islice(_places(hidden), MOST_LISTED)
         ],
         "decimals": solution.problem.decimals,
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context, Decimal
 from typing import Any, NamedTuple
 
 CODES = (
@@ -36,8 +37,11 @@ LITTLE, SHARE_OF_EQUAL = 0.005, 0.1
 """Below this weight nothing is attended to; of many inputs, below this part of an equal share."""
 EVEN = 0.005
 """How far from their mean, relative to it, weights are alike."""
+ONE_DIGIT = Context(prec=1, rounding=ROUND_DOWN)
 MOST_ROWS = 20
 """Outputs, of all heads together, up to which each is told of alone."""
+MOST_LISTED = 100
+"""Places, and inputs that tie, that are listed; of more it is said how many there are."""
 
 
 class Amount(NamedTuple):
@@ -86,9 +90,12 @@ def _plain(value: Any) -> Any:
 def little(inputs: int) -> float:
     """Return the weight below which an output does not attend to an input, of so many.
 
+    Of many inputs it is rounded down to one digit, so that a sentence can state it.
+
     Examples
     --------
-    >>> little(3), little(1000)
+    >>> little(3), little(700)
     (0.005, 0.0001)
     """
-    return min(LITTLE, SHARE_OF_EQUAL / inputs)
+    share = ONE_DIGIT.create_decimal(Decimal(SHARE_OF_EQUAL / inputs))
+    return min(LITTLE, float(share))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.patterns.pattern import EVEN, Pattern, little
+from attncalc.patterns.pattern import EVEN, MOST_LISTED, Pattern, little
 from attncalc.patterns.view import View, counted
 from attncalc.solving.connections import TIE
 
@@ -96,10 +96,14 @@ def _ties(view: View) -> Iterator[dict[str, object]]:
         if not is_first and not float(weight.shown):  # what shows as 0.00 is never second
             continue
         row = view.weights[output]
-        share = (row >= value * (1 - TIE)) & (row <= value * (1 + TIE))
-        inputs = counted(np.flatnonzero(share))
-        place = 1 if is_first else 2
-        yield {"output": output + 1, "place": place, "inputs": inputs, "weight": weight}
+        share = np.flatnonzero((row >= value * (1 - TIE)) & (row <= value * (1 + TIE)))
+        yield {
+            "output": output + 1,
+            "place": 1 if is_first else 2,
+            "count": len(share),
+            "inputs": counted(share[:MOST_LISTED]),  # where all tie, each output would list all
+            "weight": weight,
+        }
 
 
 def blocks(view: View) -> Iterator[Pattern]:

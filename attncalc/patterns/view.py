@@ -138,7 +138,7 @@ class View:
 
     def weight(self, output: int, source: int) -> Amount:
         """Return a weight as the table shows it."""
-        digits = np.asarray(self.head.rounded[output])[source]
+        digits = np.asarray(self.head.rounded[output, source]).item()
         return Amount(float(self.weights[output, source]), self._fixed(digits))
 
     def difference(self, output: int, one: int, other: int) -> Amount:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from attncalc.numbers.rounding import fixed
+from attncalc.numbers.typed import exact
 from attncalc.patterns.pattern import Amount, Pattern
 from attncalc.problem.problem import Problem
 from attncalc.text import LISTED, MOST_NAMED, of_each, on_a_line
@@ -26,8 +27,9 @@ class _Names(NamedTuple):
     def outputs(self, numbers: Iterable[int]) -> str:
         return _counted("output", [*map(self.output, numbers)])
 
-    def inputs(self, numbers: Iterable[int], *, of: bool = True) -> str:
-        return _counted("input", [*map(self.input, numbers)]) + (self.of_which if of else "")
+    def inputs(self, numbers: Iterable[int], count: int | None = None, *, of: bool = True) -> str:
+        which = self.of_which if of else ""
+        return _counted("input", [*map(self.input, numbers)], count) + which
 
     def pairs(self, outputs: Iterable[int], inputs: Iterable[int]) -> str:
         """Return which output takes which input: 1 takes 3 and 2 takes 1."""
@@ -91,6 +93,11 @@ def _band(names: _Names, values: Mapping[str, Any]) -> str:
     )
 
 
+def _limit(values: Mapping[str, Any]) -> str:
+    """Return a threshold with all its digits, however small it is."""
+    return f"{exact(values['threshold']):f}"
+
+
 def _place(offset: int) -> str:
     if not offset:
         return "their own place"
@@ -107,7 +114,7 @@ def _blocks(names: _Names, values: Mapping[str, Any]) -> str:
     more = [f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
     return (
         f"Outputs and inputs{names.of_which} fall into {len(found)} blocks: "
-        f"{'; '.join([*each, *more])} (no weight outside them reaches {values['threshold']:g})"
+        f"{'; '.join([*each, *more])} (no weight outside them reaches {_limit(values)})"
     )
 
 
@@ -124,13 +131,13 @@ def _uniform(names: _Names, values: Mapping[str, Any]) -> str:
 
 def _one_hot(names: _Names, values: Mapping[str, Any]) -> str:
     outputs, inputs = values["outputs"], values["inputs"]
-    share = f"at least {values['threshold']} of its weight"
+    is_one = len(outputs) == 1
+    share = f"at least {values['threshold']} of {'its' if is_one else 'their'} weight"
     if len(set(inputs)) == 1:
-        takes = "takes" if len(outputs) == 1 else "each take"
         which = f"{names.inputs(inputs[:1])} alone ({share})"
-        return f"{_capital(names.outputs(outputs))} {takes} {which}"
+        return f"{_capital(names.outputs(outputs))} {'takes' if is_one else 'take'} {which}"
     pairs = names.pairs(outputs, inputs)
-    return f"{len(outputs)} outputs take one input{names.of_which} alone: {pairs} ({share} each)"
+    return f"{len(outputs)} outputs take one input{names.of_which} alone ({share}): {pairs}"
 
 
 def _sink(names: _Names, values: Mapping[str, Any]) -> str:
@@ -140,37 +147,45 @@ def _sink(names: _Names, values: Mapping[str, Any]) -> str:
 
 def _equal_rows(names: _Names, values: Mapping[str, Any]) -> str:
     groups = values["outputs"]
-    each = "; ".join(names.outputs(group) for group in groups[:MOST_NAMED])
-    more = f"; {len(groups) - MOST_NAMED} more" if len(groups) > MOST_NAMED else ""
-    so = ", and are shown equal themselves" if values["same_outputs"] else ""
-    return f"{_capital(each)}{more} have equal weights (within a billionth){so}"
+    so = ", so they show the same digits" if values["same_outputs"] else ""
+    if len(groups) == 1:
+        which = _capital(names.outputs(groups[0]))
+        return f"{which} have equal weights (within a billionth){so}"
+    each = [of_each([*map(names.output, group)]) for group in groups[:MOST_NAMED]]
+    more = [f"{len(groups) - MOST_NAMED} groups more"] if len(groups) > MOST_NAMED else []
+    listed = "; ".join([*each, *more])
+    return f"Groups of outputs have equal weights (within a billionth){so}: {listed}"
 
 
 def _ties(names: _Names, values: Mapping[str, Any]) -> str:
     found = values["ties"]
-    each = [
-        f"in output {names.output(tie['output'])} {names.inputs(tie['inputs'])} share the "
-        f"{'first' if tie['place'] == 1 else 'second'} place ({tie['weight'].shown} each)"
-        for tie in found[: LISTED if len(found) <= LISTED else MOST_NAMED]
-    ]
+    most = LISTED if len(found) <= LISTED else MOST_NAMED
+    each = [_tie(names, tie) for tie in found[:most]]
     rest = len(found) - len(each)
     more = f"; and in {rest} more outputs" if rest else ""
     return f"{_capital('; '.join(each))}{more}, equal within a billionth"
 
 
+def _tie(names: _Names, tie: Mapping[str, Any]) -> str:
+    inputs = names.inputs(tie["inputs"], tie["count"])
+    place = "first" if tie["place"] == 1 else "second"
+    which = f"in output {names.output(tie['output'])} {inputs}"
+    return f"{which} share the {place} place ({tie['weight'].shown} each)"
+
+
 def _unattended(names: _Names, values: Mapping[str, Any]) -> str:
-    below = f"no weight reaches {values['threshold']:g}"
+    below = f"no weight reaches {_limit(values)}"
     return f"No output attends to {names.inputs(values['inputs'])} ({below})"
 
 
 def _none_own(names: _Names, values: Mapping[str, Any]) -> str:
-    return f"No output attends to its own place (no such weight reaches {values['threshold']:g})"
+    return f"No output attends to its own place (no such weight reaches {_limit(values)})"
 
 
 def _all_own(names: _Names, values: Mapping[str, Any]) -> str:
     most = ", and most to it" if values["leads"] else ""
     weights = _between(values["lowest"], values["highest"])
-    limit = f"none below {values['threshold']:g}"
+    limit = f"none below {_limit(values)}"
     return f"Every output attends to its own place{most} ({weights}, {limit})"
 
 
@@ -214,6 +229,9 @@ def _over(values: Mapping[str, Any]) -> str:
 
 def _spread_of_all(names: _Names, values: Mapping[str, Any]) -> str:
     low, high = values["lowest"], values["highest"]
+    if low["effective"].shown == high["effective"].shown:
+        inputs = f"{values['of']} inputs{names.of_which}"
+        return f"Every output is as spread as {low['effective'].shown} of {inputs} (e^H)"
     return (
         f"Outputs are as spread as {low['effective'].shown} (output {names.output(low['output'])}) "
         f"to {high['effective'].shown} (output {names.output(high['output'])}) of {values['of']} "
@@ -272,8 +290,8 @@ def _rounded_away(names: _Names, values: Mapping[str, Any]) -> str:
     return f"{shows}: {were}, no output would change by more than {change}"
 
 
-def _counted(noun: str, names: list[str]) -> str:
-    return f"{noun}{'s' if len(names) > 1 else ''} {of_each(names)}"
+def _counted(noun: str, names: list[str], count: int | None = None) -> str:
+    return f"{noun}{'s' if len(names) > 1 else ''} {of_each(names, count)}"
 
 
 def _from_to(names: _Names, outputs: list[int]) -> str:

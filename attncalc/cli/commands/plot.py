@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.cli.commands.problem import problem_from
-from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 from attncalc.errors import InputError
@@ -16,7 +15,6 @@ from attncalc.plotting.picture import check_ending, chosen_heads, needed_for_pic
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
-from attncalc.writing.document import Document, Patterns
 from attncalc.writing.sentences import notes
 
 DEFAULT_PLACE = "attention-map.png"
@@ -53,6 +51,8 @@ def _kept(problem: Problem, *, explain: bool) -> tuple[str, ...] | None:
 
 def _explained(solution: Solution) -> str:
     """Return what the weights show, below an empty line."""
+    from attncalc.cli.commands.screens import tables_of  # here, for it loads rich
+    from attncalc.writing.document import Document, Patterns
     from attncalc.writing.page import Contents, make_page
 
     page = make_page(solution, Contents((), given=False, patterns=True))
