@@ -486,8 +486,8 @@ HOMEWORK = [
     "Outputs 1 and 2 take input 3 alone (at least 0.995 of their weight)",
     "Outputs 1 and 2 have equal weights (within a billionth), so they show the same digits",
     "No output attends to its own place (no such weight reaches 0.005)",
-    "Output 3 mixes inputs 1 and 2 (0.62 and 0.38; the rest shows as 0.00), "
-    "as spread as 1.94 of 3 inputs (e^H)",
+    "Output 3 mixes inputs 1 and 2 (0.62 and 0.38), as spread as 1.94 of 3 inputs (e^H); "
+    "the rest shows as 0.00",
     "The first input beats the second by 0.24 (output 3) to 1.00 (output 1)",
     "With scores not scaled an output is on average as spread as 1.31 inputs (entropy 0.22 nats); "
     "divided by √d_k = √2, as 1.34 (0.24 nats)",

@@ -218,8 +218,7 @@ def _spread(names: _Names, values: Mapping[str, Any]) -> str:
     verb = "takes" if len(inputs) == 1 else "mixes"
     weights = of_each([weight.shown for weight in values["weights"]])
     hidden = f"; the rest shows as {zero}" if len(inputs) < values["of"] else ""
-    mixes = f"Output {output} {verb} {names.inputs(inputs)} ({weights}{hidden})"
-    return mixes + _over(values)
+    return f"Output {output} {verb} {names.inputs(inputs)} ({weights}){_over(values)}{hidden}"
 
 
 def _over(values: Mapping[str, Any]) -> str:
