@@ -133,7 +133,7 @@ def test_samples_are_listed_and_each_written_one_can_be_solved(
 
 def test_version_and_help(attncalc: Command) -> None:
     assert attncalc("--version").out == f"attncalc {__version__}\n"
-    for command in ("self", "cross", "plot", "check", "samples"):
+    for command in ("self", "cross", "plot", "explain", "check", "samples"):
         run = attncalc(command, "--help")
         assert run.code == 0
         assert run.out.index("Examples") < run.out.index("Options")
@@ -426,7 +426,7 @@ def test_samples_wrap_between_words_on_a_narrow_terminal_and_nowhere_else(
     assert "folder             self    a folder with a CSV file for each matrix\n" in piped
 
 
-@pytest.mark.parametrize("command", ["self", "cross", "plot", "check", "samples"])
+@pytest.mark.parametrize("command", ["self", "cross", "plot", "explain", "check", "samples"])
 def test_the_examples_of_help_fit_80_columns(attncalc: Command, command: str) -> None:
     shown = attncalc(command, "--help", COLUMNS="80").out.split("Arguments")[0].split("\n")
     start = next(i for i, line in enumerate(shown) if line.strip() == "Examples")
@@ -435,7 +435,7 @@ def test_the_examples_of_help_fit_80_columns(attncalc: Command, command: str) ->
     assert inside.index(False) == sum(inside)  # none is broken: what follows is other text
 
 
-@pytest.mark.parametrize("command", ["self", "cross", "plot", "check"])
+@pytest.mark.parametrize("command", ["self", "cross", "plot", "explain", "check"])
 def test_every_field_has_a_flag_of_each_command_it_belongs_to(command: str) -> None:
     from attncalc.cli.app import app_for
     from attncalc.problem.fields import GIVEN, SETTINGS

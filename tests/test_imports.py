@@ -36,6 +36,8 @@ def imported_by(*arguments: str) -> set[str]:
         (["check", "--help"], set()),
         (["--version"], set()),
         (["samples"], set()),
+        (["explain", "--help"], set()),
+        (["explain"], {"numpy"}),
         (["self"], {"numpy"}),
         (["cross", "--format", "json"], {"numpy"}),
     ],

@@ -85,6 +85,16 @@ def test_a_plan_runs_once_in_floats_and_once_in_decimals(
     assert len(plans) <= 2  # the problem's, and for the note the other rounding's
 
 
+@pytest.mark.parametrize("command", [("explain", SELF), ("self", HEADS, "--explain")], ids=" ".join)
+def test_what_patterns_compare_with_is_solved_once_too(
+    solved: Callable[..., Counted], command: tuple[str, ...]
+) -> None:
+    """The problem's plan, that of the other rounding, and that of the other scale."""
+    found = solved(*command)
+    assert set(found.counts.values()) == {1}
+    assert len({owner for owner, *_ in found.counts}) == 3
+
+
 def test_without_the_note_nothing_but_the_problem_is_solved(
     solved: Callable[..., Counted],
 ) -> None:

@@ -1,6 +1,7 @@
 """The solution that people hold: it prints as tables, becomes a page, a frame or a picture."""
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from attncalc.api.display import Displayed, as_text
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame, Index
 
+    from attncalc.patterns.pattern import Pattern
     from attncalc.writing.document import Document
     from attncalc.writing.page import Page
 
@@ -130,6 +132,46 @@ class Solution(Displayed, solving.Solution):
 
         page = self._page(only, work=work, fractions=fractions, blank=blank, full=full)
         return write_latex(page, standalone=standalone)
+
+    @cached_property
+    def patterns(self) -> "tuple[Pattern, ...]":
+        """What the weights show, the most telling first: facts with their numbers.
+
+        Raises
+        ------
+        InputError
+            When the weights, or what they are weighed with, were not kept.
+
+        Examples
+        --------
+        >>> from attncalc import self_attention
+        >>> solution = self_attention([[0], [0]], [[1]], [[1]], [[1]])
+        >>> [pattern.code for pattern in solution.patterns][:3]
+        ['uniform', 'equal-rows', 'ties']
+        """
+        from attncalc.patterns.finding import patterns_of
+
+        return patterns_of(self)
+
+    def explain(self) -> tuple[str, ...]:
+        """Return what the weights show in sentences, as `attncalc explain` prints them.
+
+        Raises
+        ------
+        InputError
+            As `patterns` does.
+
+        Examples
+        --------
+        >>> from attncalc import self_attention
+        >>> self_attention([[0], [1]], [[4]], [[4]], [[1]]).explain()[0]
+        'Output 1 weighs all 2 inputs alike (0.50 each, within 0.5 % of their mean)'
+        """
+        from attncalc.patterns.finding import worth_telling
+        from attncalc.writing.patterns import sentence
+
+        told = worth_telling(self.patterns)
+        return tuple(sentence(self.problem, pattern) for pattern in told)
 
     def to_frame(self, name: str) -> "DataFrame":
         """Return one step as a frame of pandas, in floats.

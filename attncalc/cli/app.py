@@ -17,6 +17,7 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc self in.json             solve your own self-attention problem
     attncalc cross in.json            the same with two sets of tokens
     attncalc plot in.json -o map.png  draw which input each output attends to
+    attncalc explain in.json          what the weights show, in sentences
     attncalc check in.json mine.md    mark a worked answer
     attncalc samples cross > my.json  start from a sample
 """
@@ -49,13 +50,26 @@ def _check() -> Built:
     return check.check, check.HELP
 
 
+def _explain() -> Built:
+    from attncalc.cli.flags import explain
+
+    return explain.explain, explain.HELP
+
+
 def _samples() -> Built:
     from attncalc.cli.flags import samples
 
     return samples.samples, samples.HELP
 
 
-COMMANDS = {"self": _self, "cross": _cross, "plot": _plot, "check": _check, "samples": _samples}
+COMMANDS = {
+    "self": _self,
+    "cross": _cross,
+    "plot": _plot,
+    "explain": _explain,
+    "check": _check,
+    "samples": _samples,
+}
 
 
 class _Command(TyperCommand):

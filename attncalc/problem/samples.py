@@ -23,37 +23,76 @@ class Sample:
         return installed if installed.exists() else package.parent / "samples" / self.file
 
 
-SAMPLES = (
-    Sample("self", "self.json", "self", "homework 1: three tokens, each step rounded (JSON)"),
-    Sample("cross", "cross.json", "cross", "homework 2: two tokens attend to four, a tie (JSON)"),
-    Sample("sentence", "sentence.json", "self", "labels, fractions, scaled, three decimals (JSON)"),
-    Sample(
-        "translation",
-        "translation.json",
-        "cross",
-        "labels of both sides, the homework's key names (JSON)",
+GROUPS = {
+    "Homework": (
+        Sample("self", "self.json", "self", "homework 1: three tokens, each step rounded (JSON)"),
+        Sample(
+            "cross", "cross.json", "cross", "homework 2: two tokens attend to four, a tie (JSON)"
+        ),
     ),
-    Sample("blocks", "blocks.csv", "self", "one CSV file of named blocks, labels in a column"),
-    Sample(
-        "decimal-comma",
-        "decimal-comma.csv",
-        "cross",
-        "semicolons and decimal commas, as in a spreadsheet",
+    "Forms of a problem": (
+        Sample(
+            "sentence", "sentence.json", "self", "labels, fractions, scaled, three decimals (JSON)"
+        ),
+        Sample(
+            "translation",
+            "translation.json",
+            "cross",
+            "labels of both sides, the homework's key names (JSON)",
+        ),
+        Sample("blocks", "blocks.csv", "self", "one CSV file of named blocks, labels in a column"),
+        Sample(
+            "decimal-comma",
+            "decimal-comma.csv",
+            "cross",
+            "semicolons and decimal commas, as in a spreadsheet",
+        ),
+        Sample("folder", "folder", "self", "a folder with a CSV file for each matrix"),
     ),
-    Sample("folder", "folder", "self", "a folder with a CSV file for each matrix"),
-    Sample("causal", "causal.json", "self", "a causal mask"),
-    Sample("masks", "masks.json", "cross", "ignored padding, and a bias with -inf"),
-    Sample("heads", "heads.json", "self", "two heads, biases, an output projection"),
-    Sample(
-        "grouped", "grouped.json", "self", "four query heads, two key and value heads, averaged"
+    "Kinds of attention": (
+        Sample("causal", "causal.json", "self", "a causal mask"),
+        Sample("masks", "masks.json", "cross", "ignored padding, and a bias with -inf"),
+        Sample("heads", "heads.json", "self", "two heads, biases, an output projection"),
+        Sample(
+            "grouped", "grouped.json", "self", "four query heads, two key and value heads, averaged"
+        ),
+        Sample("positions", "positions.json", "self", "sinusoidal positions"),
+        Sample("rope", "rope.json", "self", "rotary positions, a softcap"),
+        Sample("columns", "columns.json", "self", "tokens as columns, hardmax"),
+        Sample("torch", "torch.json", "self", "weights stored (out, in), scores over their sum"),
     ),
-    Sample("copy", "copy.json", "cross", "Q, K and V given: one value copied"),
-    Sample("average", "average.json", "cross", "Q, K and V given: two values averaged"),
-    Sample("positions", "positions.json", "self", "sinusoidal positions"),
-    Sample("rope", "rope.json", "self", "rotary positions, a softcap"),
-    Sample("columns", "columns.json", "self", "tokens as columns, hardmax"),
-    Sample("torch", "torch.json", "self", "weights stored (out, in), scores over their sum"),
-)
+    "Questions of theory": (
+        Sample("temperature", "temperature.json", "cross", "what the scale does to the weights"),
+        Sample("copy", "copy.json", "cross", "a query that copies one value"),
+        Sample("average", "average.json", "cross", "a query that averages two values"),
+        Sample(
+            "two-queries", "two-queries.json", "cross", "two heads, one for each value, averaged"
+        ),
+        Sample("long-key", "long-key.json", "cross", "what a longer key does to the average"),
+        Sample(
+            "noisy-key", "noisy-key.json", "cross", "what noise along a key does to the average"
+        ),
+        Sample("identity", "identity.json", "self", "self-attention that changes nothing"),
+        Sample(
+            "permutation", "permutation.json", "self", "self-attention that reorders its tokens"
+        ),
+        Sample(
+            "running-linear",
+            "running-linear.json",
+            "self",
+            "self-attention that is a 1 × 1 convolution",
+        ),
+        Sample(
+            "convolution",
+            "convolution.json",
+            "self",
+            "self-attention that is a convolution with kernel 3",
+        ),
+    ),
+}
+"""The problems, under what they are there for; the title of a question of theory is its command."""
+
+SAMPLES = tuple(each for group in GROUPS.values() for each in group)
 
 
 ANSWERS = (

@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from decimal import MAX_EMAX, MIN_EMIN, Context, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -304,6 +304,14 @@ class Solution:
         # e to the power of minus a million is not 0 either
         return localcontext(Context(prec=self._digits.precision, Emin=MIN_EMIN, Emax=MAX_EMAX))
 
+    def in_digits(self, value: Any) -> str:
+        """Return a number that follows from the steps, a Decimal or a float, as it is shown."""
+        decimals = self.problem.decimals
+        if isinstance(value, Decimal):
+            with self.arithmetic():
+                return fixed(self._round_off(np.array([value], dtype=object))[0], decimals)
+        return fixed(round_floats(np.array([value], dtype=np.float64), decimals)[0], decimals)
+
     @property
     def is_exact(self) -> bool:
         """Whether the shown digits come from exact decimals, and not from floats."""
@@ -351,7 +359,7 @@ class Solution:
         made: dict[str, Matrix] = {}
         with self.arithmetic():
             after = self._round_off if self.problem.rounding == EACH_STEP else None
-            carried = run(self.plan, _given_in_decimals(self.problem), after, made)
+            carried = run(self.plan, given_in_decimals(self.problem), after, made)
         return _Run(made, carried)
 
     def _round_off(self, matrix: Matrix) -> Matrix:
@@ -408,7 +416,7 @@ def solved(kind: type[S], problem: Problem, keep: Iterable[str] | None, report: 
     return solution
 
 
-def _given_in_decimals(problem: Problem) -> dict[str, Matrix]:
+def given_in_decimals(problem: Problem) -> dict[str, Matrix]:
     """Return the given matrices as a plan reads them, in Decimals; marks stay true and false."""
     return {
         name: problem.given[name]

@@ -67,7 +67,7 @@ def _labelled(grid: Grid) -> Iterator[Row]:
 
 
 def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
-    """Yield the blocks of the work, of what each output attends to, and of the notes."""
+    """Yield the blocks of the work, the connections, the patterns and the notes."""
     if page.lines:
         yield "work", [[line_in_text(line)] for line in page.lines]
     connections = [
@@ -77,6 +77,8 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
     ]
     if connections:
         yield "connections", connections
+    if page.shown_patterns:
+        yield "patterns", [[harmless_cell(text)] for text in page.shown_patterns]
     hidden = [
         [f"not zero: {in_text(entry)}", in_text(value)]
         for section in page.sections

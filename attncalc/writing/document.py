@@ -20,6 +20,7 @@ MOST_SENTENCES = 100
 """Sentences of a list before its middle is left out."""
 DAGGER = "†"
 """What stands beside a value that is not 0 and is shown as 0.00."""
+TITLE_OF_PATTERNS = "What the weights show"
 LEFT_OUT = "…"
 """Where the middle of a list is left out."""
 
@@ -204,6 +205,20 @@ class Connections(NamedTuple):
             yield head, [LEFT_OUT if place is None else texts[place] for place in places]
 
 
+class Patterns(NamedTuple):
+    """What the weights show: sentences, the most telling first, and whether all are shown."""
+
+    texts: tuple[str, ...]
+    full: bool
+
+    @property
+    def shown(self) -> list[str]:
+        """The sentences that are shown; of very many the first, and how many more there are."""
+        most = len(self.texts) if self.full else MOST_SENTENCES
+        more = len(self.texts) - most
+        return [*self.texts[:most], *([f"and {more:,} more sentences"] if more > 0 else [])]
+
+
 class Verdict(NamedTuple):
     """What a marking comes to: the score, its share, and what a teacher would write."""
 
@@ -233,7 +248,19 @@ class Appendix(NamedTuple):
     documents: "tuple[Document, ...]"
 
 
-Part = Field | Facts | Bullets | Given | Section | Connections | Verdict | Legend | Table | Appendix
+Part = (
+    Field
+    | Facts
+    | Bullets
+    | Given
+    | Section
+    | Connections
+    | Patterns
+    | Verdict
+    | Legend
+    | Table
+    | Appendix
+)
 
 
 @dataclass(frozen=True)

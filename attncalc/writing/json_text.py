@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page
 from attncalc.writing.prose import line_in_text, plain_entry
 
+if TYPE_CHECKING:  # few pages are asked for them
+    from attncalc.patterns.pattern import Pattern
+
 
 def write_json(page: Page) -> Iterator[str]:
     """Yield the JSON text: the problem as it can be read back, values in full, and as shown."""
@@ -38,6 +41,8 @@ def write_json(page: Page) -> Iterator[str]:
         content["work"] = [_line(line) for line in page.lines]
     if not page.is_blank:
         content["connections"] = _all_connections(page)
+    if page.patterns is not None:
+        content["patterns"] = [_pattern(problem, pattern) for pattern in page.patterns]
     content["notes"] = [*page.remarks, *page.notes]
     yield from json_pieces(content)
     yield "\n"
@@ -53,6 +58,17 @@ def _line(line: Derivation) -> dict[str, Any]:
         "work": line_in_text(line),
         "shown": in_text(line.result),
         "exact": line.is_exact,
+    }
+
+
+def _pattern(problem: Problem, pattern: "Pattern") -> dict[str, Any]:
+    from attncalc.writing.patterns import sentence
+
+    return {
+        "code": pattern.code,
+        "about": pattern.about,
+        "text": sentence(problem, pattern),
+        "values": pattern.plain,
     }
 
 

@@ -7,7 +7,7 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 from collections.abc import Iterator
 
 from attncalc.writing import document as parts
-from attncalc.writing.document import LEFT_OUT, Document, Form
+from attncalc.writing.document import LEFT_OUT, TITLE_OF_PATTERNS, Document, Form
 from attncalc.writing.latex_lines import LINE, LINE_OF_OWN, by_rows, in_columns
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_matrix import (
@@ -157,6 +157,10 @@ class _Latex(Form[str]):
         if self.picture:
             size = r"width=0.8\linewidth,height=0.7\textheight,keepaspectratio"
             yield rf"\begin{{center}}\includegraphics[{size}]{{{self.picture}}}\end{{center}}"
+
+    def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
+        yield rf"\subsection*{{{TITLE_OF_PATTERNS}}}"
+        yield from map(_said, patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
         yield rf"\noindent\textbf{{Score: {verdict.score}}} ({in_latex(verdict.share)})\par"

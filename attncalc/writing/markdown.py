@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.text import on_a_line, shown_names
 from attncalc.writing import document as parts
-from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Document, Form, Grid
+from attncalc.writing.document import (
+    DAGGER,
+    LEFT_OUT,
+    TITLE_OF_PATTERNS,
+    Cell,
+    Document,
+    Form,
+    Grid,
+)
 from attncalc.writing.latex_lines import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
@@ -118,6 +126,10 @@ class _Markdown(Form[str]):
         if self.picture:
             dots = "Two columns of dots to draw lines between"
             yield f"![{dots if connections.is_blank else 'The map'}](<{self.picture}>)"
+
+    def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
+        yield f"## {TITLE_OF_PATTERNS}"
+        yield _bullets(patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
         yield f"**Score: {verdict.score}** ({verdict.share})"

@@ -29,6 +29,8 @@ def _results(page: Page) -> Iterator[Array]:
     if page.lines:
         yield "work", in_texts([line_in_text(line) for line in page.lines])
     sentences = [text for _, sentences in page.influences for text in sentences]
+    if page.patterns is not None:
+        yield "patterns", np.array(page.shown_patterns, dtype=str)
     for name, texts in (
         ("conventions", page.conventions),
         ("connections", sentences),

@@ -7,7 +7,7 @@ weights connect, and the notes; as a worksheet, the same with every later matrix
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Place
@@ -30,9 +30,13 @@ from attncalc.writing.document import (
     Given,
     Grid,
     Part,
+    Patterns,
     Section,
 )
 from attncalc.writing.sentences import influence_to_fill_in, legend, notes
+
+if TYPE_CHECKING:  # few pages are asked for them
+    from attncalc.patterns.pattern import Pattern
 
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""
@@ -50,11 +54,14 @@ class Page(Document):
         Whether it is a worksheet: its answers are left out.
     has_fractions
         Whether rational values are written as fractions.
+    patterns
+        What the weights show; None where that is not asked for.
     """
 
     solution: Solution = field(kw_only=True)
     is_blank: bool = False
     has_fractions: bool = False
+    patterns: "tuple[Pattern, ...] | None" = None
 
     @property
     def problem(self) -> Problem:
@@ -70,6 +77,11 @@ class Page(Document):
     def influences(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
         """What each output attends to: for each head its number, and sentences."""
         return next((part.heads for part in self.parts if isinstance(part, Connections)), ())
+
+    @property
+    def shown_patterns(self) -> tuple[str, ...]:
+        """What the weights show, in sentences."""
+        return next((part.texts for part in self.parts if isinstance(part, Patterns)), ())
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -107,6 +119,8 @@ class Contents(NamedTuple):
         Whether nothing is left out of what is large, and more than 2,000 entries are written out.
     blank
         Whether answers are left out.
+    patterns
+        Whether it says what the weights show.
     """
 
     steps: tuple[Step, ...]
@@ -116,6 +130,7 @@ class Contents(NamedTuple):
     fractions: Fractions | None = None
     full: bool = False
     blank: bool = False
+    patterns: bool = False
 
     @property
     def shows_all(self) -> bool:
@@ -139,15 +154,22 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         for step in contents.steps
         if contents.entries is None or step.name in contents.entries
     )
+    found = _found(solution) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
     return Page(
         heading(solution.problem),
-        (*_opening(work, contents), *sections, *_connections(solution, contents)),
+        (
+            *_opening(work, contents),
+            *sections,
+            *_connections(solution, contents),
+            *_patterns(solution, found, contents),
+        ),
         (*of_all, *_on_carrying(solution, sections)),
         tuple(remark.text for remark in remarks if remark.is_advice),
         solution=solution,
         is_blank=contents.blank,
         has_fractions=contents.fractions is not None,
+        patterns=found,
     )
 
 
@@ -164,6 +186,24 @@ def _connections(solution: Solution, contents: Contents) -> Iterator[Part]:
         heads = tuple(_influences(solution, blank=contents.blank))
         names = solution.problem.keys, solution.problem.queries
         yield Connections(heads, *names, contents.blank, contents.shows_all)
+
+
+def _found(solution: Solution) -> "tuple[Pattern, ...]":
+    from attncalc.patterns.finding import patterns_of
+
+    return patterns_of(solution)
+
+
+def _patterns(
+    solution: Solution, found: "tuple[Pattern, ...] | None", contents: Contents
+) -> Iterator[Part]:
+    if found:
+        from attncalc.patterns.finding import worth_telling
+        from attncalc.writing.patterns import sentence
+
+        problem = solution.problem
+        told = tuple(sentence(problem, pattern) for pattern in worth_telling(found))
+        yield Patterns(told, contents.full)
 
 
 def _check_length(solution: Solution, contents: Contents) -> None:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from attncalc.text import on_a_line, within
 from attncalc.writing import document as parts
-from attncalc.writing.document import DAGGER, Cell, Document, Form, Grid
+from attncalc.writing.document import DAGGER, TITLE_OF_PATTERNS, Cell, Document, Form, Grid
 from attncalc.writing.frames import Continued, Screen, Styled, fitting, framed, padded
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, line_in_text, plain_entry
@@ -103,6 +103,10 @@ class _Terminal(Form[Text]):
             yield from map(self._line, sentences)
         if connections.is_blank:
             yield from self._dots(connections)
+
+    def patterns(self, patterns: parts.Patterns) -> Iterator[Text]:
+        yield self._line(TITLE_OF_PATTERNS, "bold")
+        yield from (Continued(self.known(text)) for text in patterns.shown)
 
     def _dots(self, connections: parts.Connections) -> Iterator[Text]:
         """Yield the two columns of dots to draw lines between."""

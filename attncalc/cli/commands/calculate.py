@@ -10,6 +10,7 @@ from attncalc.cli.targets import deliver
 from attncalc.errors import InputError
 from attncalc.numbers.types import Place
 from attncalc.operations.step import Plan, Step
+from attncalc.patterns.plan import needed_for_patterns
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
@@ -37,6 +38,8 @@ def _check_combinations(flags: Flags) -> None:
     writes_out = "--work" if flags["work"] else "--entry" if flags["entry"] else ""
     if flags["blank"] and writes_out:
         raise InputError(f"--blank and {writes_out} together: a worksheet holds no work")
+    if flags["blank"] and flags["explain"]:
+        raise InputError("--blank and --explain together: a worksheet holds no answers")
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
         raise InputError(f"--entry and {other} together: --entry says what is shown")
@@ -52,6 +55,8 @@ def _kept(problem: Problem, steps: Plan, chosen: Plan, flags: Flags) -> dict[str
     names = [step.name for step in chosen]
     if flags["format"] != "npz" and not problem.is_long:  # for what each output attends to
         names += [step.name for step in steps if step.role == "weights"]
+    if flags["explain"]:
+        names += needed_for_patterns(steps)
     return dict.fromkeys(names)
 
 
@@ -66,6 +71,7 @@ def _contents(solution: Solution, chosen: Plan, flags: Flags) -> Contents:
         fractions=("mixed" if flags["mixed"] else "plain") if rational else None,
         full=flags["full"],
         blank=flags["blank"],
+        patterns=flags["explain"],
     )
 
 

@@ -9,10 +9,12 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 from attncalc.errors import InputError, OutputError
+from attncalc.patterns.plan import needed_for_patterns
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.picture import check_ending, chosen_heads, needed_for_pictures, render
+from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
-from attncalc.solving.solution import solve
+from attncalc.solving.solution import Solution, solve
 from attncalc.writing.places import is_straight
 from attncalc.writing.sentences import notes
 
@@ -30,13 +32,19 @@ def plot(flags: Mapping[str, Any]) -> None:
         look = Look(flags["kind"], flags["every_line"], flags["values"], flags["dark"], size)
     problem = problem_from(flags, fallback="self")
     check_targets(target, STDOUT)  # once more, now that it is known what was read
-    solution = solve(problem, keep=needed_for_pictures(problem, plan(problem)))
+    solution = solve(problem, keep=_kept(problem, explain=flags["explain"]))
     for remark in notes(solution):
         note(remark.text)
     with as_flags():
         picture = render(solution, form, chosen_heads(solution, flags["head"]), look)
     drawn = output(target, picture.content, *picture.notes, said="")
-    deliver(drawn, *([] if drawn.is_printed else [output(STDOUT, f"{target.place}\n")]))
+    told = _explained(solution) if flags["explain"] else ""
+    if not drawn.is_printed:
+        deliver(drawn, output(STDOUT, f"{target.place}\n{told}"))
+        return
+    if told:
+        note(told.strip())
+    deliver(drawn)
 
 
 def _form(target: Target) -> str:
@@ -47,6 +55,24 @@ def _form(target: Target) -> str:
     if place is None or (is_straight(place) and not place.suffix):
         return "png"
     return check_ending(place)
+
+
+def _kept(problem: Problem, *, explain: bool) -> tuple[str, ...] | None:
+    """Return which steps are needed; None is all of them."""
+    steps = plan(problem)
+    needed = needed_for_pictures(problem, steps)
+    return (*needed, *needed_for_patterns(steps)) if explain and needed is not None else needed
+
+
+def _explained(solution: Solution) -> str:
+    """Return what the weights show, below an empty line."""
+    from attncalc.cli.commands.screens import tables_of  # here, for it loads rich
+    from attncalc.writing.document import Document, Patterns
+    from attncalc.writing.page import Contents, make_page
+
+    page = make_page(solution, Contents((), given=False, patterns=True))
+    told = (part for part in page.parts if isinstance(part, Patterns))
+    return tables_of(Document("", tuple(told)), STDOUT)
 
 
 @contextmanager

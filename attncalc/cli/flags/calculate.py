@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from attncalc.cli.flags.fields import Command, for_problems
-from attncalc.cli.flags.shared import OUTPUT, File, Full, Out
+from attncalc.cli.flags.shared import OUTPUT, Explain, File, Format, Full, Out, Standalone
 
 SELF_HELP = """Compute self-attention, every step shown.
 
@@ -19,6 +19,7 @@ SELF_HELP = """Compute self-attention, every step shown.
     attncalc self in.json --work -o hw.pdf
     attncalc self in.json --work --standalone -o key.tex
     attncalc self in.json --blank -o worksheet.md
+    attncalc self in.json --explain        what the weights show
     attncalc self - < in.json              from standard input
     attncalc self --X "1 0; 0 1" --W_Q wq.csv --W_K wk.csv --W_V "1; 1/2"
     attncalc self in.json --format json -o steps.json
@@ -39,15 +40,6 @@ Only = Annotated[
     str | None,
     typer.Option(
         "--only", metavar="STEPS", help="Show these steps only, as Q,A.", rich_help_panel=OUTPUT
-    ),
-]
-Format = Annotated[
-    Literal["table", "markdown", "latex", "csv", "json", "npz"] | None,
-    typer.Option(
-        "--format",
-        help="The form of the output.",
-        show_default="table, or what the ending of --out says",
-        rich_help_panel=OUTPUT,
     ),
 ]
 Work = Annotated[
@@ -79,14 +71,6 @@ Blank = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-Standalone = Annotated[
-    bool,
-    typer.Option(
-        "--standalone",
-        help="For latex: a document of its own, with the map.",
-        rich_help_panel=OUTPUT,
-    ),
-]
 
 
 def command(kind: Literal["self", "cross"]) -> Command:
@@ -102,6 +86,7 @@ def command(kind: Literal["self", "cross"]) -> Command:
         fractions: Fractions = False,
         mixed: Mixed = False,
         blank: Blank = False,
+        explain: Explain = False,
         full: Full = False,
         format: Format = None,  # noqa: A002 - the flag is --format
         standalone: Standalone = False,

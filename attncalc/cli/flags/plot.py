@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from attncalc.cli.flags.fields import for_problems
-from attncalc.cli.flags.shared import OUTPUT, File, Out
+from attncalc.cli.flags.shared import OUTPUT, Explain, File, Out
 
 HELP = """Draw the map of which input each output attends to, or the weights as a heatmap.
 
@@ -75,6 +75,7 @@ def plot(
     head: Head = None,
     dark: Dark = False,
     size: Size = None,
+    explain: Explain = False,
     out: Out = None,
     **flags: Any,
 ) -> None:

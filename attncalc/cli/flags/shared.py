@@ -1,6 +1,6 @@
 """The flags that several commands have."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,6 +18,29 @@ Full = Annotated[
     bool,
     typer.Option(
         "--full", help="Show large matrices whole, and all of their work.", rich_help_panel=OUTPUT
+    ),
+]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain", help="Say what the weights show, in sentences.", rich_help_panel=OUTPUT
+    ),
+]
+Format = Annotated[
+    Literal["table", "markdown", "latex", "csv", "json", "npz"] | None,
+    typer.Option(
+        "--format",
+        help="The form of the output.",
+        show_default="table, or what the ending of --out says",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Standalone = Annotated[
+    bool,
+    typer.Option(
+        "--standalone",
+        help="For latex: a document of its own, with the map.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Out = Annotated[

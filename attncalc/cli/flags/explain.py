@@ -1,0 +1,38 @@
+"""The flags of `attncalc explain`."""
+
+from typing import Any
+
+import typer
+
+from attncalc.cli.flags.fields import for_problems
+from attncalc.cli.flags.shared import File, Format, Full, Out, Standalone
+
+HELP = """Say what the weights show: who takes whom, what is equal, what scale and mask change.
+
+[bold]Examples[/bold]
+
+    attncalc explain                      the bundled homework
+    attncalc explain in.json              your own problem, of either kind
+    attncalc explain in.json --no-scale
+    attncalc explain in.json --format json
+    attncalc explain in.json -o patterns.md
+    attncalc self in.json --explain       below all the steps
+
+Each sentence is a fact of the weights, with its numbers and its threshold.
+"""
+
+
+@for_problems(None)
+def explain(
+    context: typer.Context,
+    file: File = None,
+    full: Full = False,
+    format: Format = None,  # noqa: A002 - the flag is --format
+    standalone: Standalone = False,
+    out: Out = None,
+    **flags: Any,
+) -> None:
+    """Say what the weights show."""
+    from attncalc.cli.commands.explain import explain
+
+    explain(context.params)

@@ -1,0 +1,102 @@
+"""All patterns of a solution, most telling first, and which of them say something of their own."""
+
+from collections.abc import Callable, Iterator
+
+from attncalc.errors import InputError
+from attncalc.patterns.band import band
+from attncalc.patterns.comparing import masked, rounded_away, scaling
+from attncalc.patterns.heads import compared, heads_alike, heads_differ
+from attncalc.patterns.pattern import CODES, Pattern
+from attncalc.patterns.places import identity, one_hot, permutation, shift
+from attncalc.patterns.plan import needed_for_patterns
+from attncalc.patterns.shares import (
+    all_own,
+    blocks,
+    equal_rows,
+    none_own,
+    sink,
+    ties,
+    unattended,
+    uniform,
+)
+from attncalc.patterns.spreading import margin, spread
+from attncalc.patterns.view import View
+from attncalc.solving.solution import Solution
+
+OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
+    identity,
+    permutation,
+    shift,
+    band,
+    blocks,
+    uniform,
+    one_hot,
+    sink,
+    equal_rows,
+    ties,
+    unattended,
+    none_own,
+    all_own,
+    spread,
+    margin,
+)
+OF_ALL: tuple[Callable[[Solution], Iterator[Pattern]], ...] = (masked, scaling, rounded_away)
+
+
+def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
+    """Return every pattern that holds, most telling first, and head after head.
+
+    Raises
+    ------
+    InputError
+        When the weights, or what they are weighed with, were not kept.
+    """
+    _check_kept(solution)
+    found = [*_found(solution)]
+    return tuple(sorted(found, key=lambda pattern: CODES.index(pattern.code)))
+
+
+def _check_kept(solution: Solution) -> None:
+    missing = [name for name in needed_for_patterns(solution.plan) if not solution.keeps(name)]
+    if missing:
+        raise InputError(
+            f"the patterns are worked out of {', '.join(needed_for_patterns(solution.plan))}, and "
+            f"{', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
+        )
+
+
+def _found(solution: Solution) -> Iterator[Pattern]:
+    views = [View(solution, head) for head in solution.heads]
+    for view in views:
+        for of_a_head in OF_A_HEAD:
+            yield from of_a_head(view)
+    if len(views) > 1:
+        pairs = compared(solution)
+        yield from heads_alike(solution, pairs)
+        yield from heads_differ(solution, pairs)
+    for of_all in OF_ALL:
+        yield from of_all(solution)
+
+
+def worth_telling(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+    """Return the patterns without those that only repeat what an earlier one of the head says."""
+    return tuple(each for each in patterns if not any(_says(other, each) for other in patterns))
+
+
+REPEATED = {
+    "identity": ("one-hot", "all-own"),
+    "permutation": ("one-hot",),
+}
+"""What follows from a pattern without another look at the weights."""
+
+
+def _says(one: Pattern, other: Pattern) -> bool:
+    if one.head != other.head:
+        return False
+    if one.code == "one-hot" and other.code == "spread":
+        return other.values.get("output") in one.values["outputs"]
+    if one.code == "uniform" and other.code == "ties":
+        return {each["output"] for each in other.values["ties"]} <= set(one.values["outputs"])
+    if one.code in ("uniform", "ties") and other.code == "margin":
+        return not other.values["highest"]["margin"].value
+    return other.code in REPEATED.get(one.code, ())

@@ -1,0 +1,192 @@
+"""How rows share their weight out: evenly, all to one input, none to some, in blocks, alike."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from attncalc.numbers.types import Matrix
+from attncalc.patterns.pattern import EVEN, MOST_LISTED, Pattern, little
+from attncalc.patterns.view import View, counted
+from attncalc.solving.connections import TIE
+
+SEED = 1
+"""Of the numbers that rows are summed up with, to find which could be equal."""
+
+
+def uniform(view: View) -> Iterator[Pattern]:
+    """Yield which outputs weigh alike all inputs, two or more, that their mask leaves."""
+    left = np.full(view.n, view.m)
+    if view.forbidden is None:
+        even = _is_even(view.weights, None)
+    else:
+        left = (~np.broadcast_to(view.forbidden, view.weights.shape)).sum(axis=1)
+        even = _is_even(view.weights, view.forbidden)
+    found = np.flatnonzero(even & (left > 1))
+    if len(found):
+        each = {"outputs": counted(found), "inputs": left[found].tolist()}
+        is_all = bool(even[left > 1].all())
+        weight = view.weight(int(found[0]), int(view.rows.lead[found[0]]))
+        yield view.pattern("uniform", {**each, "all": is_all, "weight": weight, "threshold": EVEN})
+
+
+def _is_even(weights: Matrix, forbidden: Matrix | None) -> Matrix:
+    """Say of each row whether its weights, where they are not forbidden, are near their mean."""
+    if forbidden is None:
+        low, high, mean = weights.min(axis=1), weights.max(axis=1), weights.mean(axis=1)
+    else:
+        open_to = ~forbidden
+        low = np.where(open_to, weights, np.inf).min(axis=1)
+        high = np.where(open_to, weights, -np.inf).max(axis=1)
+        mean = weights.sum(axis=1) / np.maximum(open_to.sum(axis=1), 1)
+    off = np.maximum(high - mean, mean - low)
+    return np.asarray((mean > 0) & (off <= EVEN * mean))
+
+
+def sink(view: View) -> Iterator[Pattern]:
+    """Yield the one input that leads, unshared, in every output."""
+    rows = view.rows
+    leads = (rows.lead == rows.lead[0]) & (rows.sharing == 1) & (rows.top > 0)
+    if view.n > 1 and view.m > 1 and leads.all():
+        source = int(rows.lead[0])
+        low, high = int(rows.top.argmin()), int(rows.top.argmax())
+        ends = {"lowest": view.weight(low, source), "highest": view.weight(high, source)}
+        yield view.pattern("sink", {"input": source + 1, **ends})
+
+
+def unattended(view: View) -> Iterator[Pattern]:
+    """Yield the inputs that no output attends to."""
+    limit = little(view.m)
+    found = np.flatnonzero(_largest(view.weights, axis=0) < limit)
+    if view.m > 1 and len(found):
+        yield view.pattern("unattended", {"inputs": counted(found), "threshold": limit})
+
+
+def none_own(view: View) -> Iterator[Pattern]:
+    """Yield that no output attends to its own place."""
+    limit = little(view.m)
+    if view.has_own and view.n > 1 and (np.abs(np.diagonal(view.weights)) < limit).all():
+        yield view.pattern("none-own", {"threshold": limit})
+
+
+def all_own(view: View) -> Iterator[Pattern]:
+    """Yield that every output attends to its own place."""
+    own, limit = np.diagonal(view.weights), little(view.m)
+    if view.has_own and view.n > 1 and (own >= limit).all():
+        low, high = int(own.argmin()), int(own.argmax())
+        ends = {"lowest": view.weight(low, low), "highest": view.weight(high, high)}
+        leads = bool((own >= view.rows.top * (1 - TIE)).all())
+        yield view.pattern("all-own", {**ends, "leads": leads, "threshold": limit})
+
+
+def ties(view: View) -> Iterator[Pattern]:
+    """Yield which inputs share the first place of an output, or the second, as the map has it."""
+    found = [*_ties(view)]
+    if found:
+        yield view.pattern("ties", {"ties": found, "threshold": TIE})
+
+
+def _ties(view: View) -> Iterator[dict[str, object]]:
+    rows = view.rows
+    first = (rows.sharing > 1) & (rows.top > 0)
+    second = ~first & (rows.sharing_second > 1) & (rows.second > 0)
+    for output in np.flatnonzero(first | second).tolist():
+        is_first = bool(first[output])
+        value = rows.top[output] if is_first else rows.second[output]
+        weight = view.weight(output, int((rows.lead if is_first else rows.runner)[output]))
+        if not is_first and not float(weight.shown):  # what shows as 0.00 is never second
+            continue
+        row = view.weights[output]
+        share = np.flatnonzero((row >= value * (1 - TIE)) & (row <= value * (1 + TIE)))
+        yield {
+            "output": output + 1,
+            "place": 1 if is_first else 2,
+            "count": len(share),
+            "inputs": counted(share[:MOST_LISTED]),  # where all tie, each output would list all
+            "weight": weight,
+        }
+
+
+def blocks(view: View) -> Iterator[Pattern]:
+    """Yield groups of outputs and of inputs that have nothing to do with one another.
+
+    There are two or more, and one of them at least has two outputs and two inputs.
+    """
+    limit = little(view.m)
+    found = _groups(np.abs(view.weights) >= limit)
+    if len(found) > 1 and any(len(outputs) > 1 < len(inputs) for outputs, inputs in found):
+        listed = [{"outputs": counted(one), "inputs": counted(other)} for one, other in found]
+        yield view.pattern("blocks", {"blocks": listed, "threshold": limit})
+
+
+def _groups(linked: Matrix) -> list[tuple[list[int], list[int]]]:
+    """Return which rows and columns hang together, each row and column looked at once."""
+    rows_left, columns_left = np.ones(linked.shape[0], bool), np.ones(linked.shape[1], bool)
+    groups = []
+    for start in range(len(rows_left)):
+        if not rows_left[start] or not linked[start].any():
+            continue
+        rows_left[start] = False
+        rows, columns, waiting = [start], [], [start]
+        while waiting:
+            new = np.flatnonzero(linked[waiting.pop()] & columns_left)
+            columns_left[new] = False
+            columns.extend(new.tolist())
+            for column in new:
+                more = np.flatnonzero(linked[:, column] & rows_left)
+                rows_left[more] = False
+                rows.extend(more.tolist())
+                waiting.extend(more.tolist())
+        groups.append((sorted(rows), sorted(columns)))
+    return groups
+
+
+def equal_rows(view: View) -> Iterator[Pattern]:
+    """Yield which outputs have the same weights, and whether they are shown as the same."""
+    found = _equal(view)
+    if found:
+        same = [_shown_alike(view, group) for group in found]
+        values = {"outputs": [counted(group) for group in found], "same_outputs": all(same)}
+        yield view.pattern("equal-rows", {**values, "threshold": TIE})
+
+
+def _equal(view: View) -> list[list[int]]:
+    """Return groups of rows that are equal within `TIE` of their largest weight.
+
+    A sum of each row, every input with a factor of its own, says which rows could be: so that not
+    every row is compared with every other.
+    """
+    factors = np.random.default_rng(SEED).uniform(0.5, 1.5, view.m)
+    sums = view.weights @ factors
+    near = 2 * TIE * view.m * np.abs(view.rows.top) + TIE**2
+    groups: list[list[int]] = []
+    for row in np.argsort(sums, kind="stable").tolist():
+        for group in reversed(groups):
+            first = group[0]
+            if sums[row] - sums[first] > near[row] + near[first]:
+                groups.append([row])
+                break
+            if _are_equal(view, first, row):
+                group.append(row)
+                break
+        else:
+            groups.append([row])
+    return sorted(sorted(group) for group in groups if len(group) > 1)
+
+
+def _are_equal(view: View, one: int, other: int) -> bool:
+    size = max(view.rows.top[one], view.rows.top[other])
+    return bool((np.abs(view.weights[one] - view.weights[other]) <= TIE * abs(size)).all())
+
+
+def _shown_alike(view: View, group: list[int]) -> bool:
+    """Say whether the outputs of a group have the same digits; of several heads, they need not."""
+    outputs = next((each for each in view.solution.steps if each.role == "outputs"), None)
+    if outputs is None:
+        return False
+    digits = view.solution.digits[outputs.name]
+    first = np.asarray(digits[group[0]])
+    return all(bool((np.asarray(digits[row]) == first).all()) for row in group[1:])
+
+
+def _largest(weights: Matrix, axis: int) -> Matrix:
+    return np.asarray(np.maximum(weights.max(axis=axis), -weights.min(axis=axis)))

@@ -1,0 +1,185 @@
+"""One head as patterns look at it: its weights, what follows for each row, digits as in tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.numbers.rounding import blocks_of_rows, fixed
+from attncalc.numbers.types import Matrix
+from attncalc.patterns.pattern import ALONE, Amount, Pattern
+from attncalc.solving.connections import TIE
+from attncalc.solving.solution import Head, Solution
+
+
+class Rows(NamedTuple):
+    """What follows from each row of weights: arrays, one entry for each output.
+
+    Parameters
+    ----------
+    lead, runner
+        The inputs of the largest weight and of the second, from 0, the first of those that tie.
+    top, second
+        Those weights; where there is one input alone, the second is 0.
+    sharing, sharing_second
+        How many inputs tie for the first place, and for the second.
+    total
+        The sizes of its weights, added up.
+    entropy
+        H = -Σ p ln p in nats, of the weights over their sum; nan where one is negative, or all
+        are 0.
+    """
+
+    lead: Matrix
+    runner: Matrix
+    top: Matrix
+    second: Matrix
+    sharing: Matrix
+    sharing_second: Matrix
+    total: Matrix
+    entropy: Matrix
+
+    @property
+    def effective(self) -> Matrix:
+        """Over how many inputs, evenly, each row would be as spread: e^H."""
+        return np.asarray(np.exp(self.entropy))
+
+
+def rows_of(weights: Matrix) -> Rows:
+    """Return what follows from each row of one head's weights, block by block of a large one.
+
+    Examples
+    --------
+    >>> rows_of(np.array([[0.5, 0.5, 0.0]])).effective.round(2).tolist()
+    [2.0]
+    """
+    blocks = [_rows(weights[place]) for place in blocks_of_rows(weights.shape)]
+    return Rows(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+
+def _rows(weights: Matrix) -> Rows:
+    lead = weights.argmax(axis=1)
+    rest = weights.copy()
+    every = np.arange(len(weights))
+    top = weights[every, lead]
+    rest[every, lead] = -np.inf
+    runner = rest.argmax(axis=1)
+    second = weights[every, runner] if weights.shape[1] > 1 else np.zeros(len(weights))
+    shares_first = (weights >= (top * (1 - TIE))[:, None]).sum(axis=1)
+    shares_second = (rest >= (second * (1 - TIE))[:, None]).sum(axis=1)
+    total = np.abs(weights).sum(axis=1)
+    return Rows(lead, runner, top, second, shares_first, shares_second, total, _entropy(weights))
+
+
+def _entropy(weights: Matrix) -> Matrix:
+    total = weights.sum(axis=1)
+    usable = (weights.min(axis=1) >= 0) & (total > 0)
+    share = weights / np.where(usable, total, 1)[:, None]
+    logs = np.log(share, out=np.zeros_like(share), where=share > 0)
+    entropy = np.abs((share * logs).sum(axis=1))  # abs: never -0
+    return np.where(usable, entropy, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One head of a solution.
+
+    Parameters
+    ----------
+    solution
+        What it is a head of.
+    head
+        The head.
+    """
+
+    solution: Solution
+    head: Head
+
+    @property
+    def weights(self) -> Matrix:
+        """Its weights, (n, m), as nearly as floats can hold them."""
+        return self.head.weights
+
+    @property
+    def n(self) -> int:
+        """The number of outputs."""
+        return int(self.weights.shape[0])
+
+    @property
+    def m(self) -> int:
+        """The number of inputs."""
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def rows(self) -> Rows:
+        """What follows from each row."""
+        return rows_of(self.weights)
+
+    @cached_property
+    def alone(self) -> Matrix:
+        """Which outputs take one input alone."""
+        return np.asarray((self.rows.top >= ALONE * self.rows.total) & (self.rows.total > 0))
+
+    @property
+    def has_own(self) -> bool:
+        """Whether output i and input i are one token."""
+        problem = self.solution.problem
+        return problem.query_source == problem.key_source and self.n == self.m
+
+    @cached_property
+    def forbidden(self) -> Matrix | None:
+        """Where a mask forbids, (n, m), or None where there is none that does."""
+        found = forbidden(self.solution)
+        if found is None:
+            return None
+        return found[max(self.head.number - 1, 0)] if found.ndim == 3 else found
+
+    def weight(self, output: int, source: int) -> Amount:
+        """Return a weight as the table shows it."""
+        digits = np.asarray(self.head.rounded[output, source]).item()
+        return Amount(float(self.weights[output, source]), self._fixed(digits))
+
+    def difference(self, output: int, one: int, other: int) -> Amount:
+        """Return by how much one weight of a row is larger than another, exact where they are."""
+        matrix = self.solution.carried[weights_name(self.solution)]
+        row = matrix[(*self._place, output)]
+        return amount(self.solution, row[one] - row[other])
+
+    def pattern(self, code: str, values: Mapping[str, Any], output: int | None = None) -> Pattern:
+        """Return a pattern of this head, or of one of its outputs."""
+        problem, number = self.solution.problem, self.head.number
+        named = [f"head {number}"] if number else []
+        named += [] if output is None else [f"output {problem.queries[output]}"]
+        about = ", ".join(named) or weights_name(self.solution)
+        return Pattern(code, about, values, number)
+
+    @property
+    def _place(self) -> tuple[int, ...]:
+        return (self.head.number - 1,) if self.head.number else ()
+
+    def _fixed(self, digits: Any) -> str:
+        return fixed(digits, self.solution.problem.decimals)
+
+
+def amount(solution: Solution, value: Any) -> Amount:
+    """Return a number that follows from a solution, with the digits that are shown of it."""
+    return Amount(float(value), solution.in_digits(value))
+
+
+def forbidden(solution: Solution) -> Matrix | None:
+    """Return where a mask forbids a query to attend to a key, or None where there is no mask."""
+    step = next((step for step in solution.steps if step.role == "masked"), None)
+    return None if step is None else np.isneginf(solution.floats[step.name])
+
+
+def weights_name(solution: Solution) -> str:
+    """Return what the step of the weights is called."""
+    assert solution.weights is not None  # asked for before any pattern is
+    return solution.weights.name
+
+
+def counted(indices: Any) -> list[int]:
+    """Return places counted from 1."""
+    return [int(index) + 1 for index in indices]
