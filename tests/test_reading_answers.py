@@ -13,7 +13,9 @@ from conftest import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncalc import InputError, read_problem, solve
+from attncalc import InputError, Problem, read_problem, solve
+from attncalc.grading.key import Key
+from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.samples import sample
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
@@ -30,6 +32,9 @@ SELF = {
     "O": [[-2, -3], [-2, -3], [1.17, 0.21]],
 }
 """The first sample's solution, as its homework prints it."""
+
+
+EYE = [[1, 0], [0, 1]]
 
 
 def read(text: str, problem: str = "self") -> Answer:
@@ -267,6 +272,51 @@ def test_more_brackets_than_are_looked_at_are_not_silent() -> None:
     answer = read("Q = [1 3; -1 1; 2.5 -2]\n" + "[1 2] " * 5001)
     said = [each.why for each in answer.unread]
     assert "only the first 5,000 matrices in brackets are looked at" in said
+
+
+def test_a_sign_of_percent_in_brackets_is_no_comment() -> None:
+    answer = read("α₁ = (~0, ~0, 100%)\nα₂ = (0 %, 0%, 100 %)\nα₃ = (62%, 38%, ~0)\n")
+    assert values(answer, "A") == [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]
+
+
+def test_in_round_brackets_semicolons_part_a_row() -> None:
+    answer = read("Q = (1 ; 3)\n    (-1 ; 1)\n    (2,5 ; -2)\n")
+    assert values(answer, "Q") == SELF["Q"]
+
+
+def test_a_matrix_of_its_steps_size_is_not_replaced_by_one_of_another() -> None:
+    answer = read("Q = [1 3; -1 1; 2.5 -2]\n\nQ = [1 2 3 4; 5 6 7 8]\n")
+    assert values(answer, "Q") == SELF["Q"]
+    assert [each.why for each in answer.unread] == ["Q stands on line 1 too, in another size"]
+
+
+def test_words_call_no_matrix_given_that_is_another() -> None:
+    """A product called "the weights times V, output" is no W_O, and is not passed over as one."""
+    answer = read("And finally the weights times V, output tokens:\n-2 -3\n-2 -3\n1.17 0.21\n")
+    assert values(answer, "O") == SELF["O"]
+
+
+def test_the_macros_of_a_document_are_read_where_they_stand() -> None:
+    text = "\\newcommand{\\q}{\\mathbf{Q}}\n$\\q = \\begin{pmatrix} 1 & 3 \\\\ -1 & 1 \\\\ 2.5 & -2 \\end{pmatrix}$"
+    assert values(read(text), "Q") == SELF["Q"]
+
+
+def test_a_token_is_known_by_its_word_on_its_own_side() -> None:
+    text = "values:\n  I: [3, -1]\n  am: [-1, 3]\n"
+    problem = Problem(
+        X1=[[1, 0], [0, 1], [1, 1]], X2=[[1, 0], [0, 1]], W_Q=EYE, W_K=EYE, W_V=EYE,
+        labels={"X1": ["je", "suis", "la"], "X2": ["I", "am"]},
+    )  # fmt: skip
+    key = Key(problem, ToTheDigit(2)).expected
+    answer = read_answer_bytes(text.encode(), "answer.txt", key)
+    assert values(answer, "V") == [[3, -1], [-1, 3]]
+
+
+def test_what_the_weights_show_is_no_part_of_an_answer() -> None:
+    """Our own sentences hold many numbers, and no step."""
+    answer = read("Q = [1 3; -1 1; 2.5 -2]\n\n## What the weights show\n\n"
+                  "- Output 1 mixes inputs 1, 2 and 3 (0.4, 0.4 and 0.2)\n")  # fmt: skip
+    assert not answer.unread
 
 
 def test_keys_and_blocks_are_named_as_texts_are() -> None:

@@ -48,6 +48,7 @@ class Loose:
     grid: Grid
     after: int
     own_name: str = ""
+    head: int = 0
     is_correction: bool = False
 
 
@@ -339,7 +340,9 @@ class _Collector(Labels):
 
     def _keep_loose(self, block: Block, grid: Grid, own_name: str) -> None:
         after = len(self.found.parts)
-        self.found.loose.append(Loose(block, grid, after, own_name, self.again))
+        is_below = not own_name and (self.head_is_wide or self.head_is_new)
+        head = self.head if is_below else 0
+        self.found.loose.append(Loose(block, grid, after, own_name, head, self.again))
         self.again = False
 
     def _named(

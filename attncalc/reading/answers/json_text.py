@@ -13,7 +13,7 @@ from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.plain.grids import only_grid
 
 _NOT_STEPS = (
-    *("attncalc", "kind", "title", "problem", "conventions", "work", "notes"),
+    *("attncalc", "kind", "title", "problem", "conventions", "work", "notes", "patterns"),
     *("name", "student"),
 )
 """What may stand in the object beside the steps."""

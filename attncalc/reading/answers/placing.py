@@ -99,6 +99,7 @@ def _fits(loose: Loose, values: Matrix, found: Collected, expected: Expected) ->
                 _Fit(name, h, share_alike(values, head))
                 for h, head in enumerate(key, start=1)
                 if head.shape == values.shape and not {(name, h), (name, 0)} & there
+                if loose.head in (0, h)
             ]
     return fits
 
@@ -109,8 +110,12 @@ def _is_other_letter(own: str, name: str) -> bool:
 
 def _between(loose: Loose, found: Collected, order: list[str]) -> tuple[int, int]:
     """Return the places in the plan of the steps that stand before and after it."""
-    before = [order.index(p.name) for p in found.parts[: loose.after] if p.name in order]
-    after = [order.index(p.name) for p in found.parts[loose.after :] if p.name in order]
+    own = [p.name in order and (not loose.head or p.head == loose.head) for p in found.parts]
+    places = [
+        order.index(p.name) if is_own else -1 for p, is_own in zip(found.parts, own, strict=True)
+    ]
+    before = [place for place in places[: loose.after] if place >= 0]
+    after = [place for place in places[loose.after :] if place >= 0]
     low = before[-1] if before else -1
     high = after[0] if after else len(order)
     if low >= high:  # the steps are not written in their order

@@ -27,14 +27,18 @@ _INDEXED = re.compile(
     r"|[A-Za-zα-ωΑ-Ω]\w{0,12}(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)++"
 )
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
-_DATE = re.compile(r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b|\b\d{1,2}:\d\d\b")
+_DATE = re.compile(
+    r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b"
+    r"|(?:\bT?|(?<=\d)T)\d{1,2}:\d\d(?::\d\d)?\b"
+)
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:/\d+)?%?(?![\w])")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPERATOR = re.compile(r"\d\s*[+*·×/]\s*[-(\d]|[=≈]|e\^|\^|√|∑|\d\s-\s\d")
 _CODE = re.compile(r"@|\.\w{2,20}\(|\b(?:np|torch|import|print|range|Rational)\b|%\*%|<- ")
 _LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
 _WORKED = re.compile(
-    r"\bexp\b|e\^|\bexponential|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√", re.I
+    r"\bexp\b|e\^|\bexponential|\bwork(?:ing)?\b|rechnung|\bcalcul|cálculo|\bchecks?\b|\bprobe\b|vérif|comprob|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√",
+    re.I,
 )
 _REMARK = re.compile(r"\W*+(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
 _CONSTANT = re.compile(

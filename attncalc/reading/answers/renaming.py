@@ -1,5 +1,7 @@
 """Names that people use for another step than we do: told by the plan, and by values."""
 
+from collections import Counter
+
 from attncalc.reading.answers.answer import matrix_of_entries
 from attncalc.reading.answers.collecting import Collected
 from attncalc.reading.answers.expected import Expected
@@ -49,11 +51,14 @@ def with_better_names(found: Collected, expected: Expected) -> list[Part]:
 
 def _named_by_values(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
     """Return the parts with each under the step whose numbers it has, where few are its own."""
+    wholes = Counter(part[:2] for part in parts if part.is_whole)
+    there = {each.name for each in parts}
     for part in parts[:MOST]:
-        there = {each.name for each in parts}
-        if part.is_whole and (meant := _by_values(part, there, expected)):
+        meant = _by_values(part, there, expected, is_doubled=wholes[part[:2]] > 1)
+        if part.is_whole and meant:
             own = [part, *(each for each in parts if each.name == part.name and each.head)]
             parts = _renamed(parts, own, meant, "its numbers are", found)
+            there = {each.name for each in parts}
     return parts
 
 
@@ -72,11 +77,11 @@ def _renamed(
     return [part._replace(name=meant) if id(part) in same else part for part in parts]
 
 
-def _by_values(part: Part, there: set[str], expected: Expected) -> str | None:
+def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: bool) -> str | None:
     """Return the step that most numbers under a name are those of, where few are its own."""
     options = [meant for name, meant in _ALSO if name == part.name and meant not in there]
     values = matrix_of_entries([entries_of(part.rows)], "").values
-    if not expected.fits(part.name, values):
+    if is_doubled or not expected.fits(part.name, values):
         options = [name for name in expected.steps if name not in there]
     if not options:
         return None

@@ -30,6 +30,12 @@ _ROW_OF = re.compile(
 )
 _OF_EXPRESSION = re.compile(r"[√/^_+*·(.]\s*$|\bsqrt$|\be\^")
 """What stands before a number that is no row's: √2, S/2, e^2."""
+_LEAD = re.compile(
+    r"(?:(?:and|then|so|now|finally|next|also|thus|hence|therefore|und|dann|also|schließlich|nun"
+    r"|enfin|puis|donc|ensuite|luego|entonces|finalmente|por fin),? ){1,3}",
+    re.IGNORECASE,
+)
+"""Words that lead to what a line names: and then softmax(S) V."""
 _ON_THE_WAY = re.compile(
     r"(?:np\.|torch\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?", re.I
 )
@@ -107,7 +113,7 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     ('K', ('Q', 0, 1, 2), None)
     """
     clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
-    clean = clean.strip(" \t:=.,;#∴→")
+    clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
     if _ON_THE_WAY.fullmatch(clean):
         return None
     head = head_in(clean)

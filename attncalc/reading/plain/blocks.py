@@ -27,6 +27,9 @@ MAIL_HEAD = re.compile(
     r"|objet|envoyé|revision|author|created) ?: ?(?=.*[^\W\d_])",
     re.I,
 )
+_GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
+_OF_PATTERNS = re.compile(r"[\s#*]*+What the weights show[\s*]*+")
+_ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=≈:]\s?$")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 MOST_BLOCKS = 6000
 """Parts that a text may have; what follows them is not read, and that is said."""
@@ -135,6 +138,8 @@ class _Parter:
         if MAIL_HEAD.match(line.text):
             self._add(Block(line.number, line.number, line.text))
             return 1
+        if _OF_PATTERNS.fullmatch(line.text):
+            return self._patterns(i)
         if self.is_other(line.text):
             self._add(Block(line.number, line.number, line.text, is_other=True))
             return 1
@@ -150,6 +155,16 @@ class _Parter:
             return count
         self._said(line)
         return 1
+
+    def _patterns(self, i: int) -> int:
+        """Take the sentences of our own pages on what the weights show, which hold no step."""
+        stop = i + 1
+        while stop < len(self.lines) and not _ENDS_PATTERNS.search(self.lines[stop].text):
+            stop += 1
+        for line in self.lines[i:stop]:
+            if line.text.strip():
+                self._add(Block(line.number, line.number, line.text, is_other=True))
+        return stop - i
 
     def _add(self, block: Block) -> None:
         block.is_new = block.is_new or self.is_new
@@ -248,7 +263,7 @@ class _Parter:
     def _row(self, i: int, before: Rows) -> tuple[str, list[str]] | None:
         """Return the name and the cells of a row that stands in a line, if one does."""
         text = self.lines[i].text
-        if GRID.search(text) or text.lstrip()[:1] in "=≈→" or self.is_other(text):
+        if GRID.search(text) or _GOES_ON.match(text) or self.is_other(text):
             return None
         if cells := split_row(_without_bars(text)) or row_of_equations(text):
             return "", cells

@@ -273,8 +273,8 @@ class _Finder:
             if text[start] == "[" and _UNCLOSED.match(text, start):
                 self._fault(start, "a [ is never closed")
             return 1
-        heads = heads_of(tree)
         is_round = text[start] == "("
+        heads = heads_of(tree, is_round=is_round)
         if heads is None or not all(is_matrix(rows, is_round) for rows in heads):
             return 1
         if is_round and sum(len(row) for rows in heads for row in rows) < 2:

@@ -5,14 +5,15 @@ Nothing is evaluated: brackets are followed to a limited depth; what stands betw
 
 import re
 
-from attncalc.reading.plain.marks import GRID
+from attncalc.reading.plain.marks import COMMA, GRID
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted
 
 DEEPEST = 8
 LONGEST_CELL = 60
 _BRACKET = re.compile(r"[\[\]()]")
-_COMMENT = re.compile(r"[#%][^\n]*")
+_COMMENT = re.compile(r"(?:#|%(?=[ \t]{0,40}[A-Za-z]))[^\n]*")
+"""What stands behind a row; a sign of percent does not."""
 _BLOT = re.compile(r"[▒▓░█■□#?¿!�]{1,4}")
 """What stands for a number that cannot be made out."""
 _NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
@@ -67,15 +68,18 @@ def _depth(tree: Tree) -> int:
     return 1 + max((_depth(each) for each in tree if isinstance(each, Tree)), default=0)
 
 
-def heads_of(tree: Tree) -> list[Rows] | None:
-    """Return the rows of each head, or None where lists and texts are mixed."""
+def heads_of(tree: Tree, *, is_round: bool = False) -> list[Rows] | None:
+    """Return the rows of each head, or None where lists and texts are mixed.
+
+    In round brackets, and beside decimal commas, semicolons part the entries of one row.
+    """
     while len(lists := [each for each in tree if isinstance(each, Tree)]) == 1 and (
         _depth(tree) > 2 and not "".join(each for each in tree if isinstance(each, str)).strip()
     ):
         tree = lists[0]  # a batch of one
     between = _COMMENT.sub("", "".join(each for each in tree if isinstance(each, str)))
     if not lists:
-        return [_flat_rows(between)]
+        return [_flat_rows(between, is_round=is_round)]
     if between.strip(" ,;\n\t.…"):
         return None
     depth = _depth(tree)
@@ -93,12 +97,14 @@ def _joined(tree: Tree) -> str:
     return "".join(each for each in tree if isinstance(each, str))
 
 
-def _flat_rows(text: str) -> Rows:
+def _flat_rows(text: str, *, is_round: bool) -> Rows:
     """Part `1 3; -1 1` into rows at semicolons and at the ends of lines."""
     text = text.replace("...\n", " ")
     if ";" not in text and "\n" in text.strip() and text.rstrip().endswith(","):
         text = text.replace("\n", " ")
     rows = [_flat_cells(row) for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
+    if (is_round or COMMA in text) and "\n" not in text and all(len(row) == 1 for row in rows):
+        return [[row[0] for row in rows]]
     slashed = [_flat_cells(row) for row in text.split(" / ")]
     if len(rows) == 1 < len(slashed) and len({len(row) for row in slashed}) == 1 < len(slashed[0]):
         return fitted(slashed)
