@@ -152,13 +152,13 @@ class _Collector(Labels):
 
     def finish(self) -> None:
         """Say what the numbers in products are, now that all the rest is read."""
-        written = {_key(part.rows) for part in self.found.parts}
+        known = {_key(part.rows): True for part in self.found.parts}
         for block in self.pending:
-            known = (
-                self.copies.name_of(each) or self.copies.holds(each) or _key(each.rows) in written
-                for each in block.factors
-            )
-            role = "a product of what is known" if all(known) else role_of_words(block.text)
+            for each in block.factors:
+                if (key := _key(each.rows)) not in known:
+                    known[key] = bool(self.copies.name_of(each)) or self.copies.holds(each)
+            is_known = all(known[_key(each.rows)] for each in block.factors)
+            role = "a product of what is known" if is_known else role_of_words(block.text)
             if role:
                 self._note(block, "", role)
             else:

@@ -1,6 +1,7 @@
 """What the numbers in a line of words are: a dimension, work, prose; or nothing that is known."""
 
 import re
+from functools import lru_cache
 
 from attncalc.reading.plain.blocks import MAIL_HEAD
 
@@ -66,6 +67,7 @@ def numbers_in(text: str) -> list[str]:
     return _NUMBER.findall(text)
 
 
+@lru_cache(maxsize=2048)
 def role_of_words(text: str) -> str:
     """Return what the numbers in a line of words are; "" where that is not known."""
     numbers = numbers_in(text)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from attncalc.reading.naming.expressions import step_of_expression
@@ -104,6 +105,7 @@ class Name(NamedTuple):
         return (self.row != 0) != (self.column != 0)
 
 
+@lru_cache(maxsize=8192)
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return what a text names, if it names anything.
 
