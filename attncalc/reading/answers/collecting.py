@@ -183,7 +183,7 @@ class _Collector(Labels):
             self._without_name(block, grid)
 
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
-        if block.is_single and self._are_entries(block, grid):
+        if self._are_several(block, grid):
             return True
         name = self._of_token(block, grid) or self.name(block.names)
         if name is None and len(block.row_names) == 1 and not self.is_fresh:
@@ -197,13 +197,16 @@ class _Collector(Labels):
         self._named(block, grid, name, "its name")
         return True
 
-    def _are_entries(self, block: Block, grid: Grid) -> bool:
-        """Take one number for several entries: a_12 = a_13 = 0."""
-        names = [self.name([each]) for each in block.names]
-        if len(names) < 2 or not all(each and each.row and each.column for each in names):
+    def _are_several(self, block: Block, grid: Grid) -> bool:
+        """Take one number for several entries, a_12 = a_13 = 0, or one row for several of them."""
+        if len(block.names) < 2 or len(grid.rows) > 1:
+            return False
+        said = [self.name([each]) for each in block.names]
+        names = [self._with_number(each, grid) for each in said if each]
+        places = {each[:4] for each in names if each.row and bool(each.column) == block.is_single}
+        if len(places) < len(said) or len({each.matrix for each in names}) > 1:
             return False
         for name in names:
-            assert name is not None
             self._named(block, grid, name, "its name")
         return True
 

@@ -74,10 +74,22 @@ def _matrices(
     by_name: dict[str, list[Part]] = {}
     for part in parts:
         by_name.setdefault(part.name, []).append(part)
-    return {
-        name: matrix_of(_latest(own, expected, found), expected.shape(name), expected.by_columns)
-        for name, own in by_name.items()
-    }
+    matrices = {}
+    for name, own in by_name.items():
+        latest = _latest(_in_order(own, expected, found), expected, found)
+        matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
+    return matrices
+
+
+def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return single rows under one name as the rows of its matrix, where they are as many."""
+    height, width = (0, 0, *expected.shape(parts[0].name))[-2:]
+    rows = [part for part in parts if part.is_whole and part.size == (1, width) and not part.head]
+    if len(rows) != height or len(rows) < 2 or len(rows) < len(parts):
+        return parts
+    name, lines = parts[0].name, f"lines {rows[0].line} to {rows[-1].line}"
+    found.remarks.append(f"{lines}: these rows are taken as those of {name}, in their order")
+    return [part._replace(row=i) for i, part in enumerate(rows, start=1)]
 
 
 def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
@@ -93,7 +105,8 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
                     continue
                 lines = f"line {wholes[0].line} and again on line {part.line}"
                 found.remarks.append(f"{part.what} is written on {lines}: the later one counts")
-                if part.size != wholes[-1].size and len(wholes[-1].rows) > 1:
+                is_right = part.size == expected.shape(part.name)[-2:]
+                if not is_right or (part.size != wholes[-1].size and len(wholes[-1].rows) > 1):
                     _list(wholes[-1], part, found)
             own[:] = [each for each in own if not each.is_whole]
         own.append(part)
@@ -109,7 +122,8 @@ def _is_other(before: Part, part: Part, expected: Expected) -> bool:
 def _list(lost: Part, kept: Part, found: Collected) -> None:
     """List a matrix of another size than the one of its name that counts."""
     text = "; ".join(" ".join(row) for row in lost.rows)
-    why = f"{lost.what} stands on line {kept.line} too, in another size"
+    why = f"{lost.what} stands on line {kept.line} too"
+    why += "" if lost.size == kept.size else ", in another size"
     found.unread.append(Unread(lost.line, typed(text), why, could_be_matrix=True))
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from attncalc.reading.naming.expressions import step_of_expression
+from attncalc.reading.naming.ordinals import row_in
 from attncalc.reading.naming.symbols import compact, indexed
 from attncalc.reading.naming.vocabulary import step_of_words
 
@@ -124,6 +125,7 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     name = (
         _symbol(clean)
         or _at_the_end(clean)
+        or _of_counted_row(clean)
         or _of_row(clean, labels)
         or _expression(clean)
         or _words(clean)
@@ -176,6 +178,15 @@ def _at_the_end(text: str) -> Name | None:
     before, _, last = text.rpartition(" ")
     name = _symbol(last) if before and _PLAIN_WORD.search(before) else None
     return name if name and name.row and not last.isdigit() else None
+
+
+def _of_counted_row(text: str) -> Name | None:
+    """Return the row that a text counts: row 2 of Q, the second query."""
+    counted = row_in(text)
+    base = counted and (_symbol(counted.rest) or _words(counted.rest))
+    if not counted or not base or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
+        return None
+    return base._replace(row=counted.row)
 
 
 def _of_row(text: str, labels: Tokens) -> Name | None:

@@ -21,6 +21,7 @@ _INDEX = re.compile(
     r"_?[\[({]*(?:"
     r"(?P<h>\d{1,3}),(?P<hi>\d{1,4}),(?P<hj>\d{1,4})"
     r"|(?P<i>\d{1,4}|:),(?P<j>\d{1,4}|:)"
+    r"|(?P<row>\d{1,3}),?[j*·•]"
     r"|(?P<two>\d\d)"
     r"|\[?(?P<one>\d{1,3})(?:,?:)?"
     r")[\])}]*"
@@ -144,6 +145,8 @@ def _with_index(clean: str, is_turned: bool) -> Parts | None:
         return (matrix, int(index["h"]), _place(index["hi"]), _place(index["hj"]), 0, is_turned)
     if both := index["two"] or (index["i"] and (index["i"], index["j"])):
         return (matrix, head, _place(both[0]), _place(both[1]), 0, is_turned)
+    if index["row"]:
+        return (matrix, head, _place(index["row"]), 0, 0, is_turned)
     number = _place(index["one"])
     if "^" in clean and "(" in clean:
         return (matrix, number, 0, 0, 0, is_turned)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from attncalc.reading.plain.marks import GRID
-from attncalc.reading.plain.numerals import is_work, read_entry
+from attncalc.reading.plain.numerals import is_number_cell, is_work, read_entry
 from attncalc.reading.plain.rows import split_row
 from attncalc.reading.plain.valuing import value_of
 
@@ -159,7 +159,7 @@ def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
     if _COMBINATION.fullmatch(text):
         return "work", text, ""
     rest = _SEPARATOR.sub("", text[len(before) :]).strip()
-    if value and split_row(value):
+    if value and all(map(is_number_cell, split_row(value) or [""])):
         return "row", value, rest
     if value and start > 1 and _is_arithmetic(value):
         return "work", value, rest

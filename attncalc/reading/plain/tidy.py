@@ -64,6 +64,7 @@ _SUP = re.compile(r"<sup>([^<>\n]{0,40})</sup>", re.IGNORECASE)
 _STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z])([^_\n]{1,300})__(?!\w)")
 _SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
+_CELLS_OF = re.compile(r"(?<=[=:] )\{([-+\d.,;/ ]{3,4000})\}")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
@@ -92,8 +93,10 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text, struck = _without_struck(text)
     text = _letters(text)
     text = _QUOTES.sub("", text)
-    if "\\" not in text and "{{" in text:
-        text = _BRACES.sub("[", text).replace("}", "]")
+    if "\\" not in text and "{" in text:
+        text = _CELLS_OF.sub(r"[\1]", text)
+        if "{{" in text:
+            text = _BRACES.sub("[", text).replace("}", "]")
     if "<" in text or "&" in text:
         text = _without_tags(text)
     text = _STRONG.sub(lambda m: m[1] or m[2], text)
