@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from attncalc.reading.plain.blocks import MAIL_HEAD
+from attncalc.reading.plain.blocks import PREAMBLE
 
 _DIMENSIONS = re.compile(
     r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"
@@ -75,8 +75,8 @@ def role_of_words(text: str) -> str:
         return "words"
     if _REMARK.match(text):
         return "a remark"
-    if MAIL_HEAD.match(text):
-        return "the head of a mail"
+    if PREAMBLE.match(text):
+        return "the head of a mail, or of a session"
     if _CODE.search(text):
         return "a line of a program"
     words = len(_WORD.findall(text))

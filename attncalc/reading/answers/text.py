@@ -65,7 +65,7 @@ def _take_comment(comment: Comment, found: Collected) -> None:
         found.taken.append(Taken(line, line, "", how, text))
     else:
         why = "these numbers stand in a comment"
-        found.unread.append(Unread(line, text, why, could_be_matrix=True))
+        found.unread.append(Unread(line, text, why, "=" not in text or "[" in text))
 
 
 def _matrices(

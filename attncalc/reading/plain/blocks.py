@@ -22,11 +22,15 @@ from attncalc.reading.plain.tables import cells_of_table, groups_of_table, table
 
 _APART = re.compile(r"(?<! ) {2,}+(?=[^\W\d])")
 _NAMED_ROW = re.compile(r"(?P<name>[^\W\d][^=:]{0,30})[=:](?P<row>[^=:A-Za-z]+)")
-MAIL_HEAD = re.compile(
-    r"[ >*]{0,8}(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|fecha|asunto"
-    r"|objet|envoyé|revision|author|created) ?: ?(?=.*[^\W\d_])",
+PREAMBLE = re.compile(
+    r"[ >*]{0,8}(?:(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|fecha|asunto"
+    r"|objet|envoyé|revision|author|created) ?: ?(?=.*[^\W\d_])"
+    r"|(?:I?Python|R version|GNU Octave|Octave|Julia|MATLAB|Wolfram|SageMath)\b[^=\n]{0,40}\d\.)",
     re.I,
 )
+"""The head of a mail, or what a program says when it starts."""
+_BEHIND_ROW = re.compile(r"(?<=[\d.%]) {2,}+\((?=[^()]*[^\d\s.,;()])[^()]{3,160}\)$")
+"""Work in brackets behind a row of numbers."""
 _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
 _OF_PATTERNS = re.compile(r"[\s#*]*+What the weights show[\s*]*+")
 _ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=≈:]\s?$")
@@ -135,7 +139,7 @@ class _Parter:
         if not line.text.strip():
             self.is_new = True
             return 1
-        if MAIL_HEAD.match(line.text):
+        if PREAMBLE.match(line.text):
             self._add(Block(line.number, line.number, line.text))
             return 1
         if _OF_PATTERNS.fullmatch(line.text):
@@ -262,7 +266,7 @@ class _Parter:
 
     def _row(self, i: int, before: Rows) -> tuple[str, list[str]] | None:
         """Return the name and the cells of a row that stands in a line, if one does."""
-        text = self.lines[i].text
+        text = _BEHIND_ROW.sub("", self.lines[i].text.rstrip())
         if GRID.search(text) or _GOES_ON.match(text) or self.is_other(text):
             return None
         if cells := split_row(_without_bars(text)) or row_of_equations(text):

@@ -8,6 +8,8 @@ _CODE = re.compile(
     r"(?<=[ \t;\])])(?:#(?=[\s\[(=]|[^\W\d])|//(?=\s*[^\W\d])|%(?=\s*[=\[(]|\s*[^\W_])"
     r"|<-+(?=\s+[^\W\d])(?!\s+(?:c|matrix)\())\s*"
 )
+_ASIDE = re.compile(r"\(\*([^*]{0,400}+)\*\)")
+"""A comment of Mathematica."""
 _TEX = re.compile(r"(?<![\\\d])%")
 _ASSIGNED = re.compile(r"\W{0,8}[A-Za-z][\w.]{0,40}")
 """What stands before an arrow that gives a name to a result, as R writes it."""
@@ -54,7 +56,7 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
     >>> without_comments("Q = [1 3]; % row 1 of 3")
     ('Q = [1 3]; ', [Comment(line=1, text='row 1 of 3', is_out=False)])
     """
-    if not any(sign in text for sign in ("#", "%", "//", "<-")):
+    if not any(sign in text for sign in ("#", "%", "//", "<-", "(*")):
         return text, []
     is_tex = "\\" in text
     is_document = is_tex and _DOCUMENT.search(text) is not None
@@ -66,6 +68,9 @@ def without_comments(text: str) -> tuple[str, list[Comment]]:
             found += [Comment(number, inner, is_out=True)] if (inner := out.strip("% \t")) else []
             lines.append("%")
             continue
+        if asides := _ASIDE.findall(line):
+            found += [Comment(number, aside.strip()) for aside in asides]
+            line = _ASIDE.sub("", line)
         match = _behind(line, is_tex)
         if match:
             comment = line[match.end() :].strip()

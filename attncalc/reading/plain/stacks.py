@@ -176,15 +176,14 @@ def _merged(document: Document, lines: Sequence[Line]) -> Line:
 
 
 def _with_bars(document: Document) -> list[Line]:
-    """Return the lines with a row between two bars as a grid, where a name stands before one.
+    """Return the lines with a row between two bars as a grid, where names stand before some.
 
     Rows of bars alone are tables.
     """
     rows = [_BARS.fullmatch(line.text) for line in document.lines]
     found = list(document.lines)
+    named = any(each and each[1].strip() for each in rows)
     for i, match in enumerate(rows):
-        near = [rows[j] for j in range(max(0, i - 6), min(len(rows), i + 7))]
-        named = any(each and each[1].strip() for each in near)
         cells = split_row(match[2]) if match and named else None
         if match and cells and len(cells) > 1 and not document.is_full:
             line = document.lines[i]

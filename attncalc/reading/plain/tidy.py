@@ -47,7 +47,7 @@ _SUBSCRIPTS = re.compile("[₀-₉₊₋₍₎ₐₑₒₓₖᵢⱼᵥ]+")
 _SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹⁽⁾⁻]+")
 _TAGS = re.compile(
     r"</?(?:b|i|u|em|strong|p|div|span|ul|ol|li|center|font|code|pre|h[1-6]|table|tbody|thead|"
-    r"small|big|mark|html|body)(?: [^<>\n]{0,200})?/?>",
+    r"small|big|mark|html|body|math)(?: [^<>\n]{0,200})?/?>",
     re.IGNORECASE,
 )
 _PARAGRAPHS = re.compile(
@@ -65,6 +65,7 @@ _STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z])([^_\n]{1
 _SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
 _CELLS_OF = re.compile(r"(?<=[=:] )\{([-+\d.,;/ ]{3,4000})\}")
+_WIKI_HEADING = re.compile(r"(?m)^={2,6} ?(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
@@ -90,6 +91,8 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     """
     text = PRIVATE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
     text = without_session(_FENCES.sub("", text))
+    if "==" in text:
+        text = _WIKI_HEADING.sub(r"# \1", text)
     text, struck = _without_struck(text)
     text = _letters(text)
     text = _QUOTES.sub("", text)
