@@ -16,6 +16,8 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc cross in.json            the same with two sets of tokens
     attncalc plot in.json -o map.png  draw which input each output attends to
     attncalc check in.json mine.md    mark a worked answer
+    attncalc vary in.json "K[a] *= 0:3"
+                                      watch what a longer key does
     attncalc samples cross > my.json  start from a sample
 """
 
@@ -47,13 +49,26 @@ def _check() -> Built:
     return check.check, check.HELP
 
 
+def _vary() -> Built:
+    from attncalc.cli.flags import studies
+
+    return studies.vary, studies.VARY_HELP
+
+
 def _samples() -> Built:
     from attncalc.cli.flags import samples
 
     return samples.samples, samples.HELP
 
 
-COMMANDS = {"self": _self, "cross": _cross, "plot": _plot, "check": _check, "samples": _samples}
+COMMANDS = {
+    "self": _self,
+    "cross": _cross,
+    "plot": _plot,
+    "check": _check,
+    "vary": _vary,
+    "samples": _samples,
+}
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:

@@ -96,16 +96,16 @@ class MultiplyEach(Operation):
 
     Parameters
     ----------
-    factors
-        One for each problem, (problems, 1, 1, 1).
+    each
+        One factor for each problem, (problems, 1, 1, 1).
     """
 
-    factors: Matrix
+    each: Matrix
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply the scores, (problems or 1, heads, n, m)."""
         (scores,) = matrices
-        scaled: Matrix = scores * self.factors
+        scaled: Matrix = scores * self.each
         return scaled
 
 

@@ -1,7 +1,7 @@
 """The little languages of studies: what changes, what is watched.
 
-    scale=0.1:10:log      K[a] *= 0:3      K[a] += 0:1 * [1, 0]      X[2,1] = -2:2
-    A[1,:]    entropy(A)    max(A)    distance(O, V[b])    error(O, mean V[a,b])    norm(O)
+scale=0.1:10:log      K[a] *= 0:3      K[a] += 0:1 * [1, 0]      X[2,1] = -2:2
+A[1,:]    entropy(A)    max(A)    distance(O, V[b])    error(O, mean V[a,b])    norm(O)
 """
 
 import re
@@ -58,7 +58,8 @@ MOST_SHOWN_UNASKED = 12
 """Weights that are all watched where nobody says what is."""
 
 _CHANGE = re.compile(
-    r"\s*(?P<name>[^\W\d][\w ]*?)\s*(?:\[(?P<place>.*?)\])?\s*(?P<sign>[*+]?=)\s*(?P<values>.+?)\s*",
+    r"\s*(?P<name>[^\W\d][\w ]*?)\s*(?:\[(?P<place>.*?)\])?"
+    r"\s*(?P<sign>[*+]?=)\s*(?P<values>.+?)\s*",
     re.DOTALL,
 )
 _DIRECTION = re.compile(r"(?P<values>.*?)\s*[*·×]\s*(?P<row>\[.*\])", re.DOTALL)
@@ -109,9 +110,7 @@ def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) ->
     is_smooth = _takes_all_between(name, values)
     if isinstance(values, Span) and not is_smooth:
         values = _whole(name, values)
-    return Change(
-        text.strip(), name, name, "set", values, is_setting=True, is_smooth=is_smooth
-    )
+    return Change(text.strip(), name, name, "set", values, is_setting=True, is_smooth=is_smooth)
 
 
 def _check_limit(problem: Problem, name: str) -> None:
@@ -234,9 +233,7 @@ def _read_values(text: str, name: str) -> Values:
     return _span(low, high, count, is_log, text)
 
 
-def _span(
-    low: Fraction, high: Fraction | Infinity, count: int, is_log: bool, text: str
-) -> Span:
+def _span(low: Fraction, high: Fraction | Infinity, count: int, is_log: bool, text: str) -> Span:
     if isinstance(high, Infinity):
         if low < 0:
             raise InputError("a range to inf begins at 0 or above")
@@ -270,7 +267,9 @@ def _count(text: str) -> int:
     except NotANumber:
         number = Fraction(0)
     if number.denominator != 1 or number < 2:
-        raise InputError(f"{quoted(text)} is no number of steps: give a whole number from 2, or log")
+        raise InputError(
+            f"{quoted(text)} is no number of steps: give a whole number from 2, or log"
+        )
     return int(number)
 
 
@@ -373,7 +372,9 @@ def index_of(text: str, kind: str, size: int, labels: Sequence[str], what: str) 
             return int(text) - 1
         raise InputError(f"{what}, so there is no {kind} {int(text)}: give 1 to {size}")
     known = f"there are {of_each([on_a_line(each) for each in labels])}" if labels else ""
-    raise InputError(f"{what}, and no {kind} is called {quoted(plain)}: {known or f'give 1 to {size}'}")
+    raise InputError(
+        f"{what}, and no {kind} is called {quoted(plain)}: {known or f'give 1 to {size}'}"
+    )
 
 
 # what is watched
@@ -417,7 +418,9 @@ def _split_outside(text: str) -> list[str]:
 
 
 _MEASURE = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
-_ROWS = re.compile(r"\s*(?P<mean>mean(?:\s+of)?\s+)?(?P<name>\w+)\s*(?:\[(?P<rows>.*)\])?\s*", re.DOTALL)
+_ROWS = re.compile(
+    r"\s*(?P<mean>mean(?:\s+of)?\s+)?(?P<name>\w+)\s*(?:\[(?P<rows>.*)\])?\s*", re.DOTALL
+)
 _OF_ROW: dict[str, tuple[tuple[str, Callable[[Matrix], Matrix]], ...]] = {
     "entropy": (("entropy", entropy), ("e^entropy", effective_inputs)),
     "max": (("max", largest),),
@@ -445,9 +448,7 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
         for shown in places:
             place = solution.problem.standing.place(shown)
             numbers = ",".join(str(index + 1) for index in shown)
-            yield Watched(
-                f"{name}[{numbers}]", entry_of(name, place), name, place, is_weight
-            )
+            yield Watched(f"{name}[{numbers}]", entry_of(name, place), name, place, is_weight)
 
 
 class _Rows(NamedTuple):

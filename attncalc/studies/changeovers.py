@@ -1,6 +1,7 @@
 """Where the largest weight of an output changes hands, found by bisection and not by the grid."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
@@ -67,7 +68,7 @@ def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
 
 def _looked_at(problem: Problem, change: Change) -> Matrix:
     """Return the finite values of a change, and others between them."""
-    values = np.array([float(value) for value in change.values])  # type: ignore[arg-type]
+    values = np.array([float(value) for value in change.values])
     values = values[np.isfinite(values)]
     most = FINE if is_batched(change) else FINE // 5
     most = min(most, MOST_WEIGHTS // (problem.n_heads * problem.n * problem.m))
@@ -76,17 +77,15 @@ def _looked_at(problem: Problem, change: Change) -> Matrix:
         return values
     is_log = isinstance(change.values, Span) and change.values.is_log
     spaced = np.geomspace if is_log else np.linspace
-    between = [
-        spaced(low, high, parts, endpoint=False)
-        for low, high in zip(values[:-1], values[1:], strict=True)
-    ]
+    between = [spaced(low, high, parts, endpoint=False) for low, high in pairwise(values)]
     return np.concatenate([*between, values[-1:]])
 
 
 def _leading(weights: Matrix) -> Matrix:
     """Say which inputs share the first place of their row; none where all weights are 0."""
-    largest = weights.max(axis=-1, keepdims=True)
-    return np.asarray((weights >= largest * (1 - TIE)) & (largest > 0))
+    largest: Matrix = weights.max(axis=-1, keepdims=True)
+    leads: Matrix = (weights >= largest * (1 - TIE)) & (largest > 0)
+    return leads
 
 
 def _brackets(values: Matrix, problem: Problem, change: Change) -> Iterator[_Bracket]:
@@ -119,7 +118,8 @@ def _found(
     low = np.array([each.low for each in brackets])
     high = np.array([each.high for each in brackets])
     place = np.arange(len(brackets)), *np.array([each[2:4] for each in brackets]).T
-    before, after = (np.array([each[side][0] for each in brackets]) for side in (4, 5))
+    sides = [each.before for each in brackets], [each.after for each in brackets]
+    before, after = (np.array([each[0] for each in side]) for side in sides)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if ((middle == low) | (middle == high)).all():

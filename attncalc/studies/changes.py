@@ -66,7 +66,9 @@ class Span:
 
     def __iter__(self) -> Iterator[Value]:
         if isinstance(self.last, Infinity):
-            yield from (self.first, *_ladder(self.first), self.last)
+            yield self.first
+            yield from _ladder(self.first)
+            yield self.last
             return
         most = len(self) - 1
         yield from (self._at(step, most, self.last) for step in range(most + 1))
@@ -137,9 +139,10 @@ class Change:
         """Return the problem with this value, exactly."""
         if self.is_setting:
             return _with_setting(problem, self.name, value)
-        matrix = np.frompyfunc(_exactly, 1, 1)(problem.as_typed(self.name))
+        matrix: Any = np.frompyfunc(_exactly, 1, 1)(problem.as_typed(self.name))
         matrix[self.place] = self._changed(matrix[self.place], value)
-        return replace(problem, **{self.name: matrix})
+        changed: dict[str, Any] = {self.name: matrix}
+        return replace(problem, **changed)
 
     def on_each(self, matrices: Matrix, values: Matrix) -> Matrix:
         """Return a matrix for each value, in floats.
@@ -203,7 +206,8 @@ def _ladder(above: Fraction) -> Iterator[Fraction]:
 
 def _with_setting(problem: Problem, name: str, value: Value) -> Problem:
     if not isinstance(value, Infinity):
-        return replace(problem, **{name: value})
+        changed: dict[str, Any] = {name: value}
+        return replace(problem, **changed)
     # beyond all scales the largest score takes all, and those that tie share it
     normalizer = "hardmax" if problem.normalizer == "softmax" else problem.normalizer
     return replace(problem, scale=NONE, normalizer=normalizer)

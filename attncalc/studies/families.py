@@ -38,7 +38,7 @@ def families(
         for point in points:
             yield of_solution(solve(at_point(problem, changes, point)), exactly=False), 1
         return
-    columns = [np.array([float(value) for value in column]) for column in zip(*points)]
+    columns = [np.array([float(value) for value in column]) for column in zip(*points, strict=True)]
     matrices: dict[str, Matrix] = {}
     scales = None
     for change, values in zip(changes, columns, strict=True):

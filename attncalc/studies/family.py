@@ -137,7 +137,7 @@ def chunks(count: int, size: int) -> Iterator[slice]:
 
 def refuse_overflow_in(steps: Matrices) -> None:
     """Refuse outputs beyond floats: whatever overflowed on the way has reached them."""
-    last = next(reversed(steps))
+    *_, last = steps
     if not np.isfinite(steps[last]).all():
         raise InputError(
             f"{last} grows beyond the largest float64 (about 1.8e+308) at some of these values: "

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 from math import prod
 
@@ -13,7 +14,7 @@ from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import solve
 from attncalc.studies.changeovers import Changeover, changeovers
-from attncalc.studies.changes import Change, Infinity, Listed
+from attncalc.studies.changes import Change, Infinity, Listed, Span
 from attncalc.studies.cost import check_count
 from attncalc.studies.families import Point, at_point, families
 from attncalc.studies.family import Family, chunks, of_solution
@@ -25,6 +26,7 @@ SCORES_EXACT = 20_000
 """Scores of all these problems together."""
 POINTS = 301
 """Values of a range in a picture."""
+
 
 @dataclass(frozen=True, eq=False)
 class Variation:
@@ -108,9 +110,18 @@ def curve(variation: Variation) -> Variation:
     """Return the same study in floats, with as many values of its range as a picture shows."""
     (change,) = variation.changes
     span = change.values
-    if isinstance(span, Listed) or span.count or isinstance(span.last, Infinity):
+    if isinstance(span, Listed) or span.count:
         return variation
-    finer = replace(change, values=replace(span, count=POINTS))
+    if isinstance(span.last, Infinity):
+        first, *inner, last = span
+        start = [first] if first == 0 else []
+        low, high = (value for value in (inner[0] if start else first, inner[-1]))
+        assert isinstance(low, Fraction)
+        assert isinstance(high, Fraction)
+        tens = Span(low, high, POINTS, is_log=True)
+        finer = replace(change, values=Listed((*start, *tens, last)))
+    else:
+        finer = replace(change, values=replace(span, count=POINTS))
     points = tuple((value,) for value in finer.values)
     values, digits = _together(variation.problem, (finer,), variation.watched, points, None)
     return replace(variation, changes=(finer,), points=points, values=values, digits=digits)

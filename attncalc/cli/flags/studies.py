@@ -1,0 +1,95 @@
+"""The flags that studies have: `attncalc vary`, `attncalc simulate`, `attncalc aim`."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from attncalc.cli.flags.fields import for_problems
+from attncalc.cli.flags.shared import OUTPUT, Full
+
+VARY_HELP = """Solve a problem at many values of something, and watch what that does.
+
+[bold]Examples[/bold]
+
+    attncalc vary in.json "scale=0.1:10:log" --watch A[1,:]
+    attncalc vary in.json "scale=0:inf"           both limits: equal weights, hardmax
+    attncalc vary in.json "K[a] *= 0:3" -o curve.png
+    attncalc vary in.json "K[a] += 0:1 * [1, 0]"  a key moved along a direction
+    attncalc vary in.json "X[2,1] = -2:2" "scale=0.5,1,2"
+    attncalc vary in.json "W_Q *= 1:10" --watch "entropy(A)" --watch "norm(O)"
+
+A range is from:to, from:to:steps or from:to:log; two changes make a grid.
+"""
+
+_STUDY = "Study"
+
+Things = Annotated[
+    list[str],
+    typer.Argument(metavar="[FILE] CHANGE...", help="The problem, and one or two changes."),
+]
+Watch = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--watch",
+        metavar="WHAT",
+        help="What is watched: A[1,2], A[1,:], O, entropy(A), max(A), distance(O, V[b]), "
+        "error(O, mean V[a,b]), norm(O); may be repeated.",
+        show_default="the weights",
+        rich_help_panel=_STUDY,
+    ),
+]
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", help="Go on, however long it takes.", rich_help_panel=_STUDY),
+]
+Format = Annotated[
+    Literal["table", "markdown", "latex", "csv", "json", "npz"] | None,
+    typer.Option(
+        "--format",
+        help="The form of the output.",
+        show_default="table, or what the ending of --out says",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write to this file; .png, .svg and .pdf are a picture.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Dark = Annotated[
+    bool, typer.Option("--dark", help="A picture on a dark background.", rich_help_panel=OUTPUT)
+]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        "--size",
+        metavar="INCHES",
+        help="Width and height of a picture, as 12x8, or a width alone.",
+        show_default="what the picture needs",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+@for_problems(None)
+def vary(
+    context: typer.Context,
+    things: Things,
+    watch: Watch = None,
+    yes: Yes = False,
+    full: Full = False,
+    format: Format = None,  # noqa: A002 - the flag is --format
+    dark: Dark = False,
+    size: Size = None,
+    out: Out = None,
+    **flags: Any,
+) -> None:
+    """Solve at each value, and write what is watched."""
+    from attncalc.cli.commands.vary import vary
+
+    vary(context.params)
