@@ -84,7 +84,7 @@ def _looked_at(problem: Problem, change: Change) -> Matrix:
 def _leading(weights: Matrix) -> Matrix:
     """Say which inputs share the first place of their row; none where all weights are 0."""
     largest: Matrix = weights.max(axis=-1, keepdims=True)
-    leads: Matrix = (weights >= largest * (1 - TIE)) & (largest > 0)
+    leads: Matrix = np.where(largest > 0, weights >= largest * (1 - TIE), False)
     return leads
 
 

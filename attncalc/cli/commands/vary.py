@@ -8,7 +8,8 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.errors import InputError
-from attncalc.reading.studies import HOW_TO_CHANGE, looks_like_change, read_change, read_watched
+from attncalc.reading.studies.changes import HOW_TO_CHANGE, looks_like_change, read_change
+from attncalc.reading.studies.watched import read_watched
 from attncalc.studies.vary import Variation
 from attncalc.studies.vary import vary as solve_at_each
 from attncalc.writing.studies import variation as written

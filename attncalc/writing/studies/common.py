@@ -26,7 +26,7 @@ def sheet(
 ) -> Sheet:
     """Return numbers under their headings."""
     names = tuple(map(on_a_line, rows)), tuple(map(on_a_line, columns))
-    return Sheet(title, Grid(title, 0, *names, lambda i, j: Cell(text(i, j)), full))
+    return Sheet(title, Grid("the table", 0, *names, lambda i, j: Cell(text(i, j)), full))
 
 
 def lasting(problem: Problem, others: Iterable[Problem]) -> tuple[str, ...]:
