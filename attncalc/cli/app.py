@@ -55,6 +55,12 @@ def _vary() -> Built:
     return studies.vary, studies.VARY_HELP
 
 
+def _simulate() -> Built:
+    from attncalc.cli.flags import studies
+
+    return studies.simulate, studies.SIMULATE_HELP
+
+
 def _samples() -> Built:
     from attncalc.cli.flags import samples
 
@@ -67,6 +73,7 @@ COMMANDS = {
     "plot": _plot,
     "check": _check,
     "vary": _vary,
+    "simulate": _simulate,
     "samples": _samples,
 }
 

@@ -68,8 +68,8 @@ def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
 
 def _looked_at(problem: Problem, change: Change) -> Matrix:
     """Return the finite values of a change, and others between them."""
-    values = np.array([float(value) for value in change.values])
-    values = values[np.isfinite(values)]
+    numbers = (float(value) for value in change.values)
+    values = np.array([number for number in numbers if np.isfinite(number)])
     most = FINE if is_batched(change) else FINE // 5
     most = min(most, MOST_WEIGHTS // (problem.n_heads * problem.n * problem.m))
     parts = ceil(most / max(1, len(values) - 1))

@@ -21,11 +21,40 @@ VARY_HELP = """Solve a problem at many values of something, and watch what that 
 A range is from:to, from:to:steps or from:to:log; two changes make a grid.
 """
 
+SIMULATE_HELP = """Draw a problem again and again, and watch how that spreads.
+
+[bold]Examples[/bold]
+
+    attncalc simulate in.json "K[a] ~ N(mu, 0.01 I)" --draws 1000 --seed 1
+    attncalc simulate in.json "K[a] ~ N(mu, 0.01 I + 1/2 mu muT)" -o cloud.png
+    attncalc simulate in.json "X[2,1] ~ U(-1, 1)" --watch A[2,:] --until 0.001
+    attncalc simulate one-head.json two-heads.json "K[a] ~ N(mu, 0.1 I)"
+
+mu is what is given. The same seed gives the same digits.
+"""
+
 _STUDY = "Study"
 
 Things = Annotated[
     list[str],
     typer.Argument(metavar="[FILE] CHANGE...", help="The problem, and one or two changes."),
+]
+Drawn = Annotated[
+    list[str],
+    typer.Argument(metavar="[FILE...] DRAW...", help="Problems, and what is drawn of them."),
+]
+Draws = Annotated[int, typer.Option("--draws", help="How many draws.", rich_help_panel=_STUDY)]
+Seed = Annotated[
+    int, typer.Option("--seed", help="That of the generator.", rich_help_panel=_STUDY, min=0)
+]
+Until = Annotated[
+    float | None,
+    typer.Option(
+        "--until",
+        metavar="ERROR",
+        help="Draw until the standard error of each mean is as small.",
+        rich_help_panel=_STUDY,
+    ),
 ]
 Watch = Annotated[
     list[str] | None,
@@ -93,3 +122,25 @@ def vary(
     from attncalc.cli.commands.vary import vary
 
     vary(context.params)
+
+
+@for_problems(None)
+def simulate(
+    context: typer.Context,
+    things: Drawn,
+    draws: Draws = 1000,
+    seed: Seed = 0,
+    until: Until = None,
+    watch: Watch = None,
+    yes: Yes = False,
+    full: Full = False,
+    format: Format = None,  # noqa: A002 - the flag is --format
+    dark: Dark = False,
+    size: Size = None,
+    out: Out = None,
+    **flags: Any,
+) -> None:
+    """Draw, solve each draw, and write how what is watched spreads."""
+    from attncalc.cli.commands.simulate import simulate
+
+    simulate(context.params)

@@ -50,6 +50,24 @@ def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
     return tuple({each.name: each for each in found}.values())
 
 
+def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
+    """Return what is watched of draws where nothing is said: outputs, and weights where few.
+
+    Parameters
+    ----------
+    problem
+        Whose outputs they are.
+    weights_too
+        Whether weights are watched.
+    """
+    solution = solve(problem)
+    outputs = next(step.name for step in solution.plan if step.role == "outputs")
+    few = solution[outputs].size <= MOST_SHOWN_UNASKED
+    first = ",".join(problem.standing.pair("1", ":"))
+    asked = [outputs if few else f"{outputs}[{first}]"]
+    return read_watched([*([_usual(solution)] if weights_too else []), *asked], problem)
+
+
 def _usual(solution: Solution) -> str:
     assert solution.weights is not None
     name = solution.weights.name
