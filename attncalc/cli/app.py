@@ -61,6 +61,12 @@ def _simulate() -> Built:
     return studies.simulate, studies.SIMULATE_HELP
 
 
+def _aim() -> Built:
+    from attncalc.cli.flags import studies
+
+    return studies.aim, studies.AIM_HELP
+
+
 def _samples() -> Built:
     from attncalc.cli.flags import samples
 
@@ -74,6 +80,7 @@ COMMANDS = {
     "check": _check,
     "vary": _vary,
     "simulate": _simulate,
+    "aim": _aim,
     "samples": _samples,
 }
 

@@ -33,6 +33,20 @@ SIMULATE_HELP = """Draw a problem again and again, and watch how that spreads.
 mu is what is given. The same seed gives the same digits.
 """
 
+AIM_HELP = """Design the query that copies a value, or averages some: q = β (k_a + k_b).
+
+[bold]Examples[/bold]
+
+    attncalc aim in.json "1/2 v_a + 1/2 v_b" --beta 10
+    attncalc aim in.json "v_b" --within 0.001     which β is enough
+    attncalc aim in.json "1/3 v_a + 2/3 v_c"
+    attncalc aim in.json "1/2 v_a + 1/2 v_b" --heads 2
+    attncalc aim in.json "v_b" -o weights-over-beta.png
+
+No query is needed in the problem. With --heads each head has a query for one value, and their
+outputs are averaged.
+"""
+
 _STUDY = "Study"
 
 Things = Annotated[
@@ -53,6 +67,23 @@ Until = Annotated[
         "--until",
         metavar="ERROR",
         help="Draw until the standard error of each mean is as small.",
+        rich_help_panel=_STUDY,
+    ),
+]
+Aimed = Annotated[
+    list[str],
+    typer.Argument(metavar="[FILE] TARGET", help="Keys and values, and what is aimed for."),
+]
+Beta = Annotated[
+    str,
+    typer.Option("--beta", help="How long the query is.", rich_help_panel=_STUDY),
+]
+Within = Annotated[
+    float | None,
+    typer.Option(
+        "--within",
+        metavar="ERROR",
+        help="Find the β from which the error is as small.",
         rich_help_panel=_STUDY,
     ),
 ]
@@ -144,3 +175,22 @@ def simulate(
     from attncalc.cli.commands.simulate import simulate
 
     simulate(context.params)
+
+
+@for_problems(None)
+def aim(
+    context: typer.Context,
+    things: Aimed,
+    beta: Beta = "10",
+    within: Within = None,
+    full: Full = False,
+    format: Format = None,  # noqa: A002 - the flag is --format
+    dark: Dark = False,
+    size: Size = None,
+    out: Out = None,
+    **flags: Any,
+) -> None:
+    """Design the query, and write what it comes to."""
+    from attncalc.cli.commands.aim import aim
+
+    aim(context.params)
