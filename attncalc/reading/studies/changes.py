@@ -56,6 +56,7 @@ def _read_change(text: str, problem: Problem) -> Change:
     if name in SETTINGS:
         return _of_setting(text, name, found, problem)
     if name not in GIVEN or name in MARKS:
+        check_given(found["name"].strip(), problem, among_steps=True)
         names = [*problem.names, *SETTINGS]
         raise InputError(unknown(found["name"], [each for each in names if each not in MARKS]))
     return _of_matrix(text, name, found, problem)

@@ -70,6 +70,7 @@ def _read_draw(text: str, problem: Problem) -> Draw:
         raise InputError(HOW_TO_DRAW)
     name = canonical(found["name"])
     if name not in GIVEN or name in MARKS:
+        check_given(found["name"], problem, among_steps=True)
         known = [each for each in problem.names if each not in MARKS]
         raise InputError(unknown(found["name"], known))
     check_given(name, problem)

@@ -141,8 +141,15 @@ def split_outside(text: str) -> list[str]:
     return [part.strip() for part in (*parts, text[start:]) if part.strip()]
 
 
-def check_given(name: str, problem: Problem) -> None:
+def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> None:
     """Refuse a matrix that is not given, and so cannot change.
+
+    Parameters
+    ----------
+    name, problem
+        The matrix, and whose it is.
+    among_steps
+        Whether a name is refused only where it is that of a step.
 
     Raises
     ------
@@ -152,6 +159,8 @@ def check_given(name: str, problem: Problem) -> None:
     if name in problem.names:
         return
     steps = [step.name for step in plan(problem)]
+    if among_steps and name not in steps:
+        return
     given = of_each([each for each in problem.names if each not in MARKS])
     how = f"{name} is worked out here" if name in steps else f"this problem has no {name}"
     raise InputError(f"{how}, and only what is given can change: there are {given}")
