@@ -32,7 +32,7 @@ SHOWN_BETAS = tuple(map(Fraction, (1, 2, 5, 10, 20, 50)))
 NOTHING = 1e-9
 """A share of the scores up to which what is left over is the dust of arithmetic."""
 DIGITS = 12
-"""Significant digits of a query: what is shown is just what is solved."""
+"""Significant digits of a query that are shown, and all that it has where it is near to these."""
 LEAST_BETA, LARGEST_BETA, LOOKED_AT = 1e-3, 1e6, 2000
 HALVINGS = 200
 SWEEPS = 5000
@@ -442,11 +442,11 @@ def _least_beta(problem: Problem, change: Change, target: Target, within: float)
 
 
 def _clean(matrix: Matrix) -> Matrix:
-    """Return numbers at twelve significant digits, without the dust of arithmetic."""
-    largest = float(np.abs(matrix).max(initial=0.0))
-    kept = np.where(np.abs(matrix) > 1e-13 * largest, matrix, 0.0)
-    texts = (f"{number:.{DIGITS}g}" for number in kept.flat)
-    return np.array([float(text) + 0.0 for text in texts]).reshape(matrix.shape)
+    """Return numbers without the dust of arithmetic: 10 for 10.000000000000002."""
+    dust = 1e-14 * float(np.abs(matrix).max(initial=0.0))
+    short = np.array([float(f"{number:.{DIGITS}g}") for number in matrix.flat])
+    near = np.where(np.abs(matrix) <= 100 * dust, 0.0, short.reshape(matrix.shape))
+    return np.where(np.abs(near - matrix) <= 100 * dust * (near == 0) + dust, near, matrix) + 0.0
 
 
 def _exact(matrix: Matrix) -> Matrix:
