@@ -466,4 +466,4 @@ def check_beta(beta: Fraction) -> None:
         When it is not above 0.
     """
     if beta <= 0:
-        raise InputError(f"--beta {value_text(beta)}: β is above 0, as 10")
+        raise InputError(f"beta {value_text(beta)}: β is above 0, as 10")

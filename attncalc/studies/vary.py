@@ -24,6 +24,8 @@ MOST_EXACT = 500
 """Problems that are solved one by one, for the digits of each; more are solved in floats."""
 SCORES_EXACT = 20_000
 """Scores of all these problems together."""
+MOST_CHANGES = 2
+"""One makes a curve, two make a grid."""
 POINTS = 301
 """Values of a range in a picture."""
 

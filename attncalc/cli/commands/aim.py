@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.errors import InputError
 from attncalc.numbers.typed import NotANumber, read_number
@@ -44,7 +45,8 @@ def _beta(text: str) -> Fraction:
         beta = Fraction(read_number(text))
     except NotANumber as reason:
         raise InputError(f"--beta takes a number above 0: {reason}") from None
-    check_beta(beta)
+    with as_flags():
+        check_beta(beta)
     return beta
 
 

@@ -1,14 +1,13 @@
 """`attncalc plot`: the map of which input each output attends to, and the heatmap."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
-from attncalc.errors import InputError
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.picture import check_ending, chosen_heads, needed_for_pictures, render
 from attncalc.solving.plan import plan
@@ -38,12 +37,3 @@ def plot(flags: Mapping[str, Any]) -> None:
         output(Target(path), picture.content, *picture.notes, said=""),
         output(STDOUT, f"{path}\n"),
     )
-
-
-@contextmanager
-def as_flags() -> Iterator[None]:
-    """Say of an option of a picture that is refused what its flag is called."""
-    try:
-        yield
-    except InputError as error:  # its text starts with the name
-        raise InputError(f"--{error}") from None

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.errors import InputError
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 def simulate(flags: Mapping[str, Any]) -> None:
     """Draw and solve, and write how what is watched spreads to where it is asked for."""
     wanted = wanted_from(flags)
-    check_draws(flags["draws"], flags["until"])
+    with as_flags():
+        check_draws(flags["draws"], flags["until"])
     files, texts = parted(flags["things"])
     problems = [problem_from({**flags, "file": file}, fallback="self") for file in files]
     with reporting() as report:

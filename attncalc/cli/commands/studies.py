@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.errors import InputError, OutputError
@@ -95,7 +96,6 @@ def show(shown: Shown, wanted: Wanted, flags: Flags) -> None:
 
 
 def _picture(shown: Shown, target: Target, flags: Flags) -> Output:
-    from attncalc.cli.commands.plot import as_flags
     from attncalc.plotting.look import Look, read_size
 
     assert target.place is not None

@@ -10,15 +10,13 @@ from attncalc.cli.progress import reporting
 from attncalc.errors import InputError
 from attncalc.reading.studies.changes import HOW_TO_CHANGE, looks_like_change, read_change
 from attncalc.reading.studies.watched import read_watched
-from attncalc.studies.vary import Variation
+from attncalc.studies.vary import MOST_CHANGES, Variation
 from attncalc.studies.vary import vary as solve_at_each
 from attncalc.writing.studies import variation as written
 
 if TYPE_CHECKING:
     from attncalc.plotting.look import Look
     from attncalc.plotting.picture import Picture
-
-MOST_CHANGES = 2
 
 
 def vary(flags: Mapping[str, Any]) -> None:
