@@ -84,8 +84,10 @@ def draw_simulations(simulations: Sequence[Simulation], look: Look) -> HouseFigu
 
 
 def _title(simulations: Sequence[Simulation]) -> str:
-    titles = dict.fromkeys(harmless(heading(each.problem)) for each in simulations)
-    return " beside ".join(titles)
+    """Return the title of a problem; of several, which have their own, what is drawn of them."""
+    if len(simulations) == 1:
+        return harmless(heading(simulations[0].problem))
+    return harmless("; ".join(draw.text for draw in simulations[0].draws))
 
 
 def _texts(simulations: Sequence[Simulation]) -> tuple[str, ...]:

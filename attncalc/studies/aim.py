@@ -284,6 +284,7 @@ def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Probl
     }
     Q = _exact(queries) if len(queries) == 1 else _exact(queries)[:, np.newaxis]
     if len(queries) > 1:
+        own["title"] = f"{own['title']}, a query for each head" if own["title"] else ""
         own |= {"heads": len(queries), "combine": "mean"}
     return Problem(Q=Q, labels={"Q": ["q"], "K": list(problem.keys)}, **values, **own)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.targets import check_targets, output, target_of
 from attncalc.errors import InputError
 from attncalc.numbers.typed import NotANumber, read_number
 from attncalc.problem.fields import read_setting
@@ -25,7 +26,9 @@ FALLBACK = "average"
 
 def aim(flags: Mapping[str, Any]) -> None:
     """Design a query, and write what it is and comes to."""
-    wanted = wanted_from(flags)
+    wanted, saved = wanted_from(flags), target_of("--save", flags["save"])
+    if flags["save"] is not None:
+        check_targets(wanted.target, saved)
     things, beta = flags["things"], _beta(flags["beta"])
     if len(things) > 2:
         raise InputError(f"one file and one target: {HOW_TO_AIM}")
@@ -37,7 +40,16 @@ def aim(flags: Mapping[str, Any]) -> None:
         raise InputError(f"--within {flags['within']:g}: an error is above 0, as 0.001")
     target = read_target(things[-1], problem)
     found = design(problem, target, beta=beta, heads=heads, within=flags["within"])
-    show(_shown(found, full=flags["full"]), wanted, flags)
+    more = [] if flags["save"] is None else [output(saved, _problem(found))]
+    show(_shown(found, full=flags["full"]), wanted, flags, *more)
+
+
+def _problem(found: Aim) -> str:
+    """Return the problem with its designed query, as it is read back."""
+    from attncalc.writing.json_text import write_json
+    from attncalc.writing.page import Contents, make_page
+
+    return "".join(write_json(make_page(found.solution, Contents(found.solution.plan))))
 
 
 def _beta(text: str) -> Fraction:

@@ -86,13 +86,22 @@ def _implied(place: Path | None, ending: str) -> str:
     return form
 
 
-def show(shown: Shown, wanted: Wanted, flags: Flags) -> None:
-    """Write a study in the form that is wanted; beside a picture the table is printed."""
-    check_targets(wanted.target)  # once more, now that it is known what was read
+def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
+    """Write a study in the form that is wanted; beside a picture the table is printed.
+
+    Parameters
+    ----------
+    shown, wanted, flags
+        The study, and how it is wanted.
+    *more
+        What else is written.
+    """
+    # once more, now that it is known what was read
+    check_targets(wanted.target, *(each.target for each in more))
     if wanted.form == "picture":
-        deliver(_picture(shown, wanted.target, flags), _table(shown, STDOUT))
+        deliver(_picture(shown, wanted.target, flags), *more, _table(shown, STDOUT))
     else:
-        deliver(_WRITERS[wanted.form](shown, wanted.target))
+        deliver(_WRITERS[wanted.form](shown, wanted.target), *more)
 
 
 def _picture(shown: Shown, target: Target, flags: Flags) -> Output:

@@ -40,7 +40,7 @@ AIM_HELP = """Design the query that copies a value, or averages some: q = β (k_
     attncalc aim in.json "1/2 v_a + 1/2 v_b" --beta 10
     attncalc aim in.json "v_b" --within 0.001     which β is enough
     attncalc aim in.json "1/3 v_a + 2/3 v_c"
-    attncalc aim in.json "1/2 v_a + 1/2 v_b" --heads 2
+    attncalc aim in.json "1/2 v_a + 1/2 v_b" --heads 2 --save two-heads.json
     attncalc aim in.json "v_b" -o weights-over-beta.png
 
 No query is needed in the problem. With --heads each head has a query for one value, and their
@@ -85,6 +85,15 @@ Within = Annotated[
         metavar="ERROR",
         help="Find the β from which the error is as small.",
         rich_help_panel=_STUDY,
+    ),
+]
+Save = Annotated[
+    str | None,
+    typer.Option(
+        "--save",
+        metavar="FILE",
+        help="Write the problem with its designed query, as JSON, for simulate, vary and self.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 Watch = Annotated[
@@ -183,6 +192,7 @@ def aim(
     things: Aimed,
     beta: Beta = "10",
     within: Within = None,
+    save: Save = None,
     full: Full = False,
     format: Format = None,  # noqa: A002 - the flag is --format
     dark: Dark = False,
