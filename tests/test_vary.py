@@ -319,7 +319,7 @@ def test_a_billion_solves_are_refused_with_their_count_and_their_time(attncalc: 
     run = attncalc("vary", AVERAGE, "scale=0:1:1000000000")
     assert run.code == 2
     assert run.err == (
-        "error: this is 1,000,000,000 solves, which would take about 9.9 minutes: "
+        "error: this is 1,000,000,000 solves, which would take about 27.9 hours: "
         "ask for fewer, or say --yes\n"
     )
     grid = attncalc("vary", AVERAGE, "scale=0:1:100000", "K[a] *= 0:3:100000")

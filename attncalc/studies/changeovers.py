@@ -21,6 +21,10 @@ MOST_WEIGHTS = 20_000_000
 """Weights that are looked at before it is looked at fewer values."""
 
 
+MOST_SCORES = 10_000
+"""Scores of a problem in which changeovers are looked for: each takes some sixty solves."""
+
+
 class Changeover(NamedTuple):
     """A value at which another input becomes the first of an output.
 
@@ -50,6 +54,11 @@ class _Bracket(NamedTuple):
     output: int
     before: tuple[int, ...]
     after: tuple[int, ...]
+
+
+def can_be_sought(problem: Problem) -> bool:
+    """Say whether a problem is small enough for its changeovers to be looked for."""
+    return problem.n_heads * problem.n * problem.m <= MOST_SCORES
 
 
 def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
@@ -117,19 +126,18 @@ def _found(
         return []
     low = np.array([each.low for each in brackets])
     high = np.array([each.high for each in brackets])
-    place = np.arange(len(brackets)), *np.array([each[2:4] for each in brackets]).T
     sides = [each.before for each in brackets], [each.after for each in brackets]
     before, after = (np.array([each[0] for each in side]) for side in sides)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         if ((middle == low) | (middle == high)).all():
             break
-        rows = np.stack(list(weights_at(problem, change, middle)))[place]
+        rows = _rows_at(problem, change, middle, brackets)
         pick = np.arange(len(brackets))
         is_over = rows[pick, after] > rows[pick, before]
         low, high = np.where(is_over, low, middle), np.where(is_over, middle, high)
     at = (low + high) / 2
-    rows = np.stack(list(weights_at(problem, change, at)))[place]
+    rows = _rows_at(problem, change, at, brackets)
     found, parted = [], []
     for bracket, value, row in zip(brackets, at, rows, strict=True):
         third = tuple(map(int, np.flatnonzero(_leading(row[np.newaxis])[0])))
@@ -139,3 +147,9 @@ def _found(
         else:
             found.append(Changeover(float(value), *bracket[2:]))
     return found + _found(problem, change, parted, splits - 1)
+
+
+def _rows_at(problem: Problem, change: Change, values: Matrix, brackets: list[_Bracket]) -> Matrix:
+    """Return the weights of each bracket's output at its own value, (brackets, m)."""
+    pairs = zip(weights_at(problem, change, values), brackets, strict=True)
+    return np.stack([weights[each.head, each.output] for weights, each in pairs])

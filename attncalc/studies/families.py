@@ -7,12 +7,12 @@ from functools import reduce
 import numpy as np
 
 from attncalc.errors import InputError
+from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
-from attncalc.solving.solution import solve
 from attncalc.studies.changes import Change, Infinity, Value
-from attncalc.studies.family import Family, chunks, of_solution
+from attncalc.studies.family import Family, chunks
 from attncalc.studies.watched import Matrices
 
 Point = tuple[Value, ...]
@@ -36,7 +36,7 @@ def families(
         isinstance(value, Infinity) for point in points for value in point
     ):
         for point in points:
-            yield of_solution(solve(at_point(problem, changes, point)), exactly=False), 1
+            yield Family(at_point(problem, changes, point)).solve({}), 1
         return
     columns = [np.array([float(value) for value in column]) for column in zip(*points, strict=True)]
     matrices: dict[str, Matrix] = {}
@@ -68,4 +68,4 @@ def at_point(problem: Problem, changes: Sequence[Change], point: Point) -> Probl
         return reduce(lambda changed, pair: pair[0].applied(changed, pair[1]), pairs, problem)
     except InputError as error:
         texts = ", ".join(change.text for change in changes)
-        raise InputError(f'"{texts}": {error}') from None
+        raise InputError(f"{quoted(texts)}: {error}") from None

@@ -14,7 +14,7 @@ from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import TIE
 from attncalc.solving.plan import plan
-from attncalc.studies.cost import check_count
+from attncalc.studies.cost import OF_DRAW, check_count
 from attncalc.studies.draws import Draw, generators
 from attncalc.studies.family import Family, Matrices
 from attncalc.studies.watched import Watched, watched_values
@@ -153,11 +153,11 @@ def simulate(
     InputError
         When it would take very long and nobody has agreed, or numbers grow beyond floats.
     """
-    check_count(problem, count, agreed=agreed)
+    check_count(problem, count, OF_DRAW, agreed=agreed)
     run = _Run(problem, tuple(draws), tuple(watched), seed)
     run.draw(count, report)
     while until is not None and (needed := run.needed(until)) > run.count:
-        check_count(problem, needed, agreed=agreed)
+        check_count(problem, needed, OF_DRAW, agreed=agreed)
         run.draw(STEP * ceil((needed - run.count) / STEP), report)
     return Simulation(
         problem,

@@ -12,18 +12,22 @@ from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
+from attncalc.solving.exactness import cost_in_decimals
+from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
-from attncalc.studies.changeovers import Changeover, changeovers
+from attncalc.studies.changeovers import Changeover, can_be_sought, changeovers
 from attncalc.studies.changes import Change, Infinity, Listed, Span
-from attncalc.studies.cost import check_count
+from attncalc.studies.cost import OF_VALUE, check_count
 from attncalc.studies.families import Point, at_point, families
 from attncalc.studies.family import Family, chunks, of_solution
 from attncalc.studies.watched import Watched, watched_values
 
 MOST_EXACT = 500
 """Problems that are solved one by one, for the digits of each; more are solved in floats."""
-SCORES_EXACT = 20_000
-"""Scores of all these problems together."""
+COST_EXACT = 30_000_000
+"""Work of all these problems together in exact decimals, in multiply-and-adds: a few seconds."""
+COST_OF_SOLVING = 15_000
+"""What it takes to solve a problem however small it is, in multiply-and-adds."""
 MOST_CHANGES = 2
 """One makes a curve, two make a grid."""
 POINTS = 301
@@ -52,6 +56,8 @@ class Variation:
         Where the largest weight of an output changes hands; of one change alone.
     is_exact
         Whether the digits of entries are those of exact decimals.
+    is_sought
+        Whether changeovers were looked for.
     """
 
     problem: Problem
@@ -62,6 +68,7 @@ class Variation:
     digits: tuple[tuple[str, ...], ...]
     changeovers: tuple[Changeover, ...] = ()
     is_exact: bool = True
+    is_sought: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -96,16 +103,16 @@ def vary(
         When it would take very long and nobody has agreed, or a value cannot be solved.
     """
     count = prod(len(change.values) for change in changes)
-    check_count(problem, count, agreed=agreed)
+    check_count(problem, count, OF_VALUE, agreed=agreed)
     study = tuple(changes), tuple(watched)
     points = tuple(product(*(change.values for change in changes)))
-    is_exact = count <= MOST_EXACT and count * problem.n_heads * problem.n * problem.m <= (
-        SCORES_EXACT
-    )
-    solving = _one_by_one if is_exact else _together
-    values, digits = solving(problem, *study, points, report)
-    found = changeovers(problem, changes[0]) if len(changes) == 1 else ()
-    return Variation(problem, *study, points, values, digits, found, is_exact)
+    cost = COST_OF_SOLVING + cost_in_decimals(problem, plan(problem))
+    one_by_one = count <= MOST_EXACT and count * cost <= COST_EXACT
+    solving = _one_by_one if one_by_one else _together
+    values, digits, is_exact = solving(problem, *study, points, report)
+    sought = len(changes) == 1 and changes[0].is_smooth and can_be_sought(problem)
+    found = changeovers(problem, changes[0]) if sought else ()
+    return Variation(problem, *study, points, values, digits, found, is_exact, sought)
 
 
 def curve(variation: Variation) -> Variation:
@@ -125,11 +132,11 @@ def curve(variation: Variation) -> Variation:
     else:
         finer = replace(change, values=replace(span, count=POINTS))
     points = tuple((value,) for value in finer.values)
-    values, digits = _together(variation.problem, (finer,), variation.watched, points, None)
+    values, digits, _ = _together(variation.problem, (finer,), variation.watched, points, None)
     return replace(variation, changes=(finer,), points=points, values=values, digits=digits)
 
 
-Found = tuple[Matrix, tuple[tuple[str, ...], ...]]
+Found = tuple[Matrix, tuple[tuple[str, ...], ...], bool]
 
 
 def _one_by_one(
@@ -139,10 +146,11 @@ def _one_by_one(
     points: tuple[Point, ...],
     report: Report | None,
 ) -> Found:
-    rows, digits = [], []
+    rows, digits, is_exact = [], [], True
     for done, point in enumerate(points, start=1):
         solution = solve(at_point(problem, changes, point))
         row = watched_values(watched, of_solution(solution), 1)[0]
+        is_exact &= solution.is_exact
         decimals = solution.problem.decimals
         rounded = round_floats(row, decimals)
         rows.append(row)
@@ -155,7 +163,7 @@ def _one_by_one(
         )
         if report:
             report(done, len(points))
-    return np.array(rows), tuple(digits)
+    return np.array(rows), tuple(digits), is_exact
 
 
 def _together(
@@ -181,4 +189,4 @@ def _together(
         tuple(fixed(number, places) for number in round_floats(row, places))
         for row, places in zip(values, decimals, strict=True)
     )
-    return values, tuple(texts)
+    return values, tuple(texts), False

@@ -8,6 +8,7 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.errors import InputError
+from attncalc.reading.files import exists
 from attncalc.reading.studies.changes import HOW_TO_CHANGE, looks_like_change, read_change
 from attncalc.reading.studies.watched import read_watched
 from attncalc.studies.vary import MOST_CHANGES, Variation
@@ -39,7 +40,7 @@ def parted(things: list[str]) -> tuple[str | None, list[str]]:
     InputError
         When there is no change, or more than two.
     """
-    files = things[:1] if not looks_like_change(things[0]) else []
+    files = things[:1] if exists(things[0]) or not looks_like_change(things[0]) else []
     changes = things[len(files) :]
     if not changes:
         raise InputError(f"nothing changes: {HOW_TO_CHANGE}")

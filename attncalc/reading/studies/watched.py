@@ -162,6 +162,11 @@ def _of_rows(kind: str, inner: str, text: str, solution: Solution) -> Iterator[W
     weights = getattr(solution.weights, "name", "A")
     if kind == "entropy" and rows.name != weights:
         raise InputError(f"{quoted(text)}: entropy is of weights: write entropy({weights})")
+    if kind == "entropy" and solution.problem.normalizer == "sum":
+        raise InputError(
+            f"{quoted(text)}: entropy is of shares, and the weights of the normalizer sum can be "
+            "negative: watch them themselves"
+        )
     for head in range(rows.heads):
         for row in rows.rows:
             named = rows.named(solution.problem.standing, head, row)

@@ -8,7 +8,7 @@ import numpy as np
 from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
-from attncalc.studies.changeovers import Changeover
+from attncalc.studies.changeovers import MOST_SCORES, Changeover
 from attncalc.studies.changes import Change, Infinity, Value, value_text
 from attncalc.studies.families import at_point
 from attncalc.studies.vary import Variation
@@ -72,7 +72,7 @@ def _sheets(variation: Variation, *, full: bool) -> Iterator[Sheet]:
 
 
 def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets]:
-    if len(variation.changes) > 1 or not variation.changes[0].is_smooth:
+    if not variation.is_sought:
         return
     texts = [
         changeover_text(variation.problem, variation.changes[0], each)
@@ -99,8 +99,10 @@ def _inputs(problem: Problem, inputs: Sequence[int]) -> str:
 
 
 def _notes(variation: Variation) -> Iterator[str]:
+    if len(variation.changes) == 1 and variation.changes[0].is_smooth and not variation.is_sought:
+        yield f"where first places change hands is looked for up to {MOST_SCORES:,} scores"
     if not variation.is_exact:
-        yield "many values: " + IN_FLOATS.split(": ")[1]
+        yield IN_FLOATS.replace("too large for", "too many values, or too large, for")
     elif any(not each.step for each in variation.watched):
         yield OF_MEASURES
 
