@@ -268,3 +268,17 @@ def test_a_stand_in_for_the_query_leaves_keys_and_values_as_they_are() -> None:
     problem = read_problem(AVERAGE, Q=ANY_QUERY)
     assert problem.Q.tolist() == [[0, 0, 0]]
     assert problem.keys == ("a", "b", "c")
+
+
+def test_a_designed_problem_is_saved_and_solved_again(attncalc: Command, tmp_path: Path) -> None:
+    run = attncalc("aim", AVERAGE, "1/2 v_a + 1/2 v_b", "--heads", "2", "--save", "two.json")
+    assert "written to two.json" in run.err
+    saved = read_problem(tmp_path / "two.json")
+    assert saved.Q.tolist() == [[[10, 0, 0]], [[0, 10, 0]]]
+    assert (saved.combine, saved.keys) == ("mean", ("a", "b", "c"))
+    again = attncalc("self", "two.json", "--only", "O", "--format", "json")
+    assert json.loads(again.out)["steps"][0]["shown"] == [["0.50", "2.50"]]
+    mine = tmp_path / "mine.json"
+    mine.write_bytes(Path(AVERAGE).read_bytes())
+    assert attncalc("aim", "mine.json", "v_b", "--save", "mine.json").code == 2
+    assert mine.read_bytes() == Path(AVERAGE).read_bytes()

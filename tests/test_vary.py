@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from conftest import ROOT, Command
 
-from attncalc import Problem, read_problem
+from attncalc import InputError, Problem, read_problem
 from attncalc.reading.studies.changes import read_change
 from attncalc.reading.studies.watched import read_watched
 from attncalc.solving.plan import plan
@@ -23,6 +23,7 @@ from attncalc.solving.solution import solve
 from attncalc.studies.changes import Change
 from attncalc.studies.families import at_point, families
 from attncalc.studies.vary import Variation, vary
+from attncalc.writing.studies.variation import variation_document
 
 SAMPLES = ROOT / "samples"
 AVERAGE = str(SAMPLES / "average.json")
@@ -431,3 +432,65 @@ def test_what_was_read_is_never_written(attncalc: Command, tmp_path: Path) -> No
     run = attncalc("vary", "mine.json", "scale=1", "-o", "mine.json", "--format", "json")
     assert run.code == 2
     assert mine.read_bytes() == Path(AVERAGE).read_bytes()
+
+
+def test_it_is_told_how_many_solves_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = read_problem(AVERAGE)
+    told: list[tuple[int, int]] = []
+    change = change_of(problem, "scale=1,2,3")
+    watched = read_watched(["A"], problem)
+    vary(problem, [change], watched, lambda done, of: told.append((done, of)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    told.clear()
+    monkeypatch.setattr("attncalc.studies.family.AT_ONCE", 3000)
+    vary(problem, [change_of(problem, "scale=1:2:600")], watched, lambda *each: told.append(each))
+    assert told[-1] == (600, 600)
+    assert len(told) > 2
+
+
+def test_large_problems_are_not_looked_through_for_changeovers_and_that_is_said() -> None:
+    rng = np.random.default_rng(0)
+    X, W = rng.standard_normal((120, 2)), np.eye(2)
+    found = study(Problem(X=X, W_Q=W, W_K=W, W_V=W), "scale=1,2", watch="A[1,1]")
+    assert not found.is_sought
+    assert not found.is_exact  # too large for exact decimals, one by one
+    document = variation_document(found)
+    assert "where first places change hands is looked for up to 10,000 scores" in document.notes
+    assert any("float64" in note for note in document.notes)
+
+
+def test_entropy_of_weights_that_may_be_negative_is_refused() -> None:
+    problem = Problem(**TWO, normalizer="sum")
+    with pytest.raises(InputError, match="the weights of the normalizer sum can be negative"):
+        read_watched(["entropy(A)"], problem)
+
+
+# from Python
+
+
+def test_python_has_what_the_command_prints(attncalc: Command) -> None:
+    import attncalc as public
+
+    shown = public.vary(AVERAGE, "K[a] *= 0:3", watch=["A[1,:]", "norm(O)"])
+    run = attncalc("vary", AVERAGE, "K[a] *= 0:3", "--watch", "A[1,:]", "--watch", "norm(O)")
+    assert str(shown).startswith(run.out)
+    assert json.loads(shown.to_json())["watched"][-1] == "norm(O[1,:])"
+    assert "| **0.9** |" in shown.to_markdown()
+    assert r"\begin{tabular}" in shown.to_latex()
+    assert len(shown.plot().axes) == 2
+    drawn = public.simulate([AVERAGE, AVERAGE], "K[a] ~ N(mu, 0.1 I)", seed=1, count=200)
+    assert len(drawn.found) == 2
+    assert "Ratios of the variances" in str(drawn)
+    assert len(drawn.plot(size=12).axes) == 4
+    aimed = public.aim(AVERAGE, "1/2 v_a + 1/2 v_b", beta=20)
+    assert aimed.found.queries.tolist() == [[20, 20, 0]]
+    assert json.loads(aimed.to_json())["beta"] == 20
+    assert len(aimed.plot().axes) == 2
+    for call, said in (
+        (lambda: public.vary(AVERAGE), "0 changes: write what changes"),
+        (lambda: public.simulate(AVERAGE), "nothing is drawn: write what is drawn"),
+        (lambda: public.simulate(AVERAGE, "K[a] ~ N(I)", count=1), "draws 1: a spread takes 2"),
+        (lambda: public.aim(AVERAGE, "v_b", beta="x"), "beta takes a number above 0"),
+    ):
+        with pytest.raises(InputError, match=said):
+            call()
