@@ -153,15 +153,24 @@ def test_a_third_input_that_leads_for_a_moment_between_two_values_is_seen() -> N
     """Scores t, 3 - t and 1.5001: the third is first between 1.4999 and 1.5001 alone."""
     third = Fraction(15001, 10000)
     problem = Problem(Q=[[1, 1]], K=[[0, 1], [3, -1], [third, 0]], V=[[1], [2], [3]], scale="none")
-    found = study(problem, "Q[1,2] = 0:3").changeovers
+    found = study(problem, "Q[1,2] = 0:3.1").changeovers
     assert [each.at for each in found] == pytest.approx([1.4999, 1.5001], abs=1e-9)
     assert [(each.before, each.after) for each in found] == [((1,), (2,)), ((2,), (0,))]
 
 
+def test_a_changeover_at_a_root_of_two_is_found_to_its_last_digits() -> None:
+    """Of token 1, x in query and key, the score is x²; that of token 2 is a bias of 2."""
+    W = [[1], [0]]
+    problem = Problem(X=[[1, 0], [0, 1]], W_Q=W, W_K=W, W_V=W, scale="none", bias=[[0, 2], [0, 0]])
+    found = [each for each in study(problem, "X[1,1] = 0:3").changeovers if each.output == 0]
+    assert [each.at for each in found] == [pytest.approx(math.sqrt(2), abs=1e-12)]
+
+
 def test_inputs_that_tie_all_along_never_change_hands() -> None:
-    problem = Problem(
-        Q=[[0.1, 0.7]], K=[[0.3, 0.2], [0.3, 0.2], [0, 0]], V=[[1], [2], [3]], scale="none"
-    )
+    """Their scores are the same sums in another order: equal, but for the last bit of floats."""
+    K = [[0.1, 0.7, 0.2], [0.2, 0.1, 0.7], [0.7, 0.2, 0.1], [0, 0, 0]]
+    problem = Problem(Q=[[0.3, 0.3, 0.3]], K=K, V=[[1], [2], [3], [4]], scale="none")
+    assert len({math.fsum(row[:2]) + row[2] for row in K[:3]} | {sum(row) for row in K[:3]}) > 1
     assert study(problem, "Q *= 0:7").changeovers == ()
     assert study(problem, "scale=0:inf").changeovers == ()
 
@@ -196,6 +205,7 @@ def test_digits_are_those_of_the_problem_solved_alone() -> None:
     """Rounded at each step, with ties: the shown digits are those of exact decimals."""
     problem = read_problem(SAMPLES / "cross.json")
     found = study(problem, "X1[2,1] = -2:2:9", watch="A, O")
+    assert found.is_exact
     for point, digits in zip(found.points, found.digits, strict=True):
         alone = solve(at_point(problem, found.changes, point))
         assert digits == (*chain(*alone.shown("A")), *chain(*alone.shown("O")))
