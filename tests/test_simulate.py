@@ -269,7 +269,13 @@ def test_pictures_of_several_problems_are_on_one_scale() -> None:
     pair = [drawn(Problem(**each), LONGER, watch="O") for each in (ONE, TWO)]
     figure = draw_simulations(pair, Look())
     one, two, cloud, other = figure.axes
+    edges = [[patch.get_x() for patch in axes.patches] for axes in (one, two)]
+    assert edges[0] == edges[1]
     assert one.get_xlim() == two.get_xlim()
+    # all draws of one problem are in its bars
+    heights = [patch.get_height() for patch in two.patches]
+    assert sum(heights) == pytest.approx(1)
+    assert two.get_ylim()[1] > max(heights)
     assert one.get_ylim() == two.get_ylim()
     assert cloud.get_xlim() == other.get_xlim()
     assert {text.get_text() for text in cloud.texts} == {"v_a", "v_b"}

@@ -168,9 +168,10 @@ def test_a_changeover_at_a_root_of_two_is_found_to_its_last_digits() -> None:
 
 def test_inputs_that_tie_all_along_never_change_hands() -> None:
     """Their scores are the same sums in another order: equal, but for the last bit of floats."""
-    K = [[0.1, 0.7, 0.2], [0.2, 0.1, 0.7], [0.7, 0.2, 0.1], [0, 0, 0]]
-    problem = Problem(Q=[[0.3, 0.3, 0.3]], K=K, V=[[1], [2], [3], [4]], scale="none")
-    assert len({math.fsum(row[:2]) + row[2] for row in K[:3]} | {sum(row) for row in K[:3]}) > 1
+    numbers = [1.1, 0.3, 0.7, 0.9, 0.21]
+    K = [numbers[i:] + numbers[:i] for i in range(5)]
+    assert len({sum(row) for row in K}) > 1
+    problem = Problem(Q=[[0.3] * 5], K=[*K, [0] * 5], V=[[i] for i in range(6)], scale="none")
     assert study(problem, "Q *= 0:7").changeovers == ()
     assert study(problem, "scale=0:inf").changeovers == ()
 
@@ -428,7 +429,9 @@ def test_a_picture_names_its_lines_and_marks_where_first_places_change(
     (axes,) = figure.axes
     texts = [text.get_text() for text in axes.texts]
     assert {"A[1,1]", "A[1,2]", "A[1,3]", "1.00"} <= set(texts)
-    assert len(axes.lines[0].get_xdata()) == 301
+    *curves, mark = axes.lines
+    assert [len(line.get_xdata()) for line in curves] == [301, 301, 301]
+    assert mark.get_xdata() == pytest.approx([1, 1])
     grid = draw_variation(study(problem, "K[a] *= 0:3:4", "scale=0,1"), Look())
     assert len(grid.axes) == 6  # a heatmap and its colours for each of three weights
     run = attncalc("vary", AVERAGE, "scale=0:inf", "-o", "limits.svg")
