@@ -194,13 +194,15 @@ def test_the_same_seed_gives_the_same_digits_however_much_is_drawn_at_once(
     assert "numpy's default_rng(7)" in first.out
 
 
-def test_it_is_drawn_until_the_standard_error_is_as_small() -> None:
+def test_it_is_drawn_until_the_standard_error_is_as_small(attncalc: Command) -> None:
     found = drawn(Problem(**ONE), LONGER, watch="A[1,1]", count=100, until=0.002)
     assert found.statistics[0].standard_error <= 0.002
     # the standard deviation is about 0.25: (0.25 / 0.002)² draws
     assert 12_000 < found.count < 20_000
     few = drawn(Problem(**ONE), LONGER, watch="A[1,1]", count=100, until=0.5)
     assert few.count == 100
+    run = attncalc("simulate", AVERAGE, "K[a] ~ N(mu, 0.1 I)", "--until", "0.02")
+    assert "drawn until every standard error was 0.02 or less" in run.err
 
 
 def test_shares_of_first_place_part_a_tie() -> None:
