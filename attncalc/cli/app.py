@@ -16,7 +16,7 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc cross in.json            the same with two sets of tokens
     attncalc plot in.json -o map.png  draw which input each output attends to
     attncalc check in.json mine.md    mark a worked answer
-    attncalc vary in.json "K[a] *= 0:3"
+    attncalc vary in.json "K\\[a] *= 0:3"
                                       watch what a longer key does
     attncalc samples cross > my.json  start from a sample
 """
@@ -99,10 +99,15 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(main)
     named = [name for name in arguments[:1] if name in COMMANDS]
+    is_listing = bool(arguments) and set(arguments) <= {"--help", "-h"}
     for name in named or COMMANDS:
         command, text = COMMANDS[name]()
-        app.command(name, help=text)(command)
+        app.command(name, help=text)(_listed if is_listing else command)
     return app
+
+
+def _listed() -> None:
+    """Stand in for a command in the list of all: no flag of it is shown there."""
 
 
 def _print_version(wanted: bool) -> None:

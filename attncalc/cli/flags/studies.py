@@ -13,8 +13,8 @@ VARY_HELP = """Solve a problem at many values of something, and watch what that 
 
     attncalc vary in.json "scale=0.1:10:log" --watch A[1,:]
     attncalc vary in.json "scale=0:inf"           both limits: equal weights, hardmax
-    attncalc vary in.json "K[a] *= 0:3" -o curve.png
-    attncalc vary in.json "K[a] += 0:1 * [1, 0]"  a key moved along a direction
+    attncalc vary in.json "K\\[a] *= 0:3" -o curve.png
+    attncalc vary in.json "K\\[a] += 0:1 * [1, 0]"  a key moved along a direction
     attncalc vary in.json "X[2,1] = -2:2" "scale=0.5,1,2"
     attncalc vary in.json "W_Q *= 1:10" --watch "entropy(A)" --watch "norm(O)"
 
@@ -25,10 +25,10 @@ SIMULATE_HELP = """Draw a problem again and again, and watch how that spreads.
 
 [bold]Examples[/bold]
 
-    attncalc simulate in.json "K[a] ~ N(mu, 0.01 I)" --draws 1000 --seed 1
-    attncalc simulate in.json "K[a] ~ N(mu, 0.01 I + 1/2 mu muT)" -o cloud.png
+    attncalc simulate in.json "K\\[a] ~ N(mu, 0.01 I)" --draws 1000 --seed 1
+    attncalc simulate in.json "K\\[a] ~ N(mu, 0.01 I + 1/2 mu muT)" -o cloud.png
     attncalc simulate in.json "X[2,1] ~ U(-1, 1)" --watch A[2,:] --until 0.001
-    attncalc simulate one-head.json two-heads.json "K[a] ~ N(mu, 0.1 I)"
+    attncalc simulate one-head.json two-heads.json "K\\[a] ~ N(mu, 0.1 I)"
 
 mu is what is given. The same seed gives the same digits.
 """
@@ -76,7 +76,12 @@ Aimed = Annotated[
 ]
 Beta = Annotated[
     str,
-    typer.Option("--beta", help="How long the query is.", rich_help_panel=_STUDY),
+    typer.Option(
+        "--beta",
+        metavar="NUMBER",
+        help="By how much the scaled scores of what is aimed for are above the others.",
+        rich_help_panel=_STUDY,
+    ),
 ]
 Within = Annotated[
     float | None,
@@ -101,9 +106,9 @@ Watch = Annotated[
     typer.Option(
         "--watch",
         metavar="WHAT",
-        help="What is watched: A[1,2], A[1,:], O, entropy(A), max(A), distance(O, V[b]), "
-        "error(O, mean V[a,b]), norm(O); may be repeated.",
-        show_default="the weights",
+        help="What is watched: A[1,2], A[1,:], O, entropy(A), max(A), distance(O, V\\[b]), "
+        "error(O, mean V\\[a,b]), norm(O); may be repeated.",
+        show_default="the weights; of draws the outputs, too",
         rich_help_panel=_STUDY,
     ),
 ]
