@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
+    from attncalc.api.studies import Study, aim, simulate, vary
     from attncalc.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
     from attncalc.reading import read_problem
@@ -23,12 +24,16 @@ __all__ = [
     "Problem",
     "ShapeError",
     "Solution",
+    "Study",
     "__version__",
+    "aim",
     "check",
     "cross_attention",
     "read_problem",
     "self_attention",
+    "simulate",
     "solve",
+    "vary",
 ]
 
 _HOMES = {
@@ -39,11 +44,15 @@ _HOMES = {
     "Problem": "problem.problem",
     "ShapeError": "errors",
     "Solution": "api",
+    "Study": "api.studies",
+    "aim": "api.studies",
     "check": "api",
     "cross_attention": "api",
     "read_problem": "reading",
     "self_attention": "api",
+    "simulate": "api.studies",
     "solve": "api",
+    "vary": "api.studies",
 }
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 HERE = Path(__file__).parent
 COMMAND = Path(sys.executable).parent / "attncalc"
 COLUMNS = 84
+TARGET, DRAW = "1/2 v_a + 1/2 v_b", "K[a] ~ N(mu, 0.01 I + 1/2 mu muT)"
 
 
 def main() -> None:
@@ -23,8 +24,24 @@ def main() -> None:
     draw_terminal(["cross", "--only", "S,A,O"], HERE / "cross.svg")
     subprocess.run([COMMAND, "plot", "--out", HERE / "self-map.png"], check=True)
     subprocess.run([COMMAND, "self", "--work", "-o", HERE / "key.md"], check=True)
+    draw_studies()
     for name, flag in (("key", "--work"), ("worksheet", "--blank")):
         draw_page(["self", flag, "--standalone"], name)
+
+
+def draw_studies() -> None:
+    """Draw what a longer key does, and why two queries are sturdier than one."""
+    with tempfile.TemporaryDirectory() as folder:
+        aim = ["aim", "average.json", TARGET, "--title", "Average of two"]
+        noise = ["simulate", "one.json", "two.json", DRAW, "--seed", "1", "-o"]
+        for command in (
+            ["samples", "average", "-o", "average.json"],
+            ["vary", "average.json", "K[a] *= 0:3", "-o", HERE / "long-key.png"],
+            [*aim, "--save", "one.json"],
+            [*aim, "--heads", "2", "--save", "two.json"],
+            [*noise, HERE / "two-queries.png"],
+        ):
+            subprocess.run([COMMAND, *command], check=True, cwd=folder)
 
 
 def draw_page(arguments: list[str], name: str) -> None:

@@ -19,6 +19,8 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc plot in.json -o map.png  draw which input each output attends to
     attncalc explain in.json          what the weights show, in sentences
     attncalc check in.json mine.md    mark a worked answer
+    attncalc vary in.json "K\\[a] *= 0:3"
+                                      watch what a longer key does
     attncalc samples cross > my.json  start from a sample
 """
 
@@ -56,6 +58,24 @@ def _explain() -> Built:
     return explain.explain, explain.HELP
 
 
+def _vary() -> Built:
+    from attncalc.cli.flags import studies
+
+    return studies.vary, studies.VARY_HELP
+
+
+def _simulate() -> Built:
+    from attncalc.cli.flags import studies
+
+    return studies.simulate, studies.SIMULATE_HELP
+
+
+def _aim() -> Built:
+    from attncalc.cli.flags import studies
+
+    return studies.aim, studies.AIM_HELP
+
+
 def _samples() -> Built:
     from attncalc.cli.flags import samples
 
@@ -68,6 +88,9 @@ COMMANDS = {
     "plot": _plot,
     "explain": _explain,
     "check": _check,
+    "vary": _vary,
+    "simulate": _simulate,
+    "aim": _aim,
     "samples": _samples,
 }
 
@@ -99,10 +122,15 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(main)
     named = [name for name in arguments[:1] if name in COMMANDS]
+    is_listing = bool(arguments) and set(arguments) <= {"--help", "-h"}
     for name in named or COMMANDS:
         command, text = COMMANDS[name]()
-        app.command(name, help=text, cls=_Command)(command)
+        app.command(name, help=text, cls=_Command)(_listed if is_listing else command)
     return app
+
+
+def _listed() -> None:
+    """Stand in for a command in the list of all: no flag of it is shown there."""
 
 
 def _print_version(wanted: bool) -> None:

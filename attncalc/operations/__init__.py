@@ -9,7 +9,7 @@ from attncalc.operations.joins import Add, Concat, Mean, Same
 from attncalc.operations.normalizers import DivideBySum, HardMax, Softmax, exponentials
 from attncalc.operations.positions import Rotate, Sinusoids
 from attncalc.operations.products import Project, Scores, Weigh
-from attncalc.operations.scaling import DivideBySqrt, Mask, Multiply, SoftCap
+from attncalc.operations.scaling import DivideBySqrt, Mask, Multiply, MultiplyEach, SoftCap
 
 __all__ = [
     "Add",
@@ -20,6 +20,7 @@ __all__ = [
     "Mask",
     "Mean",
     "Multiply",
+    "MultiplyEach",
     "Operand",
     "Operation",
     "Project",

@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 from attncalc.numbers.decimals import in_system_of
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.base import Operand, Operation, Shape
@@ -40,7 +42,10 @@ class Concat(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Join the heads; nothing is copied where they already stand side by side in memory."""
         (heads,) = matrices
-        return heads.swapaxes(0, 1).reshape(heads.shape[1], -1)
+        *family, count, n, width = heads.shape
+        joined = heads.swapaxes(-3, -2).reshape(*family, n, count * width)
+        # of a family of problems every matrix keeps an axis for heads, here of one
+        return joined[..., np.newaxis, :, :] if family else joined
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return one matrix, as wide as all heads together."""
@@ -64,7 +69,9 @@ class Mean(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Average the heads."""
         (heads,) = matrices
-        mean: Matrix = heads.sum(axis=0) / in_system_of(heads, Fraction(len(heads)))
+        is_family = heads.ndim > 3
+        total = heads.sum(axis=-3, keepdims=is_family)
+        mean: Matrix = total / in_system_of(heads, Fraction(heads.shape[-3]))
         return mean
 
     def shape(self, *shapes: Shape) -> Shape:

@@ -47,12 +47,12 @@ class Sinusoids(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return positions for tokens of this shape."""
         (X,) = matrices
-        n, d = X.shape
+        n, d = X.shape[-2:]
         cosines, sines = cos_sin(_angles(X, n, d, SINUSOIDS_BASE, Fraction(self.offset)))
         positions: Matrix = np.empty_like(X)
-        positions[:, 0::2] = sines
+        positions[..., 0::2] = sines
         # of an odd width the last sine has no cosine beside it
-        positions[:, 1::2] = cosines[:, : d // 2]
+        positions[..., 1::2] = cosines[:, : d // 2]
         return positions
 
     def cost(self, *shapes: Shape) -> tuple[int, int]:

@@ -178,9 +178,9 @@ def _product(left: Expression, right: Expression, sign: str = "·") -> Expressio
 
 def _for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
     """Repeat each of the fewer heads of keys or values for the query heads that it serves."""
-    if answering.ndim == 2 or answering.shape[0] == asking.shape[0]:
+    if answering.ndim == 2 or answering.shape[-3] in (1, asking.shape[-3]):
         return answering
-    return np.repeat(answering, asking.shape[0] // answering.shape[0], axis=0)
+    return np.repeat(answering, asking.shape[-3] // answering.shape[-3], axis=-3)
 
 
 def _head_serving(asking: Matrix, answering: Matrix, head: list[int]) -> list[int]:

@@ -91,6 +91,25 @@ class Multiply(Operation):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class MultiplyEach(Operation):
+    """Multiplication of the scores of each of a family of problems by a factor of its own.
+
+    Parameters
+    ----------
+    each
+        One factor for each problem, (problems, 1, 1, 1).
+    """
+
+    each: Matrix
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Multiply the scores, (problems or 1, heads, n, m)."""
+        (scores,) = matrices
+        scaled: Matrix = scores * self.each
+        return scaled
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SoftCap(Operation):
     """c · tanh(s / c): scores near 0 stay as they are, none goes beyond c.
 

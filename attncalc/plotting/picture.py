@@ -184,18 +184,38 @@ def _picture(
     problem: Problem, figure: HouseFigure, form: str, kind: str, told: Iterable[str]
 ) -> Picture:
     """Return a figure's bytes, and its notes."""
+    sentences = (kind, *conventions(problem), *told)
+    return picture_of(figure, form, heading(problem), sentences, texts_of(problem))
+
+
+def picture_of(
+    figure: HouseFigure, form: str, title: str, told: Sequence[str], texts: Sequence[str]
+) -> Picture:
+    """Return the bytes of any figure, and its notes.
+
+    Parameters
+    ----------
+    figure
+        What is drawn.
+    form
+        "png", "svg" or "pdf".
+    title, told
+        What it is, and the sentences that describe it to who cannot see it.
+    texts
+        All texts from outside that stand in it.
+    """
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its words on font caches help nobody
     content = figure.content(form)
     if form == "svg":
-        content = _described(content.decode(), problem, (kind, *conventions(problem), *told))
-    missing = undrawable(texts_of(problem))
+        content = _described(content.decode(), title, told)
+    missing = undrawable(texts)
     boxes = [f"no font here can draw {missing}: boxes stand for them in the picture"]
     return Picture(content, (*(boxes if missing else ()), *figure.notes))
 
 
-def _described(svg: str, problem: Problem, sentences: Sequence[str]) -> bytes:
+def _described(svg: str, heading: str, sentences: Sequence[str]) -> bytes:
     """Give the SVG a title and a description that screen readers speak."""
-    title = escape(harmless(heading(problem)))
+    title = escape(harmless(heading))
     description = escape(harmless(". ".join(sentences) + "."))
     before, _, rest = svg.partition("<svg ")
     tag, _, inside = rest.partition(">")

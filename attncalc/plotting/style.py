@@ -86,6 +86,22 @@ DARK = Palette(
     ),
 )
 
+
+def line_looks(palette: Palette) -> list[dict[str, Any]]:
+    """Return how the lines of a picture look, one after another: no two are alike."""
+    colors = _DARK_LINES if palette is DARK else _LIGHT_LINES
+    dashes = (SOLID, DASHED, DOTTED)
+    return [
+        {"color": color, "linestyle": dashes[(i + j) % 3]}
+        for j in range(3)
+        for i, color in enumerate(colors)
+    ]
+
+
+_LIGHT_LINES = ("#0b3c6f", "#b34700", "#00695c", "#7a1f6b", "#4d4d4d")
+_DARK_LINES = ("#7fbcff", "#ffab5e", "#5fd3bc", "#e59bd8", "#bdbdbd")
+"""Colours of lines: each has three times the contrast of the paper that is needed to see it."""
+
 _FONTS_FOR_THE_REST = (
     "Noto Sans CJK JP",
     "Noto Sans CJK SC",

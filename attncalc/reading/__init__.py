@@ -17,6 +17,7 @@ from attncalc.reading.inline_text import (
     split_cells,
 )
 from attncalc.reading.names import canonical, unknown
+from attncalc.reading.queryless import ANY_QUERY, with_any_query
 
 Fields = dict[str, Any]
 
@@ -94,6 +95,9 @@ def read_matrix(name: str, text: str) -> Fields:
 def build(place: str, fields: Fields, changes: Fields) -> Problem:
     """Return the problem of these fields, changed; a fault names `place`."""
     try:
+        if changes.get("Q") is ANY_QUERY:
+            others = {name: value for name, value in changes.items() if name != "Q"}
+            return Problem(**with_any_query(merged(fields, others)))
         return Problem(**merged(fields, changes))
     except AttncalcError as error:
         raise type(error)(in_place(place, str(error).split("\n"))) from None

@@ -36,7 +36,7 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
     """
     # asked first at the fewest digits: counting those of a million entries would itself take
     # seconds
-    if _cost(problem, plan, SPARE_DIGITS) > LARGEST_COST:
+    if cost_in_decimals(problem, plan, SPARE_DIGITS) > LARGEST_COST:
         return None
     numbers = [
         entry
@@ -53,7 +53,10 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
         precision=SPARE_DIGITS + factors * (high - low),
         guard=TRUSTED_DIGITS - factors * low,
     )
-    if digits.precision > MOST_DIGITS or _cost(problem, plan, digits.precision) > LARGEST_COST:
+    if (
+        digits.precision > MOST_DIGITS
+        or cost_in_decimals(problem, plan, digits.precision) > LARGEST_COST
+    ):
         return None
     return digits
 
@@ -74,7 +77,7 @@ def longest_product(plan: Plan) -> int:
     return max(factors.values())
 
 
-def _cost(problem: Problem, plan: Plan, precision: int) -> float:
+def cost_in_decimals(problem: Problem, plan: Plan, precision: int = SPARE_DIGITS) -> float:
     """Estimate a run in Decimals, in multiply-and-adds."""
     shapes: dict[str, tuple[int, ...]] = {
         name: matrix.shape for name, matrix in problem.given.items()

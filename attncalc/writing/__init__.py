@@ -5,6 +5,9 @@ A document is made by one of
     page.make_page(solution, contents) -> Page                  self, cross, worksheets, keys
     reports.marking.marking_document(marking, full=) -> Document
     reports.many.answers_document(answers, full=) -> Document   a class
+    studies.variation.variation_document(variation, full=) -> Document
+    studies.simulation.simulation_document(simulations, full=) -> Document
+    studies.aim.aim_document(aim, full=) -> Document
 
 and any of them is written by
 
@@ -16,5 +19,6 @@ and any of them is written by
 Data are functions over what they hold: csv_text.write_csv(page), csv_text.write_csv_files(page),
 json_text.write_json(page), npz_file.write_npz(page, file);
 reports.json_text.marking_as_json(marking),
-reports.many.as_json(answers), reports.many.as_csv(answers, names).
+reports.many.as_json(answers), reports.many.as_csv(answers, names);
+and of each study studies.….…_as_json, …_as_csv, write_…_npz.
 """

@@ -242,6 +242,13 @@ class Table(NamedTuple):
     told: tuple[tuple[str, ...], ...]
 
 
+class Sheet(NamedTuple):
+    """Numbers under their headings that are no step: what was watched in a study."""
+
+    title: str
+    grid: Grid
+
+
 class Appendix(NamedTuple):
     """Documents of their own that follow where there is paper for them."""
 
@@ -259,6 +266,7 @@ Part = (
     | Verdict
     | Legend
     | Table
+    | Sheet
     | Appendix
 )
 
@@ -281,7 +289,8 @@ class Document:
     def left_out(self) -> str:
         """The names of the matrices that are not shown whole."""
         with_grids = (part for part in self.parts if isinstance(part, Given | Section))
-        grids = (grid for part in with_grids for grid in part.grids)
+        grids = [grid for part in with_grids for grid in part.grids]
+        grids += [part.grid for part in self.parts if isinstance(part, Sheet)]
         return ", ".join(dict.fromkeys(grid.name for grid in grids if grid.is_cut))
 
 

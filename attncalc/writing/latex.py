@@ -16,6 +16,7 @@ from attncalc.writing.latex_matrix import (
     matrix_blocks,
     names_in_latex,
     side_by_side,
+    tabulars,
 )
 from attncalc.writing.latex_text import LETTERS, in_latex
 from attncalc.writing.prose import MOST_NAMED, more_than_named
@@ -169,6 +170,10 @@ class _Latex(Form[str]):
     def table(self, table: parts.Table) -> Iterator[str]:
         yield rf"\section*{{{table.title}}}"
         yield from (_said("; ".join(told)) for told in table.told)
+
+    def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
+        yield rf"\subsection*{{{in_latex(_capital(sheet.title))}}}"
+        yield from tabulars(sheet.grid, self.room)
 
     def appendix(self, appendix: parts.Appendix) -> Iterator[str]:
         for document in appendix.documents:

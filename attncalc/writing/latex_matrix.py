@@ -120,6 +120,33 @@ def names_in_latex(names: Sequence[str], shown: Sequence[int | None] | None = No
     return shown_names(names, places, LONGEST_NAME, in_latex, ("…", r"\dots{}"))
 
 
+def tabulars(grid: Grid, room: float) -> Iterator[str]:
+    """Yield numbers under headings as tables, each as wide as a line and as long as a page."""
+    names = names_in_latex(grid.rows, grid.row_places)
+    heads = names_in_latex(grid.columns, grid.column_places)
+    texts = [[r"\dots{}" if cell is None else _plain(cell) for cell in row] for row in grid.cells()]
+    columns = zip(heads, *texts, strict=True)
+    widths = [max(map(text_width, column)) for column in columns]
+    room -= max(map(_name_width, names), default=0.0)
+    for top, bottom in blocks_of([1] * len(names), MOST_ROWS, 0):
+        for left, right in blocks_of(widths, room, COLUMN_GAP):
+            rows = [["", *heads[left:right]]]
+            rows += [[names[i], *texts[i][left:right]] for i in range(top, bottom)]
+            lines = [" & ".join(row) + r" \\" for row in rows]
+            yield "\n".join(
+                [
+                    rf"\par\noindent\begin{{tabular}}{{l*{{{right - left}}}{{r}}}}",
+                    rf"{lines[0]} \hline",
+                    *lines[1:],
+                    r"\end{tabular}\par\medskip",
+                ]
+            )
+
+
+def _plain(cell: Cell) -> str:
+    return in_latex(cell.content) if isinstance(cell.content, str) else rf"\({_entry(cell)}\)"
+
+
 def _joined(equations: list[str]) -> str:
     return "\n\\qquad ".join(equations)
 

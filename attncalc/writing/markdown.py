@@ -140,6 +140,10 @@ class _Markdown(Form[str]):
         rows = [[escaped(text) for text in row] for row in table.rows]
         yield _piped([table.headings, ["---"] * len(table.headings), *rows])
 
+    def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
+        yield f"## {escaped(sheet.title)}"
+        yield _matrix(sheet.grid)
+
     def appendix(self, appendix: parts.Appendix) -> Iterator[str]:
         for document in appendix.documents:
             yield from self.document(document)

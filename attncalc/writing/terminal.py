@@ -18,6 +18,8 @@ from attncalc.writing.sentences import BLANK
 
 LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12
+LONGEST_HEADING = 40
+"""Characters of what stands above a column of a sheet: no name of a token is so long."""
 ROOM_FOR_WORK = 4
 """Empty lines that a worksheet leaves under each matrix."""
 WIDTH_OF_TABLE = 80
@@ -141,6 +143,10 @@ class _Terminal(Form[Text]):
             rest = wrap("   ".join(told[1:]), width - 4, break_on_hyphens=False)
             yield from (Text(f"    {piece}") for piece in rest)
 
+    def sheet(self, sheet: parts.Sheet) -> Iterator[Text]:
+        yield self._line(sheet.title, "bold")
+        yield from self._matrix(sheet.grid, LONGEST_HEADING)
+
     def _aligned(self, rows: tuple[tuple[str, ...], ...]) -> list[list[str]]:
         known = [list(map(self.known, row)) for row in rows]
         if self.screen.width is not None and known:
@@ -153,11 +159,11 @@ class _Terminal(Form[Text]):
     def _line(self, text: str, style: str = "") -> Text:
         return Text(self.known(text), style=style)
 
-    def _matrix(self, grid: Grid) -> Iterator[Text]:
+    def _matrix(self, grid: Grid, longest: int = LONGEST_COLUMN_NAME) -> Iterator[Text]:
         """Yield a matrix as one table, or as one for each block of columns that fits the screen."""
-        return framed(self._cells(grid), grid.column_places, self.screen)
+        return framed(self._cells(grid, longest), grid.column_places, self.screen)
 
-    def _cells(self, grid: Grid) -> list[list[Styled]]:
+    def _cells(self, grid: Grid, longest: int) -> list[list[Styled]]:
         """Return the shown part of a matrix, its columns named above and its rows named before."""
         cells = grid.cells()
         known = [cell for row in cells for cell in row if cell]
@@ -174,7 +180,7 @@ class _Terminal(Form[Text]):
             return number + hidden + padded(self._sign(cell), wide, left=True), STYLES.get(look, "")
 
         names = fitting(grid.rows, grid.row_places, LONGEST_ROW_NAME, self.screen)
-        headings = fitting(grid.columns, grid.column_places, LONGEST_COLUMN_NAME, self.screen)
+        headings = fitting(grid.columns, grid.column_places, longest, self.screen)
         return [
             [("", ""), *((heading + beside, "bold") for heading in headings)],
             *([(name, "bold"), *map(text, row)] for name, row in zip(names, cells, strict=True)),

@@ -1,14 +1,14 @@
 """`attncalc plot`: the map of which input each output attends to, and the heatmap."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
-from attncalc.errors import InputError, OutputError
+from attncalc.errors import OutputError
 from attncalc.patterns.plan import needed_for_patterns
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.picture import check_ending, chosen_heads, needed_for_pictures, render
@@ -73,12 +73,3 @@ def _explained(solution: Solution) -> str:
     page = make_page(solution, Contents((), given=False, patterns=True))
     told = (part for part in page.parts if isinstance(part, Patterns))
     return tables_of(Document("", tuple(told)), STDOUT)
-
-
-@contextmanager
-def as_flags() -> Iterator[None]:
-    """Say of an option of a picture that is refused what its flag is called."""
-    try:
-        yield
-    except InputError as error:  # its text starts with the name
-        raise InputError(f"--{error}") from None

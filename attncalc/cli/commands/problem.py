@@ -10,9 +10,16 @@ from attncalc.problem.fields import GIVEN, SETTINGS, TOKENS, read_setting
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, ROW_NAMES
 from attncalc.reading import build, read_matrix, read_problem, read_stream
+from attncalc.reading.queryless import ANY_QUERY
 
 
-def problem_from(flags: Mapping[str, Any], *, fallback: str, kind: str | None = None) -> Problem:
+def problem_from(
+    flags: Mapping[str, Any],
+    *,
+    fallback: str,
+    kind: str | None = None,
+    needs_query: bool = True,
+) -> Problem:
     """Return the Problem that a command's parameters ask for.
 
     Parameters
@@ -23,13 +30,18 @@ def problem_from(flags: Mapping[str, Any], *, fallback: str, kind: str | None = 
         The sample that is used when no file and no matrix is given.
     kind
         The kind of attention the command is for, where it is for one only.
+    needs_query
+        Whether it needs a query; else it gets one of zeros.
 
     Raises
     ------
     InputError, ShapeError
         As `attncalc.read_problem` does, and for a problem of the other kind.
     """
-    problem = _problem(flags["file"], _matrices(flags), _conventions(flags), fallback)
+    matrices = _matrices(flags)
+    if not needs_query and (matrices or flags["file"] is not None):
+        matrices["Q"] = ANY_QUERY
+    problem = _problem(flags["file"], matrices, _conventions(flags), fallback)
     if kind is not None and problem.kind != kind and problem.has_tokens:
         holds = " and ".join(name for name in TOKENS if name in problem.names and name != "X3")
         raise InputError(

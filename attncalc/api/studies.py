@@ -1,0 +1,276 @@
+"""Studies for people with arrays in hand: one call, a Study back that shows and draws itself."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attncalc.api.display import Displayed
+from attncalc.errors import InputError
+from attncalc.numbers.typed import NotANumber, read_number
+from attncalc.problem.problem import Problem
+from attncalc.studies import aim as aiming
+from attncalc.studies import simulate as simulating
+from attncalc.studies import vary as varying
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from attncalc.writing.document import Document
+
+Source = Problem | str | Path
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study(Displayed):
+    """What was found at many values, in many draws, or for a target.
+
+    Printed, or in a notebook, it is what the command prints.
+
+    Parameters
+    ----------
+    found
+        The result itself: an `attncalc.studies.vary.Variation`, a tuple of
+        `attncalc.studies.simulate.Simulation`, or an `attncalc.studies.aim.Aim`.
+    """
+
+    found: Any
+
+    def to_markdown(self, *, full: bool = False) -> str:
+        """Return the page that `--format markdown` prints; `full` shows every row of it."""
+        from attncalc.writing.markdown import write_markdown
+
+        return write_markdown(self._page(full=full))
+
+    def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
+        """Return the page that `--format latex` prints; `standalone` makes it a document."""
+        from attncalc.writing.latex import write_latex
+
+        return write_latex(self._page(full=full), standalone=standalone)
+
+    def to_json(self) -> str:
+        """Return the JSON that `--format json` prints."""
+        from attncalc.writing.studies import aim, simulation, variation
+
+        if isinstance(self.found, varying.Variation):
+            return variation.variation_as_json(self.found)
+        if isinstance(self.found, aiming.Aim):
+            return aim.aim_as_json(self.found)
+        return simulation.simulation_as_json(self.found)
+
+    def plot(self, *, dark: bool = False, size: Any = None) -> "Figure":
+        """Draw the study; a notebook shows the figure, `figure.savefig("curve.pdf")` writes it.
+
+        Parameters
+        ----------
+        dark
+            Draw on a dark background.
+        size
+            Width and height in inches, or a width alone; None for what the picture needs.
+
+        Raises
+        ------
+        InputError
+            When the size is too small for what is drawn.
+        """
+        from attncalc.plotting.curves import draw_variation
+        from attncalc.plotting.look import Look, read_size
+        from attncalc.plotting.spreads import draw_simulations
+
+        look = Look(dark=dark, size=read_size(size))
+        if isinstance(self.found, varying.Variation):
+            return draw_variation(self.found, look)
+        if isinstance(self.found, aiming.Aim):
+            return draw_variation(self.found.curve, look)
+        return draw_simulations(self.found, look)
+
+    def _page(self, *, full: bool) -> "Document":
+        from attncalc.writing.studies import aim, simulation, variation
+
+        if isinstance(self.found, varying.Variation):
+            return variation.variation_document(self.found, full=full)
+        if isinstance(self.found, aiming.Aim):
+            return aim.aim_document(self.found, full=full)
+        return simulation.simulation_document(self.found, full=full)
+
+    def _as_document(self) -> "Document":
+        return self._page(full=False)
+
+
+def vary(
+    problem: Source, *changes: str, watch: str | Iterable[str] = (), agreed: bool = False
+) -> Study:
+    """Solve a problem at many values of something, and watch what that does.
+
+    Parameters
+    ----------
+    problem
+        The problem, or the file that holds it.
+    *changes
+        What changes, as `"scale=0.1:10:log"` or `"K[a] *= 0:3"`; two make a grid.
+    watch
+        What is watched, as `"A[1,:]"` or `["entropy(A)", "norm(O)"]`; by default the weights.
+    agreed
+        Whether it may take very long.
+
+    Returns
+    -------
+    Study
+        `study.found.values` is an array with a row for each value.
+
+    Raises
+    ------
+    InputError
+        When something in these texts cannot be read, or it would take very long.
+
+    Examples
+    --------
+    >>> problem = Problem(Q=[[1, 1]], K=[[2, 0], [0, 1]], V=[[1], [3]], scale="none")
+    >>> vary(problem, "scale=0,1,inf").found.digits
+    (('0.50', '0.50'), ('0.73', '0.27'), ('1.00', '0.00'))
+    """
+    from attncalc.reading.studies.changes import HOW_TO_CHANGE, read_change
+    from attncalc.reading.studies.watched import read_watched
+
+    given = _problem(problem)
+    if not 1 <= len(changes) <= varying.MOST_CHANGES:
+        raise InputError(f"{len(changes)} changes: {HOW_TO_CHANGE}; two make a grid")
+    read = [read_change(text, given) for text in changes]
+    watched = read_watched(_texts(watch), given)
+    return Study(varying.vary(given, read, watched, agreed=agreed))
+
+
+def simulate(
+    problem: Source | Sequence[Source],
+    *draws: str,
+    watch: str | Iterable[str] = (),
+    count: int = simulating.USUAL_DRAWS,
+    seed: int = 0,
+    until: float | None = None,
+    agreed: bool = False,
+) -> Study:
+    """Draw a problem, or several beside one another, again and again.
+
+    Parameters
+    ----------
+    problem
+        The problem or the file that holds it, or a list of these.
+    *draws
+        What is drawn, as `"K[a] ~ N(mu, 0.01 I)"` or `"X[2,1] ~ U(0, 1)"`.
+    watch
+        What is watched; by default outputs, and of one problem the weights.
+    count, seed
+        How many draws, and the seed of numpy's `default_rng`.
+    until
+        The standard error until which it is drawn.
+    agreed
+        Whether it may take very long.
+
+    Returns
+    -------
+    Study
+        `study.found[0].statistics` are those of the first problem.
+
+    Raises
+    ------
+    InputError
+        When something in these texts cannot be read, or it would take very long.
+
+    Examples
+    --------
+    >>> problem = Problem(Q=[[1, 1]], K=[[2, 0], [0, 1]], V=[[1], [3]], scale="none")
+    >>> study = simulate(problem, "K[1] ~ N(mu, 0.1 I)", count=100, seed=1)
+    >>> study.found[0].values.shape
+    (100, 3)
+    """
+    from attncalc.reading.studies.draws import HOW_TO_DRAW, read_draw
+    from attncalc.reading.studies.watched import read_outputs, read_watched
+
+    simulating.check_draws(count, until)
+    if not draws:
+        raise InputError(f"nothing is drawn: {HOW_TO_DRAW}")
+    sources = [problem] if isinstance(problem, Problem | str | Path) else list(problem)
+    problems, texts = [_problem(source) for source in sources], _texts(watch)
+    alone = len(problems) == 1
+    return Study(
+        tuple(
+            simulating.simulate(
+                each,
+                [read_draw(text, each) for text in draws],
+                read_watched(texts, each) if texts else read_outputs(each, weights_too=alone),
+                count=count,
+                seed=seed,
+                until=until,
+                agreed=agreed,
+            )
+            for each in problems
+        )
+    )
+
+
+def aim(
+    problem: Source,
+    target: str,
+    *,
+    beta: object = aiming.USUAL_BETA,
+    heads: int = 1,
+    within: float | None = None,
+) -> Study:
+    """Design the query that copies a value, or averages some.
+
+    Parameters
+    ----------
+    problem
+        The keys and values: a problem, whose own queries are not used, or a file, which needs none.
+    target
+        What is aimed for, as `"1/2 v_a + 1/2 v_b"`.
+    beta
+        By how much the scaled scores of what is aimed for are above the others.
+    heads
+        With several, whose outputs are averaged, each has a query for one value.
+    within
+        An error for which the least β is looked for.
+
+    Returns
+    -------
+    Study
+        `study.found.queries` are the queries, `study.found.error` how far off the output is.
+
+    Raises
+    ------
+    InputError
+        When the target cannot be read, or no query can be designed for such a problem.
+
+    Examples
+    --------
+    >>> problem = Problem(Q=[[0, 0]], K=[[1, 0], [0, 1]], V=[[1], [3]], scale="none")
+    >>> aim(problem, "v_2").found.queries.tolist()
+    [[0.0, 10.0]]
+    """
+    from attncalc.reading import read_problem
+    from attncalc.reading.queryless import ANY_QUERY
+    from attncalc.reading.studies.targets import read_target
+
+    given = problem if isinstance(problem, Problem) else read_problem(problem, Q=ANY_QUERY)
+    length = _number(beta)
+    aiming.check_beta(length)
+    read = read_target(target, given)
+    return Study(aiming.aim(given, read, beta=length, heads=heads, within=within))
+
+
+def _problem(source: Source) -> Problem:
+    from attncalc.reading import read_problem
+
+    return source if isinstance(source, Problem) else read_problem(source)
+
+
+def _texts(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _number(given: object) -> Fraction:
+    try:
+        return given if isinstance(given, Fraction) else Fraction(read_number(str(given)))
+    except NotANumber as reason:
+        raise InputError(f"beta takes a number above 0: {reason}") from None

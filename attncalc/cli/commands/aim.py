@@ -1,0 +1,78 @@
+"""`attncalc aim`: the query that reaches given weights."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import as_flags
+from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.targets import check_targets, output, target_of
+from attncalc.errors import InputError
+from attncalc.numbers.typed import NotANumber, read_number
+from attncalc.problem.fields import read_setting
+from attncalc.reading.studies.targets import HOW_TO_AIM, read_target
+from attncalc.studies.aim import Aim, check_beta
+from attncalc.studies.aim import aim as design
+from attncalc.writing.studies import aim as written
+
+if TYPE_CHECKING:
+    from attncalc.plotting.look import Look
+    from attncalc.plotting.picture import Picture
+
+FALLBACK = "average"
+
+
+def aim(flags: Mapping[str, Any]) -> None:
+    """Design a query, and write what it is and comes to."""
+    wanted, saved = wanted_from(flags), target_of("--save", flags["save"])
+    if flags["save"] is not None:
+        check_targets(wanted.target, saved)
+    things, beta = flags["things"], _beta(flags["beta"])
+    if len(things) > 2:
+        raise InputError(f"one file and one target: {HOW_TO_AIM}")
+    file = things[0] if len(things) == 2 else None
+    heads = 1 if flags["heads"] is None else read_setting("heads", flags["heads"])
+    own = {**flags, "file": file, "heads": None}
+    problem = problem_from(own, fallback=FALLBACK, needs_query=False)
+    if flags["within"] is not None and not flags["within"] > 0:
+        raise InputError(f"--within {flags['within']:g}: an error is above 0, as 0.001")
+    target = read_target(things[-1], problem)
+    found = design(problem, target, beta=beta, heads=heads, within=flags["within"])
+    more = [] if flags["save"] is None else [output(saved, _problem(found))]
+    show(_shown(found, full=flags["full"]), wanted, flags, *more)
+
+
+def _problem(found: Aim) -> str:
+    """Return the problem with its designed query, as it is read back."""
+    from attncalc.writing.json_text import write_json
+    from attncalc.writing.page import Contents, make_page
+
+    return "".join(write_json(make_page(found.solution, Contents(found.solution.plan))))
+
+
+def _beta(text: str) -> Fraction:
+    try:
+        beta = Fraction(read_number(text))
+    except NotANumber as reason:
+        raise InputError(f"--beta takes a number above 0: {reason}") from None
+    with as_flags():
+        check_beta(beta)
+    return beta
+
+
+def _shown(found: Aim, *, full: bool) -> Shown:
+    return Shown(
+        partial(written.aim_document, found, full=full),
+        partial(written.aim_as_json, found),
+        partial(written.aim_as_csv, found),
+        partial(written.write_aim_npz, found),
+        partial(_drawn, found),
+    )
+
+
+def _drawn(found: Aim, form: str, look: "Look") -> "Picture":
+    from attncalc.plotting.curves import render_variation
+
+    return render_variation(found.curve, form, look)

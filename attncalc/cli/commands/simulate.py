@@ -1,0 +1,83 @@
+"""`attncalc simulate`: problems drawn again and again."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.refusals import as_flags
+from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.progress import reporting
+from attncalc.errors import InputError
+from attncalc.problem.problem import Problem
+from attncalc.reading.studies.draws import HOW_TO_DRAW, looks_like_draw, read_draw
+from attncalc.reading.studies.watched import read_outputs, read_watched
+from attncalc.studies.simulate import Simulation, check_draws
+from attncalc.studies.simulate import simulate as solve_draws
+from attncalc.writing.studies import simulation as written
+
+if TYPE_CHECKING:
+    from attncalc.plotting.look import Look
+    from attncalc.plotting.picture import Picture
+
+
+def simulate(flags: Mapping[str, Any]) -> None:
+    """Draw and solve, and write how what is watched spreads to where it is asked for."""
+    wanted = wanted_from(flags)
+    with as_flags():
+        check_draws(flags["draws"], flags["until"])
+    files, texts = parted(flags["things"])
+    problems = [problem_from({**flags, "file": file}, fallback="self") for file in files]
+    with reporting() as report:
+        found = [
+            solve_draws(
+                problem,
+                [read_draw(text, problem) for text in texts],
+                _watched(flags, problem, alone=len(problems) == 1),
+                count=flags["draws"],
+                seed=flags["seed"],
+                until=flags["until"],
+                report=report,
+                agreed=flags["yes"],
+            )
+            for problem in problems
+        ]
+    show(_shown(found, full=flags["full"]), wanted, flags)
+
+
+def _watched(flags: Mapping[str, Any], problem: Problem, *, alone: bool) -> Any:
+    if flags["watch"]:
+        return read_watched(flags["watch"], problem)
+    # outputs can be set beside one another, whatever the heads of their problems
+    return read_outputs(problem, weights_too=alone)
+
+
+def parted(things: list[str]) -> tuple[Sequence[str | None], list[str]]:
+    """Return the files, or None for the bundled sample, and what is drawn.
+
+    Raises
+    ------
+    InputError
+        When nothing is drawn.
+    """
+    texts = [thing for thing in things if looks_like_draw(thing)]
+    if not texts:
+        raise InputError(f"nothing is drawn: {HOW_TO_DRAW}")
+    files = [thing for thing in things if thing not in texts]
+    return files or [None], texts
+
+
+def _shown(found: list[Simulation], *, full: bool) -> Shown:
+    return Shown(
+        partial(written.simulation_document, found, full=full),
+        partial(written.simulation_as_json, found),
+        partial(written.simulation_as_csv, found),
+        partial(written.write_simulation_npz, found),
+        partial(_drawn, found),
+    )
+
+
+def _drawn(found: list[Simulation], form: str, look: "Look") -> "Picture":
+    from attncalc.plotting.spreads import render_simulation
+
+    return render_simulation(found, form, look)

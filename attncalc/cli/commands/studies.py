@@ -1,0 +1,151 @@
+"""What the commands of studies share: where a study goes, and in which form."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from attncalc.cli.commands.refusals import as_flags
+from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
+from attncalc.errors import InputError, OutputError
+from attncalc.numbers.typed import quoted
+from attncalc.writing.document import Document
+from attncalc.writing.forms import FORMS, form_of
+
+if TYPE_CHECKING:  # some load matplotlib
+    from attncalc.plotting.look import Look
+    from attncalc.plotting.picture import Picture
+    from attncalc.writing.files import Content
+
+Flags = Mapping[str, Any]
+PICTURES = (".png", ".svg", ".pdf")
+
+
+class Shown(NamedTuple):
+    """A study in each of the forms that it can have; only the one that is wanted is made.
+
+    Parameters
+    ----------
+    document
+        Returns it for tables, markdown and LaTeX.
+    json, csv
+        Return its text.
+    npz
+        Writes it to an open file.
+    picture
+        Draws it, as "png", "svg" or "pdf".
+    """
+
+    document: Callable[[], Document]
+    json: Callable[[], str]
+    csv: Callable[[], str]
+    npz: Callable[[IO[bytes]], None]
+    picture: Callable[[str, "Look"], "Picture"]
+
+
+class Wanted(NamedTuple):
+    """The form that is asked for, or "picture", and where it goes."""
+
+    form: str
+    target: Target
+
+
+def wanted_from(flags: Flags) -> Wanted:
+    """Return the form that the flags ask for.
+
+    Raises
+    ------
+    OutputError, InputError
+        When there can be no such file, or its ending is none that is known.
+    """
+    target = target_of("--out", flags["out"])
+    ending = "" if target.place is None else target.place.suffix.lower()
+    if ending in PICTURES:
+        form = "picture"
+        if flags["format"]:
+            raise InputError(f"--format {flags['format']} and {ending} together: give one of them")
+    else:
+        form = flags["format"] or _implied(target.place, ending)
+    if form == "npz" and target.place is None:
+        raise InputError("npz is no text: say where to write it, as -o study.npz")
+    check_targets(target)
+    return Wanted(form, target)
+
+
+def _implied(place: Path | None, ending: str) -> str:
+    if not ending:
+        return "table"
+    form = form_of(ending)
+    if form is None:
+        endings = [*PICTURES, *(endings[0] for endings in FORMS.values())]
+        raise OutputError(
+            f"{place}: {quoted(ending)} is no form of output: end the name in "
+            f"{', '.join(endings[:-1])} or {endings[-1]}, or say --format"
+        )
+    return form
+
+
+def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
+    """Write a study in the form that is wanted; beside a picture the table is printed.
+
+    Parameters
+    ----------
+    shown, wanted, flags
+        The study, and how it is wanted.
+    *more
+        What else is written.
+    """
+    # once more, now that it is known what was read
+    check_targets(wanted.target, *(each.target for each in more))
+    if wanted.form == "picture":
+        deliver(_picture(shown, wanted.target, flags), *more, _table(shown, STDOUT))
+    else:
+        deliver(_WRITERS[wanted.form](shown, wanted.target), *more)
+
+
+def _picture(shown: Shown, target: Target, flags: Flags) -> Output:
+    from attncalc.plotting.look import Look, read_size
+
+    assert target.place is not None
+    with as_flags():
+        look = Look(dark=flags["dark"], size=read_size(flags["size"]))
+        drawn = shown.picture(target.place.suffix.lower()[1:], look)
+    return output(target, drawn.content, *drawn.notes)
+
+
+def _table(shown: Shown, target: Target) -> Output:
+    from attncalc.writing.terminal import write_notes
+
+    document = shown.document()
+    text, notes = tables_of(document, target), tuple(write_notes(document))
+    if target.place is not None:
+        text = "\n".join([text, *(f"note: {note}\n" for note in notes)])
+    return output(target, text, *notes)
+
+
+def _markdown(shown: Shown, target: Target) -> Output:
+    from attncalc.writing.markdown import write_markdown
+
+    return output(target, write_markdown(shown.document()))
+
+
+def _latex(shown: Shown, target: Target) -> Output:
+    from attncalc.writing.latex import write_latex
+
+    return output(target, write_latex(shown.document()))
+
+
+def _data(name: str, shown: Shown, target: Target) -> Output:
+    content: Content = shown.npz if name == "npz" else getattr(shown, name)()
+    return output(target, content)
+
+
+_WRITERS: dict[str, Callable[[Shown, Target], Output]] = {
+    "table": _table,
+    "markdown": _markdown,
+    "latex": _latex,
+    "json": partial(_data, "json"),
+    "csv": partial(_data, "csv"),
+    "npz": partial(_data, "npz"),
+}

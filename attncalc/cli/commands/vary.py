@@ -1,0 +1,65 @@
+"""`attncalc vary`: a problem at many values."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.progress import reporting
+from attncalc.errors import InputError
+from attncalc.reading.files import exists
+from attncalc.reading.studies.changes import HOW_TO_CHANGE, looks_like_change, read_change
+from attncalc.reading.studies.watched import read_watched
+from attncalc.studies.vary import MOST_CHANGES, Variation
+from attncalc.studies.vary import vary as solve_at_each
+from attncalc.writing.studies import variation as written
+
+if TYPE_CHECKING:
+    from attncalc.plotting.look import Look
+    from attncalc.plotting.picture import Picture
+
+
+def vary(flags: Mapping[str, Any]) -> None:
+    """Solve at each value, and write what is watched to where it is asked for."""
+    wanted = wanted_from(flags)
+    file, texts = parted(flags["things"])
+    problem = problem_from({**flags, "file": file}, fallback="self")
+    changes = [read_change(text, problem) for text in texts]
+    watched = read_watched(flags["watch"] or (), problem)
+    with reporting() as report:
+        found = solve_at_each(problem, changes, watched, report, agreed=flags["yes"])
+    show(_shown(found, full=flags["full"]), wanted, flags)
+
+
+def parted(things: list[str]) -> tuple[str | None, list[str]]:
+    """Return the file, where one is named, and the changes.
+
+    Raises
+    ------
+    InputError
+        When there is no change, or more than two.
+    """
+    files = things[:1] if exists(things[0]) or not looks_like_change(things[0]) else []
+    changes = things[len(files) :]
+    if not changes:
+        raise InputError(f"nothing changes: {HOW_TO_CHANGE}")
+    if len(changes) > MOST_CHANGES:
+        raise InputError(f"{len(changes)} changes: one makes a curve, two make a grid")
+    return (files[0] if files else None), changes
+
+
+def _shown(found: Variation, *, full: bool) -> Shown:
+    return Shown(
+        partial(written.variation_document, found, full=full),
+        partial(written.variation_as_json, found),
+        partial(written.variation_as_csv, found),
+        partial(written.write_variation_npz, found),
+        partial(_drawn, found),
+    )
+
+
+def _drawn(found: Variation, form: str, look: "Look") -> "Picture":
+    from attncalc.plotting.curves import render_variation
+
+    return render_variation(found, form, look)

@@ -1,0 +1,224 @@
+"""What changes in a study, and the values that it takes: "K[a] *= 0:3", "scale=0:inf"."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import NotANumber, quoted, read_number
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import GIVEN, MARKS, SETTINGS, read_setting
+from attncalc.problem.problem import Problem
+from attncalc.reading.names import canonical, unknown
+from attncalc.reading.studies.names import check_given, place_of, read_row
+from attncalc.studies.changes import INFINITE, Change, How, Infinity, Listed, Span, Value, Values
+
+HOW_TO_CHANGE = (
+    'write what changes and its values, as "scale=0.1:10:log", "K[a] *= 0:3", '
+    '"K[a] += 0:1 * [1, 0]", "X[2,1] = -2:2" or "scale=0.1,1,10"'
+)
+HOW_TO_RANGE = "from:to, from:to:steps, from:to:log, or values as 0.1,1,10"
+
+_CHANGE = re.compile(
+    r"\s*(?P<name>[^\W\d][\w ]*?)\s*(?:\[(?P<place>.*?)\])?"
+    r"\s*(?P<sign>[*+]?=)\s*(?P<values>.+?)\s*",
+    re.DOTALL,
+)
+_DIRECTION = re.compile(r"(?P<values>.*?)\s*[*·×]\s*(?P<row>\[.*\])", re.DOTALL)
+_HOWS: dict[str, How] = {"=": "set", "+=": "add", "*=": "multiply"}
+
+
+def looks_like_change(text: str) -> bool:
+    """Say whether a text on the command line says what changes, and is no file."""
+    return "=" in text
+
+
+def read_change(text: str, problem: Problem) -> Change:
+    """Read what changes, as "K[a] *= 0:3".
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or the problem has no such entry; the message says what would do.
+    """
+    try:
+        return _read_change(text, problem)
+    except InputError as error:
+        raise InputError(f"{quoted(text)}: {error}") from None
+
+
+def _read_change(text: str, problem: Problem) -> Change:
+    found = _CHANGE.fullmatch(text)
+    if found is None:
+        raise InputError(HOW_TO_CHANGE)
+    name = canonical(found["name"])
+    if name in SETTINGS:
+        return _of_setting(text, name, found, problem)
+    if name not in GIVEN or name in MARKS:
+        check_given(found["name"].strip(), problem, among_steps=True)
+        names = [*problem.names, *SETTINGS]
+        raise InputError(unknown(found["name"], [each for each in names if each not in MARKS]))
+    return _of_matrix(text, name, found, problem)
+
+
+def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) -> Change:
+    if found["sign"] != "=" or found["place"] is not None:
+        raise InputError(f"a setting takes its values by =, as {name}={found['values']}")
+    values = _read_values(found["values"], name)
+    for value in values if isinstance(values, Listed) else (values.first, values.last):
+        if isinstance(value, Infinity):
+            _check_limit(problem, name)
+        elif isinstance(value, str) or isinstance(values, Listed):
+            read_setting(name, value)
+    is_smooth = _takes_all_between(name, values)
+    if isinstance(values, Span) and not is_smooth:
+        values = _whole(name, values)
+    return Change(text.strip(), name, name, "set", values, is_setting=True, is_smooth=is_smooth)
+
+
+def _check_limit(problem: Problem, name: str) -> None:
+    """Refuse a limit that is not known, or is none."""
+    if name != "scale":
+        raise InputError(f"only scale has a limit at inf: give {name} a largest value")
+    if problem.softcap is not None:
+        raise InputError("with a softcap scores have no limit at inf: give scale a largest value")
+    if problem.bias is not None and np.any(np.isfinite(problem.bias) & (problem.bias != 0)):
+        raise InputError(
+            "a bias is added to the scaled scores, so ties at inf would hang on it: "
+            "give scale a largest value"
+        )
+
+
+def _takes_all_between(name: str, values: Values) -> bool:
+    """Say whether a setting takes any number between two of these values."""
+    if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
+        return False
+    try:
+        read_setting(name, Fraction(1, 2))
+    except InputError:
+        return False
+    return True
+
+
+def _whole(name: str, span: Span) -> Values:
+    """Return the whole numbers of a range, for a setting that takes no others."""
+    assert isinstance(span.last, Fraction)
+    low, high = int(span.first), int(span.last)
+    read_setting(name, span.first)
+    read_setting(name, span.last)
+    step = max(1, (high - low) // (span.count - 1)) if span.count > 1 else 1
+    return Listed(tuple(map(Fraction, range(low, high + 1, step))))
+
+
+def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> Change:
+    check_given(name, problem)
+    place = place_of(name, found["place"], problem)
+    typed, row = _parted(found["values"])
+    values = _read_values(typed, name)
+    if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
+        raise InputError(f"{name} takes numbers: {HOW_TO_RANGE}")
+    if isinstance(values, Span) and isinstance(values.last, Infinity):
+        raise InputError(f"only scale has a limit at inf: give {name} a largest value")
+    part = getattr(problem, name)[place]
+    direction = None if row is None else _direction(row, np.shape(part), name)
+    sign = found["sign"]
+    what = name if found["place"] is None else f"{name}[{found['place'].strip()}]"
+    about = what if sign == "=" else f"{what} {sign}"
+    shown = f"{about} ·" if row is not None and sign == "=" else about
+    how = _HOWS[sign]
+    if how == "multiply" and row is not None:
+        raise InputError("a matrix is multiplied by numbers alone: write += to move along a row")
+    return Change(text.strip(), name, shown, how, values, place, direction)
+
+
+def _parted(text: str) -> tuple[str, str | None]:
+    """Return the values, and the row that they are multiplied by."""
+    found = _DIRECTION.fullmatch(text)
+    return (found["values"], found["row"]) if found else (text, None)
+
+
+def _direction(text: str, shape: tuple[int, ...], name: str) -> Matrix:
+    numbers = read_row(text)
+    if not shape or numbers.shape[-1] != shape[-1]:
+        size = shape[-1] if shape else 1
+        raise InputError(
+            f"{text} has {len(numbers)} numbers, where {name} has {size} here: "
+            f"give {'one for each' if size > 1 else 'a number alone'}"
+        )
+    return numbers
+
+
+def _read_values(text: str, name: str) -> Values:
+    """Read a range or a list of values.
+
+    Raises
+    ------
+    InputError
+        For a range that is empty or goes backward, and for a log through 0.
+    """
+    if ":" not in text:
+        return Listed(tuple(_value(each, name) for each in text.split(",") if each.strip()))
+    first, *rest = (part.strip() for part in text.split(":"))
+    is_log = "log" in rest
+    rest = [part for part in rest if part != "log"]
+    if not first or not 1 <= len(rest) <= 2 or not rest[0] or "," in text:
+        raise InputError(f"{quoted(text)} is no range: write {HOW_TO_RANGE}")
+    low, high = _bound(first, text), _bound(rest[0], text)
+    count = _count(rest[1]) if len(rest) == 2 else 0
+    if isinstance(low, Infinity):
+        raise InputError("a range begins at a number: inf can only end it")
+    return _span(low, high, count, is_log, text)
+
+
+def _span(low: Fraction, high: Fraction | Infinity, count: int, is_log: bool, text: str) -> Span:
+    if isinstance(high, Infinity):
+        if low < 0:
+            raise InputError("a range to inf begins at 0 or above")
+        if count or is_log:
+            raise InputError("a range to inf has its own steps, 1, 2, 5, 10, …: write from:inf")
+        return Span(low, high)
+    if low == high:
+        raise InputError(f"{quoted(text)} is empty: it begins where it ends")
+    if low > high:
+        turned = ":".join([*reversed(text.split(":")[:2]), *text.split(":")[2:]])
+        raise InputError(f"{quoted(text)} goes backward: write {turned}")
+    if is_log and low <= 0:
+        raise InputError(
+            f"{quoted(text)}: a log has no 0, and nothing below it: begin above 0, as 0.01"
+        )
+    return Span(low, high, count, is_log)
+
+
+def _bound(text: str, whole: str) -> Fraction | Infinity:
+    if text.lower() in ("inf", "infinity", "∞"):
+        return INFINITE
+    try:
+        return Fraction(read_number(text))
+    except NotANumber as reason:
+        raise InputError(f"{reason}: write {HOW_TO_RANGE}") from None
+
+
+def _count(text: str) -> int:
+    try:
+        number = Fraction(read_number(text))
+    except NotANumber:
+        number = Fraction(0)
+    if number.denominator != 1 or number < 2:
+        raise InputError(
+            f"{quoted(text)} is no number of steps: give a whole number from 2, or log"
+        )
+    return int(number)
+
+
+def _value(text: str, name: str) -> Value:
+    """Read a value; a setting may take words."""
+    plain = text.strip()
+    if plain.lower() in ("inf", "infinity", "∞"):
+        return INFINITE
+    try:
+        return Fraction(read_number(plain))
+    except NotANumber as reason:
+        if name in SETTINGS:
+            return plain
+        raise InputError(f"{reason}: write {HOW_TO_RANGE}") from None

@@ -1,0 +1,182 @@
+"""What is drawn at random: "K[a] ~ N(mu, 0.01 I + 1/2 mu muT)", "K[a] ~ U(0, 1)"."""
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import NotANumber, quoted, read_number
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import GIVEN, MARKS
+from attncalc.problem.problem import Problem
+from attncalc.reading.names import canonical, unknown
+from attncalc.reading.studies.names import (
+    check_given,
+    number_of,
+    place_of,
+    read_row,
+    row_named,
+    split_outside,
+)
+from attncalc.studies.draws import Draw, Normal, Uniform, check_covariance, root_of
+
+HOW_TO_DRAW = (
+    'write what is drawn and how, as "K[a] ~ N(mu, 0.01 I)", "K[a] ~ N(mu, 0.01 I + 1/2 mu muT)", '
+    '"K[a] ~ N(mu, [[1, 0], [0, 2]])" or "X[2,1] ~ U(0, 1)"'
+)
+HOW_TO_SPREAD = (
+    "a covariance is a number times I, a matrix as [[1, 0], [0, 2]], a row times itself as "
+    "mu muT, or a sum of these"
+)
+
+_DRAW = re.compile(
+    r"\s*(?P<name>[^\W\d]\w*)\s*(?:\[(?P<place>.*?)\])?\s*~\s*"
+    r"(?P<law>\w+)\s*\((?P<inner>.*)\)\s*",
+    re.DOTALL,
+)
+_TERM = re.compile(r"(?P<factor>[0-9./⁄e]*(?:(?<=e)-[0-9]+)?)\s*[*·]?\s*(?P<what>.*)", re.DOTALL)
+_MU = re.compile(r"mu|μ|µ")
+_TRANSPOSED = r"(?:\s*(?:\^\{?T\}?|\^\{?⊤\}?|ᵀ|⊤|T|'))"
+_NAMED = r"(?:mu|μ|µ|\[[^\[\]]*\]|[A-Z]\w*\[[^\[\]]*\]|[xkvq]_(?:\{[^{}]*\}|\w+?))"
+_OUTER = re.compile(rf"(?P<left>{_NAMED})\s*[*·]?\s*(?P<right>{_NAMED}){_TRANSPOSED}", re.DOTALL)
+
+
+def looks_like_draw(text: str) -> bool:
+    """Say whether a text on the command line says what is drawn, and is no file."""
+    return "~" in text
+
+
+def read_draw(text: str, problem: Problem) -> Draw:
+    """Read what is drawn, and how.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, the problem has no such entry, or a covariance is none.
+    """
+    try:
+        return _read_draw(text, problem)
+    except InputError as error:
+        raise InputError(f"{quoted(text)}: {error}") from None
+
+
+def _read_draw(text: str, problem: Problem) -> Draw:
+    found = _DRAW.fullmatch(text)
+    law = found["law"].lower() if found else ""
+    if found is None or law not in ("n", "normal", "u", "uniform"):
+        raise InputError(HOW_TO_DRAW)
+    name = canonical(found["name"])
+    if name not in GIVEN or name in MARKS:
+        check_given(found["name"], problem, among_steps=True)
+        known = [each for each in problem.names if each not in MARKS]
+        raise InputError(unknown(found["name"], known))
+    check_given(name, problem)
+    place = place_of(name, found["place"], problem)
+    is_turned = problem.layout == "columns" and GIVEN[name].role != "weights"
+    part = np.asarray(getattr(problem, name)[place], dtype=np.float64)
+    rows = part.swapaxes(-1, -2) if is_turned and part.ndim > 1 else part
+    rows = rows.reshape(-1, rows.shape[-1] if rows.ndim else 1)
+    if not np.isfinite(rows).all():
+        raise InputError(f"{name} holds -inf there: name entries that are numbers")
+    parts = split_outside(found["inner"])
+    made = _uniform(parts, rows) if law.startswith("u") else _normal(parts, rows, problem)
+    return Draw(text.strip(), name, place, made, is_turned)
+
+
+def _uniform(parts: list[str], rows: Matrix) -> Uniform:
+    if len(parts) != 2:
+        raise InputError("U takes two numbers, as U(0, 1)")
+    low, high = (number_of(part) for part in parts)
+    if low >= high:
+        raise InputError(f"U({parts[0]}, {parts[1]}) is empty: the first is below the second")
+    return Uniform(float(low), float(high), (rows.shape[0], rows.shape[1]))
+
+
+def _normal(parts: list[str], rows: Matrix, problem: Problem) -> Normal:
+    if not 1 <= len(parts) <= 2:
+        raise InputError("N takes a mean and a covariance, as N(mu, 0.01 I)")
+    # without a mean it is what is given
+    mean, covariance = parts if len(parts) == 2 else ("mu", parts[0])
+    means = np.stack([_mean(mean, row, problem) for row in rows])
+    spreads = [_covariance(covariance, row, problem) for row in rows]
+    for each in spreads:
+        check_covariance(each)
+    return Normal(means, np.stack([root_of(each) for each in spreads]))
+
+
+def _mean(text: str, given: Matrix, problem: Problem) -> Matrix:
+    factor, what = _factored(text)
+    if not what:
+        return np.full(given.shape, float(factor))
+    return float(factor) * _row(what, given, problem, text)
+
+
+def _row(text: str, given: Matrix, problem: Problem, whole: str) -> Matrix:
+    """Return a row of numbers: mu, that of a matrix, or one that is typed."""
+    if _MU.fullmatch(text.strip()):
+        return given
+    row = read_row(text) if text.strip().startswith("[") else row_named(text, problem)
+    if row is None:
+        raise InputError(f"{quoted(whole)} is not understood: {HOW_TO_SPREAD}")
+    if len(row) != len(given):
+        raise InputError(f"{text.strip()} has {len(row)} numbers, where {len(given)} are drawn")
+    return np.asarray(row, dtype=np.float64)
+
+
+def _covariance(text: str, given: Matrix, problem: Problem) -> Matrix:
+    total = np.zeros((len(given), len(given)))
+    for sign, term in _terms(text):
+        factor, what = _factored(term)
+        total += sign * float(factor) * _summand(what, given, problem, term)
+    return total
+
+
+def _summand(what: str, given: Matrix, problem: Problem, term: str) -> Matrix:
+    size = len(given)
+    if what == "I" or (not what and size == 1):
+        return np.eye(size)
+    if what.startswith("[["):
+        return _matrix(what, size)
+    if found := _OUTER.fullmatch(what):
+        left, right = (_row(found[side], given, problem, term) for side in ("left", "right"))
+        return np.outer(left, right)
+    raise InputError(f"{quoted(term)} is no covariance of {size} numbers: {HOW_TO_SPREAD}")
+
+
+def _matrix(text: str, size: int) -> Matrix:
+    rows = [read_row(row) for row in re.findall(r"\[([^\[\]]*)\]", text)]
+    if len(rows) != size or any(len(row) != size for row in rows):
+        raise InputError(f"{text} is not {size} × {size}, as the covariance of {size} numbers is")
+    return np.array(rows, dtype=np.float64)
+
+
+class _Term(NamedTuple):
+    sign: int
+    text: str
+
+
+def _terms(text: str) -> Iterator[_Term]:
+    """Yield the terms of a sum, with their signs; a minus within brackets or after e is no sign."""
+    depth, start = 0, 0
+    for place, letter in enumerate(f"{text}+"):
+        depth += (letter == "[") - (letter == "]")
+        is_exponent = re.search(r"[0-9]e$", text[start:place]) is not None
+        if letter in "+-−" and depth == 0 and not is_exponent:
+            if term := text[start:place].strip():
+                yield _Term(-1 if text[start - 1 : start] in ("-", "−") else 1, term)
+            start = place + 1
+
+
+def _factored(term: str) -> tuple[Fraction, str]:
+    """Return the number before what it multiplies, 1 where there is none."""
+    found = _TERM.fullmatch(term.strip())
+    assert found is not None
+    if not found["factor"]:
+        return Fraction(1), found["what"].strip()
+    try:
+        return Fraction(read_number(found["factor"])), found["what"].strip()
+    except NotANumber as reason:
+        raise InputError(str(reason)) from None

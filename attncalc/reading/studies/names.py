@@ -1,0 +1,189 @@
+"""Names in the languages of studies: tokens by label or number, entries, rows of numbers."""
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import NotANumber, quoted, read_number
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import BIASES, GIVEN, MARKS
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import plan
+from attncalc.text import of_each, on_a_line
+
+
+def read_row(text: str) -> Matrix:
+    """Read a row of numbers in brackets, exactly: "[1, -1/2]".
+
+    Raises
+    ------
+    InputError
+        When something in it is no number.
+    """
+    cells = re.split(r"\s*,\s*|\s+", text.strip().strip("[]").strip())
+    return np.array([number_of(cell) for cell in cells], dtype=object)
+
+
+def number_of(text: str) -> Fraction:
+    """Read a number exactly.
+
+    Raises
+    ------
+    InputError
+        When it is none.
+    """
+    try:
+        return Fraction(read_number(text))
+    except NotANumber as reason:
+        raise InputError(str(reason)) from None
+
+
+class _Axis(NamedTuple):
+    kind: str
+    size: int
+    labels: tuple[str, ...] = ()
+
+
+def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice, ...]:
+    """Return where a matrix that is given changes: [a] is a token, [2,1] an entry.
+
+    Raises
+    ------
+    InputError
+        When it has no such entry.
+    """
+    if text is None:
+        return ()
+    matrix: Matrix = getattr(problem, name)
+    axes = _axes(name, matrix, problem)
+    indices = split_list(text)
+    what = f"{name} is {' × '.join(map(str, matrix.shape))}"
+    if len(indices) == 1 and len(axes) > 1:
+        token = _token_axis(name, problem)
+        place: list[int | slice] = [slice(None)] * len(axes)
+        place[token] = _index(indices[0], axes[token], what)
+        return tuple(place)
+    if len(indices) != len(axes):
+        form = f"{name}[{'head,' if len(axes) == 3 else ''}row,column]"
+        raise InputError(f"{what}: write {form}, with : for all of a kind")
+    return tuple(_index(index, axis, what) for index, axis in zip(indices, axes, strict=True))
+
+
+def _token_axis(name: str, problem: Problem) -> int:
+    """Return which axis an index alone counts: tokens, or the numbers of a bias."""
+    if name in BIASES:
+        return -1 if problem.layout == "rows" else -2
+    is_turned = problem.layout == "columns" and GIVEN[name].role != "weights"
+    return -1 if is_turned else -2
+
+
+def _axes(name: str, matrix: Matrix, problem: Problem) -> list[_Axis]:
+    names = tokens_of(name, problem)
+    rows, columns = problem.standing.pair(names, ())
+    found = [_Axis("row", matrix.shape[-2], rows), _Axis("column", matrix.shape[-1], columns)]
+    return [_Axis("head", matrix.shape[0]), *found] if matrix.ndim == 3 else found
+
+
+def tokens_of(name: str, problem: Problem) -> tuple[str, ...]:
+    """Return the names of the tokens that a given matrix has, if it has any."""
+    if name in (problem.query_source, problem.query_source.replace("X", "P"), "Q"):
+        return problem.queries
+    if name in ("K", "V", "X", "X2", "P2"):
+        return problem.keys
+    return ()
+
+
+def split_list(text: str) -> list[str]:
+    """Return what stands between commas; a name in quotes may hold one."""
+    found = re.findall(r"""\s*("[^"]*"|'[^']*'|[^,]*?)\s*(?:,|$)""", text)
+    return found[:-1] if len(found) > 1 and not found[-1] else found
+
+
+def _index(text: str, axis: _Axis, what: str) -> int | slice:
+    if text == ":":
+        return slice(None)
+    return index_of(text, axis.kind, axis.size, axis.labels, what)
+
+
+def index_of(text: str, kind: str, size: int, labels: Sequence[str], what: str) -> int:
+    """Return which of a kind is meant, from 0: by its label, or by its number from 1.
+
+    Raises
+    ------
+    InputError
+        When there is none; it says what there is.
+    """
+    plain = text.strip("\"'")
+    if plain in labels:
+        return list(labels).index(plain)
+    if re.fullmatch(r"[0-9]{1,12}", text):
+        if 1 <= int(text) <= size:
+            return int(text) - 1
+        raise InputError(f"{what}, so there is no {kind} {int(text)}: give 1 to {size}")
+    known = f"there are {of_each([on_a_line(each) for each in labels])}" if labels else ""
+    raise InputError(
+        f"{what}, and no {kind} is called {quoted(plain)}: {known or f'give 1 to {size}'}"
+    )
+
+
+def split_outside(text: str) -> list[str]:
+    """Return what stands between commas that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "[(") - (letter in "])")
+        if letter == "," and depth == 0:
+            parts.append(text[start:place])
+            start = place + 1
+    return [part.strip() for part in (*parts, text[start:]) if part.strip()]
+
+
+def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> None:
+    """Refuse a matrix that is not given, and so cannot change.
+
+    Parameters
+    ----------
+    name, problem
+        The matrix, and whose it is.
+    among_steps
+        Whether a name is refused only where it is that of a step.
+
+    Raises
+    ------
+    InputError
+        That names those that are given.
+    """
+    if name in problem.names:
+        return
+    steps = [step.name for step in plan(problem)]
+    if among_steps and name not in steps:
+        return
+    given = of_each([each for each in problem.names if each not in MARKS])
+    how = f"{name} is worked out here" if name in steps else f"this problem has no {name}"
+    raise InputError(f"{how}, and only what is given can change: there are {given}")
+
+
+_ROW_OF = re.compile(r"\s*([^\W\d]\w*)\s*\[(.+)\]\s*|\s*([xkvq])_(?:\{(.+)\}|(.+?))\s*", re.DOTALL)
+
+
+def row_named(text: str, problem: Problem) -> Matrix | None:
+    """Return a row of a given matrix by its name, as "K[b]" or "k_b"; None where it names none.
+
+    Raises
+    ------
+    InputError
+        When there is no such row.
+    """
+    found = _ROW_OF.fullmatch(text)
+    if found is None:
+        return None
+    name = found[1] or found[3].upper()
+    token = found[2] or found[4] or found[5]
+    if name not in GIVEN:
+        return None
+    check_given(name, problem)
+    row: Matrix = problem.as_typed(name)[place_of(name, token, problem)]
+    return np.array([Fraction(number) for number in row.reshape(-1)], dtype=object)

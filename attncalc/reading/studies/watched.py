@@ -1,0 +1,197 @@
+"""What is watched in a study: entries of steps by our notation, and measures of their rows."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import MARKS
+from attncalc.problem.problem import Problem
+from attncalc.reading.names import unknown
+from attncalc.reading.studies.names import index_of, split_list, split_outside, tokens_of
+from attncalc.solving.entries import chosen_entries
+from attncalc.solving.solution import Solution, solve
+from attncalc.studies.watched import (
+    Measure,
+    Watched,
+    distance_of,
+    effective_inputs,
+    entropy,
+    entry_of,
+    largest,
+    mean_of_rows,
+    norm,
+    row_of,
+)
+
+HOW_TO_WATCH = (
+    "write an entry, a row or a step, as A[1,2], A[1,:], O, or a measure: entropy(A), max(A), "
+    "distance(O, V[b]), error(O, mean V[a,b]), norm(O)"
+)
+MOST_SHOWN_UNASKED = 12
+"""Weights that are all watched where nobody says what is."""
+
+
+def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
+    """Read what is watched, each once; where nothing is said, the weights.
+
+    Raises
+    ------
+    InputError
+        When there is no such entry or measure; the message says what there is.
+    """
+    solution = solve(problem)
+    asked = [part for text in texts for part in split_outside(text)]
+    if not asked:
+        asked = [_usual(solution)]
+    found = [each for text in asked for each in _watched(text, solution)]
+    return tuple({each.name: each for each in found}.values())
+
+
+def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
+    """Return what is watched of draws where nothing is said: outputs, and weights where few.
+
+    Parameters
+    ----------
+    problem
+        Whose outputs they are.
+    weights_too
+        Whether weights are watched.
+    """
+    solution = solve(problem)
+    outputs = next(step.name for step in solution.plan if step.role == "outputs")
+    few = solution[outputs].size <= MOST_SHOWN_UNASKED
+    first = ",".join(problem.standing.pair("1", ":"))
+    asked = [outputs if few else f"{outputs}[{first}]"]
+    return read_watched([*([_usual(solution)] if weights_too else []), *asked], problem)
+
+
+def _usual(solution: Solution) -> str:
+    assert solution.weights is not None
+    name = solution.weights.name
+    if solution[name].size <= MOST_SHOWN_UNASKED:
+        return name
+    head = "1," if solution[name].ndim == 3 else ""
+    first = ",".join(solution.problem.standing.pair("1", ":"))
+    return f"{name}[{head}{first}]"
+
+
+_MEASURE = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
+_ROWS = re.compile(
+    r"\s*(?P<mean>mean(?:\s+of)?\s+)?(?P<name>\w+)\s*(?:\[(?P<rows>.*)\])?\s*", re.DOTALL
+)
+_OF_ROW: dict[str, tuple[tuple[str, Callable[[Matrix], Matrix]], ...]] = {
+    "entropy": (("entropy", entropy), ("e^entropy", effective_inputs)),
+    "max": (("max", largest),),
+    "norm": (("norm", norm),),
+}
+
+
+def _watched(text: str, solution: Solution) -> Iterator[Watched]:
+    measure = _MEASURE.fullmatch(text)
+    if measure is None:
+        yield from _entries(text, solution)
+    elif measure[1].lower() in _OF_ROW:
+        yield from _of_rows(measure[1].lower(), measure[2], text, solution)
+    elif measure[1].lower() in ("distance", "error"):
+        yield from _distances(measure[1].lower(), measure[2], text, solution)
+    else:
+        raise InputError(f"{quoted(text)} is no measure: {HOW_TO_WATCH}")
+
+
+def _entries(text: str, solution: Solution) -> Iterator[Watched]:
+    by_name = {step.name.lower(): step for step in solution.plan}
+    by_name = {step.title: step for step in solution.plan} | by_name
+    for name, places in chosen_entries(solution, [text], by_name).items():
+        is_weight = name == getattr(solution.weights, "name", None)
+        for shown in places:
+            place = solution.problem.standing.place(shown)
+            numbers = ",".join(str(index + 1) for index in shown)
+            yield Watched(f"{name}[{numbers}]", entry_of(name, place), name, place, is_weight)
+
+
+class _Rows(NamedTuple):
+    """Rows of a matrix: its name, its heads, which rows, and whether their mean is meant."""
+
+    name: str
+    heads: int
+    rows: tuple[int, ...]
+    is_mean: bool
+    width: int
+
+    def named(self, standing: Any, head: int, row: int) -> str:
+        which = ",".join(standing.pair(str(row + 1), ":"))
+        return f"{self.name}[{f'{head + 1},' if self.heads > 1 else ''}{which}]"
+
+
+def _rows(text: str, whole: str, solution: Solution) -> _Rows:
+    found = _ROWS.fullmatch(text)
+    problem = solution.problem
+    steps = {step.name.lower(): step.name for step in solution.plan}
+    known = steps | {name.lower(): name for name in problem.names if name not in MARKS}
+    name = known.get(found["name"].lower()) if found else None
+    if found is None or name is None:
+        raise InputError(f"{quoted(whole)}: {unknown(text.strip(), list(known.values()))}")
+    matrix = solution.floats[name] if name in steps.values() else problem.given[name]
+    heads = matrix.shape[0] if matrix.ndim == 3 else 1
+    count = matrix.shape[-2]
+    labels = _labels(name, count, solution)
+    if found["rows"] is None:
+        rows: tuple[int, ...] = tuple(range(count))
+    else:
+        what = f"{quoted(whole)}: {name} has {count} row{'s' * (count > 1)}"
+        indices = [each for each in split_list(found["rows"]) if each != ":"]
+        rows = tuple(index_of(each, "row", count, labels, what) for each in indices)
+    return _Rows(name, heads, rows or tuple(range(count)), bool(found["mean"]), matrix.shape[-1])
+
+
+def _labels(name: str, count: int, solution: Solution) -> tuple[str, ...]:
+    problem = solution.problem
+    axis = next((step.rows for step in solution.plan if step.name == name), None)
+    if axis is None:
+        labels = tokens_of(name, problem)
+    else:
+        labels = problem.queries if axis == "queries" else problem.keys
+    return labels if len(labels) == count else ()
+
+
+def _of_rows(kind: str, inner: str, text: str, solution: Solution) -> Iterator[Watched]:
+    rows = _rows(inner, text, solution)
+    weights = getattr(solution.weights, "name", "A")
+    if kind == "entropy" and rows.name != weights:
+        raise InputError(f"{quoted(text)}: entropy is of weights: write entropy({weights})")
+    if kind == "entropy" and solution.problem.normalizer == "sum":
+        raise InputError(
+            f"{quoted(text)}: entropy is of shares, and the weights of the normalizer sum can be "
+            "negative: watch them themselves"
+        )
+    for head in range(rows.heads):
+        for row in rows.rows:
+            named = rows.named(solution.problem.standing, head, row)
+            for called, of in _OF_ROW[kind]:
+                yield Watched(f"{called}({named})", row_of(rows.name, head, row, of))
+
+
+def _distances(kind: str, inner: str, text: str, solution: Solution) -> Iterator[Watched]:
+    sides = split_outside(inner)
+    if len(sides) != 2:
+        raise InputError(f"{quoted(text)} takes two: {kind}(O, V[b]) or {kind}(O, mean V[a,b])")
+    rows, target = (_rows(side, text, solution) for side in sides)
+    if target.heads > 1 or rows.heads > 1:
+        which = (target if target.heads > 1 else rows).name
+        raise InputError(f"{quoted(text)}: {which} has several heads, and one row is needed")
+    if len(target.rows) > 1 and not target.is_mean:
+        raise InputError(
+            f"{quoted(text)}: name one row of {target.name}, or their mean, as mean {sides[1]}"
+        )
+    if rows.width != target.width:
+        raise InputError(
+            f"{quoted(text)}: {rows.name} is {rows.width} wide, and {target.name} {target.width}"
+        )
+    standing = solution.problem.standing
+    of: Callable[[Any], Matrix] = mean_of_rows(target.name, target.rows)
+    for row in rows.rows:
+        measure: Measure = distance_of(rows.name, 0, row, of)
+        yield Watched(f"{kind}({rows.named(standing, 0, row)}, {sides[1]})", measure)

@@ -1,0 +1,470 @@
+"""The query that reaches given weights: q = β (k_a + k_b) for keys that are orthonormal.
+
+In general the least-norm q whose scaled scores are β on the inputs aimed for and 0 elsewhere; where
+weights differ, by the logarithms of their ratios.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.types import Matrix
+from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.fields import MASKS
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import Solution, solve
+from attncalc.studies.changes import Change, Listed, Span, value_text
+from attncalc.studies.families import at_point, families
+from attncalc.studies.family import of_solution
+from attncalc.studies.vary import POINTS, Variation, vary
+from attncalc.studies.watched import Matrices, Watched, entry_of, norm
+
+USUAL_BETA = Fraction(10)
+SHOWN_BETAS = tuple(map(Fraction, (1, 2, 5, 10, 20, 50)))
+NOTHING = 1e-9
+"""A share of the scores up to which what is left over is the dust of arithmetic."""
+DIGITS = 12
+"""Significant digits of a query that are shown, and all that it has where it is near to these."""
+LEAST_BETA, LARGEST_BETA, LOOKED_AT = 1e-3, 1e6, 2000
+HALVINGS = 200
+SWEEPS = 5000
+"""After so many it is held that no query puts what is aimed for above all others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is aimed for: a weight for each input, as it was typed."""
+
+    text: str
+    weights: tuple[Fraction, ...]
+
+
+class Obstacle(NamedTuple):
+    """Why no query has the scores wanted: a key that is a sum of others, so its score is theirs.
+
+    Parameters
+    ----------
+    key
+        Which key, from 0.
+    others
+        The keys it is made of, with their shares, which sum to 1.
+    makes, wanted
+        What its score becomes for β = 1, where the others have theirs, and what is aimed for.
+    is_passed
+        Whether another query reaches the weights for all that.
+    """
+
+    key: int
+    others: tuple[tuple[int, float], ...]
+    makes: float
+    wanted: float
+    is_passed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """A designed query, or one for each head, and what it comes to.
+
+    Parameters
+    ----------
+    problem
+        Keys and values, with the part of the queries that β does not change.
+    target
+        What is aimed for.
+    change
+        How β changes the queries.
+    beta
+        The β that was asked for.
+    queries, in_keys
+        The query of each head, (heads, d_k), and what it is in terms of the keys, (heads, m).
+    obstacle
+        Why the weights cannot be reached, where they cannot.
+    within
+        The error that was asked for, and the β that reaches it, if any does.
+    left_out
+        What the problem has after the values are weighed, and c is without.
+    """
+
+    problem: Problem
+    target: Target
+    change: Change
+    beta: Fraction
+    queries: Matrix
+    in_keys: Matrix
+    obstacle: Obstacle | None = None
+    within: tuple[float, float | None] | None = None
+    left_out: tuple[str, ...] = ()
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The problem with the designed query, solved."""
+        return solve(at_point(self.problem, (self.change,), (self.beta,)))
+
+    @property
+    def weights(self) -> Matrix:
+        """The weights of each head, (heads, m)."""
+        return self._family[_role(self.problem, "weights")][0, :, 0, :]
+
+    @property
+    def c(self) -> Matrix:
+        """The output, (d_v,)."""
+        return self._family[_role(self.problem, "outputs")][0, 0, 0, :]
+
+    @property
+    def aimed_at(self) -> Matrix:
+        """The output that is aimed for, (d_v,)."""
+        return aimed_at(self._family, self.target)
+
+    @property
+    def error(self) -> float:
+        """How far the output is from it, ‖c - target‖."""
+        return float(norm(self.c - self.aimed_at))
+
+    @cached_property
+    def over_beta(self) -> Variation:
+        """The weights, the output and the error at several β."""
+        betas = sorted({*SHOWN_BETAS, self.beta})
+        change = replace(self.change, values=Listed(tuple(betas)))
+        return vary(self.problem, (change,), watched_of(self.problem, self.target))
+
+    @cached_property
+    def curve(self) -> Variation:
+        """The same at as many β as a picture shows."""
+        largest = max(Fraction(50), 2 * self.beta)
+        values = Span(Fraction(1, 10), largest, POINTS, is_log=True)
+        text = f"β = {value_text(values.first)}:{value_text(largest)}:log"
+        change = replace(self.change, text=text, values=values)
+        watched = watched_of(self.problem, self.target)
+        shown = tuple(each for each in watched if each.is_weight or not each.step)
+        return vary(self.problem, (change,), shown)
+
+    @cached_property
+    def _family(self) -> Matrices:
+        return of_solution(self.solution)
+
+
+def aim(
+    problem: Problem,
+    target: Target,
+    *,
+    beta: Fraction = USUAL_BETA,
+    heads: int = 1,
+    within: float | None = None,
+) -> Aim:
+    """Design the query, or one for each head, that reaches given weights.
+
+    Parameters
+    ----------
+    problem
+        Whose keys and values are taken; its queries are not.
+    target
+        The weights.
+    beta
+        How much larger the scaled scores of what is aimed for are than the others.
+    heads
+        With several, whose outputs are averaged, each has a query for one value.
+    within
+        An error that is to be reached: the least β that does is looked for.
+
+    Raises
+    ------
+    InputError
+        When the problem has masks, heads or positions that a designed query cannot be for, or the
+        weights cannot be parted among the heads.
+    """
+    check_aim(problem)
+    keys, values = _keys_and_values(problem)
+    factor = 1 / sqrt(problem.d_k) if problem.scale == SQRT_DK else _factor(problem)
+    designs = [_design(keys * factor, weights) for weights in _of_heads(target, heads)]
+    slopes = np.stack([design.slope for design in designs])
+    offsets = np.stack([design.offset for design in designs])
+    base = _problem(problem, values, offsets)
+    direction = _exact(slopes).reshape(base.Q.shape)
+    change = Change(f"β = {value_text(beta)}", "Q", "β", "add", Listed((beta,)), (), direction)
+    queries = offsets + float(beta) * slopes
+    in_keys = np.stack([np.linalg.lstsq(keys.T, query, rcond=NOTHING)[0] for query in queries])
+    obstacle = next((design.obstacle for design in designs if design.obstacle), None)
+    found = Aim(base, target, change, beta, _clean(queries), _clean(in_keys), obstacle)
+    found = replace(found, left_out=tuple(problem.those_given("W_O", "b_O")))
+    if within is None:
+        return found
+    return replace(found, within=(within, _least_beta(base, change, target, within)))
+
+
+def check_aim(problem: Problem) -> None:
+    """Refuse problems in which a query alone does not decide the weights.
+
+    Raises
+    ------
+    InputError
+        That says what is to be left out.
+    """
+    faults = {
+        "masks hide keys from a query": problem.causal or bool(problem.those_given(*MASKS)),
+        "softcap bends the scores": problem.softcap is not None,
+        "rope turns queries by their place": problem.positions == "rope",
+        f"the normalizer is {problem.normalizer}": problem.normalizer != "softmax",
+        "keys of several heads": problem.n_kv_heads > 1,
+        "scale is 0": problem.scale == 0,
+    }
+    for fault, is_so in faults.items():
+        if is_so:
+            raise InputError(
+                f"aim designs a query for a softmax over all keys of one head: {fault}"
+            )
+
+
+def aimed_at(family: Matrices, target: Target) -> Matrix:
+    """Return the output that is aimed for: the values, weighted, (d_v,)."""
+    weights = np.array([float(weight) for weight in target.weights])
+    return np.asarray(weights @ family["V"][0, 0])
+
+
+def watched_of(problem: Problem, target: Target) -> tuple[Watched, ...]:
+    """Return what is watched of a designed query: weights, outputs, and how far off they are."""
+    steps = {step.role: step.name for step in plan(problem) if step.role}
+    weights, outputs = steps["weights"], steps["outputs"]
+    several = problem.n_heads > 1
+    places = [
+        (*([head] if several else []), 0, key)
+        for head in range(problem.n_heads)
+        for key in range(problem.m)
+    ]
+    entries = [(weights, place) for place in places]
+    entries += [(outputs, (0, column)) for column in range(problem.d_v)]
+
+    def error(family: Matrices) -> Matrix:
+        return norm(family[outputs][:, 0, 0, :] - aimed_at(family, target))
+
+    watched = [
+        Watched(
+            f"{name}[{','.join(str(index + 1) for index in place)}]",
+            entry_of(name, place),
+            name,
+            place,
+            name == weights,
+        )
+        for name, place in entries
+    ]
+    return (*watched, Watched("error", error))
+
+
+def _role(problem: Problem, role: str) -> str:
+    return next(step.name for step in plan(problem) if step.role == role)
+
+
+def _factor(problem: Problem) -> float:
+    return float(problem.scale) if isinstance(problem.scale, Fraction) else 1.0
+
+
+def _keys_and_values(problem: Problem) -> tuple[Matrix, dict[str, Any]]:
+    """Return the keys in floats, and keys and values as exactly as they are known."""
+    solution = solve(problem)
+    found = {
+        name: problem.turned(name, problem.as_typed(name))
+        if name in problem.names
+        else solution.carried[name]
+        for name in ("K", "V")
+    }
+    return np.asarray(found["K"], dtype=np.float64), found
+
+
+def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Problem:
+    """Return the problem of keys, values and queries alone, tokens as rows."""
+    own: dict[str, Any] = {
+        name: getattr(problem, name) for name in ("scale", "rounding", "decimals", "title")
+    }
+    Q = _exact(queries) if len(queries) == 1 else _exact(queries)[:, np.newaxis]
+    if len(queries) > 1:
+        own["title"] = f"{own['title']}, a query for each head" if own["title"] else ""
+        own |= {"heads": len(queries), "combine": "mean"}
+    return Problem(Q=Q, labels={"Q": ["q"], "K": list(problem.keys)}, **values, **own)
+
+
+def _of_heads(target: Target, heads: int) -> list[tuple[Fraction, ...]]:
+    """Return the weights that each head aims for: all of them, or a single value each."""
+    if heads == 1:
+        return [target.weights]
+    shares = [weight * heads for weight in target.weights]
+    if any(share.denominator != 1 for share in shares):
+        least = np.lcm.reduce([weight.denominator for weight in target.weights])
+        raise InputError(
+            f'"{target.text}": {heads} heads, one value each, average to parts of 1/{heads}: '
+            f"give {least} heads"
+        )
+    count = len(target.weights)
+    return [
+        tuple(Fraction(int(other == key)) for other in range(count))
+        for key, share in enumerate(shares)
+        for _ in range(int(share))
+    ]
+
+
+def _wanted(weights: Sequence[Fraction]) -> tuple[Matrix, Matrix]:
+    """Return the scaled scores that are wanted for each unit of β, and what is added to them."""
+    numbers = np.array([float(weight) for weight in weights])
+    aimed = numbers > 0
+    logs = np.log(np.where(aimed, numbers / numbers.max(), 1.0))
+    return aimed * 1.0, logs
+
+
+class _Design(NamedTuple):
+    """A query for each unit of β, what is added to it whatever β is, and what stood in the way."""
+
+    slope: Matrix
+    offset: Matrix
+    obstacle: Obstacle | None = None
+
+
+def _design(keys: Matrix, weights: Sequence[Fraction]) -> _Design:
+    """Return the least-norm query whose scores are those wanted, or all of them moved by a number.
+
+    Where there is none, that whose scores aimed for are at least β above all others; and where
+    there is none of these either, that with the nearest scores.
+    """
+    scores, logs = _wanted(weights)
+    slope, offset = _query(keys, scores), _query(keys, logs)
+    missed = _missed(keys, slope, scores)
+    if missed is None and _missed(keys, offset, logs) is None:
+        return _Design(slope, offset)
+    beyond = _beyond(keys, scores > 0, logs)
+    if missed is None:
+        missed, scores = _missed(keys, offset, logs), logs
+    assert missed is not None
+    obstacle = _obstacle(missed, scores)
+    if beyond is None:
+        return _Design(slope, offset, obstacle)
+    return _Design(*beyond, obstacle._replace(is_passed=True))
+
+
+def _query(keys: Matrix, scores: Matrix) -> Matrix:
+    """Return the least-norm query with these scores, or with all of them moved by one number."""
+    query = _least(keys, scores)
+    if np.abs(keys @ query - scores).max() <= NOTHING * np.abs(scores).max(initial=1e-300):
+        return query
+    # weights do not change when all scores move alike
+    return _least(keys - keys.mean(axis=0), scores - scores.mean())
+
+
+def _missed(keys: Matrix, query: Matrix, scores: Matrix) -> Matrix | None:
+    """Return by how much a query misses scores, but for a number that all may move by."""
+    missed = scores - keys @ query
+    missed = missed - missed.mean()
+    return missed if np.abs(missed).max() > NOTHING * np.abs(scores).max(initial=0.0) else None
+
+
+def _beyond(keys: Matrix, aimed: Matrix, logs: Matrix) -> tuple[Matrix, Matrix] | None:
+    """Return the least-norm query whose scores aimed for tie, at least 1 above all others.
+
+    And what is added for weights that differ; None where there is no such query.
+    """
+    first = int(np.flatnonzero(aimed)[0])
+    ties = keys[aimed] - keys[first]
+    offset = _least(ties, logs[aimed] - logs[first])
+    if np.abs(ties @ offset - (logs[aimed] - logs[first])).max() > NOTHING:
+        return None
+    _, sizes, rows = np.linalg.svd(ties)
+    rank = int((sizes > NOTHING * max(float(np.abs(keys).max()), 1e-300)).sum())
+    free = rows[rank:]  # along these the scores aimed for stay equal
+    ahead = (keys[first] - keys[~aimed]) @ free.T
+    if np.abs(ahead).max(axis=1, initial=0.0).min(initial=1.0) <= NOTHING * np.abs(keys).max():
+        return None  # what is aimed for cannot be moved without one of the others
+    found = _margin(ahead)
+    return None if found is None else (_clean(found @ free), offset)
+
+
+def _margin(ahead: Matrix) -> Matrix | None:
+    """Return the shortest w with (ahead) w at least 1; None where there is none.
+
+    Hildreth (1957): the dual is solved one multiplier at a time.
+    """
+    products = ahead @ ahead.T
+    sizes = products.diagonal()
+    multipliers = np.zeros(len(sizes))
+    for _ in range(SWEEPS):
+        for row in range(len(sizes)):
+            short = (1 - products[row] @ multipliers) / sizes[row]
+            multipliers[row] = max(0.0, multipliers[row] + short)
+        if (products @ multipliers).min() >= 1 - NOTHING:
+            return np.asarray(multipliers @ ahead)
+    return None
+
+
+def _least(keys: Matrix, scores: Matrix) -> Matrix:
+    found: Matrix = np.linalg.lstsq(keys, scores, rcond=NOTHING)[0]
+    # beside what a single key would take, the rest is dust
+    size = np.abs(scores).max() / max(float(np.abs(keys).max()), 1e-300)
+    return _clean(np.where(np.abs(found) > 1e-12 * size, found, 0.0))
+
+
+def _obstacle(missed: Matrix, scores: Matrix) -> Obstacle:
+    """Return which key hangs on others: what is missed is a sum of keys that comes to nothing."""
+    key = int(np.abs(missed).argmax())
+    shares = -missed / missed[key]
+    dust = NOTHING * 1000
+    others = tuple(
+        (other, float(f"{share:.10g}"))
+        for other, share in enumerate(shares)
+        if other != key and abs(share) > dust
+    )
+    makes = sum(share * float(scores[other]) for other, share in others)
+    return Obstacle(key, others, makes, float(scores[key]))
+
+
+def _least_beta(problem: Problem, change: Change, target: Target, within: float) -> float | None:
+    """Return from which β on the error is as small; None where no β reaches it."""
+
+    def error(betas: Matrix) -> Matrix:
+        points = [(Fraction(float(beta)),) for beta in betas]
+        ((family, count),) = families(problem, (change,), points)
+        return np.broadcast_to(watched_of(problem, target)[-1].measure(family), (count,))
+
+    betas = np.concatenate([[0.0], np.geomspace(LEAST_BETA, LARGEST_BETA, LOOKED_AT)])
+    above = np.flatnonzero(error(betas) > within)
+    if not len(above):
+        return 0.0
+    if above[-1] == len(betas) - 1:
+        return None
+    low, high = betas[above[-1]], betas[above[-1] + 1]
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if error(np.array([middle]))[0] > within else (low, middle)
+    return float(high)
+
+
+def _clean(matrix: Matrix) -> Matrix:
+    """Return numbers without the dust of arithmetic: 10 for 10.000000000000002."""
+    dust = 1e-14 * float(np.abs(matrix).max(initial=0.0))
+    short = np.array([float(f"{number:.{DIGITS}g}") for number in matrix.flat])
+    near = np.where(np.abs(matrix) <= 100 * dust, 0.0, short.reshape(matrix.shape))
+    return np.where(np.abs(near - matrix) <= 100 * dust * (near == 0) + dust, near, matrix) + 0.0
+
+
+def _exact(matrix: Matrix) -> Matrix:
+    """Return the numbers that are shown, exactly."""
+    return np.asarray(
+        np.frompyfunc(lambda number: Fraction(Decimal(str(number))), 1, 1)(_clean(matrix)),
+        dtype=object,
+    )
+
+
+def check_beta(beta: Fraction) -> None:
+    """Refuse a β that aims for nothing.
+
+    Raises
+    ------
+    InputError
+        When it is not above 0.
+    """
+    if beta <= 0:
+        raise InputError(f"beta {value_text(beta)}: β is above 0, as 10")

@@ -1,0 +1,219 @@
+"""What changes in a study: a setting, or entries of a matrix, and the values that it takes."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from attncalc.numbers.typed import as_written
+from attncalc.numbers.types import Matrix
+from attncalc.problem.attention.fields import NONE
+from attncalc.problem.problem import Problem
+
+How = Literal["set", "add", "multiply"]
+SIGNIFICANT = 6
+"""Digits of a value between the ends of a range: it is used just as it is shown."""
+USUAL = 11
+"""Values of a range where nobody says how many."""
+LOWEST_OF_LADDER = Fraction(1, 100)
+LADDER_TO_INFINITY = 13
+"""Values 1, 2, 5, 10, … from a hundredth to a hundred, or as many above where a range begins."""
+FINE = 1000
+"""Parts of a range in which it is looked for who leads, and where pictures have points."""
+
+
+class Infinity:
+    """The value of a scale beyond all numbers: its limit."""
+
+    def __str__(self) -> str:
+        return "inf"
+
+    def __float__(self) -> float:
+        return math.inf
+
+
+INFINITE = Infinity()
+Value = Fraction | Infinity | str
+
+
+@dataclass(frozen=True)
+class Span:
+    """A range of values.
+
+    Parameters
+    ----------
+    first, last
+        Its ends; the last may be infinite.
+    count
+        How many values it has; 0 for the usual number.
+    is_log
+        Whether neighbours have the same ratio, and not the same difference.
+    """
+
+    first: Fraction
+    last: Fraction | Infinity
+    count: int = 0
+    is_log: bool = False
+
+    def __len__(self) -> int:
+        if isinstance(self.last, Infinity):
+            return sum(1 for _ in self)
+        return self.count or USUAL
+
+    def __iter__(self) -> Iterator[Value]:
+        if isinstance(self.last, Infinity):
+            yield self.first
+            yield from _ladder(self.first)
+            yield self.last
+            return
+        most = len(self) - 1
+        yield from (self._at(step, most, self.last) for step in range(most + 1))
+
+    def _at(self, step: int, most: int, last: Fraction) -> Fraction:
+        if step in (0, most):
+            return last if step else self.first
+        if self.is_log:
+            low, high = math.log(self.first), math.log(last)
+            return significant(math.exp(low + step / most * (high - low)))
+        value = self.first + Fraction(step, most) * (last - self.first)
+        return value if "/" not in as_written(value) else significant(float(value))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Values one by one; words where the setting takes words."""
+
+    values: tuple[Value, ...]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self.values)
+
+
+Values = Span | Listed
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What changes, how, and which values it takes.
+
+    Parameters
+    ----------
+    text
+        The change, as it was typed.
+    name
+        Which field of the problem changes.
+    about
+        What changes, as a heading says it: "scale", "K[a] *=".
+    how
+        Whether a value is what stands there, is added to it, or multiplies it.
+    values
+        The values.
+    place
+        Where it changes, of the matrix as it is given; () for all of it, and for settings.
+    direction
+        What a value is multiplied by before it is added, or None.
+    is_setting
+        Whether it is a setting that changes.
+    is_smooth
+        Whether there are values between any two.
+    """
+
+    text: str
+    name: str
+    about: str
+    how: How
+    values: Values
+    place: tuple[Any, ...] = ()
+    direction: Matrix | None = None
+    is_setting: bool = False
+    is_smooth: bool = True
+
+    def applied(self, problem: Problem, value: Value) -> Problem:
+        """Return the problem with this value, exactly."""
+        if self.is_setting:
+            return _with_setting(problem, self.name, value)
+        matrix: Any = np.frompyfunc(_exactly, 1, 1)(problem.as_typed(self.name))
+        matrix[self.place] = self._changed(matrix[self.place], value)
+        changed: dict[str, Any] = {self.name: matrix}
+        return replace(problem, **changed)
+
+    def on_each(self, matrices: Matrix, values: Matrix) -> Matrix:
+        """Return a matrix for each value, in floats.
+
+        Parameters
+        ----------
+        matrices
+            As they are given, one for all values or one for each: (1 or values, …).
+        values
+            What each of them is, (values,).
+        """
+        each = np.broadcast_to(matrices, (len(values), *matrices.shape[1:])).copy()
+        place = (slice(None), *self.place)
+        one_for_each = values.reshape(-1, *[1] * (each[place].ndim - 1))
+        with np.errstate(over="ignore"):  # what overflows is refused where it shows
+            each[place] = self._changed(each[place], one_for_each)
+        return each
+
+    def _changed(self, part: Any, value: Any) -> Any:
+        if self.direction is not None:
+            own = isinstance(value, Fraction)
+            value = value * (self.direction if own else self.direction.astype(np.float64))
+        if self.how == "set":
+            return value
+        return part + value if self.how == "add" else part * value
+
+
+def significant(value: float) -> Fraction:
+    """Return a number of six digits.
+
+    Examples
+    --------
+    >>> significant(1 / 3)
+    Fraction(333333, 1000000)
+    """
+    return Fraction(Decimal(f"{value:.{SIGNIFICANT}g}"))
+
+
+def value_text(value: Value) -> str:
+    """Return a value as it is shown.
+
+    Examples
+    --------
+    >>> value_text(Fraction(1, 10)), value_text(Fraction(1, 3)), value_text(INFINITE)
+    ('0.1', '1/3', 'inf')
+    """
+    return as_written(value) if isinstance(value, Fraction) else str(value)
+
+
+def _ladder(above: Fraction) -> Iterator[Fraction]:
+    """Yield 1, 2, 5, 10, … above where a range begins."""
+    tens, found = LOWEST_OF_LADDER, 0
+    while tens <= above / 10:
+        tens *= 10
+    while found < LADDER_TO_INFINITY:
+        for rung in (tens, 2 * tens, 5 * tens):
+            if rung > above and found < LADDER_TO_INFINITY:
+                found += 1
+                yield rung
+        tens *= 10
+
+
+def _with_setting(problem: Problem, name: str, value: Value) -> Problem:
+    if not isinstance(value, Infinity):
+        changed: dict[str, Any] = {name: value}
+        return replace(problem, **changed)
+    # beyond all scales the largest score takes all, and those that tie share it
+    normalizer = "hardmax" if problem.normalizer == "softmax" else problem.normalizer
+    return replace(problem, scale=NONE, normalizer=normalizer)
+
+
+def _exactly(number: Decimal | Fraction) -> Fraction | float:
+    # a bias may be -inf, which no Fraction is
+    return Fraction(number) if isinstance(number, Fraction) or number.is_finite() else -math.inf

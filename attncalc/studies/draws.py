@@ -1,0 +1,139 @@
+"""What is drawn at random: a row, an entry or each row of a matrix, normal or uniform."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.types import Matrix
+
+GENERATOR = "numpy's default_rng"
+NEARLY_NOTHING = 1e-12
+"""A share of the largest variance up to which a variance is the dust of arithmetic."""
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Rows that are normal: a mean and a root of the covariance for each.
+
+    Parameters
+    ----------
+    means
+        (rows, d).
+    roots
+        L for each, with L Lᵀ the covariance: (rows, d, d).
+    """
+
+    means: Matrix
+    roots: Matrix
+
+    def sample(self, generator: np.random.Generator, count: int) -> Matrix:
+        """Return so many draws of all rows, (count, rows, d)."""
+        standard = generator.standard_normal((count, *self.means.shape))
+        # summed term by term: a library's product may add in another order on another machine
+        drawn = np.broadcast_to(self.means, standard.shape).copy()
+        for term in range(standard.shape[-1]):
+            drawn += self.roots[:, :, term] * standard[:, :, term, np.newaxis]
+        return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Uniform:
+    """Rows of which each number is drawn alike between two ends."""
+
+    low: float
+    high: float
+    shape: tuple[int, int]
+
+    def sample(self, generator: np.random.Generator, count: int) -> Matrix:
+        """Return so many draws of all rows, (count, rows, d)."""
+        return generator.uniform(self.low, self.high, (count, *self.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """What is drawn of a given matrix, and how.
+
+    Parameters
+    ----------
+    text
+        As it was typed.
+    name, place
+        The matrix, and where in it as it is given; () for all of it.
+    law
+        How its rows are drawn.
+    is_turned
+        Whether the rows of the law are columns of the matrix.
+    """
+
+    text: str
+    name: str
+    place: tuple[Any, ...]
+    law: Normal | Uniform
+    is_turned: bool = False
+
+    def on_each(self, matrices: Matrix, generator: np.random.Generator, count: int) -> Matrix:
+        """Return draws of the whole matrix, (count, …), from what it is else: (1 or count, …)."""
+        each = np.broadcast_to(matrices, (count, *matrices.shape[1:])).copy()
+        place = (slice(None), *self.place)
+        part = each[place]
+        drawn = self.law.sample(generator, count)
+        each[place] = (
+            drawn.swapaxes(-1, -2).reshape(part.shape)
+            if self.is_turned and part.ndim == 3
+            else drawn.reshape(part.shape)
+        )
+        return each
+
+
+def generators(seed: int, count: int) -> list[np.random.Generator]:
+    """Return a generator for each thing that is drawn: the first is `default_rng(seed)` itself."""
+    return [np.random.default_rng(seed if place == 0 else [seed, place]) for place in range(count)]
+
+
+def root_of(covariance: Matrix) -> Matrix:
+    """Return a lower triangular L with L Lᵀ the covariance, which may leave directions out.
+
+    Examples
+    --------
+    >>> root_of(np.array([[4.0, 2.0], [2.0, 1.0]])).tolist()
+    [[2.0, 0.0], [1.0, 0.0]]
+    """
+    size = len(covariance)
+    root = np.zeros((size, size))
+    dust = NEARLY_NOTHING * max(float(np.abs(covariance).max()), 1e-300)
+    # Cholesky's own, for that of LAPACK refuses a covariance that leaves a direction out
+    for column in range(size):
+        known = root[column, :column]
+        left = covariance[column, column] - (known * known).sum()
+        if left <= dust:
+            continue
+        root[column, column] = np.sqrt(left)
+        for row in range(column + 1, size):
+            rest = covariance[row, column] - (root[row, :column] * known).sum()
+            root[row, column] = rest / root[column, column]
+    return root
+
+
+def check_covariance(covariance: Matrix) -> None:
+    """Refuse a matrix that is no covariance; the message says why.
+
+    Raises
+    ------
+    InputError
+        When it is not symmetric, or has an eigenvalue below 0.
+    """
+    differing = np.argwhere(~np.isclose(covariance, covariance.T, rtol=1e-12, atol=0.0))
+    if len(differing):
+        i, j = map(int, differing[0])
+        raise InputError(
+            f"this is no covariance, for it is not symmetric: row {i + 1}, column {j + 1} is "
+            f"{covariance[i, j]:g}, and row {j + 1}, column {i + 1} is {covariance[j, i]:g}"
+        )
+    values = np.linalg.eigvalsh(covariance)
+    if values[0] < -1e-9 * max(1.0, float(values[-1])):
+        what = "a variance cannot be" if len(values) == 1 else "no direction may have a variance"
+        raise InputError(
+            f"this is no covariance, for it has the eigenvalue {values[0]:.6g}: {what} below 0"
+        )

@@ -1,0 +1,145 @@
+"""A family of problems: one plan, run at once in floats over matrices with a leading axis.
+
+Every matrix of a family is (problems, heads, rows, columns), with 1 where all are alike.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.types import Matrix
+from attncalc.operations import Multiply, MultiplyEach
+from attncalc.operations.step import Plan, run
+from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import Solution
+
+AT_ONCE = 2**20
+"""Scores that are worked out at once: more would only take more memory."""
+_ANY = Fraction(1, 2)
+"""A scale that has a step of its own."""
+
+Matrices = Mapping[str, Matrix]
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Problems that differ in some matrices, or in their scale, and in nothing else.
+
+    Parameters
+    ----------
+    problem
+        The problem that they are variants of.
+    """
+
+    problem: Problem
+
+    def solve(self, changed: Matrices, scales: Matrix | None = None) -> dict[str, Matrix]:
+        """Return every given matrix and every step of all problems, by name.
+
+        Parameters
+        ----------
+        changed
+            The matrices in which they differ, as the problem has them given: (problems, …).
+        scales
+            The scale of each, (problems,); None for the problem's own.
+
+        Returns
+        -------
+        dict
+            Arrays of floats, (problems or 1, heads or 1, rows, columns), tokens as rows.
+
+        Raises
+        ------
+        InputError
+            When numbers grow beyond floats.
+        """
+        given = {**self._given, **{name: self._turned(name, changed[name]) for name in changed}}
+        rounds = self.problem.rounding == EACH_STEP
+        after = partial(round_floats, decimals=self.problem.decimals) if rounds else None
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            steps = run(self._plan if scales is None else self._scaled(scales), given, after)
+        refuse_overflow_in(steps)
+        return {**given, **steps}
+
+    @property
+    def chunk(self) -> int:
+        """How many problems are best worked out at once."""
+        problem = self.problem
+        widths = sum(matrix.size for matrix in problem.given.values())
+        return max(1, AT_ONCE // (problem.n_heads * problem.n * problem.m + widths))
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return plan(self.problem)
+
+    def _scaled(self, scales: Matrix) -> Plan:
+        """Return the plan in which each problem has a scale of its own."""
+        factors = scales.reshape(-1, 1, 1, 1)
+        return tuple(
+            step._replace(operation=MultiplyEach(factors))
+            if isinstance(step.operation, Multiply)
+            else step
+            for step in plan(replace(self.problem, scale=_ANY))
+        )
+
+    @cached_property
+    def _given(self) -> dict[str, Matrix]:
+        return {name: in_family(matrix) for name, matrix in self.problem.given.items()}
+
+    def _turned(self, name: str, matrices: Matrix) -> Matrix:
+        """Return matrices as given as the house knows them, turned as one matrix would be."""
+        shape = matrices.shape[1:]
+        # where each number goes is asked of the numbers 0, 1, 2, …: turning is never written twice
+        places = self.problem.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
+        turned: Matrix = matrices.reshape(len(matrices), -1)[:, places]
+        return turned if turned.ndim == 4 else turned[:, np.newaxis]
+
+
+def in_family(matrix: Matrix) -> Matrix:
+    """Return a matrix of one problem as that of a family, (1, heads or 1, rows, columns)."""
+    return matrix.reshape((1,) * (4 - matrix.ndim) + matrix.shape)
+
+
+def of_solution(solution: Solution, *, exactly: bool = True) -> dict[str, Matrix]:
+    """Return what a solution was given, and its steps, as those of a family of one.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+    exactly
+        Whether the steps are the floats nearest to exact values, or what float arithmetic gives.
+    """
+    given = {name: in_family(matrix) for name, matrix in solution.problem.given.items()}
+    found = solution.carried if exactly else solution.floats
+    steps = {name: in_family(each.astype(np.float64)) for name, each in found.items()}
+    return {**given, **steps}
+
+
+def chunks(count: int, size: int) -> Iterator[slice]:
+    """Yield the parts in which many problems are worked out.
+
+    Examples
+    --------
+    >>> list(chunks(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def refuse_overflow_in(steps: Matrices) -> None:
+    """Refuse outputs beyond floats: whatever overflowed on the way has reached them."""
+    *_, last = steps
+    if not np.isfinite(steps[last]).all():
+        raise InputError(
+            f"{last} grows beyond the largest float64 (about 1.8e+308) at some of these values: "
+            "let them change less"
+        )

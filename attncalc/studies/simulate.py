@@ -1,0 +1,308 @@
+"""A problem drawn again and again: how what is watched spreads, and which input comes first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.types import Matrix
+from attncalc.operations.step import Report
+from attncalc.problem.problem import Problem
+from attncalc.solving.connections import TIE
+from attncalc.solving.plan import plan
+from attncalc.studies.cost import OF_DRAW, check_count
+from attncalc.studies.draws import Draw, generators
+from attncalc.studies.family import Family, Matrices
+from attncalc.studies.watched import Watched, watched_values
+
+QUANTILES = (5, 50, 95)
+USUAL_DRAWS = 1000
+MOST_KEPT = 2000
+"""Draws whose outputs are kept, for a picture of their cloud."""
+STEP = 1000
+"""Draws after which it is asked anew whether the mean is known well enough."""
+
+
+class Statistic(NamedTuple):
+    """What a watched value came to over all draws."""
+
+    name: str
+    mean: float
+    std: float
+    standard_error: float
+    quantiles: tuple[float, ...]
+
+
+class First(NamedTuple):
+    """In what share of the draws each input came first for an output; ties share a draw."""
+
+    head: int
+    output: int
+    shares: tuple[float, ...]
+
+
+class Direction(NamedTuple):
+    """Along which direction the outputs spread most, and what share of their variance lies there.
+
+    Parameters
+    ----------
+    output
+        Which output, from 0.
+    along
+        A unit vector, (d_v,); its largest number is above 0.
+    std
+        The standard deviation along it.
+    share
+        Its part of the whole variance; 0 where nothing varies.
+    """
+
+    output: int
+    along: tuple[float, ...]
+    std: float
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What was drawn of a problem, and what that came to.
+
+    Parameters
+    ----------
+    problem, draws, watched
+        What was asked.
+    seed
+        That of the generator.
+    values
+        What is watched, (draws, watched).
+    first, directions
+        Of each output.
+    outputs
+        The outputs of the first draws, (draws, n, d_v).
+    until
+        The standard error that was asked for, if one was.
+    """
+
+    problem: Problem
+    draws: tuple[Draw, ...]
+    watched: tuple[Watched, ...]
+    seed: int
+    values: Matrix
+    first: tuple[First, ...]
+    directions: tuple[Direction, ...]
+    outputs: Matrix
+    until: float | None = None
+
+    @property
+    def count(self) -> int:
+        """How many draws there were."""
+        return len(self.values)
+
+    @cached_property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """Mean, standard deviation, standard error and quantiles of each that is watched."""
+        means, stds = self.values.mean(axis=0), spread(self.values)
+        quantiles = np.quantile(self.values, [share / 100 for share in QUANTILES], axis=0)
+        return tuple(
+            Statistic(
+                each.name,
+                float(means[i]),
+                float(stds[i]),
+                float(stds[i]) / sqrt(self.count),
+                tuple(map(float, quantiles[:, i])),
+            )
+            for i, each in enumerate(self.watched)
+        )
+
+
+def simulate(
+    problem: Problem,
+    draws: Sequence[Draw],
+    watched: Sequence[Watched],
+    *,
+    count: int = USUAL_DRAWS,
+    seed: int = 0,
+    until: float | None = None,
+    report: Report | None = None,
+    agreed: bool = False,
+) -> Simulation:
+    """Draw a problem again and again, and solve all of its draws through one plan.
+
+    Parameters
+    ----------
+    problem
+        What is drawn from.
+    draws, watched
+        What is drawn, and what is watched.
+    count
+        How many draws; with `until`, how many at least.
+    seed
+        The same seed gives the same draws.
+    until
+        A standard error: it is drawn until that of each mean is as small.
+    report
+        What is told how many draws of how many are done.
+    agreed
+        Whether it may take very long.
+
+    Raises
+    ------
+    InputError
+        When it would take very long and nobody has agreed, or numbers grow beyond floats.
+    """
+    check_count(problem, count, OF_DRAW, agreed=agreed)
+    run = _Run(problem, tuple(draws), tuple(watched), seed)
+    run.draw(count, report)
+    while until is not None and (needed := run.needed(until)) > run.count:
+        check_count(problem, needed, OF_DRAW, agreed=agreed)
+        run.draw(STEP * ceil((needed - run.count) / STEP), report)
+    return Simulation(
+        problem,
+        run.draws,
+        run.watched,
+        seed,
+        np.concatenate(run.values),
+        run.first(),
+        run.directions(),
+        np.concatenate(run.kept)[:MOST_KEPT],
+        until,
+    )
+
+
+class _Run:
+    """Draws as they are made, and what has come of them so far."""
+
+    def __init__(
+        self, problem: Problem, draws: tuple[Draw, ...], watched: tuple[Watched, ...], seed: int
+    ) -> None:
+        self.draws, self.watched = draws, watched
+        self.count = 0
+        self.values: list[Matrix] = []
+        self.kept: list[Matrix] = []
+        self._problem, self._family = problem, Family(problem)
+        self._generators = generators(seed, len(draws))
+        steps = plan(problem)
+        self._weights = next(step.name for step in steps if step.role == "weights")
+        self._outputs = next(step.name for step in steps if step.role == "outputs")
+        self._shares: Matrix | float = 0.0
+        self._origin: Matrix | None = None
+        self._sums: Matrix | float = 0.0
+        self._squares: Matrix | float = 0.0
+
+    def draw(self, count: int, report: Report | None) -> None:
+        """Make so many more draws."""
+        done = 0
+        while done < count:
+            now = min(self._family.chunk, count - done)
+            self._take(self._solved(now), now)
+            done += now
+            if report:
+                report(done, count)
+
+    def _solved(self, count: int) -> Matrices:
+        matrices: dict[str, Matrix] = {}
+        for draw, generator in zip(self.draws, self._generators, strict=True):
+            before = matrices.get(draw.name, getattr(self._problem, draw.name)[np.newaxis])
+            matrices[draw.name] = draw.on_each(before, generator, count)
+        return self._family.solve(matrices)
+
+    def _take(self, family: Matrices, count: int) -> None:
+        self.values.append(watched_values(self.watched, family, count))
+        weights = family[self._weights]
+        weights = np.broadcast_to(weights, (count, *weights.shape[1:]))
+        self._shares = self._shares + first_shares(weights).sum(axis=0)
+        outputs = family[self._outputs][:, 0]
+        outputs = np.broadcast_to(outputs, (count, *outputs.shape[1:]))
+        if self.count < MOST_KEPT:
+            self.kept.append(outputs[: MOST_KEPT - self.count].copy())
+        if self._origin is None:  # near the mean: else squares would cancel
+            self._origin = outputs.mean(axis=0)
+        away = outputs - self._origin
+        self._sums = self._sums + away.sum(axis=0)
+        self._squares = self._squares + np.einsum("bni,bnj->nij", away, away)
+        self.count += count
+
+    def needed(self, until: float) -> int:
+        """Return how many draws make the standard error of each mean as small, by those made."""
+        worst = float(spread(np.concatenate(self.values)).max())
+        return ceil((worst / until) ** 2)
+
+    def first(self) -> tuple[First, ...]:
+        """Return in what share of the draws each input came first."""
+        shares = np.asarray(self._shares) / self.count
+        heads, outputs, _ = shares.shape
+        return tuple(
+            First(head, output, tuple(map(float, shares[head, output])))
+            for head in range(heads)
+            for output in range(outputs)
+        )
+
+    def directions(self) -> tuple[Direction, ...]:
+        """Return along which direction each output spreads most."""
+        means = np.asarray(self._sums) / self.count
+        degrees = max(1, self.count - 1)
+        outer = np.einsum("ni,nj->nij", means, means) * self.count
+        covariances = (np.asarray(self._squares) - outer) / degrees
+        return tuple(_direction(output, each) for output, each in enumerate(covariances))
+
+
+def _direction(output: int, covariance: Matrix) -> Direction:
+    values, vectors = np.linalg.eigh(covariance)
+    along = vectors[:, -1]
+    along = along * np.sign(along[np.abs(along).argmax()])  # else its sign would be chance
+    largest, total = max(float(values[-1]), 0.0), max(float(covariance.trace()), 0.0)
+    numbers = tuple(float(number) + 0.0 for number in along)
+    return Direction(output, numbers, sqrt(largest), min(largest / total, 1.0) if total else 0.0)
+
+
+def first_shares(weights: Matrix) -> Matrix:
+    """Return the share of first place of each input in its row; 0 where no weight is left.
+
+    Examples
+    --------
+    >>> first_shares(np.array([[0.4, 0.4, 0.2]])).tolist()
+    [[0.5, 0.5, 0.0]]
+    """
+    largest = weights.max(axis=-1, keepdims=True)
+    leads = (weights >= largest * (1 - TIE)) & (largest > 0)
+    return np.asarray(leads / np.maximum(leads.sum(axis=-1, keepdims=True), 1))
+
+
+def spread(values: Matrix) -> Matrix:
+    """Return the standard deviation of each column, over the degrees of freedom."""
+    if len(values) < 2:
+        return np.zeros(values.shape[1:])
+    return np.asarray(values.std(axis=0, ddof=1))
+
+
+def variance_ratios(simulations: Sequence[Simulation]) -> dict[str, tuple[float | None, ...]]:
+    """Return the variance in the first of several problems over that in each other, by name.
+
+    Of what is watched in all of them; None where nothing varies in the other.
+    """
+    first, *others = ({each.name: each for each in one.statistics} for one in simulations)
+    shared = [name for name in first if all(name in other for other in others)]
+    return {
+        name: tuple(
+            first[name].std ** 2 / other[name].std ** 2 if other[name].std else None
+            for other in others
+        )
+        for name in shared
+    }
+
+
+def check_draws(count: int, until: float | None) -> None:
+    """Refuse numbers of draws, and standard errors, that cannot be.
+
+    Raises
+    ------
+    InputError
+        That names what was asked for.
+    """
+    if count < 2:
+        raise InputError(f"draws {count}: a spread takes 2 draws at least")
+    if until is not None and not until > 0:
+        raise InputError(f"until {until:g}: a standard error is above 0, as 0.001")

@@ -1,0 +1,196 @@
+"""A designed query: what it is in terms of the keys, what it comes to, and how β changes that."""
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from attncalc.numbers.types import Matrix
+from attncalc.problem.stated import conventions, heading
+from attncalc.studies.aim import Aim, Obstacle
+from attncalc.studies.changes import value_text
+from attncalc.text import numbered, on_a_line
+from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
+from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, sheet
+from attncalc.writing.studies.variation import shown_value
+
+SHOWN = 6
+"""Significant digits of a key's share, and of the β that reaches an error."""
+
+
+def aim_document(aim: Aim, *, full: bool = False) -> Document:
+    """Return the document of a designed query."""
+    parts: tuple[Part, ...] = (
+        Facts(_facts(aim)),
+        Bullets(tuple(_said(aim))),
+        *_sheets(aim, full=full),
+    )
+    return Document(heading(aim.problem), parts, tuple(_notes(aim)))
+
+
+def _facts(aim: Aim) -> tuple[str, ...]:
+    beta = f"β = {value_text(aim.beta)}"
+    return (f"aimed for: {on_a_line(aim.target.text)}", beta, *conventions(aim.problem))
+
+
+def _said(aim: Aim) -> Iterator[str]:
+    for name, shares in zip(query_names(aim), aim.in_keys, strict=True):
+        yield f"{name} = {in_keys_text(aim, shares)}"
+    if aim.obstacle:
+        yield obstacle_text(aim, aim.obstacle)
+    yield f"The error ‖c - target‖ is {_short(aim.error)}."
+    if aim.within:
+        wanted, beta = aim.within
+        if beta is None:
+            yield f"No β brings the error to {_short(wanted)}."
+        else:
+            yield f"From β = {_short(beta)} on the error is {_short(wanted)} or less."
+
+
+def query_names(aim: Aim) -> tuple[str, ...]:
+    """Return what the designed queries are called: q, or q_1, q_2, … for heads."""
+    count = len(aim.queries)
+    return ("q",) if count == 1 else tuple(f"q_{head}" for head in range(1, count + 1))
+
+
+def in_keys_text(aim: Aim, shares: Matrix) -> str:
+    """Return a query as a sum of keys: "10 k_a + 10 k_b"."""
+    names = [on_a_line(name) for name in aim.problem.keys]
+    terms = [
+        f"{'-' if share < 0 else '+'} {_times(abs(float(share)), name)}"
+        for share, name in zip(shares, names, strict=True)
+        if share
+    ]
+    text = " ".join(terms).removeprefix("+ ")
+    return f"-{text.removeprefix('- ')}" if text.startswith("- ") else text or "0"
+
+
+def _times(share: float, name: str) -> str:
+    return (
+        f"k_{name}" if share == 1 else f"-k_{name}" if share == -1 else f"{_short(share)} k_{name}"
+    )
+
+
+def obstacle_text(aim: Aim, obstacle: Obstacle) -> str:
+    """Say why no query reaches what is aimed for, and what is shown in its place."""
+    names = [on_a_line(name) for name in aim.problem.keys]
+    shares = [_times(share, names[other]) for other, share in obstacle.others]
+    made = " + ".join(shares).replace("+ -", "- ") or "0"
+    key = names[obstacle.key]
+    if obstacle.is_passed:
+        return (
+            f"No query has the scores {_short(float(aim.beta))} and 0 alone, for k_{key} = {made}. "
+            "This one puts what is aimed for as far above all others, or further."
+        )
+    makes, wanted = (_short(float(aim.beta) * each) for each in (obstacle.makes, obstacle.wanted))
+    return (
+        f"Impossible: k_{key} = {made}, so for every query the score of {key} hangs on those of "
+        f"the others: it is {makes} where {wanted} is aimed for. This is the query whose scores "
+        "come nearest."
+    )
+
+
+def _sheets(aim: Aim, *, full: bool) -> Iterator[Sheet]:
+    names, keys = query_names(aim), [f"input {name}" for name in aim.problem.keys]
+    yield sheet(
+        "The query" if len(names) == 1 else "The queries",
+        names,
+        numbered(aim.queries.shape[1]),
+        lambda i, j: f"{aim.queries[i, j]:.12g}",
+        full=full,
+    )
+    weights = aim.solution.digits[_step(aim, "weights")]
+    shown = aim.solution.shown(_step(aim, "weights"))
+    rows = [row[0] for row in shown] if weights.ndim == 3 else [shown[0]]
+    yield sheet("Weights", names, keys, lambda i, j: rows[i][j], full=full)
+    outputs = [aim.solution.shown(_step(aim, "outputs"))[0], _digits(aim, aim.aimed_at)]
+    columns = numbered(aim.problem.d_v)
+    yield sheet("Output", ("c", "target"), columns, lambda i, j: outputs[i][j], full=full)
+    yield _over_beta(aim, full=full)
+
+
+def _step(aim: Aim, role: str) -> str:
+    return next(step.name for step in aim.solution.plan if step.role == role)
+
+
+def _digits(aim: Aim, row: Matrix) -> list[str]:
+    from attncalc.writing.studies.simulation import shown
+
+    return [shown(float(number), aim.problem.decimals) for number in row]
+
+
+def _over_beta(aim: Aim, *, full: bool) -> Sheet:
+    study = aim.over_beta
+    names = [each.name for each in study.watched]
+
+    def text(i: int, j: int) -> str:
+        # at two decimals errors of several β would all be 0.00
+        return f"{study.values[i, j]:.3g}" if names[j] == "error" else study.digits[i][j]
+
+    betas = [shown_value(value) for (value,) in study.points]
+    return sheet("How β changes it", betas, names, text, full=full)
+
+
+def _notes(aim: Aim) -> Iterator[str]:
+    if aim.left_out:
+        yield f"c is what comes before {' and '.join(aim.left_out)}: aim designs no more than that"
+    yield OF_MEASURES
+
+
+def _short(value: float) -> str:
+    return f"{value:.{SHOWN}g}"
+
+
+def aim_as_json(aim: Aim) -> str:
+    """Return a designed query as JSON; with several heads, lists of one for each."""
+    queries, weights = (
+        [[_number(value) for value in row] for row in each] for each in (aim.queries, aim.weights)
+    )
+    in_keys = [
+        {name: _number(share) for name, share in zip(aim.problem.keys, row, strict=True) if share}
+        for row in aim.in_keys
+    ]
+    alone = len(queries) == 1
+    content: dict[str, Any] = {
+        "q": queries[0] if alone else queries,
+        "in_keys": in_keys[0] if alone else in_keys,
+        "beta": _number(float(aim.beta)),
+        "weights": weights[0] if alone else weights,
+        "c": [_number(value) for value in aim.c],
+        "target": [_number(value) for value in aim.aimed_at],
+        "error": aim.error,
+    }
+    if aim.obstacle and not aim.obstacle.is_passed:
+        content["impossible"] = obstacle_text(aim, aim.obstacle)
+    if aim.within:
+        content["within"] = {"error": aim.within[0], "beta": aim.within[1]}
+    return in_json(content)
+
+
+def _number(value: float) -> float | int:
+    """Return a float, as a whole number where it is one: 10 is what was typed."""
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+
+def aim_as_csv(aim: Aim) -> str:
+    """Return what β changes: a row for each."""
+    study = aim.over_beta
+    rows = [
+        [value_text(value), *(repr(float(number)) for number in numbers)]
+        for (value,), numbers in zip(study.points, study.values, strict=True)
+    ]
+    return in_rows([["beta", *(each.name for each in study.watched)], *rows])
+
+
+def write_aim_npz(aim: Aim, file: IO[bytes]) -> None:
+    """Write the queries, their weights and what they come to as arrays."""
+    np.savez(
+        file,
+        q=aim.queries,
+        in_keys=aim.in_keys,
+        beta=np.array(float(aim.beta)),
+        weights=aim.weights,
+        c=aim.c,
+        target=aim.aimed_at,
+        error=np.array(aim.error),
+    )

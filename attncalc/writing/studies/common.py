@@ -1,0 +1,71 @@
+"""What the documents of all studies share."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from attncalc.problem.problem import Problem
+from attncalc.problem.stated import conventions
+from attncalc.text import harmless_cell, on_a_line
+from attncalc.writing.document import Cell, Grid, Sheet
+
+OF_MEASURES = (
+    "entropies, norms and distances are worked out in float64, from the digits that are carried"
+)
+
+
+def sheet(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    text: Callable[[int, int], str],
+    *,
+    full: bool,
+) -> Sheet:
+    """Return numbers under their headings."""
+    names = tuple(map(on_a_line, rows)), tuple(map(on_a_line, columns))
+    return Sheet(title, Grid("the table", 0, *names, lambda i, j: Cell(text(i, j)), full))
+
+
+def lasting(problem: Problem, others: Iterable[Problem]) -> tuple[str, ...]:
+    """Return the conventions that all of these problems keep."""
+    kept = conventions(problem)
+    for other in others:
+        own = conventions(other)
+        kept = tuple(each for each in kept if each in own)
+    return kept
+
+
+def in_json(content: dict[str, Any]) -> str:
+    """Return the JSON text of a study."""
+    pairs = (f"  {_line(key)}: {_value(value)}" for key, value in content.items())
+    return "{\n" + ",\n".join(pairs) + "\n}\n"
+
+
+def _value(value: Any) -> str:
+    """Return a value with one of its objects on each line."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(f"    {_line(each)}" for each in value) + "\n  ]"
+    return _line(value)
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def in_rows(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows as CSV; what a spreadsheet would take for a formula is made harmless."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    return buffer.getvalue()
+
+
+def _cell(text: str) -> str:
+    try:
+        float(text)  # a number may begin with a minus
+    except ValueError:
+        return harmless_cell(text)
+    return text

@@ -1,0 +1,198 @@
+"""Problems drawn again and again: how what is watched spreads, beside one another."""
+
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from attncalc.numbers.rounding import fixed, round_floats
+from attncalc.problem.stated import heading
+from attncalc.studies.draws import GENERATOR
+from attncalc.studies.simulate import QUANTILES, Simulation, variance_ratios
+from attncalc.text import on_a_line
+from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
+from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet
+
+MORE = 2
+"""Decimals that statistics have beyond those of the problem: a standard error is small."""
+HEADINGS = ("mean", "std", "standard error", *(f"{share} %" for share in QUANTILES))
+
+
+def simulation_document(simulations: Sequence[Simulation], *, full: bool = False) -> Document:
+    """Return the document of one problem, or of several with the ratios of their variances."""
+    parts: list[Part] = [Facts(said_of(simulations))]
+    for place, simulation in enumerate(simulations, start=1):
+        parts += _of_problem(simulation, place if len(simulations) > 1 else 0, full=full)
+    if len(simulations) > 1:
+        parts.append(_ratios(simulations, full=full))
+    title = " beside ".join(dict.fromkeys(heading(each.problem) for each in simulations))
+    return Document(title, tuple(parts), tuple(_notes(simulations)))
+
+
+def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
+    """Say what was drawn, how often, by which generator, and which conventions hold."""
+    first = simulations[0]
+    counts = sorted({f"{each.count:,}" for each in simulations}, key=len)
+    return (
+        *(on_a_line(draw.text) for draw in first.draws),
+        f"{' and '.join(counts)} draws",
+        f"{GENERATOR}({first.seed})",
+        f"statistics to {first.problem.decimals + MORE} decimals",
+        *lasting(first.problem, [each.problem for each in simulations]),
+    )
+
+
+def _of_problem(simulation: Simulation, number: int, *, full: bool) -> Iterator[Part]:
+    name = f"{number}: {heading(simulation.problem)}" if number else "What is watched"
+    yield _statistics(simulation, name, full=full)
+    yield _first(simulation, full=full)
+    if directions := tuple(_directions(simulation)):
+        yield Bullets(directions)
+
+
+def _statistics(simulation: Simulation, title: str, *, full: bool) -> Sheet:
+    decimals = simulation.problem.decimals + MORE
+    rows = [
+        [
+            *(shown(value, decimals) for value in (each.mean, each.std)),
+            significant(each.standard_error),
+            *(shown(value, decimals) for value in each.quantiles),
+        ]
+        for each in simulation.statistics
+    ]
+    names = [each.name for each in simulation.statistics]
+    return sheet(title, names, HEADINGS, lambda i, j: rows[i][j], full=full)
+
+
+def _first(simulation: Simulation, *, full: bool) -> Sheet:
+    problem = simulation.problem
+    several = problem.n_heads > 1
+    rows = [
+        (f"head {each.head + 1}, " if several else "") + f"output {problem.queries[each.output]}"
+        for each in simulation.first
+    ]
+    columns = [f"input {name}" for name in problem.keys]
+    decimals = problem.decimals + MORE
+
+    def text(i: int, j: int) -> str:
+        return shown(simulation.first[i].shares[j], decimals)
+
+    return sheet("In what share of the draws each input came first", rows, columns, text, full=full)
+
+
+def _directions(simulation: Simulation) -> Iterator[str]:
+    """Say along which direction each output spreads most; one number has no direction."""
+    problem = simulation.problem
+    decimals = problem.decimals + MORE
+    for each in simulation.directions:
+        output = on_a_line(problem.queries[each.output])
+        if not each.share:
+            yield f"Output {output} does not vary."
+        elif len(each.along) > 1:
+            along = ", ".join(shown(number, problem.decimals) for number in each.along)
+            percent = fixed(round_floats(np.array([100 * each.share]), 1)[0], 1)
+            yield (
+                f"Output {output} spreads most along ({along}): std {shown(each.std, decimals)}, "
+                f"{percent} % of its variance"
+            )
+
+
+def _ratios(simulations: Sequence[Simulation], *, full: bool) -> Sheet:
+    ratios = variance_ratios(simulations)
+    names = list(ratios)
+    columns = [f"1 over {number}" for number in range(2, len(simulations) + 1)]
+
+    def text(i: int, j: int) -> str:
+        ratio = ratios[names[i]][j]
+        return "-" if ratio is None else significant(ratio, 4)
+
+    return sheet("Ratios of the variances", names, columns, text, full=full)
+
+
+def shown(value: float, decimals: int) -> str:
+    """Return a number at so many decimals."""
+    return fixed(round_floats(np.array([value]), decimals)[0], decimals)
+
+
+def significant(value: float, digits: int = 2) -> str:
+    """Return a number at so many digits, however small it is.
+
+    Examples
+    --------
+    >>> significant(0.00149195), significant(3.6999, 4)
+    ('0.0015', '3.7')
+    """
+    return f"{value:.{digits}g}"
+
+
+def _notes(simulations: Sequence[Simulation]) -> Iterator[str]:
+    yield (
+        "statistics are worked out in float64; of 100 such simulations, some 95 have means "
+        "within two standard errors of the true ones"
+    )
+    for simulation in simulations:
+        if simulation.until is not None:
+            yield f"drawn until every standard error was {simulation.until:g} or less"
+            return
+
+
+def simulation_as_json(simulations: Sequence[Simulation]) -> str:
+    """Return one simulation as JSON, or several under "problems" with their ratios."""
+    contents = [_content(each) for each in simulations]
+    if len(contents) == 1:
+        return in_json(contents[0])
+    problems = [
+        {"problem": heading(each.problem), **content}
+        for each, content in zip(simulations, contents, strict=True)
+    ]
+    ratios = [
+        {"name": name, "ratios": list(ratios)}
+        for name, ratios in variance_ratios(simulations).items()
+    ]
+    return in_json({"problems": problems, "variance_ratios": ratios})
+
+
+def _content(simulation: Simulation) -> dict[str, Any]:
+    return {
+        "draws": simulation.count,
+        "seed": simulation.seed,
+        "watched": [
+            {
+                "name": each.name,
+                "mean": each.mean,
+                "std": each.std,
+                "standard_error": each.standard_error,
+                "quantiles": dict(zip(map(str, QUANTILES), each.quantiles, strict=True)),
+            }
+            for each in simulation.statistics
+        ],
+        "first": [
+            {
+                **({"head": each.head + 1} if simulation.problem.n_heads > 1 else {}),
+                "output": each.output + 1,
+                "shares": {str(place): share for place, share in enumerate(each.shares, start=1)},
+            }
+            for each in simulation.first
+        ],
+    }
+
+
+def simulation_as_csv(simulations: Sequence[Simulation]) -> str:
+    """Return a row for each that is watched, in each problem."""
+    rows = [
+        [str(place), each.name, *map(repr, (each.mean, each.std, each.standard_error))]
+        + [repr(value) for value in each.quantiles]
+        for place, simulation in enumerate(simulations, start=1)
+        for each in simulation.statistics
+    ]
+    return in_rows([["problem", "watched", *HEADINGS], *rows])
+
+
+def write_simulation_npz(simulations: Sequence[Simulation], file: IO[bytes]) -> None:
+    """Write what is watched in every draw, an array for each problem, and what it is."""
+    arrays: dict[str, Any] = {"seed": np.array(simulations[0].seed)}
+    for place, simulation in enumerate(simulations, start=1):
+        end = f"_{place}" if len(simulations) > 1 else ""
+        arrays[f"values{end}"] = simulation.values
+        arrays[f"watched{end}"] = np.array([each.name for each in simulation.watched])
+    np.savez(file, **arrays)

@@ -1,0 +1,166 @@
+"""A problem at many values: a row for each, and where the largest weight changes hands."""
+
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from attncalc.numbers.rounding import fixed, round_floats
+from attncalc.problem.problem import Problem
+from attncalc.problem.stated import heading
+from attncalc.studies.changeovers import MOST_SCORES, Changeover
+from attncalc.studies.changes import Change, Infinity, Value, value_text
+from attncalc.studies.families import at_point
+from attncalc.studies.vary import Variation
+from attncalc.text import of_each, on_a_line
+from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
+from attncalc.writing.sentences import IN_FLOATS
+from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, lasting, sheet
+
+MOST_LISTED = 20
+"""Changeovers that are listed unasked."""
+
+
+def variation_document(variation: Variation, *, full: bool = False) -> Document:
+    """Return the document: a table for one change, a grid for each that is watched for two."""
+    facts = Facts(said_of(variation))
+    found = tuple(_changeover_bullets(variation, full=full))
+    parts: tuple[Part, ...] = (facts, *_sheets(variation, full=full), *found)
+    return Document(heading(variation.problem), parts, tuple(_notes(variation)))
+
+
+def said_of(variation: Variation) -> tuple[str, ...]:
+    """Say what changes, and which conventions hold at all of its values."""
+    return (*map(_said, variation.changes), *_conventions(variation))
+
+
+def _conventions(variation: Variation) -> tuple[str, ...]:
+    points = variation.points
+    few = points[0], points[len(points) // 2], points[-1]  # one in the midst: ends may be alike
+    others = [at_point(variation.problem, variation.changes, point) for point in few]
+    return lasting(variation.problem, others)
+
+
+def _said(change: Change) -> str:
+    count = len(change.values)
+    return f"{on_a_line(change.text)} ({count} value{'s' * (count > 1)})"
+
+
+def shown_value(value: Value) -> str:
+    """Return a value as tables show it."""
+    return "∞" if isinstance(value, Infinity) else on_a_line(value_text(value))
+
+
+def _sheets(variation: Variation, *, full: bool) -> Iterator[Sheet]:
+    digits = variation.digits
+    names = [each.name for each in variation.watched]
+    if len(variation.changes) == 1:
+        (change,) = variation.changes
+        rows = [shown_value(value) for (value,) in variation.points]
+        title = f"At each value of {on_a_line(change.about)}"
+        yield sheet(title, rows, names, lambda i, j: digits[i][j], full=full)
+        return
+    down, across = variation.changes
+    rows, columns = ([shown_value(each) for each in change.values] for change in (down, across))
+    for place, name in enumerate(names):
+        title = f"{on_a_line(name)}: {on_a_line(down.about)} down, {on_a_line(across.about)} across"
+
+        def text(i: int, j: int, place: int = place) -> str:
+            return digits[i * len(columns) + j][place]
+
+        yield sheet(title, rows, columns, text, full=full)
+
+
+def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets]:
+    if not variation.is_sought:
+        return
+    texts = [
+        changeover_text(variation.problem, variation.changes[0], each)
+        for each in variation.changeovers
+    ]
+    places = kept(len(texts), full=full, most=MOST_LISTED)
+    listed = [f"… {len(texts) - MOST_LISTED} more" if i is None else texts[i] for i in places]
+    yield Bullets(tuple(listed) or ("The largest weight of no output changes hands.",))
+
+
+def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
+    """Say where the first place of an output changes hands, and between whom."""
+    at = fixed(round_floats(np.array([found.at]), problem.decimals)[0], problem.decimals)
+    head = f", head {found.head + 1}" if problem.n_heads > 1 else ""
+    output = on_a_line(problem.queries[found.output])
+    before, after = (_inputs(problem, each) for each in (found.before, found.after))
+    where = f"{on_a_line(change.about)} {at}"
+    return f"Output {output}{head}: most {before} up to {where}, most {after} beyond"
+
+
+def _inputs(problem: Problem, inputs: Sequence[int]) -> str:
+    names = of_each([on_a_line(problem.keys[index]) for index in inputs])
+    return f"input{'s' * (len(inputs) > 1)} {names}"
+
+
+def _notes(variation: Variation) -> Iterator[str]:
+    if len(variation.changes) == 1 and variation.changes[0].is_smooth and not variation.is_sought:
+        yield f"where first places change hands is looked for up to {MOST_SCORES:,} scores"
+    if not variation.is_exact:
+        yield IN_FLOATS.replace("too large for", "too many values, or too large, for")
+    elif any(not each.step for each in variation.watched):
+        yield OF_MEASURES
+
+
+def variation_as_json(variation: Variation) -> str:
+    """Return a study as JSON: its values as texts, and as the nearest floats."""
+    return in_json(
+        {
+            "changes": [change.about for change in variation.changes],
+            "watched": [each.name for each in variation.watched],
+            "rows": [
+                {
+                    "at": [value_text(value) for value in point],
+                    "values": list(texts),
+                    "exact": [float(number) for number in numbers],
+                }
+                for point, texts, numbers in zip(
+                    variation.points, variation.digits, variation.values, strict=True
+                )
+            ],
+            "changeovers": [_changeover(variation.problem, each) for each in variation.changeovers],
+        }
+    )
+
+
+def _changeover(problem: Problem, found: Changeover) -> dict[str, Any]:
+    def inputs(places: tuple[int, ...]) -> int | list[int]:
+        return places[0] + 1 if len(places) == 1 else [place + 1 for place in places]
+
+    return {
+        "at": found.at,
+        **({"head": found.head + 1} if problem.n_heads > 1 else {}),
+        "output": found.output + 1,
+        "from": inputs(found.before),
+        "to": inputs(found.after),
+    }
+
+
+def variation_as_csv(variation: Variation) -> str:
+    """Return a study as rows: the values of what changes, then what is watched there."""
+    headings = [each.about for each in variation.changes] + [
+        each.name for each in variation.watched
+    ]
+    rows = (
+        [*map(value_text, point), *texts]
+        for point, texts in zip(variation.points, variation.digits, strict=True)
+    )
+    return in_rows([headings, *rows])
+
+
+def write_variation_npz(variation: Variation, file: IO[bytes]) -> None:
+    """Write a study as arrays: "at" and "values", one row each, and what they are."""
+    at = [[value_text(value) for value in point] for point in variation.points]
+    arrays: dict[str, Any] = {
+        "changes": np.array([change.about for change in variation.changes]),
+        "watched": np.array([each.name for each in variation.watched]),
+        "at": np.array(at),
+        "values": variation.values,
+        "changeovers": np.array([each.at for each in variation.changeovers]),
+    }
+    np.savez(file, **arrays)
