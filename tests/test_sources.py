@@ -20,6 +20,7 @@ CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {
     name: matrix for name, matrix in GOOD.items() if name != "X"
 }
 
+KEYS = {"K": [[1, 0], [0, 1]], "V": [[1, 2], [3, 4]], "Q": [[1, 1]]}
 Here = Callable[..., Run]
 
 
@@ -48,6 +49,7 @@ def fill(folder: Path) -> None:
         (folder / f"{name}.csv").write_text("\n".join(",".join(map(str, row)) for row in matrix))
     (folder / "self.png").write_text(json.dumps(GOOD))  # what is read, its content says
     (folder / "keep.svg").write_bytes((folder / "keep.csv").read_bytes())
+    (folder / "keys.json").write_text(json.dumps(KEYS))
     for place in ("mine.json", "answers/ada.json", "answers/bob.json"):
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(ANSWER)
@@ -77,6 +79,15 @@ READ_AND_WRITTEN = [
     (("cross", "--X1", "X1.csv", "--X2", "X2.csv", *ASIDE), "-o", "X2.csv"),
     (("plot", "self.png"), "-o", "self.png"),
     (("plot", "cross.json", "--keep", "keep.svg"), "-o", "keep.svg"),
+    (("explain", "self.json", "--format", "json"), "-o", "self.json"),
+    (("vary", "self.json", "scale=0.1,1", "--format", "json"), "-o", "self.json"),
+    (
+        ("simulate", "self.json", "X ~ U(0, 1)", "--draws", "3", "--format", "json"),
+        "-o",
+        "self.json",
+    ),
+    (("aim", "keys.json", "v_1", "--format", "json"), "-o", "keys.json"),
+    (("aim", "keys.json", "v_1"), "--save", "keys.json"),
     (("check", "self.json", "mine.json"), "-o", "mine.json"),
     (("check", "self.json", "mine.json"), "-o", "self.json"),
     (("check", "self.json", "mine.json"), "--csv", "mine.json"),

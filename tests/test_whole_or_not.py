@@ -22,6 +22,7 @@ from attncalc.writing import files as writing
 from attncalc.writing.files import Content, write_files
 
 ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
+KEYS = {"K": [[1, 0], [0, 1]], "V": [[1, 2], [3, 4]], "Q": [[1, 1]]}
 CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {n: m for n, m in GOOD.items() if n != "X"}
 
 WRITING = [
@@ -33,6 +34,10 @@ WRITING = [
     ("check", "in.json", "mine.json", "-o", "marks.json", "--csv", "marks.csv"),
     ("check", "in.json", "class", "-o", "marked/", "--csv", "marks.csv"),
     ("check", "in.json", "mine.json", "--reading", "-o", "read.json"),
+    ("explain", "in.json", "-o", "told.md"),
+    ("vary", "in.json", "scale=0.1,1", "-o", "curve.csv"),
+    ("simulate", "in.json", "X ~ U(0, 1)", "--draws", "3", "-o", "spread.csv"),
+    ("aim", "keys.json", "v_1", "-o", "aim.md", "--save", "aimed.json"),
     ("samples", "cross", "-o", "mine.txt"),
     ("samples", "answers", "-o", "answers"),
 ]
@@ -60,6 +65,7 @@ def asked(
 
     (tmp_path / "in.json").write_text(json.dumps(GOOD))
     (tmp_path / "cross.json").write_text(json.dumps(CROSS))
+    (tmp_path / "keys.json").write_text(json.dumps(KEYS))
     for place in ("mine.json", "class/ada.json", "class/bob.json"):
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).write_text(ANSWER)

@@ -65,7 +65,9 @@ def _files(case: Case, seen: Outcome):
 
 
 def _texts(case: Case, seen: Outcome):
-    for name, text in (("stderr", seen.err), ("stdout", seen.out)):
+    is_picture = case.arguments[:1] == ("plot",) and "-" in case.arguments
+    printed = () if is_picture else (("stdout", seen.out),)
+    for name, text in (("stderr", seen.err), *printed):
         if character := next(filter(is_raw, text), ""):
             yield f"raw on {name}", f"U+{ord(character):04X}"
     given = b"\n".join([*case.files.values(), case.stdin]).decode(errors="replace")

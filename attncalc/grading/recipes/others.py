@@ -170,6 +170,6 @@ def _reordered(step: Step, order: list[int], read: Read) -> Range | None:
     if isinstance(step.operation, Concat):
         return step.operation.over(read(step.inputs[0]).map(lambda end: end[order]))
     right = done_right(step, read)
-    if right.low.ndim != 3:
+    if right.low.ndim != 3 or len(right.low) != len(order):
         return None
     return right.map(lambda end: end[order])

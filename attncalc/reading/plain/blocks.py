@@ -18,7 +18,7 @@ from attncalc.reading.plain.rows import (
     split_row,
 )
 from attncalc.reading.plain.stacks import stacked
-from attncalc.reading.plain.tables import cells_of_table, groups_of_table, table_at
+from attncalc.reading.plain.tables import TABLE_SIGN, cells_of_table, groups_of_table, table_at
 
 _APART = re.compile(r"(?<! ) {2,}+(?=[^\W\d])")
 _NAMED_ROW = re.compile(r"(?P<name>[^\W\d][^=:]{0,30})[=:](?P<row>[^=:A-Za-z]+)")
@@ -35,6 +35,8 @@ _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
 _OF_PATTERNS = re.compile(r"[\s#*]*+What the weights show[\s*]*+")
 _ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=≈:]\s?$")
 _HEADING = re.compile(r"\s*#{1,6}\s")
+MOST_TRIES = 8
+"""Lines of a paragraph at which a table may begin that turn out to begin none."""
 MOST_BLOCKS = 6000
 """Parts that a text may have; what follows them is not read, and that is said."""
 
@@ -125,6 +127,7 @@ class _Parter:
         self.labels = labels
         self.blocks: list[Block] = []
         self.is_new = True
+        self.tries = 0
 
     def run(self) -> None:
         i = 0
@@ -137,7 +140,7 @@ class _Parter:
         """Take one line, or as many as belong together; return how many."""
         line = self.lines[i]
         if not line.text.strip():
-            self.is_new = True
+            self.is_new, self.tries = True, 0
             return 1
         if PREAMBLE.match(line.text):
             self._add(Block(line.number, line.number, line.text))
@@ -147,7 +150,7 @@ class _Parter:
         if self.is_other(line.text):
             self._add(Block(line.number, line.number, line.text, is_other=True))
             return 1
-        if (count := table_at(self.lines, i)) and self._table(i, count):
+        if count := self._table_here(i):
             return count
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
@@ -179,6 +182,17 @@ class _Parter:
     def _with_grids(self, text: str) -> str:
         grids = self.document.grids
         return GRID.sub(lambda match: f"[{grids[match[0]].text}]", text)
+
+    def _table_here(self, i: int) -> int:
+        """Take a table; where a paragraph is none, it is not asked again at each of its lines."""
+        text = self.lines[i].text
+        if self.tries > MOST_TRIES or ("\t" not in text and not TABLE_SIGN.search(text)):
+            return 0
+        count = table_at(self.lines, i)
+        if count and self._table(i, count):
+            return count
+        self.tries += 1
+        return 0
 
     def _table(self, i: int, count: int) -> bool:
         """Take a table, if there are numbers in it, or spaces for them."""

@@ -17,6 +17,8 @@ _SUM = re.compile(
     r"(?:(?:row|line|row's) ?)?(?:sums?|totals?|check)|[Σ∑].{0,12}|(?:zeilen)?summe|sommes?|sumas?",
     re.I,
 )
+TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
+"""What stands in every line at which a table may begin, if it is no tab."""
 _HAS_NUMBER = re.compile(r"[\d½¼¾?_]")
 
 

@@ -16,6 +16,8 @@ from attncalc.writing.studies.variation import shown_value
 
 SHOWN = 6
 """Significant digits of a key's share, and of the β that reaches an error."""
+LEAST = 1e-13
+"""An error below this is what float64 leaves of it."""
 
 
 def aim_document(aim: Aim, *, full: bool = False) -> Document:
@@ -125,7 +127,7 @@ def _over_beta(aim: Aim, *, full: bool) -> Sheet:
 
     def text(i: int, j: int) -> str:
         # at two decimals errors of several β would all be 0.00
-        return f"{study.values[i, j]:.3g}" if names[j] == "error" else study.digits[i][j]
+        return _short(study.values[i, j], 3) if names[j] == "error" else study.digits[i][j]
 
     betas = [shown_value(value) for (value,) in study.points]
     return sheet("How β changes it", betas, names, text, full=full)
@@ -137,8 +139,9 @@ def _notes(aim: Aim) -> Iterator[str]:
     yield OF_MEASURES
 
 
-def _short(value: float) -> str:
-    return f"{value:.{SHOWN}g}"
+def _short(value: float, digits: int = SHOWN) -> str:
+    """Return an error; of what is smaller than float64 can tell, only that it is."""
+    return f"{value:.{digits}g}" if value >= LEAST else f"below {LEAST:g}"
 
 
 def aim_as_json(aim: Aim) -> str:
