@@ -205,7 +205,7 @@ def test_the_page_says_the_query_the_error_and_how_beta_changes_it(attncalc: Com
     assert "q = 10 k_a + 10 k_b" in run.out
     assert "The error ‖c - target‖ is 5.78725e-05." in run.out
     assert "From β = 7.15012 on the error is 0.001 or less." in run.out
-    assert "│ 5  │   0.50    0.50    0.00    0.51    2.50   0.00856 │" in run.out
+    assert "│ 5  │   0.50    0.50    0.00    0.51    2.50      0.00856 │" in run.out
 
 
 def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:

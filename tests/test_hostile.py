@@ -51,7 +51,8 @@ def test_what_nobody_foresaw_is_a_line_in_every_command(
 ) -> None:
     """The module that does the work does not load, as with a broken library."""
     (tmp_path / "a.txt").write_text("Q = [1]")
-    words = {"check": ["a.txt", "a.txt"], "samples": []}.get(command, [])
+    studied = {"vary": ["scale=1"], "simulate": ["X ~ U(0, 1)"], "aim": ["v_1"]}
+    words = {"check": ["a.txt", "a.txt"], **studied}.get(command, [])
     name = "calculate" if command in ("self", "cross") else command
     monkeypatch.setitem(sys.modules, f"attncalc.cli.commands.{name}", None)
     run = attncalc(command, *words)

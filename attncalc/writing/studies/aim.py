@@ -40,7 +40,7 @@ def _said(aim: Aim) -> Iterator[str]:
         yield f"{name} = {in_keys_text(aim, shares)}"
     if aim.obstacle:
         yield obstacle_text(aim, aim.obstacle)
-    yield f"The error ‖c - target‖ is {_short(aim.error)}."
+    yield f"The error ‖c - target‖ is {_error(aim.error)}."
     if aim.within:
         wanted, beta = aim.within
         if beta is None:
@@ -127,7 +127,7 @@ def _over_beta(aim: Aim, *, full: bool) -> Sheet:
 
     def text(i: int, j: int) -> str:
         # at two decimals errors of several β would all be 0.00
-        return _short(study.values[i, j], 3) if names[j] == "error" else study.digits[i][j]
+        return _error(study.values[i, j], 3) if names[j] == "error" else study.digits[i][j]
 
     betas = [shown_value(value) for (value,) in study.points]
     return sheet("How β changes it", betas, names, text, full=full)
@@ -139,7 +139,11 @@ def _notes(aim: Aim) -> Iterator[str]:
     yield OF_MEASURES
 
 
-def _short(value: float, digits: int = SHOWN) -> str:
+def _short(value: float) -> str:
+    return f"{value:.{SHOWN}g}"
+
+
+def _error(value: float, digits: int = SHOWN) -> str:
     """Return an error; of what is smaller than float64 can tell, only that it is."""
     return f"{value:.{digits}g}" if value >= LEAST else f"below {LEAST:g}"
 
