@@ -107,7 +107,7 @@ class Work:
 
     def lines(self, step: Step) -> Iterator[Derivation]:
         """Yield the work of every entry of a step, row by row as they are shown."""
-        for shown in np.ndindex(self.solution[step.name].shape):
+        for shown in np.ndindex(self.solution.shape_of(step.name)):
             yield self.line(step.name, self.turned(shown))
 
     def turned(self, place: Place) -> Place:

@@ -7,6 +7,7 @@ weights connect, and the notes; as a worksheet, the same with every later matrix
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from math import prod
 from typing import Any, NamedTuple
 
 from attncalc.errors import InputError
@@ -17,7 +18,7 @@ from attncalc.problem.fields import BIASES, MASKS, WEIGHTS
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.plan import formula
-from attncalc.solving.solution import Solution
+from attncalc.solving.solution import Head, Solution
 from attncalc.solving.stated import influence, shape
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
@@ -31,6 +32,7 @@ from attncalc.writing.document import (
     Grid,
     Part,
     Section,
+    Told,
 )
 from attncalc.writing.sentences import influence_to_fill_in, legend, notes
 
@@ -67,7 +69,7 @@ class Page(Document):
         return conventions(self.problem)
 
     @property
-    def influences(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    def influences(self) -> tuple[tuple[int, Sequence[str]], ...]:
         """What each output attends to: for each head its number, and sentences."""
         return next((part.heads for part in self.parts if isinstance(part, Connections)), ())
 
@@ -170,7 +172,7 @@ def _check_length(solution: Solution, contents: Contents) -> None:
     if contents.full or not (contents.work or contents.entries):
         return
     if contents.entries is None:
-        count = sum(solution[step.name].size for step in contents.steps)
+        count = sum(prod(solution.shape_of(step.name)) for step in contents.steps)
     else:
         count = sum(len(places) for places in contents.entries.values())
     if count > MOST_WRITTEN_OUT:
@@ -203,7 +205,7 @@ def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> 
 def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
     """Yield the matrix of a step, or that of each head."""
     solution, blank = work.solution, contents.blank
-    shape = solution[step.name].shape
+    shape = solution.shape_of(step.name)
     rows, columns = solution.row_labels(step), solution.column_labels(step)
     for number in range(shape[0] if len(shape) == 3 else 1):
         head = (number,) if len(shape) == 3 else ()
@@ -231,7 +233,7 @@ def _ranks(solution: Solution, head: int) -> Ranks:
 
     @cache
     def of_output(output: int) -> Mapping[int, str]:
-        connection = solution.heads[head].connections[output]
+        connection = solution.heads[head].connection(output)
         most = dict.fromkeys(connection.most, "most")
         return most | dict.fromkeys(connection.second, "second")
 
@@ -273,14 +275,15 @@ def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...
     return names if len(names) == size and names != numbered(size) else ()
 
 
-def _influences(solution: Solution, *, blank: bool) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _influences(solution: Solution, *, blank: bool) -> Iterator[tuple[int, Sequence[str]]]:
     problem = solution.problem
+
+    def told(head: Head, output: int) -> str:
+        return influence(problem, head, head.connection(output))
+
     for head in solution.heads:
-        if blank:
-            sentences = tuple(influence_to_fill_in(problem, output) for output in range(problem.n))
-        else:
-            sentences = tuple(influence(problem, head, each) for each in head.connections)
-        yield head.number, sentences
+        tell = partial(influence_to_fill_in, problem) if blank else partial(told, head)
+        yield head.number, Told(problem.n, tell)
 
 
 def _on_carrying(solution: Solution, sections: tuple[Section, ...]) -> Iterator[str]:

@@ -5,6 +5,7 @@ Names and titles in them are made harmless: a sentence can be shown as it is.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -62,11 +63,11 @@ def _row_sums(solution: Solution) -> Iterator[str]:
     problem, line = solution.problem, solution.problem.standing.line
     one = fixed(1.0, problem.decimals)
     for head in solution.heads:
-        shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
+        rows = zip(problem.queries, head.rounded, head.weights, strict=True)
         missing = [
             f"{line} {on_a_line(name)} sums to {total}"
-            for name, total, weights in zip(problem.queries, shown, head.weights, strict=True)
-            if total != one and weights.any()
+            for name, row, weights in rows
+            if (total := fixed(row.sum(), problem.decimals)) != one and weights.any()
         ]
         if missing:
             of = f" in head {head.number}" if head.number else ""
@@ -99,7 +100,7 @@ def _rounding_matters(solution: Solution) -> Iterator[Note]:
         differ = solution.count_differing()
     except InputError:  # the other rule overflows where this one does not
         return
-    total = sum(solution[step.name].size for step in solution.steps)
+    total = sum(prod(solution.shape_of(step.name)) for step in solution.steps)
     if differ:
         rule = DISPLAY if solution.problem.rounding == EACH_STEP else EACH_STEP
         does = "rounding each step" if rule == EACH_STEP else "carrying full precision"

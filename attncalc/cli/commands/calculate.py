@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attncalc.cli.commands.pages import form_from, output_of
+from attncalc.cli.commands.pages import Form, form_from, output_of
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
@@ -27,7 +27,8 @@ def calculate(kind: str, flags: Flags) -> None:
     steps = plan(problem)
     chosen = _chosen(steps, flags["only"])
     with reporting() as report:
-        solution = solve(problem, keep=_kept(problem, steps, chosen, flags), report=report)
+        kept = _kept(problem, steps, chosen, flags)
+        solution = solve(problem, kept, report, remakes=_remakes(problem, form))
     page = make_page(solution, _contents(solution, chosen, flags))
     deliver(output_of(page, form))
 
@@ -40,6 +41,15 @@ def _check_combinations(flags: Flags) -> None:
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
         raise InputError(f"--entry and {other} together: --entry says what is shown")
+
+
+def _remakes(problem: Problem, form: Form) -> bool:
+    """Say whether scores and weights are better made again, row by row, than kept.
+
+    Arrays are written whole, and columns would each ask for all rows.
+    """
+    is_by_rows = form.name not in ("csv", "json") or not problem.standing.by_columns
+    return problem.is_long and form.name != "npz" and is_by_rows
 
 
 def _kept(problem: Problem, steps: Plan, chosen: Plan, flags: Flags) -> dict[str, None] | None:
