@@ -23,6 +23,7 @@ from attncalc.solving.stated import influence, shape
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
 from attncalc.writing.document import (
+    MOST_SHOWN,
     Cell,
     Connections,
     Document,
@@ -207,6 +208,7 @@ def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
     solution, blank = work.solution, contents.blank
     shape = solution.shape_of(step.name)
     rows, columns = solution.row_labels(step), solution.column_labels(step)
+    is_whole = contents.shows_all or len(columns) <= MOST_SHOWN
     for number in range(shape[0] if len(shape) == 3 else 1):
         head = (number,) if len(shape) == 3 else ()
         ranks = _ranks(solution, number) if step.role == "weights" and not blank else None
@@ -215,7 +217,10 @@ def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
             if blank:
                 return Cell(None)
             place = work.turned((*head, i, j))
-            shown, hidden = work.shown(step.name, place), work.hidden(step.name, place)
+            if is_whole:
+                shown, hidden = work.row(step.name, head, i)[j]
+            else:
+                shown, hidden = work.shown(step.name, place), work.hidden(step.name, place)
             return Cell(shown, ranks(place[-2]).get(place[-1], "") if ranks else "", hidden)
 
         head_number = number + 1 if head else 0
