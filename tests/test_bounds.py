@@ -191,3 +191,12 @@ def test_sines_count_when_exactness_is_chosen() -> None:
     assert digits_for(problem, plan(problem)) is None
     small = Problem(X=[[1] * 8] * 3, W_Q=W[:8], W_K=W[:8], W_V=W[:8], positions="sinusoidal")
     assert digits_for(small, plan(small)) is not None
+
+
+@pytest.mark.parametrize("ending", ["txt", "md", "csv"])
+@pytest.mark.parametrize("line", ["|-(1, 2)", "<td>Q = [1 2", "[1,{", "+ 1(1, 2)", "|->"])
+def test_a_table_that_is_none_is_not_tried_again_from_each_line(line: str, ending: str) -> None:
+    """Quadratic once, and worse where each cell was asked: 16 kB took 20 s."""
+    data = f"{line}\n".encode() * (15_000 // len(line)) + b" x"
+    assert _seconds(lambda: read_answer_bytes(data, f"in.{ending}")) < LONGEST
+    assert _seconds(lambda: read_stream(data, f"in.{ending}")) < LONGEST

@@ -30,6 +30,8 @@ MAIL_HEAD = re.compile(
 _HEADING = re.compile(r"\s*#{1,6}\s")
 MOST_BLOCKS = 6000
 """Parts that a text may have; what follows them is not read, and that is said."""
+MOST_REFUSED = 10_000
+"""Lines that are read once more as a table, after one from an earlier line was refused."""
 
 
 @dataclass
@@ -118,6 +120,7 @@ class _Parter:
         self.labels = labels
         self.blocks: list[Block] = []
         self.is_new = True
+        self.refused_to, self.patience = 0, MOST_REFUSED
 
     def run(self) -> None:
         i = 0
@@ -138,7 +141,7 @@ class _Parter:
         if self.is_other(line.text):
             self._add(Block(line.number, line.number, line.text, is_other=True))
             return 1
-        if (count := table_at(self.lines, i)) and self._table(i, count):
+        if count := self._whole_table(i):
             return count
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
@@ -160,6 +163,21 @@ class _Parter:
     def _with_grids(self, text: str) -> str:
         grids = self.document.grids
         return GRID.sub(lambda match: f"[{grids[match[0]].text}]", text)
+
+    def _whole_table(self, i: int) -> int:
+        """Take a table that begins here, and return how many lines it has.
+
+        One that is refused is tried again from its next line; not from each of thousands, for
+        every trial reads all of it.
+        """
+        if i < self.refused_to and self.patience <= 0:
+            return 0
+        count = table_at(self.lines, i)
+        if not count or self._table(i, count):
+            return count
+        self.refused_to = i + count
+        self.patience -= count
+        return 0
 
     def _table(self, i: int, count: int) -> bool:
         """Take a table, if there are numbers in it, or spaces for them."""
