@@ -176,7 +176,9 @@ class _Job:
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
         arrays = 2 if self.exact and len(kept) == 1 else 6  # what follows rounds block by block
-        return kept | {"workspace": arrays * _workers() * min(n, self._height(self._rows_at_once)) * m * size}
+        return kept | {
+            "workspace": arrays * _workers() * min(n, self._height(self._rows_at_once)) * m * size
+        }
 
     def run(self, report: Report | None) -> dict[str, Matrix]:
         """Run all blocks on all cores, and return the matrices that are kept."""

@@ -356,7 +356,10 @@ class Solution:
         return _Run(self._kept(made), self._kept(carried))
 
     def _run_long(self, decimals: int | None, seen: Seen | None = None) -> Matrices:
-        from attncalc.solving.long_inputs import run_in_blocks, run_remaking  # here, for most are short
+        from attncalc.solving.long_inputs import (
+            run_in_blocks,
+            run_remaking,
+        )  # here, for most are short
 
         names = {step.name for step in self.steps}
         given = self.problem.given

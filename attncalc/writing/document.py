@@ -302,7 +302,9 @@ class Document:
     def heads_left_out(self) -> Iterator[str]:
         """Which heads of which matrices are not shown."""
         with_grids = (part for part in self.parts if isinstance(part, Given | Section))
-        grids = groupby((grid for part in with_grids for grid in part.grids), lambda each: each.name)
+        grids = groupby(
+            (grid for part in with_grids for grid in part.grids), lambda each: each.name
+        )
         counts = [(name, len(heads)) for name, each in grids if _cuts(heads := tuple(each))]
         half = MOST_HEADS // 2
         for count in dict.fromkeys(count for _, count in counts):
