@@ -54,8 +54,10 @@ class Blocks:
         """Return some rows, one after another, of the matrix of this name."""
         if len(rows) <= self.height and rows.start // self.height == (rows.stop - 1) // self.height:
             start = rows.start - rows.start % self.height
-            return self._block(head, start)[name][rows.start - start : rows.stop - start]
-        return np.array([self.row(name, head, row) for row in rows]).reshape(-1, self.shape[2])
+            block: Matrix = self._block(head, start)[name]
+            return block[rows.start - start : rows.stop - start]
+        made = [self.row(name, head, row) for row in rows]
+        return np.asarray(np.reshape(made, (-1, self.shape[2])))
 
     def _row(self, name: str, head: int, row: int) -> Matrix:
         start = row - row % self.height
@@ -126,7 +128,7 @@ class Remade:
             return self._of(head)[tuple(axes)]
         return self._read(self._head, *axes)
 
-    def astype(self, dtype: Any, copy: bool = True) -> "Remade":  # noqa: ARG002 - as an array's
+    def astype(self, dtype: Any, copy: bool = True) -> "Remade":
         """Return the matrix in another type of numbers."""
         return Remade(self.name, self._blocks, np.dtype(dtype), self._head)
 

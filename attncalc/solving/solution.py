@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, localcontext
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -364,7 +364,8 @@ class Solution:
         names = {step.name for step in self.steps}
         given = self.problem.given
         if self.remakes and seen is None:
-            return run_remaking(self.plan, given, names, decimals, self.report)
+            remade: Any = run_remaking(self.plan, given, names, decimals, self.report)
+            return cast("Matrices", remade)  # all that is read of them, arrays do likewise
         return run_in_blocks(self.plan, given, names, decimals, self.report, seen)
 
     @cached_property

@@ -180,9 +180,13 @@ class Work:
     def _unrounded(self, name: str, place: Place) -> Any:
         """Return an entry before it is rounded; of large matrices, no more is worked out."""
         *head, row, column = place
-        if self.problem.is_long and self.problem.rounding == EACH_STEP:
+        if self._is_large and self.problem.rounding == EACH_STEP:
             return self._exact_row(name, row)[(*head, column)]
         return self.solution.exact[name][place]
+
+    @property
+    def _is_large(self) -> bool:
+        return self.problem.is_long or self.solution.remakes
 
     def _is_fraction(self, name: str, place: Place) -> bool:
         shown = self.shown(name, place)

@@ -86,8 +86,13 @@ class Page(Document):
 
     @property
     def has_map(self) -> bool:
-        """Whether the page speaks of what the outputs attend to."""
-        return bool(self.influences)
+        """Whether the page has a map of what the outputs attend to; not of very many."""
+        return bool(self.influences) and not self.lacks_map
+
+    @property
+    def lacks_map(self) -> bool:
+        """Whether a map would hold too many lines, and all weights at once."""
+        return bool(self.influences) and self.solution.remakes
 
 
 class Contents(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from attncalc.cli.commands.beforehand import say_of_page, sizes_of
 from attncalc.cli.commands.pages import Form, form_from, output_of
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.progress import reporting
@@ -14,7 +15,7 @@ from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
-from attncalc.writing.page import Contents, make_page
+from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, make_page
 
 Flags = Mapping[str, Any]
 
@@ -26,9 +27,10 @@ def calculate(kind: str, flags: Flags) -> None:
     form = form_from(flags)
     steps = plan(problem)
     chosen = _chosen(steps, flags["only"])
+    kept, remakes = _kept(problem, steps, chosen, flags), _remakes(problem, form)
+    _say_beforehand(problem, steps, chosen, form, flags, remakes=remakes)
     with reporting() as report:
-        kept = _kept(problem, steps, chosen, flags)
-        solution = solve(problem, kept, report, remakes=_remakes(problem, form))
+        solution = solve(problem, kept, report, remakes=remakes)
     page = make_page(solution, _contents(solution, chosen, flags))
     deliver(output_of(page, form))
 
@@ -41,6 +43,16 @@ def _check_combinations(flags: Flags) -> None:
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
         raise InputError(f"--entry and {other} together: --entry says what is shown")
+
+
+def _say_beforehand(
+    problem: Problem, steps: Plan, chosen: Plan, form: Form, flags: Flags, *, remakes: bool
+) -> None:
+    sizes = sizes_of(problem, steps)
+    entries = sum(sizes[step.name] for step in chosen)
+    writes_out = flags["work"] and (flags["full"] or entries <= MOST_WRITTEN_OUT)
+    full = flags["full"] or flags["blank"]
+    say_of_page(problem, entries, form.name, full=full, work=writes_out, remakes=remakes)
 
 
 def _remakes(problem: Problem, form: Form) -> bool:

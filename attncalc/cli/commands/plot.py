@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from attncalc.cli.commands.beforehand import say_of_picture
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 from attncalc.errors import InputError, OutputError
+from attncalc.plotting.drawing import MOST_HEADS
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.picture import check_ending, chosen_heads, needed_for_pictures, render
 from attncalc.solving.plan import plan
@@ -30,6 +32,7 @@ def plot(flags: Mapping[str, Any]) -> None:
         look = Look(flags["kind"], flags["every_line"], flags["values"], flags["dark"], size)
     problem = problem_from(flags, fallback="self")
     check_targets(target, STDOUT)  # once more, now that it is known what was read
+    say_of_picture(problem, look, 1 if flags["head"] else min(problem.n_heads, MOST_HEADS))
     solution = solve(problem, keep=needed_for_pictures(problem, plan(problem)))
     for remark in notes(solution):
         note(remark.text)
