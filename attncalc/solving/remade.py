@@ -54,14 +54,16 @@ class Blocks:
         """Return some rows, one after another, of the matrix of this name."""
         if len(rows) <= self.height and rows.start // self.height == (rows.stop - 1) // self.height:
             start = rows.start - rows.start % self.height
-            block: Matrix = self._block(head, start)[name]
-            return block[rows.start - start : rows.stop - start]
+            block = self._block(head, start)[name]
+            part: Matrix = block[rows.start - start : rows.stop - start]
+            return part
         made = [self.row(name, head, row) for row in rows]
         return np.asarray(np.reshape(made, (-1, self.shape[2])))
 
     def _row(self, name: str, head: int, row: int) -> Matrix:
         start = row - row % self.height
-        return self._block(head, start)[name][row - start].copy()  # the block need not stay for it
+        made: Matrix = self._block(head, start)[name][row - start]
+        return made.copy()  # the block need not stay for it
 
     def _made(self, head: int, start: int) -> Mapping[str, Matrix]:
         return self._make(head, slice(start, min(start + self.height, self.shape[1])))
