@@ -233,10 +233,10 @@ class _Job:
 
     def _height(self, usual: int) -> int:
         """Return how many rows a block has: more than usual where keys are few."""
-        if self.seen:  # whoever sees them may compare them with rows that are made again
-            return height_of(self.shape[2])
         d_k = int(self.known[self.core[0].inputs[0]].shape[-1])
-        return max(usual, AREA // (self.shape[2] + d_k + self._d_v))
+        height = max(usual, AREA // (self.shape[2] + d_k + self._d_v))
+        # whoever sees blocks may compare them with rows that are made again
+        return min(height, height_of(self.shape[2])) if self.seen else height
 
     @property
     def _d_v(self) -> int:

@@ -52,13 +52,14 @@ class Blocks:
 
     def rows(self, name: str, head: int, rows: range) -> Matrix:
         """Return some rows, one after another, of the matrix of this name."""
-        if len(rows) <= self.height and rows.start // self.height == (rows.stop - 1) // self.height:
-            start = rows.start - rows.start % self.height
-            block = self._block(head, start)[name]
-            part: Matrix = block[rows.start - start : rows.stop - start]
+        made = [
+            self._block(head, start)[name][max(rows.start - start, 0) : rows.stop - start]
+            for start in range(rows.start - rows.start % self.height, rows.stop, self.height)
+        ]
+        if len(made) == 1:
+            part: Matrix = made[0]
             return part
-        made = [self.row(name, head, row) for row in rows]
-        return np.asarray(np.reshape(made, (-1, self.shape[2])))
+        return np.concatenate(made or [np.empty((0, self.shape[2]))])
 
     def _row(self, name: str, head: int, row: int) -> Matrix:
         start = row - row % self.height
