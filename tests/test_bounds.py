@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from attncalc.errors import InputError
+from attncalc.grading.key import key_of
+from attncalc.grading.rules import Rules
 from attncalc.plotting.drawing import MOST_HEADS
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem, read_stream
@@ -23,6 +25,9 @@ from attncalc.reading.npz_file import MOST_MEMBERS
 
 LONGEST = 2.0
 """Seconds of the processor that a file of less than 100 kB may take."""
+EXPECTED = key_of(
+    Problem(X=[[1, 0], [0, 1]], W_Q=[[1]] * 2, W_K=[[1]] * 2, W_V=[[1]] * 2), Rules()
+).expected
 KEYS = "{" + ",".join(f'"k{i}":1' for i in range(3000)) + "}"
 
 PROBLEMS = {
@@ -191,3 +196,18 @@ def test_sines_count_when_exactness_is_chosen() -> None:
     assert digits_for(problem, plan(problem)) is None
     small = Problem(X=[[1] * 8] * 3, W_Q=W[:8], W_K=W[:8], W_V=W[:8], positions="sinusoidal")
     assert digits_for(small, plan(small)) is not None
+
+
+@pytest.mark.parametrize("ending", ["txt", "md", "csv"])
+@pytest.mark.parametrize("line", ["|-(1, 2)", "<td>Q = [1 2", "[1,{", "+ 1(1, 2)", "|->"])
+def test_a_table_that_is_none_is_not_tried_again_from_each_line(line: str, ending: str) -> None:
+    """Quadratic once, and worse where each cell was asked: 16 kB took 20 s."""
+    data = f"{line}\n".encode() * (15_000 // len(line)) + b" x"
+    assert _seconds(lambda: read_answer_bytes(data, f"in.{ending}")) < LONGEST
+    assert _seconds(lambda: read_stream(data, f"in.{ending}")) < LONGEST
+
+
+def test_what_is_written_is_not_read_again_for_each_matrix_without_a_name() -> None:
+    """200 of them beside 1,000 that have one: 8 kB took 4 s, 16 kB took 9 s."""
+    data = "Q\n1 2\na,1\nQ\n1 2\na,1\nQ\n1 2\na,1\na" * 500
+    assert _seconds(lambda: read_answer_bytes(data.encode(), "in.txt", EXPECTED)) < LONGEST

@@ -6,6 +6,7 @@ then which. (Named tuples, for a dozen dataclasses would be felt at every start.
 
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
+from functools import cache
 from math import isqrt, prod
 from typing import Any, NamedTuple, Union, get_args
 
@@ -287,9 +288,14 @@ def significant(value: Decimal, digits: int) -> Number:
     >>> significant(Decimal("1.7571e-6"), 3)
     Number(text='1.76', exact=None, tens=-6)
     """
-    context = Context(prec=digits, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    rounded = context.plus(value)
+    rounded = _carrying(digits).plus(value)
     place = rounded.adjusted()
     if SMALLEST_PLAIN <= place < digits:
         return Number(f"{rounded:f}")
     return Number(f"{rounded.scaleb(-place):.{digits - 1}f}", None, place)
+
+
+@cache
+def _carrying(digits: int) -> Context:
+    """Return what rounds to so many digits; making one takes longer than its use."""
+    return Context(prec=digits, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX)

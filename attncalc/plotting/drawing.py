@@ -53,8 +53,8 @@ MOST_IN_A_ROW = 4
 """Heads."""
 LARGEST_OF_SEVERAL = 6.0
 """Inches of a side of a heatmap of one of several heads."""
-MOST_HEADS = 48
-"""Heads that one picture shows: twelve rows of panels."""
+MOST_HEADS = 16
+"""Heads that one picture shows: four rows of panels, drawn in two seconds."""
 MOST_LINES = 10_000
 """Lines of a picture; more of them make one dark field."""
 LEAST_SIDE = 0.8

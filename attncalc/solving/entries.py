@@ -54,7 +54,7 @@ def _parsed(
     if match is None or step is None:
         known = ", ".join(step.name for step in solution.plan)
         raise InputError(f"{quoted(reference)} names no entry: write {HOW} (steps: {known})")
-    sizes = solution[step.name].shape
+    sizes = solution.shape_of(step.name)
     if match[2] is None:
         return step, [list(range(size)) for size in sizes]
     what = f"{quoted(reference)}: {step.name} is {shape(solution, step)}"

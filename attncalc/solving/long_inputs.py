@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,14 @@ from attncalc.operations import Mask, Scores, Softmax, Weigh, exponentials
 from attncalc.operations.step import Plan, Report, Seen, Step, run
 from attncalc.solving.memory import refuse_what_cannot_fit
 from attncalc.solving.overflow import refuse_overflow_of
+from attncalc.solving.remade import Blocks, Remade, height_of
 
 ROWS = 256
 TILE_ROWS, TILE_KEYS = 256, 1024
 AREA = 2**18
 """Entries a block reads and writes where keys are few: the calls of smaller ones cost too much."""
+LARGEST_BLOCK = 2**21
+"""Entries of a block of whole rows at most: 16 MiB of float64."""
 FEW = 64
 """Queries, or keys, for which taking off the largest score costs less than bounding all scores."""
 EXPONENTS = {"float64": 708.0, "float32": 87.0}
@@ -75,6 +78,41 @@ def run_in_blocks(
     known |= job.run(report)
     known |= run(rest, known, after)
     return {step.name: known[step.name] for step in steps if step.name in wanted - shown}
+
+
+def run_remaking(
+    steps: Plan,
+    given: Mapping[str, Matrix],
+    wanted: set[str],
+    decimals: int | None,
+    report: Report | None = None,
+) -> dict[str, Matrix | Remade]:
+    """Take the steps of a plan on long inputs, and keep none of the n × m matrices.
+
+    Parameters
+    ----------
+    steps, given, wanted, decimals, report
+        As of `run_in_blocks`.
+
+    Returns
+    -------
+    dict
+        The wanted steps by name; those from the scores to the weights are made as they are read.
+    """
+    before, core, rest = _parts(steps)
+    narrow = {step.name for step in (*before, core[-1], *rest)}
+    kept = run_in_blocks(steps, given, narrow, decimals, report)
+    known = dict(given) | kept
+    shape = _scores_shape(core, known)
+
+    def after(matrix: Matrix) -> Matrix:
+        return matrix if decimals is None else round_floats(matrix, decimals)
+
+    job = _Job(core, known, shape, set(), after, decimals is None, set(), None)
+    blocks = Blocks(job.block, shape)
+    head = 0 if job.is_alone else None
+    remade = {step.name: Remade(step.name, blocks, job.dtype, head) for step in core[:-1]}
+    return {step.name: (kept | remade)[step.name] for step in steps if step.name in wanted}
 
 
 def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
@@ -138,7 +176,9 @@ class _Job:
             name: heads * n * width * size for name, width in wide.items() if name in self.wanted
         }
         arrays = 2 if self.exact and len(kept) == 1 else 6  # what follows rounds block by block
-        return kept | {"workspace": arrays * _workers() * min(n, self._height(ROWS)) * m * size}
+        return kept | {
+            "workspace": arrays * _workers() * min(n, self._height(self._rows_at_once)) * m * size
+        }
 
     def run(self, report: Report | None) -> dict[str, Matrix]:
         """Run all blocks on all cores, and return the matrices that are kept."""
@@ -150,10 +190,10 @@ class _Job:
         }
         outputs = np.empty((n, heads, self._d_v), self.dtype)  # so that joining heads moves nothing
         results[self.core[-1].name] = outputs.swapaxes(0, 1)
-        safe = self._exponents_are_safe()
+        safe = self._is_safe
         # a tile never sees a whole row: no maximum of it can be taken off first
         in_tiles = safe and self.exact and len(results) == 1 and not self.shown
-        height = self._height(TILE_ROWS if in_tiles else ROWS)
+        height = self._height(TILE_ROWS if in_tiles else self._rows_at_once)
         blocks = [
             (head, slice(start, min(start + height, n)))
             for start in range(0, n, height)
@@ -162,17 +202,41 @@ class _Job:
         job = replace(self, core=_without_shift(self.core)) if safe else self
         work = job._tiles if in_tiles else job._rows
         _on_all_cores(lambda block: work(*block, results), blocks, report)
-        return {name: matrix[0] if self._is_alone else matrix for name, matrix in results.items()}
+        return {name: matrix[0] if self.is_alone else matrix for name, matrix in results.items()}
 
     @property
-    def _is_alone(self) -> bool:
+    def is_alone(self) -> bool:
         """Whether there is one head, without an axis of its own."""
         return self.known[self.core[0].inputs[0]].ndim == 2
+
+    def block(self, head: int, rows: slice) -> dict[str, Matrix]:
+        """Return some rows of a head, from the scores to the weights, each in an array of its own.
+
+        They are the same numbers that `run` keeps, or reads for the outputs.
+        """
+        job = replace(self, core=_without_shift(self.core)) if self._is_safe else self
+        values: dict[str, Matrix] = {}
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for step in job.core[:-1]:
+                inputs = self._inputs(step, values, head, rows)
+                values[step.name] = self.after(step.operation.at(rows).apply(*inputs))
+        return values
+
+    @cached_property
+    def _is_safe(self) -> bool:
+        return self._exponents_are_safe()
+
+    @property
+    def _rows_at_once(self) -> int:
+        """How many rows a block of whole rows has, so that very long ones take no more memory."""
+        return min(ROWS, max(1, LARGEST_BLOCK // self.shape[2]))
 
     def _height(self, usual: int) -> int:
         """Return how many rows a block has: more than usual where keys are few."""
         d_k = int(self.known[self.core[0].inputs[0]].shape[-1])
-        return max(usual, AREA // (self.shape[2] + d_k + self._d_v))
+        height = max(usual, AREA // (self.shape[2] + d_k + self._d_v))
+        # whoever sees blocks may compare them with rows that are made again
+        return min(height, height_of(self.shape[2])) if self.seen else height
 
     @property
     def _d_v(self) -> int:
@@ -188,7 +252,7 @@ class _Job:
             if made is not out and step.name in results:
                 out[...] = made
             if self.seen and step.name in self.shown:
-                self.seen(step.name, (rows,) if self._is_alone else (head, rows), made)
+                self.seen(step.name, (rows,) if self.is_alone else (head, rows), made)
             values[step.name] = made
         refuse_overflow_of(values[self.core[-1].name], rows.start)
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -73,6 +73,12 @@ class Head:
             refuse_what_cannot_fit({"connections": size}, {"O"})
         return connections(self.weights, (row != 0 for row in self.rounded))
 
+    def connection(self, output: int) -> Connection:
+        """Return which inputs influence one output, from 0, most, and second; no more is made."""
+        visible = [np.asarray(self.rounded[output]) != 0]
+        (found,) = connections(self.weights[output][np.newaxis], visible)
+        return replace(found, output=output)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
@@ -91,12 +97,16 @@ class Solution:
         Those whose matrices are kept, or None for all of them.
     report
         What is told, on long inputs, how many blocks of how many are done.
+    remakes
+        Whether, on long inputs, what has a row for each query and a column for each key is not
+        kept, but made again as it is read: a page shows little of it.
     """
 
     problem: Problem
     plan: Plan
     keep: tuple[str, ...] | None = None
     report: Report | None = None
+    remakes: bool = False
 
     def __getitem__(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, with an axis of heads first where it has any."""
@@ -109,6 +119,12 @@ class Solution:
         for problems too large for exact decimals, this is the same.
         """
         return self._as_shown(self.carried, name).astype(self.problem.dtype, copy=False)
+
+    def shape_of(self, name: str) -> tuple[int, ...]:
+        """Return the shape of the matrix of one step as it is shown."""
+        self._check_name(name)
+        *heads, rows, columns = self.floats[name].shape
+        return (*heads, *self.problem.standing.pair(rows, columns))
 
     def rounded(self, name: str) -> Matrix:
         """Return the matrix of one step at the shown decimals: Decimals, or floats when large."""
@@ -159,12 +175,12 @@ class Solution:
     def row_labels(self, step: Step) -> tuple[str, ...]:
         """Return what the rows of a step stand for: tokens, by name, or numbers of features."""
         axis, _ = self.problem.standing.pair(step.rows, step.columns)
-        return self._labels(axis, self[step.name].shape[-2])
+        return self._labels(axis, self.shape_of(step.name)[-2])
 
     def column_labels(self, step: Step) -> tuple[str, ...]:
         """Return what the columns of a step stand for: tokens, by name, or numbers of features."""
         _, axis = self.problem.standing.pair(step.rows, step.columns)
-        return self._labels(axis, self[step.name].shape[-1])
+        return self._labels(axis, self.shape_of(step.name)[-1])
 
     @cached_property
     def floats(self) -> Matrices:
@@ -261,7 +277,7 @@ class Solution:
     def other_rounding(self) -> "Solution":
         """The same problem under the other rounding rule."""
         other = DISPLAY if self.problem.rounding == EACH_STEP else EACH_STEP
-        return solve(replace(self.problem, rounding=other), keep=self.keep)
+        return solve(replace(self.problem, rounding=other), keep=self.keep, remakes=self.remakes)
 
     def count_differing(self) -> int:
         """Count the entries that the other rounding rule would show with other digits.
@@ -348,10 +364,16 @@ class Solution:
         return _Run(self._kept(made), self._kept(carried))
 
     def _run_long(self, decimals: int | None, seen: Seen | None = None) -> Matrices:
-        from attncalc.solving.long_inputs import run_in_blocks  # here, for most are short
+        from attncalc.solving.long_inputs import (
+            run_in_blocks,
+            run_remaking,
+        )  # here, for most are short
 
         names = {step.name for step in self.steps}
         given = self.problem.given
+        if self.remakes and seen is None:
+            remade: Any = run_remaking(self.plan, given, names, decimals, self.report)
+            return cast("Matrices", remade)  # all that is read of them, arrays do likewise
         return run_in_blocks(self.plan, given, names, decimals, self.report, seen)
 
     @cached_property
@@ -397,13 +419,24 @@ S = TypeVar("S", bound=Solution)
 
 
 def solve(
-    problem: Problem, keep: Iterable[str] | None = None, report: Report | None = None
+    problem: Problem,
+    keep: Iterable[str] | None = None,
+    report: Report | None = None,
+    *,
+    remakes: bool = False,
 ) -> Solution:
     """Work out the steps of a problem, those to keep or all: as `attncalc.solve` does."""
-    return solved(Solution, problem, keep, report)
+    return solved(Solution, problem, keep, report, remakes=remakes)
 
 
-def solved(kind: type[S], problem: Problem, keep: Iterable[str] | None, report: Report | None) -> S:
+def solved(
+    kind: type[S],
+    problem: Problem,
+    keep: Iterable[str] | None,
+    report: Report | None,
+    *,
+    remakes: bool = False,
+) -> S:
     """Return a solution of this kind: one that can show itself, say."""
     steps = plan(problem)
     wanted = None if keep is None else tuple(keep)
@@ -411,7 +444,7 @@ def solved(kind: type[S], problem: Problem, keep: Iterable[str] | None, report: 
     for name in wanted or ():
         if name not in names:
             raise InputError(f"no step {name}: this problem has {', '.join(names)}")
-    solution = kind(problem, steps, wanted, report)
+    solution = kind(problem, steps, wanted, report, remakes)
     _ = solution.floats  # worked out now, so that what cannot be solved is refused here
     return solution
 

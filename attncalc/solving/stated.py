@@ -36,7 +36,7 @@ def influence(problem: Problem, head: Head, connection: Connection) -> str:
 
 def shape(solution: Solution, step: Step) -> str:
     """Return the shape of a step's matrix, as in "3 × 2", or "2 heads of 3 × 2"."""
-    *heads, rows, columns = solution[step.name].shape
+    *heads, rows, columns = solution.shape_of(step.name)
     return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -31,6 +31,8 @@ from attncalc.solving.solution import Solution
 
 Fractions = Literal["plain", "mixed"]
 FOOTNOTE_DIGITS = 2
+MOST_HELD = 300_000
+"""Entries that are held as they are shown: a matrix is gone through again for what they hide."""
 MOST_MORE_DIGITS = 12
 """Digits that are added at most until a quotient comes out."""
 LARGEST_WRITTEN = 10**7
@@ -104,10 +106,11 @@ class Work:
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
         self._exact_row = cache(solution.exact_row)
+        self.row = lru_cache(maxsize=max(1, MOST_HELD // self.problem.m))(self._row)
 
     def lines(self, step: Step) -> Iterator[Derivation]:
         """Yield the work of every entry of a step, row by row as they are shown."""
-        for shown in np.ndindex(self.solution[step.name].shape):
+        for shown in np.ndindex(self.solution.shape_of(step.name)):
             yield self.line(step.name, self.turned(shown))
 
     def turned(self, place: Place) -> Place:
@@ -139,10 +142,34 @@ class Work:
                 return self._fraction(true)
         return Number(text)
 
+    def _row(
+        self, name: str, head: tuple[int, ...], row: int
+    ) -> list[tuple[Number | Ratio, Number | None]]:
+        """Return the entries of a row as they are shown, each with what it hides.
+
+        In decimals a row is rounded at once, and only what shows as zero is asked what it hides.
+        """
+        if self.fractions:
+            columns = range(self.solution.shape_of(name)[-1])
+            places = [self.turned((*head, row, column)) for column in columns]
+            return [(self.shown(name, place), self.hidden(name, place)) for place in places]
+        zero, texts = fixed(0.0, self.problem.decimals), self.solution.shown_row(name, head, row)
+        return [
+            (
+                MINUS_INFINITY if text == "-inf" else Number(text),
+                self._beneath(name, self.turned((*head, row, place))) if text == zero else None,
+            )
+            for place, text in enumerate(texts)
+        ]
+
     def hidden(self, name: str, place: Place) -> Number | None:
         """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
         if self.solution.digits[name][place] != 0 or self._is_fraction(name, place):
             return None
+        return self._beneath(name, place)
+
+    def _beneath(self, name: str, place: Place) -> Number | None:
+        """Return what an entry that is shown as 0.00 is, where it is not 0."""
         true = _decimal(self._unrounded(name, place))
         dust = DUST_OF_DECIMALS if self.solution.is_exact else DUST_OF_FLOATS
         if isinstance(self._steps[name].operation, Softmax):  # nothing cancels in a power of e
@@ -153,9 +180,13 @@ class Work:
     def _unrounded(self, name: str, place: Place) -> Any:
         """Return an entry before it is rounded; of large matrices, no more is worked out."""
         *head, row, column = place
-        if self.problem.is_long and self.problem.rounding == EACH_STEP:
+        if self._is_large and self.problem.rounding == EACH_STEP:
             return self._exact_row(name, row)[(*head, column)]
         return self.solution.exact[name][place]
+
+    @property
+    def _is_large(self) -> bool:
+        return self.problem.is_long or self.solution.remakes
 
     def _is_fraction(self, name: str, place: Place) -> bool:
         shown = self.shown(name, place)

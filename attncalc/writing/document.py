@@ -3,9 +3,10 @@
 The parts say what is there and in which order; how each looks, only the forms know.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, TypeVar
+from itertools import groupby
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from attncalc.operations.expressions import Expression, Indexed, Number, Ratio
 from attncalc.operations.step import Step
@@ -16,6 +17,8 @@ Extent = Literal["brief", "elided", "full"]
 """How much of a marking is shown: the verdict alone, large matrices elided, or all of them."""
 MOST_SHOWN = 20
 """Rows and columns shown of a matrix before its middle is left out."""
+MOST_HEADS = 20
+"""Heads shown of a matrix before those in the middle are left out."""
 MOST_SENTENCES = 100
 """Sentences of a list before its middle is left out."""
 DAGGER = "†"
@@ -119,6 +122,30 @@ class Grid(NamedTuple):
                     yield Indexed(self.name, (*head, i + 1, j + 1)), cell.hidden
 
 
+class Told(Sequence[str]):
+    """Sentences that are made as they are read: of very many, few are shown.
+
+    Parameters
+    ----------
+    count
+        How many there are.
+    tell
+        Returns one of them, from 0.
+    """
+
+    def __init__(self, count: int, tell: Callable[[int], str]) -> None:
+        self._places, self._tell = range(count), tell
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._places)
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return one of them, or some as a list."""
+        chosen = self._places[place]
+        return self._tell(chosen) if isinstance(chosen, int) else [*map(self._tell, chosen)]
+
+
 class Section(NamedTuple):
     """A step: its equation, its matrix for each head, what is said of it, its work.
 
@@ -153,10 +180,15 @@ class Section(NamedTuple):
     has_room: bool = False
 
     @property
+    def shown(self) -> list[Grid]:
+        """The heads that are shown, of very many without the middle."""
+        return _without_middle(self.grids)
+
+    @property
     def hidden(self) -> tuple[tuple[Indexed, Number], ...]:
         """What the values are that are shown as 0.00 and are not 0."""
         if self.grids:
-            return tuple(pair for grid in self.grids for pair in grid.hidden())
+            return tuple(pair for grid in self.shown for pair in grid.hidden())
         return tuple((line.entry, line.hidden) for line in self.lines if line.hidden)
 
 
@@ -184,6 +216,12 @@ class Given(NamedTuple):
 
     grids: tuple[Grid, ...]
 
+    @property
+    def shown(self) -> list[Grid]:
+        """Those that are shown: of each matrix of very many heads, without the middle."""
+        named = groupby(self.grids, lambda grid: grid.name)
+        return [grid for _, grids in named for grid in _without_middle(tuple(grids))]
+
 
 class Connections(NamedTuple):
     """What each output attends to: for each head its number (0 where there is one) and sentences.
@@ -191,7 +229,7 @@ class Connections(NamedTuple):
     On a worksheet the map of inputs and outputs is drawn on.
     """
 
-    heads: tuple[tuple[int, tuple[str, ...]], ...]
+    heads: tuple[tuple[int, Sequence[str]], ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     is_blank: bool
@@ -200,7 +238,10 @@ class Connections(NamedTuple):
     @property
     def shown(self) -> Iterator[tuple[int, list[str]]]:
         """For each head the sentences that are shown, of very many without the middle."""
-        for head, texts in self.heads:
+        for index in kept(len(self.heads), full=self.full, most=MOST_HEADS):
+            if index is None:
+                continue  # the notes say so
+            head, texts = self.heads[index]
             places = kept(len(texts), full=self.full, most=MOST_SENTENCES)
             yield head, [LEFT_OUT if place is None else texts[place] for place in places]
 
@@ -289,9 +330,33 @@ class Document:
     def left_out(self) -> str:
         """The names of the matrices that are not shown whole."""
         with_grids = (part for part in self.parts if isinstance(part, Given | Section))
-        grids = [grid for part in with_grids for grid in part.grids]
+        grids = [grid for part in with_grids for grid in part.shown]
         grids += [part.grid for part in self.parts if isinstance(part, Sheet)]
         return ", ".join(dict.fromkeys(grid.name for grid in grids if grid.is_cut))
+
+    @property
+    def heads_left_out(self) -> Iterator[str]:
+        """Which heads of which matrices are not shown."""
+        with_grids = (part for part in self.parts if isinstance(part, Given | Section))
+        grids = groupby(
+            (grid for part in with_grids for grid in part.grids), lambda each: each.name
+        )
+        counts = [(name, len(heads)) for name, each in grids if _cuts(heads := tuple(each))]
+        half = MOST_HEADS // 2
+        for count in dict.fromkeys(count for _, count in counts):
+            names = ", ".join(dict.fromkeys(name for name, each in counts if each == count))
+            yield f"heads {half + 1} to {count - half} of {names} are left out"
+
+
+def _cuts(heads: tuple[Grid, ...]) -> bool:
+    """Say whether a matrix has so many heads that those in the middle are left out."""
+    return len(heads) > MOST_HEADS and not heads[0].full
+
+
+def _without_middle(heads: tuple[Grid, ...]) -> list[Grid]:
+    """Return the heads of a matrix that are shown."""
+    places = kept(len(heads), full=not _cuts(heads), most=MOST_HEADS)
+    return [heads[place] for place in places if place is not None]
 
 
 T = TypeVar("T")
@@ -316,6 +381,8 @@ class Form(Generic[T]):
         yield from document.notes
         if cut := document.left_out:
             yield f"the middle of {cut} is left out{self.hint}"
+        for heads in document.heads_left_out:
+            yield f"{heads}{self.hint}"
 
 
 def kept(length: int, *, full: bool, most: int = MOST_SHOWN) -> list[int | None]:

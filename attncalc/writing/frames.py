@@ -140,9 +140,7 @@ def _framed(grid: list[list[Styled]], start: int, stop: int, screen: Screen) -> 
 
     Each line of numbers is one text: rich, which draws 9,000 cells a second, is asked for none.
     """
-    rows = [
-        (Text(*row[0]), Text(BETWEEN).join(Text(*cell) for cell in row[start:stop])) for row in grid
-    ]
+    rows = [(Text(*row[0]), _in_line(row[start:stop])) for row in grid]
     widths = [cell_len(part.plain) + 2 for part in rows[0]]
     *corners, bar = screen.frame
     rules = [
@@ -154,3 +152,14 @@ def _framed(grid: list[list[Styled]], start: int, stop: int, screen: Screen) -> 
     ]
     lines = [Text(rules[0]), body[0], Text(rules[1]), *body[1:], Text(rules[2])]
     return Text("\n", no_wrap=True).join(lines)
+
+
+def _in_line(cells: list[Styled]) -> Text:
+    """Return the cells of a line; only those with a style are told of to rich one by one."""
+    line = Text(BETWEEN.join(text for text, _ in cells))
+    start = 0
+    for text, style in cells:
+        if style:
+            line.stylize(style, start, start + len(text))
+        start += len(text) + len(BETWEEN)
+    return line

@@ -140,7 +140,8 @@ def _all_connections(page: Page) -> Any:
     problem = page.problem
 
     def of(head: Head) -> Iterator[dict[str, Any]]:
-        return (_connection(problem, head, each) for each in head.connections)
+        each = map(head.connection, range(problem.n))
+        return (_connection(problem, head, connection) for connection in each)
 
     heads = page.solution.heads
     return of(heads[0]) if len(heads) == 1 else map(of, heads)

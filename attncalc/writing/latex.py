@@ -102,7 +102,7 @@ class _Latex(Form[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield r"\subsection*{Given}"
-        blocks = (block for grid in given.grids for block in matrix_blocks(grid, self.room))
+        blocks = (block for grid in given.shown for block in matrix_blocks(grid, self.room))
         yield from displayed(list(side_by_side(blocks, self.room)))
 
     def section(self, section: parts.Section) -> Iterator[str]:
@@ -121,7 +121,7 @@ class _Latex(Form[str]):
     def _result(self, section: parts.Section, equation: str) -> Iterator[str]:
         """Yield the equation and the matrix on one line, or the matrices below it."""
         room = self.room
-        blocks = [block for grid in section.grids for block in matrix_blocks(grid, room)]
+        blocks = [block for grid in section.shown for block in matrix_blocks(grid, room)]
         if section.is_marked:
             yield from displayed(list(side_by_side(blocks, room)))
         elif len(blocks) == 1 and fits_beside(equation, blocks[0], room):

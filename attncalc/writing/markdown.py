@@ -91,7 +91,7 @@ class _Markdown(Form[str]):
 
     def given(self, given: parts.Given) -> Iterator[str]:
         yield "## Given"
-        for grid in given.grids:
+        for grid in given.shown:
             yield f"**`{grid.name}`**" + (f", head {grid.head}" if grid.head else "")
             yield _matrix(grid)
 
@@ -99,7 +99,7 @@ class _Markdown(Form[str]):
         yield f"## `{section.step.name}`: {section.said}"
         if not section.is_marked:
             yield _displayed(f"{name_in_tex(section.step.name)} = {in_tex(section.formula)}")
-        for grid in section.grids:
+        for grid in section.shown:
             if grid.head:
                 yield f"Head {grid.head} of {section.grids[-1].head}"
             yield _matrix(grid)

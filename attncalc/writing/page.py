@@ -7,6 +7,7 @@ weights connect, and the notes; as a worksheet, the same with every later matrix
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.errors import InputError
@@ -17,11 +18,12 @@ from attncalc.problem.fields import BIASES, MASKS, WEIGHTS
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.plan import formula
-from attncalc.solving.solution import Solution
+from attncalc.solving.solution import Head, Solution
 from attncalc.solving.stated import influence, shape
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
 from attncalc.writing.document import (
+    MOST_SHOWN,
     Cell,
     Connections,
     Document,
@@ -32,6 +34,7 @@ from attncalc.writing.document import (
     Part,
     Patterns,
     Section,
+    Told,
 )
 from attncalc.writing.sentences import influence_to_fill_in, legend, notes
 
@@ -74,7 +77,7 @@ class Page(Document):
         return conventions(self.problem)
 
     @property
-    def influences(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    def influences(self) -> tuple[tuple[int, Sequence[str]], ...]:
         """What each output attends to: for each head its number, and sentences."""
         return next((part.heads for part in self.parts if isinstance(part, Connections)), ())
 
@@ -95,8 +98,13 @@ class Page(Document):
 
     @property
     def has_map(self) -> bool:
-        """Whether the page speaks of what the outputs attend to."""
-        return bool(self.influences)
+        """Whether the page has a map of what the outputs attend to; not of very many."""
+        return bool(self.influences) and not self.lacks_map
+
+    @property
+    def lacks_map(self) -> bool:
+        """Whether a map would hold too many lines, and all weights at once."""
+        return bool(self.influences) and self.solution.remakes
 
 
 class Contents(NamedTuple):
@@ -210,7 +218,7 @@ def _check_length(solution: Solution, contents: Contents) -> None:
     if contents.full or not (contents.work or contents.entries):
         return
     if contents.entries is None:
-        count = sum(solution[step.name].size for step in contents.steps)
+        count = sum(prod(solution.shape_of(step.name)) for step in contents.steps)
     else:
         count = sum(len(places) for places in contents.entries.values())
     if count > MOST_WRITTEN_OUT:
@@ -243,8 +251,9 @@ def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> 
 def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
     """Yield the matrix of a step, or that of each head."""
     solution, blank = work.solution, contents.blank
-    shape = solution[step.name].shape
+    shape = solution.shape_of(step.name)
     rows, columns = solution.row_labels(step), solution.column_labels(step)
+    is_whole = contents.shows_all or len(columns) <= MOST_SHOWN
     for number in range(shape[0] if len(shape) == 3 else 1):
         head = (number,) if len(shape) == 3 else ()
         ranks = _ranks(solution, number) if step.role == "weights" and not blank else None
@@ -253,7 +262,10 @@ def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
             if blank:
                 return Cell(None)
             place = work.turned((*head, i, j))
-            shown, hidden = work.shown(step.name, place), work.hidden(step.name, place)
+            if is_whole:
+                shown, hidden = work.row(step.name, head, i)[j]
+            else:
+                shown, hidden = work.shown(step.name, place), work.hidden(step.name, place)
             return Cell(shown, ranks(place[-2]).get(place[-1], "") if ranks else "", hidden)
 
         head_number = number + 1 if head else 0
@@ -271,7 +283,7 @@ def _ranks(solution: Solution, head: int) -> Ranks:
 
     @cache
     def of_output(output: int) -> Mapping[int, str]:
-        connection = solution.heads[head].connections[output]
+        connection = solution.heads[head].connection(output)
         most = dict.fromkeys(connection.most, "most")
         return most | dict.fromkeys(connection.second, "second")
 
@@ -313,14 +325,15 @@ def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...
     return names if len(names) == size and names != numbered(size) else ()
 
 
-def _influences(solution: Solution, *, blank: bool) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _influences(solution: Solution, *, blank: bool) -> Iterator[tuple[int, Sequence[str]]]:
     problem = solution.problem
+
+    def told(head: Head, output: int) -> str:
+        return influence(problem, head, head.connection(output))
+
     for head in solution.heads:
-        if blank:
-            sentences = tuple(influence_to_fill_in(problem, output) for output in range(problem.n))
-        else:
-            sentences = tuple(influence(problem, head, each) for each in head.connections)
-        yield head.number, sentences
+        tell = partial(influence_to_fill_in, problem) if blank else partial(told, head)
+        yield head.number, Told(problem.n, tell)
 
 
 def _on_carrying(solution: Solution, sections: tuple[Section, ...]) -> Iterator[str]:

@@ -5,6 +5,7 @@ Names and titles in them are made harmless: a sentence can be shown as it is.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from attncalc.solving.solution import Solution
 from attncalc.text import of_each, on_a_line
 
 IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
+MOST_HEADS_TOLD = 20
+"""Heads that have a note each; of more it says how many."""
 BLANK = "_____"
 """Where a worksheet wants an answer."""
 
@@ -61,16 +64,22 @@ def _row_sums(solution: Solution) -> Iterator[str]:
     """State what the shown weights of a row sum to, where rounding made that miss 1."""
     problem, line = solution.problem, solution.problem.standing.line
     one = fixed(1.0, problem.decimals)
+    told = 0
     for head in solution.heads:
-        shown = [fixed(row.sum(), problem.decimals) for row in head.rounded]
+        rows = zip(problem.queries, head.rounded, head.weights, strict=True)
         missing = [
             f"{line} {on_a_line(name)} sums to {total}"
-            for name, total, weights in zip(problem.queries, shown, head.weights, strict=True)
-            if total != one and weights.any()
+            for name, row, weights in rows
+            if (total := fixed(row.sum(), problem.decimals)) != one and weights.any()
         ]
-        if missing:
+        told += bool(missing)
+        if missing and told <= MOST_HEADS_TOLD:
             of = f" in head {head.number}" if head.number else ""
             yield f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}"
+
+    if told > MOST_HEADS_TOLD:
+        more = told - MOST_HEADS_TOLD
+        yield f"in {more} more heads, too, weights as shown sum to other than {one}"
 
 
 def _nothing_left(solution: Solution) -> Iterator[str]:
@@ -79,13 +88,16 @@ def _nothing_left(solution: Solution) -> Iterator[str]:
     step = next((step for step in solution.steps if step.role == "masked"), None)
     if step is None:
         return
-    masked = solution.floats[step.name]
+    masked, told = solution.floats[step.name], 0
     for number, head in enumerate(masked if masked.ndim == 3 else [masked], start=1):
         empty = (index for index, row in enumerate(head) if np.isneginf(row).all())
         names = [on_a_line(problem.queries[index]) for index in empty]
-        if names:
+        told += bool(names)
+        if names and told <= MOST_HEADS_TOLD:
             of = f" in head {number}" if masked.ndim == 3 else ""
             yield f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0"
+    if told > MOST_HEADS_TOLD:
+        yield f"in {told - MOST_HEADS_TOLD} more heads, too, no key is left to some outputs"
 
 
 def _in_floats(solution: Solution) -> Iterator[Note]:
@@ -99,7 +111,7 @@ def _rounding_matters(solution: Solution) -> Iterator[Note]:
         differ = solution.count_differing()
     except InputError:  # the other rule overflows where this one does not
         return
-    total = sum(solution[step.name].size for step in solution.steps)
+    total = sum(prod(solution.shape_of(step.name)) for step in solution.steps)
     if differ:
         rule = DISPLAY if solution.problem.rounding == EACH_STEP else EACH_STEP
         does = "rounding each step" if rule == EACH_STEP else "carrying full precision"

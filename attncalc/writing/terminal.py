@@ -74,7 +74,7 @@ class _Terminal(Form[Text]):
         yield from map(self._line, bullets.texts)
 
     def given(self, given: parts.Given) -> Iterator[Text]:
-        for place, grid in enumerate(given.grids):
+        for place, grid in enumerate(given.shown):
             if place:
                 yield Text()
             yield self._line(f"{grid.name}{f', head {grid.head}' if grid.head else ''}", "bold")
@@ -83,7 +83,7 @@ class _Terminal(Form[Text]):
     def section(self, section: parts.Section) -> Iterator[Text]:
         equation = self._line(f"{section.step.name} = {in_text(section.formula)}", "bold")
         yield equation.append(self.known(f"   {section.said}"), style="not bold")
-        for grid in section.grids:
+        for grid in section.shown:
             if grid.head:
                 yield self._line(f"head {grid.head} of {section.grids[-1].head}")
             yield from self._matrix(grid)

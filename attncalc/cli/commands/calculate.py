@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attncalc.cli.commands.pages import form_from, output_of
+from attncalc.cli.commands.beforehand import say_of_page, sizes_of
+from attncalc.cli.commands.pages import Form, form_from, output_of
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
@@ -15,7 +16,7 @@ from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
-from attncalc.writing.page import Contents, make_page
+from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, make_page
 
 Flags = Mapping[str, Any]
 
@@ -27,8 +28,10 @@ def calculate(kind: str, flags: Flags) -> None:
     form = form_from(flags)
     steps = plan(problem)
     chosen = _chosen(steps, flags["only"])
+    kept, remakes = _kept(problem, steps, chosen, flags), _remakes(problem, form)
+    _say_beforehand(problem, steps, chosen, form, flags, remakes=remakes)
     with reporting() as report:
-        solution = solve(problem, keep=_kept(problem, steps, chosen, flags), report=report)
+        solution = solve(problem, kept, report, remakes=remakes)
     page = make_page(solution, _contents(solution, chosen, flags))
     deliver(output_of(page, form))
 
@@ -43,6 +46,25 @@ def _check_combinations(flags: Flags) -> None:
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
         raise InputError(f"--entry and {other} together: --entry says what is shown")
+
+
+def _say_beforehand(
+    problem: Problem, steps: Plan, chosen: Plan, form: Form, flags: Flags, *, remakes: bool
+) -> None:
+    sizes = sizes_of(problem, steps)
+    entries = sum(sizes[step.name] for step in chosen)
+    writes_out = flags["work"] and (flags["full"] or entries <= MOST_WRITTEN_OUT)
+    full = flags["full"] or flags["blank"]
+    say_of_page(problem, entries, form.name, full=full, work=writes_out, remakes=remakes)
+
+
+def _remakes(problem: Problem, form: Form) -> bool:
+    """Say whether scores and weights are better made again, row by row, than kept.
+
+    Arrays are written whole, and columns would each ask for all rows.
+    """
+    is_by_rows = form.name not in ("csv", "json") or not problem.standing.by_columns
+    return problem.is_long and form.name != "npz" and is_by_rows
 
 
 def _kept(problem: Problem, steps: Plan, chosen: Plan, flags: Flags) -> dict[str, None] | None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from attncalc.cli.commands.beforehand import say_of_marking
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.progress import reporting
@@ -25,6 +26,7 @@ from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import is_folder, refuse_pipe
 from attncalc.reading.names import unknown
+from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
@@ -50,6 +52,7 @@ def check(flags: Mapping[str, Any]) -> int:
         raise InputError("- stands for the problem and for an answer: one of them can be")
     problem = problem_from(flags, fallback="self")
     rules = _rules(flags)
+    say_of_marking(problem, plan(problem))
     key = key_of(problem, rules)
     rules = _with_known_steps(rules, key)
     places = _places(answers)

@@ -159,7 +159,12 @@ def _pdf(page: Page, form: Form) -> Output:
     made = write_pdf(text, {MAP: drawn.content} if drawn else {}, form.target.place)
     said = f"written to {form.target.place}, typeset by {made.typesetter}"
     return output(
-        form.target, made.content, *page.advice, *(drawn.notes if drawn else ()), said=said
+        form.target,
+        made.content,
+        *page.advice,
+        *_on_map(page),
+        *(drawn.notes if drawn else ()),
+        said=said,
     )
 
 
@@ -185,13 +190,20 @@ def _csv(page: Page, form: Form) -> Output:
     return Output(form.target, {folder / name: text for name, text in texts.items()})
 
 
+def _on_map(page: Page) -> tuple[str, ...]:
+    """Return what to say where a page goes without its map."""
+    if not page.lacks_map:
+        return ()
+    return ("the map is left out, with more weights than a page shows: attncalc plot draws it",)
+
+
 def _with_picture(page: Page, target: Target, text: Content, name: str | None) -> Output:
     """Return a page and beside it, where there is a place for one, the picture that it shows."""
     if target.place is None and page.has_map:
         left_out = "the map is left out: with -o FILE it stands beside the page"
         return output(target, text, *page.advice, left_out)
     if target.place is None or name is None:
-        return output(target, text, *page.advice)
+        return output(target, text, *page.advice, *_on_map(page))
     drawn = _map(page, Path(name).suffix[1:])
     files = {target.place: text, target.place.with_name(name): drawn.content}
     return Output(target, files, (*page.advice, *drawn.notes))

@@ -4,12 +4,14 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from attncalc.cli.commands.beforehand import say_of_picture
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 from attncalc.errors import OutputError
 from attncalc.patterns.plan import needed_for_patterns
+from attncalc.plotting.drawing import MOST_HEADS
 from attncalc.plotting.look import Look, read_size
 from attncalc.plotting.picture import check_ending, chosen_heads, needed_for_pictures, render
 from attncalc.problem.problem import Problem
@@ -32,6 +34,7 @@ def plot(flags: Mapping[str, Any]) -> None:
         look = Look(flags["kind"], flags["every_line"], flags["values"], flags["dark"], size)
     problem = problem_from(flags, fallback="self")
     check_targets(target, STDOUT)  # once more, now that it is known what was read
+    say_of_picture(problem, look, 1 if flags["head"] else min(problem.n_heads, MOST_HEADS))
     solution = solve(problem, keep=_kept(problem, explain=flags["explain"]))
     for remark in notes(solution):
         note(remark.text)

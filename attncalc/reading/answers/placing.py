@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.reading.answers.answer import Taken, Unread
+from attncalc.reading.answers.answer import Taken, Unread, matrix_of_entries
 from attncalc.reading.answers.collecting import Collected, Loose
 from attncalc.reading.answers.copying import Copies, values_of
 from attncalc.reading.answers.expected import Expected, share_alike
-from attncalc.reading.answers.parts import Part
+from attncalc.reading.answers.parts import Part, entries_of
 
 ENOUGH_ALONE, ENOUGH = 1 / 3, 1 / 2
 """The share of its numbers that must be right, where one step fits, and where several do.
@@ -30,19 +30,20 @@ class _Fit(NamedTuple):
 
 def place_loose(found: Collected, expected: Expected) -> None:
     """Name what has no name, as far as that is beyond doubt; the rest is not read."""
+    written = _Written(found)
     for loose in found.loose[:MOST]:
-        _place(loose, found, expected)
+        _place(loose, found, expected, written)
     for loose in found.loose[MOST:]:
         _leave(loose, found, [], "")
 
 
-def _place(loose: Loose, found: Collected, expected: Expected) -> None:
+def _place(loose: Loose, found: Collected, expected: Expected, written: "_Written") -> None:
     values = values_of(loose.grid)
     copies = Copies(expected)
     if name := copies.is_copy(loose.grid):
         _note(found, loose, name, "given, copied")
         return
-    if again := _written_already(values, found):
+    if again := written.already(values):
         _note(found, loose, again, f"{again} again")
         return
     if loose.is_correction and (name := _corrected(values, found, expected)):
@@ -144,18 +145,33 @@ def _why(loose: Loose, found: Collected, values: Matrix, count: int) -> str:
     return f"{where} and {size}{by_values}" if where != "it" else f"it {size}{by_values}"
 
 
-def _written_already(values: Matrix, found: Collected) -> str:
-    """Return the step that was written before with these very numbers."""
-    for part in found.parts:
-        if part.is_whole and values.size > 1:
-            from attncalc.reading.answers.answer import matrix_of_entries
-            from attncalc.reading.answers.parts import entries_of
+class _Written:
+    """What was written before, by its numbers: each part is taken apart once, however many ask."""
 
-            other = matrix_of_entries([entries_of(part.rows)], "").values
-            turned = np.swapaxes(other, -1, -2)
-            if np.array_equal(other, values) or np.array_equal(turned, values):
-                return part.name
-    return ""
+    def __init__(self, found: Collected) -> None:
+        self._found = found
+        self._known: set[int] = set()
+        self._names: dict[tuple[tuple[int, ...], bytes], str] = {}
+
+    def already(self, values: Matrix) -> str:
+        """Return the step that was written before with these very numbers, or its transpose."""
+        if values.size < 2:
+            return ""
+        for part in self._found.parts:
+            if part.is_whole and id(part) not in self._known:
+                self._known.add(id(part))
+                self._learn(part)
+        return self._names.get(_numbers(values), "") if not np.isnan(values).any() else ""
+
+    def _learn(self, part: Part) -> None:
+        other = matrix_of_entries([entries_of(part.rows)], "").values
+        for each in (other, np.swapaxes(other, -1, -2)):
+            self._names.setdefault(_numbers(each), part.name)
+
+
+def _numbers(values: Matrix) -> tuple[tuple[int, ...], bytes]:
+    """Return what tells matrices apart by their numbers; -0 is 0."""
+    return values.shape, (values + 0.0).tobytes()
 
 
 def _note(found: Collected, loose: Loose, what: str, how: str) -> None:

@@ -35,10 +35,12 @@ _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
 _OF_PATTERNS = re.compile(r"[\s#*]*+What the weights show[\s*]*+")
 _ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=≈:]\s?$")
 _HEADING = re.compile(r"\s*#{1,6}\s")
-MOST_TRIES = 8
+MOST_TRIES = 140
 """Lines of a paragraph at which a table may begin that turn out to begin none."""
 MOST_BLOCKS = 6000
 """Parts that a text may have; what follows them is not read, and that is said."""
+MOST_REFUSED = 10_000
+"""Lines that are read once more as a table, after one from an earlier line was refused."""
 
 
 @dataclass
@@ -128,6 +130,7 @@ class _Parter:
         self.blocks: list[Block] = []
         self.is_new = True
         self.tries = 0
+        self.refused_to, self.patience = 0, MOST_REFUSED
 
     def run(self) -> None:
         i = 0
@@ -150,7 +153,7 @@ class _Parter:
         if self.is_other(line.text):
             self._add(Block(line.number, line.number, line.text, is_other=True))
             return 1
-        if count := self._table_here(i):
+        if count := self._whole_table(i):
             return count
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
@@ -183,15 +186,23 @@ class _Parter:
         grids = self.document.grids
         return GRID.sub(lambda match: f"[{grids[match[0]].text}]", text)
 
-    def _table_here(self, i: int) -> int:
-        """Take a table; where a paragraph is none, it is not asked again at each of its lines."""
+    def _whole_table(self, i: int) -> int:
+        """Take a table that begins here, and return how many lines it has.
+
+        One that is refused is tried again from its next line; not from each of thousands, for
+        every trial reads all of it.
+        """
         text = self.lines[i].text
-        if self.tries > MOST_TRIES or ("\t" not in text and not TABLE_SIGN.search(text)):
+        if "\t" not in text and not TABLE_SIGN.search(text):
+            return 0
+        if self.tries > MOST_TRIES or (i < self.refused_to and self.patience <= 0):
             return 0
         count = table_at(self.lines, i)
         if count and self._table(i, count):
             return count
-        self.tries += 1
+        self.tries += not count
+        self.refused_to = i + count
+        self.patience -= count
         return 0
 
     def _table(self, i: int, count: int) -> bool:

@@ -1,0 +1,112 @@
+"""What takes longer than people expect, or much memory: said before it is begun."""
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from attncalc.cli.streams import note
+from attncalc.operations.step import Plan
+from attncalc.problem.problem import Problem
+from attncalc.solving.memory import in_units, refuse_what_cannot_fit
+
+if TYPE_CHECKING:  # it belongs to what draws
+    from attncalc.plotting.look import Look
+
+MOST_LINES = 10_000
+"""Lines that a picture draws."""
+PATIENCE = 2.0
+"""Seconds that nobody needs to be told of."""
+NO_MATTER = 300 * 2**20
+"""Bytes that nobody needs to be told of."""
+PER_SCORE, PER_MARKED = 2e-7, 1e-6
+"""Seconds for a score on a page, with its notes, and for an entry of a key, with its recipes."""
+PER_ENTRY = {"csv": 1.2e-6, "json": 2.5e-6, "npz": 1e-7}
+"""Seconds for an entry of a form that holds all of them; pages are the slower ones:"""
+PER_CELL, BYTES_OF_CELL = 1.2e-5, 250
+PER_DRAWN, PER_PANEL, PER_DRAWN_LINE = 1e-6, 0.1, 4e-4
+"""Seconds for a weight of a picture, for what shows a head, and for a line."""
+PER_LINE_OF_WORK, PER_TERM = 4e-4, 8e-6
+"""Seconds for an entry that is written out, and for each weight it may be made of."""
+BYTES_OF_NUMBER, BYTES_OF_MARKED, BYTES_OF_DRAWN = 8, 100, 100
+BLOCKS = 150 * 2**20
+"""Bytes that a long problem takes where nothing of its size is kept."""
+
+
+def sizes_of(problem: Problem, steps: Plan) -> dict[str, int]:
+    """Return how many entries the matrix of each step has, before any is worked out."""
+    shapes = {name: matrix.shape for name, matrix in problem.given.items()}
+    for step in steps:
+        shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
+    return {step.name: prod(shapes[step.name]) for step in steps}
+
+
+def say_of_page(
+    problem: Problem, entries: int, form: str, *, full: bool, work: bool, remakes: bool
+) -> None:
+    """Say what a page takes where that is much.
+
+    Parameters
+    ----------
+    problem
+        What it is of.
+    entries
+        How many entries its matrices have.
+    form
+        What it is written in.
+    full, work
+        Whether all entries are shown, and whether all are written out.
+    remakes
+        Whether scores and weights are made again as they are read, and not kept.
+    """
+    scores = problem.n_heads * problem.n * problem.m
+    seconds, size = scores * PER_SCORE, BLOCKS if remakes else entries * BYTES_OF_NUMBER
+    shown = form in PER_ENTRY or full or work
+    if form in PER_ENTRY:
+        seconds += entries * PER_ENTRY[form]
+    elif full:
+        seconds, size = seconds + entries * PER_CELL, size + entries * BYTES_OF_CELL
+    if work:
+        seconds += entries * (PER_LINE_OF_WORK + problem.m * PER_TERM)
+    what = "written out" if work else "written" if shown else "worked out, of which few are shown"
+    _say(f"{entries:,} entries are {what}", seconds, size)
+
+
+def say_of_marking(problem: Problem, steps: Plan) -> None:
+    """Say what the key to a long problem takes where that is much; refuse what cannot fit."""
+    entries = sum(sizes_of(problem, steps).values())
+    size = entries * BYTES_OF_MARKED
+    way_out = "mark answers to a shorter problem, or on a larger machine"
+    refuse_what_cannot_fit({f"the key of {entries:,} entries": size}, set(), way_out)
+    _say(f"the key has {entries:,} entries", entries * PER_MARKED, size)
+
+
+def say_of_picture(problem: Problem, look: "Look", heads: int) -> None:
+    """Say what a picture of so many heads takes where that is much; refuse what cannot fit."""
+    weights = problem.n_heads * problem.n * problem.m
+    size = weights * BYTES_OF_DRAWN
+    way_out = "attncalc self --only A shows the first and the last of them"
+    refuse_what_cannot_fit({f"a picture of {weights:,} weights": size}, set(), way_out)
+    panels = heads * (look.has_map + look.has_heatmap)
+    lines = min(weights, MOST_LINES) if look.every_line and look.has_map else 0
+    seconds = weights * PER_DRAWN + panels * PER_PANEL + lines * PER_DRAWN_LINE
+    _say(f"a picture of {weights:,} weights", seconds, size)
+
+
+def _say(what: str, seconds: float, size: int) -> None:
+    if seconds > PATIENCE or size > NO_MATTER:
+        memory = f" and {in_units(size)} of memory" if size > BLOCKS // 2 else ""
+        note(f"{what}: this takes about {_in_time(seconds)}{memory}")
+
+
+def _in_time(seconds: float) -> str:
+    """Return a time as people say it: nobody knows how fast a machine is.
+
+    Examples
+    --------
+    >>> _in_time(0.3), _in_time(17.2), _in_time(200), _in_time(9000)
+    ('a second', '17 s', '4 min', '3 hours')
+    """
+    if seconds < 1:
+        return "a second"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{-(-seconds // 60):.0f} min" if seconds < 6000 else f"{-(-seconds // 3600):.0f} hours"
