@@ -156,16 +156,11 @@ def _report(
             for each in faults_of(smaller, run(smaller))
         )
 
-    small = shrunk(case, fails)
     folder = asked.cases / f"{fault.kind.replace(' ', '-')}-{asked.seed}-{number}"
-    folder.mkdir(parents=True, exist_ok=True)
-    for file, data in small.files.items():
-        place = folder / file
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
-    said = {"fault": fault.kind, "what": fault.what, "tried": name, "arguments": small.arguments}
-    said |= {"stdin": small.stdin.decode(errors="backslashreplace"), "number": number}
-    (folder / "case.json").write_text(json.dumps(said, indent=2) + "\n")
+    _keep(case, fault, name, number, folder)  # as it is, in case it takes long to make it small
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    small = shrunk(case, fails)
+    _keep(small, fault, name, number, folder)
     print(f"\n{fault.kind}: {fault.what}\n  {name}, seed {asked.seed}, call {number}: {folder}")
     print(f"  arguments: {' '.join(map(ascii, small.arguments))}")
     for file, data in small.files.items():
@@ -173,6 +168,18 @@ def _report(
     if small.stdin:
         print(f"  standard input: {small.stdin[:MOST_SHOWN]!r}")
     sys.stdout.flush()
+
+
+def _keep(case: Case, fault: Fault, name: str, number: int, folder: Path) -> None:
+    """Write a case and its files into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, data in case.files.items():
+        place = folder / file
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    said = {"fault": fault.kind, "what": fault.what, "tried": name, "arguments": case.arguments}
+    said |= {"stdin": case.stdin.decode(errors="backslashreplace"), "number": number}
+    (folder / "case.json").write_text(json.dumps(said, indent=2) + "\n")
 
 
 def _tell(
