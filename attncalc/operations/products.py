@@ -178,7 +178,7 @@ def _product(left: Expression, right: Expression, sign: str = "·") -> Expressio
 
 def _for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
     """Repeat each of the fewer heads of keys or values for the query heads that it serves."""
-    if answering.ndim == 2 or answering.shape[-3] in (1, asking.shape[-3]):
+    if 2 in (answering.ndim, asking.ndim) or answering.shape[-3] in (1, asking.shape[-3]):
         return answering
     return np.repeat(answering, asking.shape[-3] // answering.shape[-3], axis=-3)
 
