@@ -21,11 +21,11 @@ HOW_TO_CHANGE = (
 HOW_TO_RANGE = "from:to, from:to:steps, from:to:log, or values as 0.1,1,10"
 
 _CHANGE = re.compile(
-    r"\s*(?P<name>[^\W\d][\w ]*?)\s*(?:\[(?P<place>.*?)\])?"
-    r"\s*(?P<sign>[*+]?=)\s*(?P<values>.+?)\s*",
+    r"(?P<name>[^\W\d][\w ]*+)(?:\[(?P<place>[^\]]*+)\])?"
+    r"\s*+(?P<sign>[*+]?=)\s*+(?P<values>.+)",
     re.DOTALL,
 )
-_DIRECTION = re.compile(r"(?P<values>.*?)\s*[*·×]\s*(?P<row>\[.*\])", re.DOTALL)
+_DIRECTION = re.compile(r"(?P<values>[^*·×\[]*+)[*·×]\s*+(?P<row>\[.*\])", re.DOTALL)
 _HOWS: dict[str, How] = {"=": "set", "+=": "add", "*=": "multiply"}
 
 
@@ -49,16 +49,17 @@ def read_change(text: str, problem: Problem) -> Change:
 
 
 def _read_change(text: str, problem: Problem) -> Change:
-    found = _CHANGE.fullmatch(text)
+    found = _CHANGE.fullmatch(text.strip())
     if found is None:
         raise InputError(HOW_TO_CHANGE)
-    name = canonical(found["name"])
+    named = found["name"].strip()
+    name = canonical(named)
     if name in SETTINGS:
         return _of_setting(text, name, found, problem)
     if name not in GIVEN or name in MARKS:
-        check_given(found["name"].strip(), problem, among_steps=True)
+        check_given(named, problem, among_steps=True)
         names = [*problem.names, *SETTINGS]
-        raise InputError(unknown(found["name"], [each for each in names if each not in MARKS]))
+        raise InputError(unknown(named, [each for each in names if each not in MARKS]))
     return _of_matrix(text, name, found, problem)
 
 
@@ -135,7 +136,7 @@ def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> 
 def _parted(text: str) -> tuple[str, str | None]:
     """Return the values, and the row that they are multiplied by."""
     found = _DIRECTION.fullmatch(text)
-    return (found["values"], found["row"]) if found else (text, None)
+    return (found["values"].strip(), found["row"]) if found else (text, None)
 
 
 def _direction(text: str, shape: tuple[int, ...], name: str) -> Matrix:

@@ -33,15 +33,22 @@ HOW_TO_SPREAD = (
 )
 
 _DRAW = re.compile(
-    r"\s*(?P<name>[^\W\d]\w*)\s*(?:\[(?P<place>.*?)\])?\s*~\s*"
-    r"(?P<law>\w+)\s*\((?P<inner>.*)\)\s*",
+    r"(?P<name>[^\W\d]\w*+)\s*+(?:\[(?P<place>[^\]]*+)\]\s*+)?~\s*+"
+    r"(?P<law>\w++)\s*+\((?P<inner>.*)\)",
     re.DOTALL,
 )
-_TERM = re.compile(r"(?P<factor>[0-9./⁄e]*(?:(?<=e)-[0-9]+)?)\s*[*·]?\s*(?P<what>.*)", re.DOTALL)
+_TERM = re.compile(
+    r"(?P<factor>[0-9./⁄e]*+(?:(?<=e)-[0-9]++)?)\s*+(?:[*·]\s*+)?(?P<what>.*)", re.DOTALL
+)
 _MU = re.compile(r"mu|μ|µ")
-_TRANSPOSED = r"(?:\s*(?:\^\{?T\}?|\^\{?⊤\}?|ᵀ|⊤|T|'))"
-_NAMED = r"(?:mu|μ|µ|\[[^\[\]]*\]|[A-Z]\w*\[[^\[\]]*\]|[xkvq]_(?:\{[^{}]*\}|\w+?))"
-_OUTER = re.compile(rf"(?P<left>{_NAMED})\s*[*·]?\s*(?P<right>{_NAMED}){_TRANSPOSED}", re.DOTALL)
+_TRANSPOSED = r"(?:\s{0,9}+(?:\^\{?T\}?|\^\{?⊤\}?|ᵀ|⊤|T|'))"
+_NAMED = (
+    r"(?:mu|μ|µ|\[[^\[\]]{0,400}+\]|[A-Z]\w{0,40}+\[[^\[\]]{0,400}+\]"
+    r"|[xkvq]_(?:\{[^{}]{0,80}+\}|\w{1,40}?))"
+)
+_OUTER = re.compile(
+    rf"(?P<left>{_NAMED})\s{{0,9}}+(?:[*·]\s{{0,9}}+)?(?P<right>{_NAMED}){_TRANSPOSED}", re.DOTALL
+)
 
 
 def looks_like_draw(text: str) -> bool:
@@ -64,7 +71,7 @@ def read_draw(text: str, problem: Problem) -> Draw:
 
 
 def _read_draw(text: str, problem: Problem) -> Draw:
-    found = _DRAW.fullmatch(text)
+    found = _DRAW.fullmatch(text.strip())
     law = found["law"].lower() if found else ""
     if found is None or law not in ("n", "normal", "u", "uniform"):
         raise InputError(HOW_TO_DRAW)
@@ -163,7 +170,8 @@ def _terms(text: str) -> Iterator[_Term]:
     depth, start = 0, 0
     for place, letter in enumerate(f"{text}+"):
         depth += (letter == "[") - (letter == "]")
-        is_exponent = re.search(r"[0-9]e$", text[start:place]) is not None
+        before = text[max(start, place - 2) : place]
+        is_exponent = before[:1].isdecimal() and before[1:] == "e"
         if letter in "+-−" and depth == 0 and not is_exponent:
             if term := text[start:place].strip():
                 yield _Term(-1 if text[start - 1 : start] in ("-", "−") else 1, term)

@@ -24,7 +24,8 @@ def read_row(text: str) -> Matrix:
     InputError
         When something in it is no number.
     """
-    cells = re.split(r"\s*,\s*|\s+", text.strip().strip("[]").strip())
+    inner = text.strip().strip("[]").strip()
+    cells = [cell for part in inner.split(",") for cell in part.split() or [""]]
     return np.array([number_of(cell) for cell in cells], dtype=object)
 
 
@@ -97,9 +98,19 @@ def tokens_of(name: str, problem: Problem) -> tuple[str, ...]:
     return ()
 
 
+_PIECES = re.compile(r"""\"[^\"]*+\"|'[^']*+'|[^,"']++|[,"']""")
+"""Names in quotes, what stands between commas, and what is left: a comma, or a quote alone."""
+
+
 def split_list(text: str) -> list[str]:
     """Return what stands between commas; a name in quotes may hold one."""
-    found = re.findall(r"""\s*("[^"]*"|'[^']*'|[^,]*?)\s*(?:,|$)""", text)
+    cells = [""]
+    for piece in _PIECES.findall(text):
+        if piece == ",":
+            cells.append("")
+        else:
+            cells[-1] += piece
+    found = [cell.strip() for cell in cells]
     return found[:-1] if len(found) > 1 and not found[-1] else found
 
 
@@ -166,7 +177,7 @@ def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> No
     raise InputError(f"{how}, and only what is given can change: there are {given}")
 
 
-_ROW_OF = re.compile(r"\s*([^\W\d]\w*)\s*\[(.+)\]\s*|\s*([xkvq])_(?:\{(.+)\}|(.+?))\s*", re.DOTALL)
+_ROW_OF = re.compile(r"([^\W\d]\w*+)\s*+\[(.+)\]|([xkvq])_(?:\{(.+)\}|(.+))", re.DOTALL)
 
 
 def row_named(text: str, problem: Problem) -> Matrix | None:
@@ -177,7 +188,7 @@ def row_named(text: str, problem: Problem) -> Matrix | None:
     InputError
         When there is no such row.
     """
-    found = _ROW_OF.fullmatch(text)
+    found = _ROW_OF.fullmatch(text.strip())
     if found is None:
         return None
     name = found[1] or found[3].upper()

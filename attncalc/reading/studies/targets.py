@@ -12,8 +12,9 @@ from attncalc.studies.aim import Target
 HOW_TO_AIM = 'write weights and values, as "1/2 v_a + 1/2 v_b", "v_b" or "0.3 v_1 + 0.7 v_2"'
 
 _TERM = re.compile(
-    r"\s*(?P<sign>[+−-]?)\s*(?P<weight>[0-9./⁄½⅓⅔¼¾]*)\s*[*·]?\s*"
-    r"(?:[vV]_\{(?P<braced>[^{}]+)\}|[vV]\[(?P<index>[^\[\]]+)\]|[vV]_(?P<label>[^\s+−-]+))\s*"
+    r"\s{0,9}+(?P<sign>[+−-]?)\s{0,9}+(?P<weight>[0-9./⁄½⅓⅔¼¾]{0,40}+)\s{0,9}+(?:[*·]\s{0,9}+)?"
+    r"(?:[vV]_\{(?P<braced>[^{}]{1,80})\}|[vV]\[(?P<index>[^\[\]]{1,80})\]"
+    r"|[vV]_(?P<label>[^\s+−-]{1,80}))\s{0,9}+"
 )
 
 

@@ -78,9 +78,9 @@ def _usual(solution: Solution) -> str:
     return f"{name}[{head}{first}]"
 
 
-_MEASURE = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
+_MEASURE = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+", re.DOTALL)
 _ROWS = re.compile(
-    r"\s*(?P<mean>mean(?:\s+of)?\s+)?(?P<name>\w+)\s*(?:\[(?P<rows>.*)\])?\s*", re.DOTALL
+    r"\s*+(?P<mean>mean(?:\s++of)?\s++)?(?P<name>\w++)\s*+(?:\[(?P<rows>.*)\])?\s*+", re.DOTALL
 )
 _OF_ROW: dict[str, tuple[tuple[str, Callable[[Matrix], Matrix]], ...]] = {
     "entropy": (("entropy", entropy), ("e^entropy", effective_inputs)),
