@@ -4,7 +4,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,16 @@ class Run:
 Command = Callable[..., Run]
 
 collect_ignore = ["answers"]
+
+
+def mostly_slow(values: Iterable[Any], every: int = 4) -> list[Any]:
+    """Return parameters of which one in so many is for each run, and the others are slow."""
+    return [
+        value if place % every == 0 else pytest.param(value, marks=pytest.mark.slow)
+        for place, value in enumerate(values)
+    ]
+
+
 """Answers as people write them: some end in .py, and none is a test."""
 
 SLOW = pytest.mark.slow

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 
 from attncalc.errors import InputError
 from attncalc.grading.key import key_of
@@ -198,7 +199,7 @@ def test_sines_count_when_exactness_is_chosen() -> None:
     assert digits_for(small, plan(small)) is not None
 
 
-@pytest.mark.parametrize("ending", ["txt", "md", "csv"])
+@pytest.mark.parametrize("ending", mostly_slow(["txt", "md", "csv"]))
 @pytest.mark.parametrize("line", ["|-(1, 2)", "<td>Q = [1 2", "[1,{", "+ 1(1, 2)", "|->"])
 def test_a_table_that_is_none_is_not_tried_again_from_each_line(line: str, ending: str) -> None:
     """Quadratic once, and worse where each cell was asked: 16 kB took 20 s."""

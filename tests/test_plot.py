@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
+from conftest import mostly_slow
 from matplotlib.colors import to_hex, to_rgb
 from pictures import (
     HOSTILE,
@@ -291,7 +292,7 @@ def test_the_same_input_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("each", SAMPLES, ids=lambda each: each.name)
+@pytest.mark.parametrize("each", mostly_slow(SAMPLES, 2), ids=lambda each: each.name)
 def test_every_sample_is_drawn(each: Any, kind: str) -> None:
     picture = render(solved(each.name), "png", look=Look(kind))
     assert picture.content.startswith(b"\x89PNG")

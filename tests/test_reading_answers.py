@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from answer_corpus import FOLDER, KNOWN, compared, expected, outcome
 from answer_writing import FORMS, written
-from conftest import Command
+from conftest import Command, mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -364,7 +364,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", mostly_slow(HOSTILE))
 def test_no_text_takes_long(kind: str) -> None:
     """100 kB of anything are read, or refused, in less than two seconds of a core."""
     start = time.process_time()
