@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
-from conftest import Command
+from conftest import Command, mostly_slow
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -143,7 +143,7 @@ def test_no_page_is_that_large_or_small(given: object) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [(1, 1), (2, None), (12, 1.5), (1, 9)])
+@pytest.mark.parametrize("size", mostly_slow([(1, 1), (2, None), (12, 1.5), (1, 9)], 2))
 def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, size: Any) -> None:
     solution = solved("heads")
     with pytest.raises(InputError) as error:
@@ -449,7 +449,7 @@ def test_plot_returns_a_figure_of_matplotlib_that_shows_itself() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("form", mostly_slow(["svg", "png", "pdf"]))
 def test_a_figure_is_saved_later_just_as_the_command_saves_it(
     kind: str, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
