@@ -158,6 +158,8 @@ def _from_pieces(parts: Sequence[Part], shape: tuple[int, ...]) -> Cells:
             i = part.row - 1 if part.row else k
             j = part.column - 1 if part.column else k
             filled[i, j] = entry
+    if not filled:
+        return [[Entry("")]]
     height, width = (1 + max(place[axis] for place in filled) for axis in (0, 1))
     if len(shape) == 2:
         height, width = max(height, shape[0]), max(width, shape[1])
