@@ -105,12 +105,19 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
                     continue
                 lines = f"line {wholes[0].line} and again on line {part.line}"
                 found.remarks.append(f"{part.what} is written on {lines}: the later one counts")
-                is_right = part.size == expected.shape(part.name)[-2:]
-                if not is_right or (part.size != wholes[-1].size and len(wholes[-1].rows) > 1):
+                if _is_lost(wholes[-1], part, expected):
                     _list(wholes[-1], part, found)
             own[:] = [each for each in own if not each.is_whole]
         own.append(part)
     return [part for own in kept.values() for part in own]
+
+
+def _is_lost(before: Part, part: Part, expected: Expected) -> bool:
+    """Say whether a matrix may be another than the later one of its name, and no version of it."""
+    if before.size == (1, 1):  # a number beside a name, in prose
+        return False
+    is_right = part.size == expected.shape(part.name)[-2:]
+    return not is_right or (part.size != before.size and len(before.rows) > 1)
 
 
 def _is_other(before: Part, part: Part, expected: Expected) -> bool:
