@@ -1,11 +1,11 @@
 """The flags that studies have: `attncalc vary`, `attncalc simulate`, `attncalc aim`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from attncalc.cli.flags.fields import for_problems
-from attncalc.cli.flags.shared import OUTPUT, Full
+from attncalc.cli.flags.shared import OUTPUT, Format, Full
 
 VARY_HELP = """Solve a problem at many values of something, and watch what that does.
 
@@ -115,15 +115,6 @@ Watch = Annotated[
 Yes = Annotated[
     bool,
     typer.Option("--yes", help="Go on, however long it takes.", rich_help_panel=_STUDY),
-]
-Format = Annotated[
-    Literal["table", "markdown", "latex", "csv", "json", "npz"] | None,
-    typer.Option(
-        "--format",
-        help="The form of the output.",
-        show_default="table, or what the ending of --out says",
-        rich_help_panel=OUTPUT,
-    ),
 ]
 Out = Annotated[
     str | None,
