@@ -11,7 +11,7 @@ import numpy as np
 
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.expressions import Expression, Symbol, Transposed, turned_round
-from attncalc.problem.fields import BIASES, WEIGHTS
+from attncalc.problem.fields import BIASES, GIVEN, WEIGHTS
 
 T = TypeVar("T")
 
@@ -33,6 +33,10 @@ class Standing(NamedTuple):
     def is_turned(self, name: str) -> bool:
         """Say whether a given matrix stands the other way round."""
         return self.by_columns or (name in WEIGHTS and self.out_in)
+
+    def has_token_columns(self, name: str) -> bool:
+        """Say whether a given matrix has a column, and no row, for each token."""
+        return self.by_columns and GIVEN[name].role != "weights"
 
     def upright(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix with tokens as rows, weights (in, out); heads not yet parted."""

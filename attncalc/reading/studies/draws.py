@@ -82,7 +82,7 @@ def _read_draw(text: str, problem: Problem) -> Draw:
         raise InputError(unknown(found["name"], known))
     check_given(name, problem)
     place = place_of(name, found["place"], problem)
-    is_turned = problem.layout == "columns" and GIVEN[name].role != "weights"
+    is_turned = problem.standing.has_token_columns(name)
     part = np.asarray(getattr(problem, name)[place], dtype=np.float64)
     rows = part.swapaxes(-1, -2) if is_turned and part.ndim > 1 else part
     rows = rows.reshape(-1, rows.shape[-1] if rows.ndim else 1)

@@ -77,9 +77,8 @@ def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice
 def _token_axis(name: str, problem: Problem) -> int:
     """Return which axis an index alone counts: tokens, or the numbers of a bias."""
     if name in BIASES:
-        return -1 if problem.layout == "rows" else -2
-    is_turned = problem.layout == "columns" and GIVEN[name].role != "weights"
-    return -1 if is_turned else -2
+        return -2 if problem.standing.by_columns else -1
+    return -1 if problem.standing.has_token_columns(name) else -2
 
 
 def _axes(name: str, matrix: Matrix, problem: Problem) -> list[_Axis]:
