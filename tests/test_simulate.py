@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT, Command
 
 from attncalc import Problem, read_problem
+from attncalc import simulate as simulate_in_python
 from attncalc.plotting.look import Look
 from attncalc.plotting.spreads import draw_simulations
 from attncalc.reading.studies.draws import read_draw
@@ -349,3 +350,13 @@ def test_fractions_are_read_exactly() -> None:
     assert isinstance(law, Normal)
     assert law.means[0, 0] == float(Fraction(1, 3))
     assert law.roots[0, 0, 0] == pytest.approx(1 / 3, abs=1e-15)
+
+
+def test_of_many_values_only_those_are_named_that_a_segment_joins() -> None:
+    """Names of forty points stand on one another; those of the two that matter do not."""
+    keys = [[math.cos(k), math.sin(k)] for k in range(20)]
+    problem = Problem(Q=[[1, 1]], K=keys, V=keys, scale="none")
+    study = simulate_in_python(problem, "K[1] ~ N(mu, 0.1 I)", count=50, seed=1)
+    figure = study.plot()
+    named = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert len([name for name in named if name.startswith("v_")]) == 2

@@ -44,6 +44,9 @@ MOST_CLOUDS = 4
 """Outputs that have a cloud."""
 TICKS: Any = {"nbins": 5, "steps": [1, 2, 2.5, 5, 10]}
 CLOUDS_LEFT_OUT = f"{{}} outputs have no cloud in the picture: it shows the first {MOST_CLOUDS}"
+MOST_NAMED = 12
+"""Values whose names have room beside them; of more, those are named that the segment joins."""
+NAMES_LEFT_OUT = "in the picture {} values have no name: it names those that a segment joins"
 
 Limits = tuple[float, float]
 
@@ -233,6 +236,7 @@ def _cloud(
     look: Any = {"color": solid.color, "alpha": 0.35, "linewidths": 0, "zorder": 2}
     axes.scatter(points[:, 0], points[:, 1], s=9, rasterized=len(points) > 500, **look)
     axes.set(xlim=limits[0], ylim=limits[1])
+    nameless = 0
     if values is not None:
         one, other = _ends(simulation, output)
         ends = values[[one, other]]
@@ -241,12 +245,17 @@ def _cloud(
         axes.scatter(values[:, 0], values[:, 1], s=34, color=dashed.color, zorder=3)
         names = drawn_names(simulation.problem.keys)
         text: Any = {"size": NAME_SIZE, "color": palette.strong, "parse_math": False, "zorder": 4}
-        for name, (x, y) in zip(names, values, strict=True):
+        named = range(len(values)) if len(values) <= MOST_NAMED else sorted({one, other})
+        nameless = len(values) - len(named)
+        for key in named:
+            name, (x, y) = names[key], values[key]
             axes.annotate(f"v_{name}", (x, y), xytext=(6, 5), textcoords="offset points", **text)
     name = f"O[{output + 1},:]"
     _furnish(axes, f"{name}, first number", "second number", palette)
-    unseen = len(_moving(simulation)) - MOST_CLOUDS if output == _moving(simulation)[0] else 0
-    return LeftOut({CLOUDS_LEFT_OUT: max(0, unseen)})
+    if output != _moving(simulation)[0]:
+        return LeftOut()
+    unseen = len(_moving(simulation)) - MOST_CLOUDS
+    return LeftOut({CLOUDS_LEFT_OUT: max(0, unseen), NAMES_LEFT_OUT: nameless})
 
 
 def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
