@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.errors import OutputError
+from attncalc.text import as_key
 
 Identity = tuple[int, int]
 """Device and inode: links and other ways to write a path all lead to the same."""
@@ -111,15 +112,22 @@ def refuse_to_print(descriptor: int) -> None:
 def identity_of(place: Path) -> Identity | None:
     """Return the identity of a file or folder; None of a device, or where there is nothing yet."""
     try:
-        return _identity(place.stat())
+        found = place.stat()
+        if found.st_ino:
+            return _identity(found)
+        # some disks of Windows number no files: there, the place stands for what lies in it
+        return (-1, hash(as_key(os.path.realpath(place)))) if _keeps(found) else None
     except (OSError, ValueError):
         return None
 
 
 def _identity(found: os.stat_result) -> Identity | None:
     """Return device and inode of what keeps what is written to it: a pipe keeps nothing."""
-    keeps = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
-    return (found.st_dev, found.st_ino) if keeps else None
+    return (found.st_dev, found.st_ino) if found.st_ino and _keeps(found) else None
+
+
+def _keeps(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
 
 
 def _keep(identity: Identity | None, source: Source) -> None:

@@ -151,6 +151,52 @@ def within(encoding: str, text: str) -> str:
     )
 
 
+KEPT_FOR_DEVICES = re.compile(r"con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]")
+"""Names that Windows keeps for devices, in any case and whatever ending they have."""
+_NOT_IN_NAMES = '<>:"/\\|?*'
+
+
+def as_key(name: str) -> str:
+    """Return what is the same for names that some system takes for one.
+
+    Examples
+    --------
+    >>> as_key("Straße") == as_key("STRASSE")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return unicodedata.normalize("NFC", folded)
+
+
+def what_forbids(name: str) -> str:
+    """Return why Windows has no file of a name, or nothing where it can have one.
+
+    Examples
+    --------
+    >>> what_forbids("nul.txt"), what_forbids("a:b"), what_forbids("key.md")
+    ('is kept for a device', 'has a ":" in it', '')
+    """
+    found = next((c for c in name if c in _NOT_IN_NAMES or ord(c) < 32), "")
+    if found:
+        return f'has a "{found}" in it' if found.isprintable() else "has a control character in it"
+    if KEPT_FOR_DEVICES.fullmatch(name.partition(".")[0].rstrip().lower()):
+        return "is kept for a device"
+    return "ends in a dot or a blank" if name.endswith((".", " ")) else ""
+
+
+def for_any_system(name: str) -> str:
+    """Return the name of a file as every system can have it: what one of them has not, as -.
+
+    Examples
+    --------
+    >>> for_any_system("what?"), for_any_system("con.x"), for_any_system("ada")
+    ('what-', '-con.x', 'ada')
+    """
+    kept = "".join("-" if c in _NOT_IN_NAMES or ord(c) < 32 else c for c in name)
+    kept = kept[: len(kept.rstrip(". "))] + "-" * (len(kept) - len(kept.rstrip(". ")))
+    return f"-{kept}" if what_forbids(kept) else kept
+
+
 def told_apart(labels: Sequence[str]) -> tuple[str, ...]:
     """Return the labels with each repeated one followed by its position, counted from 1.
 

@@ -1,6 +1,6 @@
 """Arrays out of what programs hold: lists of arrays, tensors of any library, numbers alone."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +9,18 @@ from attncalc.numbers.types import Matrix
 
 DEEPEST = 3
 """Lists in one another that may hold arrays: heads, their rows, the entries of a row."""
+
+
+class Owned(NamedTuple):
+    """An array that nobody else can change: it is kept as it is, and not copied.
+
+    Parameters
+    ----------
+    array
+        One of a type of floats, as a file that is mapped into memory holds.
+    """
+
+    array: Matrix
 
 
 def as_array(given: Any) -> Matrix:
@@ -33,6 +45,8 @@ def as_array(given: Any) -> Matrix:
     >>> as_array([np.eye(2), [[1, 2], [3, 4]]]).shape
     (2, 2, 2)
     """
+    if isinstance(given, Owned):
+        return given.array
     if _is_array(given):
         return _out_of(given)
     if _holds_arrays(given):  # numpy alone would go through them number by number

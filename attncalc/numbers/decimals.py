@@ -4,6 +4,7 @@ An operation is written once, in numpy; numpy applies it to floats and to arrays
 What numpy cannot do with Decimals (tanh, sine, cosine) stands here for both.
 """
 
+import math
 from collections.abc import Callable
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
@@ -47,6 +48,24 @@ def tanh(matrix: Matrix) -> Matrix:
     return _each(_decimal_tanh, matrix) if matrix.dtype == object else np.tanh(matrix)
 
 
+def ln(matrix: Matrix) -> Matrix:
+    """Return the natural logarithm of each entry."""
+    return _each(Decimal.ln, matrix) if matrix.dtype == object else np.log(matrix)
+
+
+def erf(matrix: Matrix) -> Matrix:
+    """Return the error function of each entry."""
+    if matrix.dtype == object:
+        return _each(_decimal_erf, matrix)
+    values: Matrix = np.asarray(np.frompyfunc(math.erf, 1, 1)(matrix)).astype(matrix.dtype)
+    return values
+
+
+def pi_of(matrix: Matrix) -> Any:
+    """Return π as the entries of `matrix` are: a float, or a Decimal."""
+    return _decimal_pi() if matrix.dtype == object else matrix.dtype.type(math.pi)
+
+
 def cos_sin(angles: Matrix) -> tuple[Matrix, Matrix]:
     """Return the cosine and the sine of each angle, in radians."""
     if angles.dtype != object:
@@ -64,6 +83,23 @@ def _decimal_tanh(x: Decimal) -> Decimal:
     # one exp, not the two of (e^x - e^-x) / (e^x + e^-x)
     doubled = (2 * x).exp()
     return (doubled - 1) / (doubled + 1)
+
+
+def _decimal_erf(x: Decimal) -> Decimal:
+    """Sum erf x = 2/√π e^-x² (x + 2x³/3 + 4x⁵/(3·5) + …): its terms have one sign."""
+    if x * x > 3 * getcontext().prec:  # 1 to more digits than are carried
+        return Decimal(1).copy_sign(x)
+    with localcontext() as context:
+        context.prec += 10
+        term = total = x
+        smallest = Decimal(1).scaleb(-context.prec)
+        n = 1
+        while abs(term) > smallest * abs(total):
+            term *= 2 * x * x / (2 * n + 1)
+            total += term
+            n += 1
+        value = 2 * total * (-x * x).exp() / _decimal_pi().sqrt()
+    return +value
 
 
 def _decimal_cos(x: Decimal) -> Decimal:

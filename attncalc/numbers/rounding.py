@@ -5,11 +5,12 @@ One rule in two number systems: exact decimals (every small problem) and float64
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any, Literal
 
 import numpy as np
 
+from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
 
 Rule = Literal["half-away", "half-even", "truncate"]
@@ -143,6 +144,11 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
         The decimal place (say 40) up to which the values can be trusted: what lies beyond is
         the dust of irrational steps and of thirds, and is cleared before the tie is judged.
 
+    Raises
+    ------
+    InputError
+        When a value has more digits than can be trusted.
+
     Examples
     --------
     >>> thirds = np.array([Decimal("0.37499999999999999999999999999999")], dtype=object)
@@ -158,7 +164,13 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
             return value
         return half_away(value.quantize(dust, rounding=ROUND_HALF_EVEN), decimals)
 
-    return _each(one, values)
+    try:
+        return _each(one, values)
+    except InvalidOperation:  # more digits before the point than there is room for
+        raise InputError(
+            "numbers grow so large that their last digits are lost: something is divided by "
+            "what is nearly 0, as scores that nearly cancel are by their sum"
+        ) from None
 
 
 def half_away(value: Decimal, decimals: int) -> Decimal:

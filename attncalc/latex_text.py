@@ -67,6 +67,8 @@ _LETTERS = {
     "†": r"\textdagger{}",
     "→": r"\(\to\)",
     "ᵀ": r"\({}^{\top}\)",
+    "²": r"\({}^{2}\)",
+    "‖": r"\(\Vert\)",
     "✗": r"\(\times\)",
     "⏎": r"\(\hookleftarrow\)",
 }

@@ -1,0 +1,99 @@
+"""The same work for many things, on several cores: results come in order, few at a time."""
+
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+from attncalc.signals import ENDING
+
+FEW = 4
+"""So few things are done here: starting others takes longer."""
+START = "fork" if sys.platform == "linux" else "spawn"
+"""A copy of this process has all that is imported; where that is no safe thing, a new one."""
+AHEAD = 4
+"""Things for each worker that are under way or wait to be fetched: memory holds no more."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def mapped(work: Callable[[T], R], things: Iterable[T], jobs: int = 1) -> Iterator[R]:
+    """Yield what comes of each thing, in their order.
+
+    Parameters
+    ----------
+    work
+        What is done; with several jobs a function of a module, and its results can be pickled.
+    things
+        What it is done to; they are fetched as workers are free.
+    jobs
+        How many are done at once, each in a process of its own; 1 for here.
+
+    Raises
+    ------
+    Exception
+        What the work raises, of the first thing for which it does.
+
+    Examples
+    --------
+    >>> list(mapped(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    waiting = iter(things)
+    first = list(islice(waiting, FEW + 1))
+    if jobs <= 1 or len(first) <= FEW:
+        yield from map(work, first)
+        yield from map(work, waiting)
+        return
+    yield from _shared(work, _chained(first, waiting), jobs)
+
+
+def _chained(first: list[T], rest: Iterator[T]) -> Iterator[T]:
+    yield from first
+    yield from rest
+
+
+def _shared(work: Callable[[T], R], things: Iterator[T], jobs: int) -> Iterator[R]:
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(jobs, get_context(START), initializer=_as_worker)
+    under_way: deque[Future[R]] = deque()
+    try:
+        for thing in things:
+            under_way.append(pool.submit(work, thing))
+            if len(under_way) >= AHEAD * jobs:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _as_worker() -> None:
+    """Leave what a key or the shell says to the process that shares out the work; end with it."""
+    import threading
+    from multiprocessing import parent_process
+
+    for number in ENDING:
+        ends = number == getattr(signal, "SIGTERM", None)
+        signal.signal(number, signal.SIG_DFL if ends else signal.SIG_IGN)
+    parent = parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
