@@ -1,0 +1,243 @@
+"""What goes back through products of matrices: Aᵀ dO, dQ Wᵀ, and sums over what was repeated."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from attncalc.numbers.types import Matrix, Place
+from attncalc.operations.base import Operand, Operation, Shape
+from attncalc.operations.expressions import (
+    COLUMN_SUM,
+    Call,
+    Explanation,
+    Expression,
+    Product,
+    Transposed,
+    added,
+    explained,
+)
+
+OVER_HEADS = "Σ_heads"
+"""What sums are called: over heads that share a matrix, and over rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OfHeads(Operation):
+    """A product for each head, those of heads that share a matrix added.
+
+    Parameters
+    ----------
+    heads
+        How many heads the result has; None where it has none.
+    sharing
+        How many heads share one of the result.
+    """
+
+    heads: int | None = None
+    sharing: int = 1
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return the products of all heads."""
+        *heads, rows, columns = self._each(*shapes)
+        return prod((*heads, rows, columns)) * self._length(*shapes), 0
+
+    def factors(self, *factors: int) -> int:
+        """Return those of both."""
+        return sum(factors)
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return that of one product, for each head of the result."""
+        own = self._each(*shapes)[-2:]
+        return own if self.heads is None else (self.heads, *own)
+
+    def _each(self, *shapes: Shape) -> Shape:
+        """Return the shape of the products before any are added."""
+        raise NotImplementedError
+
+    def _length(self, *shapes: Shape) -> int:
+        """Return how many products of entries each entry adds, in one head."""
+        raise NotImplementedError
+
+    def _gathered(self, product: Matrix) -> Matrix:
+        """Add the products of the heads that share one of the result."""
+        return gathered(product, self.heads)
+
+    def _heads_of(self, place: Place, operands: tuple[Operand, ...]) -> Iterator[Place]:
+        """Yield the heads whose products are added into an entry."""
+        count = max((len(each.matrix) for each in operands if each.matrix.ndim == 3), default=0)
+        if not count:
+            yield ()
+            return
+        own = place[0] if len(place) == 3 else 0
+        sharing = count // (self.heads or 1)
+        yield from ((head,) for head in range(own * sharing, (own + 1) * sharing))
+
+    def _explained(self, products: Iterator[Expression]) -> Explanation:
+        """Write out the sum of the products of entries."""
+        return explained(added(*products))
+
+    def _sum_of(self, product: Expression) -> Expression:
+        return Call(OVER_HEADS, product) if self.sharing > 1 else product
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TransposedTimes(_OfHeads):
+    """Aᵀ B: (n, p) and (n, q) give (p, q), as dV = Aᵀ dO, dK = dSᵀ Q, dW = Xᵀ dQ.
+
+    Parameters
+    ----------
+    is_turned
+        Whether it is Bᵀ A instead, for weights that are stored (out, in).
+    """
+
+    is_turned: bool = False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Multiply, and add those of heads that share."""
+        left, right = reversed(matrices) if self.is_turned else matrices
+        return self._gathered(left.swapaxes(-1, -2) @ right)
+
+    def _each(self, *shapes: Shape) -> Shape:
+        left, right = reversed(shapes) if self.is_turned else shapes
+        return (*np.broadcast_shapes(left[:-2], right[:-2]), left[-1], right[-1])
+
+    def _length(self, *shapes: Shape) -> int:
+        return shapes[0][-2]
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return Xᵀ dQ."""
+        left, right = reversed(operands) if self.is_turned else operands
+        return self._sum_of(ordered(transposed(left), right, sign=""))
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out a column times a column, for each head that shares it."""
+        left, right = reversed(operands) if self.is_turned else operands
+        i, j = place[-2:]
+        return self._explained(
+            ordered(left.at(*head, k, i), right.at(*head, k, j))
+            for head in self._heads_of(place, operands)
+            for k in range(left.matrix.shape[-2])
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TimesTransposed(_OfHeads):
+    """A Bᵀ: (n, q) and (p, q) give (n, p), as dX = dQ W_Qᵀ."""
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Multiply, and add those of heads that share."""
+        left, right = matrices
+        return self._gathered(left @ right.swapaxes(-1, -2))
+
+    def _each(self, *shapes: Shape) -> Shape:
+        left, right = shapes
+        return (*np.broadcast_shapes(left[:-2], right[:-2]), left[-2], right[-2])
+
+    def _length(self, *shapes: Shape) -> int:
+        return shapes[0][-1]
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return dQ W_Qᵀ."""
+        left, right = operands
+        return self._sum_of(ordered(left, transposed(right), sign=""))
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out a row times a row, for each head that shares it."""
+        left, right = operands
+        i, j = place[-2:]
+        return self._explained(
+            ordered(left.at(*head, i, k), right.at(*head, j, k))
+            for head in self._heads_of(place, operands)
+            for k in range(left.matrix.shape[-1])
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SumTo(Operation):
+    """The sum over the rows, or the heads, that a matrix was repeated for: db = colsum(dQ).
+
+    Parameters
+    ----------
+    to
+        The shape of that matrix.
+    over_heads
+        Whether heads share it: then theirs are added, too.
+    """
+
+    to: Shape
+    over_heads: bool = False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Add the rows, and the heads."""
+        (total,) = matrices
+        if self.to[-2] == 1:
+            total = total.sum(axis=-2, keepdims=True)
+        if total.ndim > 2 and (len(self.to) == 2 or self.to[0] == 1):
+            keeps = total.ndim > 3 or len(self.to) == 3
+            total = total.sum(axis=-3, keepdims=keeps)
+        return total
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return that of the matrix."""
+        return self.to
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return the entries that are added."""
+        return prod(shapes[0]), 0
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return colsum(dQ)."""
+        (gradient,) = operands
+        summed = Call(COLUMN_SUM, gradient) if self.to[-2] == 1 else gradient
+        return Call(OVER_HEADS, summed) if self.over_heads else summed
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the sum."""
+        (gradient,) = operands
+        *own, i, j = place
+        shape = gradient.matrix.shape
+        rows = range(shape[-2]) if self.to[-2] == 1 else (i,)
+        heads: Any = [()]
+        if len(shape) == 3:
+            is_whole = len(self.to) == 2 or self.to[0] == 1
+            heads = [(head,) for head in range(shape[0])] if is_whole else [tuple(own)]
+        return explained(added(*(gradient.quote((*head, k, j)) for head in heads for k in rows)))
+
+
+def gathered(product: Matrix, heads: int | None) -> Matrix:
+    """Add the matrices of heads that share one: (h, p, q) gives (heads, p, q), or (p, q)."""
+    if product.ndim == 2:
+        return product
+    if heads is None:
+        # of a family of problems every matrix keeps an axis for heads, here of one
+        total: Matrix = product.sum(axis=-3, keepdims=product.ndim > 3)
+        return total
+    *family, count, rows, columns = product.shape
+    if count == heads:
+        return product
+    parted = product.reshape(*family, heads, count // heads, rows, columns)
+    added_up: Matrix = parted.sum(axis=-3)
+    return added_up
+
+
+def heads_in(shape: Shape) -> int | None:
+    """Return how many heads a matrix of this shape has; None for one without."""
+    return shape[0] if len(shape) > 2 else None
+
+
+def is_shared(own: Shape, other: Shape) -> bool:
+    """Say whether a matrix of one shape serves several heads of another's."""
+    return (heads_in(other) or 1) > (heads_in(own) or 1)
+
+
+def ordered(left: Expression, right: Expression, sign: str = "·") -> Expression:
+    """Return a product whose order the layout decides: of matrices, or of their entries."""
+    return Product((left, right), sign, is_ordered=True)
+
+
+def transposed(expression: Expression) -> Expression:
+    """Return a matrix transposed; one that is transposed already stands as it is."""
+    return expression.matrix if isinstance(expression, Transposed) else Transposed(expression)
