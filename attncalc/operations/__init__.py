@@ -1,21 +1,28 @@
 """What a step does to whole matrices, how its equation is written, and how each entry comes about.
 
 Each operation is written once, in numpy, and so runs on floats and on arrays of Decimals alike, on
-whole matrices and on blocks of their rows. Tokens are rows here, whatever the layout.
+whole matrices and on blocks of their rows. Tokens are rows here, whatever the layout. Those of
+attention are named here; those of other parts (`activations`, `normalisation`, `rows`) are loaded
+where there are such parts.
 """
 
 from attncalc.operations.base import Operand, Operation
-from attncalc.operations.joins import Add, Concat, Mean, Same
+from attncalc.operations.joins import Add, Concat, Given, Mean, Same, Stack
 from attncalc.operations.normalizers import DivideBySum, HardMax, Softmax, exponentials
 from attncalc.operations.positions import Rotate, Sinusoids
-from attncalc.operations.products import Project, Scores, Weigh
+from attncalc.operations.products import Project, Scores, Scoring, Weigh
 from attncalc.operations.scaling import DivideBySqrt, Mask, Multiply, MultiplyEach, SoftCap
+from attncalc.operations.scoring import AdditiveScores, ConcatScores, DistanceScores
 
 __all__ = [
     "Add",
+    "AdditiveScores",
     "Concat",
+    "ConcatScores",
+    "DistanceScores",
     "DivideBySqrt",
     "DivideBySum",
+    "Given",
     "HardMax",
     "Mask",
     "Mean",
@@ -27,9 +34,11 @@ __all__ = [
     "Rotate",
     "Same",
     "Scores",
+    "Scoring",
     "Sinusoids",
     "SoftCap",
     "Softmax",
+    "Stack",
     "Weigh",
     "exponentials",
 ]

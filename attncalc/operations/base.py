@@ -1,16 +1,20 @@
 """What every operation is: a pure function of matrices that can say its own equation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations.expressions import Explanation, Expression, Indexed
 
 Shape = tuple[int, ...]
+DUST_OF_SUMS = Decimal("1e-60")
+"""What thirds leave behind where a sum in Decimals is 0."""
 
 
 class Operand(NamedTuple):
@@ -44,12 +48,36 @@ class Operand(NamedTuple):
         """Return an entry; a matrix without heads, or of a single row, serves all alike."""
         return self.quote(self.place(*place))
 
+    def write_sum(self, value: Any, rational: Fraction | None) -> Expression:
+        """Write a value that was added up: what decimals leave where all cancels is nothing."""
+        is_dust = isinstance(value, Decimal) and abs(value) < DUST_OF_SUMS
+        return self.write(Decimal(0) if is_dust else value, rational)
+
     def place(self, *place: int) -> Place:
         """Return which of its own entries serves this place of a larger matrix."""
         shape = self.matrix.shape
         # aligned on the right, as numpy broadcasts
         own = place[len(place) - len(shape) :]
         return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))
+
+
+GRADIENT, RESULT = -1, -2
+"""What a way back may read behind the inputs: the gradient that arrives, and the result."""
+
+
+class Way(NamedTuple):
+    """How a gradient goes back through an operation to one of its inputs.
+
+    Parameters
+    ----------
+    operation
+        What makes the gradient of the input.
+    reads
+        What that reads: inputs by their number, `RESULT` and `GRADIENT`.
+    """
+
+    operation: "Operation"
+    reads: tuple[int, ...] = (GRADIENT,)
 
 
 class Operation:
@@ -75,6 +103,23 @@ class Operation:
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Return how the entry at a place comes about from entries of the inputs."""
         raise NotImplementedError
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
+        """Return how a gradient goes back to an input, or None where the result hangs on it not.
+
+        Parameters
+        ----------
+        to
+            Which input, from 0.
+        shapes
+            The shapes of all inputs.
+
+        Raises
+        ------
+        InputError
+            When no way back is known, or there is none.
+        """
+        raise InputError(f"no way back through {type(self).__name__} is known")
 
     def reach(self, *ranges: Range) -> Range:
         """Return between which values the results lie when each input lies within its range.
@@ -108,6 +153,10 @@ class Operation:
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
         """Return the operation for these rows of queries, and these keys, alone."""
+        return self
+
+    def in_head(self, head: int) -> "Operation":
+        """Return the operation for the scores of one head alone, counted from 0."""
         return self
 
     def bound(self, largest: float, *matrices: Matrix) -> float:

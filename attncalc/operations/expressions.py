@@ -79,7 +79,7 @@ class Negative(NamedTuple):
 
 
 class Product(NamedTuple):
-    """Factors that are multiplied; `sign` stands between them, "·", "×" or nothing.
+    """Factors that are multiplied; `sign` stands between them, "·", "×", "⊙" or nothing.
 
     The factors of an ordered one are matrices, or their entries: tokens as columns turn it round.
     """
@@ -120,8 +120,13 @@ class Power(NamedTuple):
 
     @property
     def exact(self) -> Fraction | None:
-        """1 where the exponent is 0; the other powers here are roots, or those of e."""
-        return Fraction(1) if self.exponent.exact == 0 else None
+        """1 where the exponent is 0, and a whole power of what is rational."""
+        base, exponent = self.base.exact, self.exponent.exact
+        if exponent == 0:
+            return Fraction(1)
+        if base is None or exponent is None or exponent.denominator != 1 or exponent < 0:
+            return None
+        return Fraction(base**exponent.numerator)
 
 
 class Root(NamedTuple):
@@ -159,6 +164,13 @@ class Transposed(NamedTuple):
     exact: Fraction | None = None
 
 
+class Stacked(NamedTuple):
+    """Matrices, each below the one before."""
+
+    matrices: "tuple[Expression, ...]"
+    exact: Fraction | None = None
+
+
 class Where(NamedTuple):
     """A value where a condition holds, and another one elsewhere."""
 
@@ -181,14 +193,22 @@ Expression = Union[  # noqa: UP007 - a forward reference inside a string takes n
     Root,
     Call,
     Transposed,
+    Stacked,
     Where,
 ]
 
 EXPRESSIONS = get_args(Expression)
 E = Symbol("e")
+PI = Symbol("π")
 ZERO = Number("0", Fraction(0))
+ENTRYWISE = "⊙"
+"""What stands between matrices that are multiplied entry by entry."""
+ROW_SUM, COLUMN_SUM = "rowsum", "colsum"
+"""The functions that add each row, and each column."""
 MINUS_INFINITY = Number("-∞")
 SMALLEST_PLAIN, LARGEST_PLAIN = -5, 14
+DUSTLESS = 30
+"""Digits behind the last that is written which are 0 where it is all there is."""
 """Powers of ten between which a number is written without one."""
 
 
@@ -220,6 +240,9 @@ def added(*terms: Expression) -> Expression:
     return terms[0] if len(terms) == 1 else Sum(terms)
 
 
+_TURNED = {ROW_SUM: COLUMN_SUM, COLUMN_SUM: ROW_SUM}
+
+
 def turned_round(expression: Expression) -> Expression:
     """Return an expression as it reads where tokens are columns: X W_Q becomes W_Q X.
 
@@ -233,6 +256,8 @@ def turned_round(expression: Expression) -> Expression:
     }
     if isinstance(expression, Product) and expression.is_ordered:
         parts["factors"] = parts["factors"][::-1]
+    if isinstance(expression, Call):
+        parts["function"] = _TURNED.get(expression.function, expression.function)
     return expression._replace(**parts)
 
 
@@ -291,7 +316,9 @@ def significant(value: Decimal, digits: int) -> Number:
     rounded = _carrying(digits).plus(value)
     place = rounded.adjusted()
     if SMALLEST_PLAIN <= place < digits:
-        return Number(f"{rounded:f}")
+        # what is all there is needs no more zeros, however many it was computed with
+        is_all = _carrying(digits + DUSTLESS).plus(value) == rounded
+        return Number(f"{rounded.normalize() if is_all else rounded:f}")
     return Number(f"{rounded.scaleb(-place):.{digits - 1}f}", None, place)
 
 

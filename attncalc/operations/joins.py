@@ -1,17 +1,21 @@
-"""Matrices put together: added, heads joined side by side or averaged, or taken as they are."""
+"""Matrices put together: added, heads joined side by side or averaged, rows stacked."""
 
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
+from operator import add
 
 import numpy as np
 
 from attncalc.numbers.decimals import in_system_of
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import Operand, Operation, Shape
+from attncalc.operations.base import Operand, Operation, Shape, Way
 from attncalc.operations.expressions import (
     Call,
     Explanation,
     Expression,
     Quotient,
+    Stacked,
     Sum,
     explained,
     whole,
@@ -19,20 +23,25 @@ from attncalc.operations.expressions import (
 
 
 class Add(Operation):
-    """The sum of two matrices, or of a matrix and a row."""
+    """The sum of two matrices or more, or of a matrix and a row."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Add them."""
-        left, right = matrices
-        total: Matrix = left + right
-        return total
+        return reduce(add, matrices)
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return the gradient as it is; of a row, its sum over the rows that it was added to."""
+        from attncalc.operations.back_products import SumTo
+
+        whole_shape = np.broadcast_shapes(*shapes)
+        return Way(Same() if shapes[to] == whole_shape else SumTo(shapes[to]))
 
     def formula(self, *operands: Expression) -> Expression:
         """Return X + P."""
         return Sum(operands)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of two entries."""
+        """Write out the sum of the entries."""
         return explained(Sum(tuple(operand.at(*place) for operand in operands)))
 
 
@@ -46,6 +55,12 @@ class Concat(Operation):
         joined = heads.swapaxes(-3, -2).reshape(*family, n, count * width)
         # of a family of problems every matrix keeps an axis for heads, here of one
         return joined[..., np.newaxis, :, :] if family else joined
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return the gradient of each head, parted as the heads were joined."""
+        from attncalc.operations.back_rows import SplitHeads
+
+        return Way(SplitHeads(shapes[0][0]))
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return one matrix, as wide as all heads together."""
@@ -74,6 +89,12 @@ class Mean(Operation):
         mean: Matrix = total / in_system_of(heads, Fraction(heads.shape[-3]))
         return mean
 
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return for each head its share of the gradient."""
+        from attncalc.operations.back_rows import ShareAmongHeads
+
+        return Way(ShareAmongHeads(shapes[0][0]))
+
     def shape(self, *shapes: Shape) -> Shape:
         """Return that of one head."""
         return shapes[0][1:]
@@ -90,12 +111,51 @@ class Mean(Operation):
         return explained(Quotient(Sum(terms), whole(count)))
 
 
+class Stack(Operation):
+    """The rows of one matrix, and below them those of another: earlier keys, and the new ones."""
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Put them below one another, in each head, and in each of a family of problems."""
+        lead = np.broadcast_shapes(*(each.shape[:-2] for each in matrices))
+        each = [np.broadcast_to(each, (*lead, *each.shape[-2:])) for each in matrices]
+        return np.concatenate(each, axis=-2)
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return the rows of the gradient that the matrix gave."""
+        from attncalc.operations.back_rows import TakeRows
+
+        start = shapes[0][-2] if to else 0
+        return Way(TakeRows(start, start + shapes[to][-2]))
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return as many rows as both have."""
+        first, second = shapes
+        return (*first[:-2], first[-2] + second[-2], first[-1])
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return [past_K; K]."""
+        return Stacked(operands)
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Name the entry that stands here."""
+        first, second = operands
+        *head, row, column = place
+        before = first.matrix.shape[-2]
+        own, there = (first, row) if row < before else (second, row - before)
+        named = (*head, there, column)
+        return Explanation((own.entry(named),), exact=own.quote(named).exact)
+
+
 class Same(Operation):
     """The matrix under another name."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return it."""
         return matrices[0]
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
+        """Return the gradient as it is."""
+        return Way(Same())
 
     def formula(self, *operands: Expression) -> Expression:
         """Return its own name."""
@@ -104,6 +164,23 @@ class Same(Operation):
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Name the same entry of the other matrix."""
         return _same_as(operands[0], place)
+
+
+class Given(Same):
+    """A matrix that is given as a step, under its own name: weights in place of scores."""
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
+        """Return None: what is given is the step itself, and one gradient is of both."""
+        return None
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return that it is given."""
+        return Call("given", operands[0])
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write the entry as it is given."""
+        (own,) = operands
+        return Explanation((own.at(*place),), "given", own.at(*place).exact)
 
 
 def _same_as(operand: Operand, place: Place) -> Explanation:

@@ -1,6 +1,8 @@
 """From scores to weights: softmax, hardmax, or each score over the sum of its row."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, getcontext
 from fractions import Fraction
 from math import prod
 
@@ -9,7 +11,7 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import in_system_of, infinity_of, tolerance_of
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation, Shape
+from attncalc.operations.base import GRADIENT, RESULT, Operand, Operation, Shape, Way
 from attncalc.operations.expressions import (
     ZERO,
     Call,
@@ -27,6 +29,8 @@ from attncalc.operations.expressions import (
 
 LARGEST_EXPONENT = 230
 """e to this has 100 digits, the most a pocket calculator can hold."""
+LAST_DIGITS = 30
+"""Digits of those that are carried that say nothing, where all before them cancel."""
 NOTHING_LEFT = Explanation((ZERO,), "no key is left to attend to", Fraction(0))
 
 
@@ -60,7 +64,10 @@ def _sum_of_others(matrix: Matrix) -> Matrix:
 
 def _winners(scores: Matrix, largest: Matrix) -> Matrix:
     """Say which scores share first place in their row."""
-    winners: Matrix = scores >= largest - np.abs(largest) * tolerance_of(scores)
+    apart = np.abs(largest) * tolerance_of(scores)
+    if scores.dtype == object:  # of scores that are all 0, what roots leave in the last digits
+        apart = apart + Decimal(1).scaleb(LAST_DIGITS - getcontext().prec)
+    winners: Matrix = scores >= largest - apart
     return winners
 
 
@@ -76,10 +83,15 @@ class Softmax(Operation):
         Whether scores may be -∞. A row of nothing else then gets weights of 0.
     shifted
         Whether the maximum is subtracted; not needed where scores are known to be small.
+    has_sink
+        Whether a second matrix follows, (1, 1) or (heads, 1, 1): e to each head's sink joins the
+        sum of each of its rows, and goes to no key (OpenAI, *gpt-oss* model card, 2025; Xiao et
+        al., *Efficient Streaming Language Models with Attention Sinks*, 2023).
     """
 
     masked: bool = False
     shifted: bool = True
+    has_sink: bool = False
 
     @property
     def is_rational(self) -> bool:
@@ -87,13 +99,37 @@ class Softmax(Operation):
         return False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Turn each row of scores into weights that sum to 1."""
-        (scores,) = matrices
-        shift = _largest(scores, self.masked) if self.shifted else None
+        """Turn each row of scores into weights that sum to 1, or to less beside a sink."""
+        scores, *sinks = matrices
+        shift = self._shift(scores, sinks) if self.shifted else None
         weights = exponentials(scores, shift, out=out)
+        total = weights.sum(axis=-1, keepdims=True)
+        for sink in sinks:
+            total = total + exponentials(sink, shift)
         # n divisions and n × m products: faster than n × m divisions
-        weights *= 1 / _nonzero(weights.sum(axis=-1, keepdims=True), self.masked)
+        weights *= 1 / _nonzero(total, self.masked)
         return weights
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
+        """Return A ⊙ (dA - rowsum(A ⊙ dA)): its Jacobian, diag(a) - a aᵀ, times the gradient.
+
+        To a sink it is the same, of a score whose weight goes to no key, and hence whose own
+        gradient is 0.
+        """
+        from attncalc.operations.back_scores import SinkBack, SoftmaxBack
+
+        if to == 0:
+            return Way(SoftmaxBack(), (RESULT, GRADIENT))
+        if not self.has_sink:
+            return super().way_back(to, shapes)
+        return Way(SinkBack(shapes[to]), (RESULT, GRADIENT))
+
+    def _shift(self, scores: Matrix, sinks: list[Matrix]) -> Matrix:
+        """Return what is taken off each row: its largest score, or the sink if that is larger."""
+        largest = _largest(scores, self.masked)
+        for sink in sinks:
+            largest = np.maximum(largest, sink)
+        return largest
 
     def factors(self, *factors: int) -> int:
         """Return 1: a weight is a number of its own, whatever its scores were made of."""
@@ -104,16 +140,25 @@ class Softmax(Operation):
         return prod(shapes[0]), prod(shapes[0])
 
     def formula(self, *operands: Expression) -> Expression:
-        """Return softmax(S)."""
-        return Call("softmax", operands[0])
+        """Return softmax(S), or exp(S) / (sum(exp(S)) + exp(sinks))."""
+        scores, *sinks = operands
+        if not sinks:
+            return Call("softmax", scores)
+        powers = Call("exp", scores)
+        return Quotient(powers, Sum((Call("sum", powers), Call("exp", sinks[0]))))
 
     def reach(self, *ranges: Range) -> Range:
         """Return the weights where a score is lowest and all others highest, and the reverse."""
-        (scores,) = ranges
+        scores, *sinks = ranges
         # one shift for both ends, so that their powers can be compared
         largest = _largest(scores.high, masked=True)
+        for sink in sinks:
+            largest = np.maximum(largest, sink.high)
         low, high = (exponentials(each, largest) for each in scores)
         others_low, others_high = (_sum_of_others(each) for each in (low, high))
+        for sink in sinks:
+            others_low = others_low + exponentials(sink.low, largest)
+            others_high = others_high + exponentials(sink.high, largest)
         return Range(
             low / _nonzero(low + others_high, masked=True),
             high / _nonzero(high + others_low, masked=True),
@@ -121,8 +166,8 @@ class Softmax(Operation):
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the powers of e, and what they and their sum come to."""
-        row, j = _Row(operands[0], place), place[-1]
-        if not row.allowed.any():
+        row, j = _Row(operands[0], place, *operands[1:]), place[-1]
+        if not row.allowed[: len(row.allowed) - row.sinks].any():
             return NOTHING_LEFT
         shift = row.largest if np.abs(row.scores[row.allowed]).max() > LARGEST_EXPONENT else None
         powers = exponentials(row.scores, None if shift is None else row.scores[shift])
@@ -133,7 +178,7 @@ class Softmax(Operation):
                 Quotient(written[j], added(*written)),
                 Quotient(write(powers[j], None), write(powers.sum(), None)),
             ),
-            "" if shift is None else "the largest score is taken off first",
+            "" if shift is None else f"{row.what_is_largest} is taken off first",
             row.share(j),
         )
 
@@ -151,6 +196,13 @@ class HardMax(Operation):
         winners = np.where(_winners(scores, _largest(scores, self.masked)), one, zero)
         shared: Matrix = winners / _nonzero(winners.sum(axis=-1, keepdims=True), self.masked)
         return shared
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Refuse: a step function has no slope to go back by."""
+        raise InputError(
+            "hardmax jumps where two scores change places and is flat everywhere else, so it has "
+            "no gradient to go back by (the normalizers softmax and sum have)"
+        )
 
     def factors(self, *factors: int) -> int:
         """Return 1: a weight is a number of its own, whatever its scores were made of."""
@@ -213,6 +265,12 @@ class DivideBySum(Operation):
         weights: Matrix = counted / np.where(empty, one, total)
         return weights
 
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return (dA - rowsum(A ⊙ dA)) / rowsum(S)."""
+        from attncalc.operations.back_scores import DivideBySumBack
+
+        return Way(DivideBySumBack(), (0, RESULT, GRADIENT))
+
     def at(self, rows: slice, keys: slice = slice(None)) -> "DivideBySum":
         """Return the operation for these rows, which it names by their place in the whole."""
         return replace(self, first_row=self.first_row + (rows.start or 0))
@@ -261,19 +319,32 @@ class DivideBySum(Operation):
 
 
 class _Row:
-    """The row of scores that a weight comes from."""
+    """The row of scores that a weight comes from, with the sink of its head behind them."""
 
-    def __init__(self, scores: Operand, place: Place) -> None:
+    def __init__(self, scores: Operand, place: Place, *sinks: Operand) -> None:
         own = scores.place(*place)[:-1]
-        self.scores: Matrix = scores.matrix[own]
+        # as the scores are, which may be in Decimals beside what was given in floats
+        given = (sink.at(*place).exact or Fraction(0) for sink in sinks)
+        beside = [in_system_of(scores.matrix, number) for number in given]
+        behind = np.array(beside, scores.matrix.dtype)
+        self.scores: Matrix = np.concatenate([scores.matrix[own], behind])
+        self.sinks = len(sinks)
         self.allowed: Matrix = self.scores != -infinity_of(self.scores)
         self.winners = _winners(self.scores, self.scores.max(keepdims=True))
-        self.entries = [scores.quote((*own, key)) for key in range(len(self.scores))]
+        keys = range(len(self.scores) - len(sinks))
+        self.entries = [scores.quote((*own, key)) for key in keys]
+        self.entries += [sink.at(*place) for sink in sinks]
 
     @property
     def largest(self) -> int:
         """Which score is the largest."""
         return int(self.scores.argmax())
+
+    @property
+    def what_is_largest(self) -> str:
+        """What that is, in words."""
+        is_sink = self.largest >= len(self.scores) - self.sinks
+        return "the sink, larger than each score," if is_sink else "the largest score"
 
     def exponents(self, shift: int | None) -> list[Expression]:
         """Return each score, less the one that is taken off."""

@@ -1,15 +1,16 @@
 """Positions of tokens: sinusoids that are added to them, and rotations of queries and keys."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from attncalc.numbers.decimals import cos_sin, in_system_of
+from attncalc.numbers.decimals import cos_sin
+from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation, Shape
+from attncalc.operations.base import GRADIENT, Operand, Operation, Shape, Way
 from attncalc.operations.expressions import (
     Call,
     Explanation,
@@ -24,6 +25,7 @@ from attncalc.operations.expressions import (
     given,
     whole,
 )
+from attncalc.operations.frequencies import RopeScaling, numbers_like, slowness_of
 
 SINUSOIDS_BASE = Fraction(10_000)
 ANGLE, FREQUENCY = 3, 2
@@ -55,6 +57,10 @@ class Sinusoids(Operation):
         positions[..., 1::2] = cosines[:, : d // 2]
         return positions
 
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> None:
+        """Return nothing: positions hang on how many tokens there are, and not on what they are."""
+        return
+
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return what its sines and cosines are worth in powers of e."""
         return prod(shapes[0]), _functions(*shapes[0][-2:])
@@ -82,12 +88,27 @@ class Rotate(Operation):
     """Rotary positions: each pair of columns turned by the angle t / base^(2i/d).
 
     Token t is counted from `offset`. Su et al., *RoFormer* (2021), equation 34; columns are
-    paired with those half the width away ("halves") or beside them ("interleaved").
+    paired with those half the width away ("halves") or beside them ("interleaved"). Frequencies
+    may follow as a second matrix, (1, pairs), in place of those of the base.
+
+    Parameters
+    ----------
+    base, offset, pairing
+        As above.
+    scaling
+        How the frequencies are slowed down; None where they are not.
+    dims
+        How many columns are turned, the first ones; None for all.
+    is_back
+        Whether the angle is the opposite: what was turned is turned back, and so are gradients.
     """
 
     base: Fraction
     offset: Fraction
     pairing: str
+    scaling: RopeScaling | None = None
+    dims: int | None = None
+    is_back: bool = False
 
     @property
     def is_rational(self) -> bool:
@@ -96,56 +117,68 @@ class Rotate(Operation):
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row by its place."""
-        (X,) = matrices
-        n, d = X.shape[-2:]
-        cosines, sines = cos_sin(_angles(X, n, d, self.base, self.offset))
+        X, *frequencies = matrices
+        n, d = X.shape[-2], self._width(X)
+        cosines, sines = cos_sin(self._angles(X, n, self.offset, frequencies))
         first, second = self._pairs(d)
         cosines, sines = cosines.astype(X.dtype), sines.astype(X.dtype)
+        sines = -sines if self.is_back else sines
         x, y = X[..., first], X[..., second]
         turned: Matrix = np.empty_like(X)
         turned[..., first] = x * cosines - y * sines
         turned[..., second] = x * sines + y * cosines
+        turned[..., d:] = X[..., d:]
         return turned
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
+        """Return the turn by the opposite angle: the transpose of a turn is its inverse."""
+        if to:
+            return super().way_back(to, shapes)
+        return Way(replace(self, is_back=not self.is_back), (GRADIENT, *range(1, len(shapes))))
 
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return the products of its turns, and what sines and cosines are worth."""
-        return 2 * prod(shapes[0]), _functions(*shapes[0][-2:])
+        n, d = shapes[0][-2:]
+        return 2 * prod(shapes[0]), _functions(n, self.dims or d)
+
+    def factors(self, *factors: int) -> int:
+        """Return as many as for what is turned: frequencies are multiplied into no entry."""
+        return factors[0]
 
     def formula(self, *operands: Expression) -> Expression:
-        """Return rope(Q)."""
-        return Call("rope", operands[0])
+        """Return rope(Q), or rope^-1 of what is turned back."""
+        return Call("rope^-1" if self.is_back else "rope", operands[0])
 
     def reach(self, *ranges: Range) -> Range:
         """Return the turned middle, and around it what a turn makes of the spread at most."""
-        (X,) = ranges
-        n, d = X.low.shape[-2:]
-        cosines, sines = cos_sin(_angles(X.low, n, d, self.base, self.offset))
+        X, *frequencies = (each.middle for each in ranges)
+        n, d = X.shape[-2], self._width(X)
+        cosines, sines = cos_sin(self._angles(X, n, self.offset, frequencies))
         first, second = self._pairs(d)
-        x, y = X.spread[..., first], X.spread[..., second]
-        spread = np.empty_like(X.low)
+        before = ranges[0].spread
+        x, y = before[..., first], before[..., second]
+        spread = before.copy()
         spread[..., first] = x * np.abs(cosines) + y * np.abs(sines)
         spread[..., second] = x * np.abs(sines) + y * np.abs(cosines)
-        return Range.around(self.apply(X.middle), spread)
-
-    def _pairs(self, d: int) -> tuple[slice, slice]:
-        """Return the columns that are turned, and those they are paired with."""
-        if self.pairing == "halves":
-            return slice(0, d // 2), slice(d // 2, None)
-        return slice(0, None, 2), slice(1, None, 2)
+        return Range.around(self.apply(X, *frequencies), spread)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the turn of a pair, and what its cosine and sine come to."""
-        (X,) = operands
+        X, *frequencies = operands
         *head, t, column = place
-        d = X.matrix.shape[-1]
+        d = self._width(X.matrix)
+        if column >= d:
+            return explained(X.at(*place), remark=f"the first {d} columns alone are rotated")
         pair, is_second = divmod(column, 2)
         if self.pairing == "halves":
             is_second, pair = divmod(column, d // 2)
         step = d // 2 if self.pairing == "halves" else 1
         x, y = (X.at(*head, t, column + (i - is_second) * step) for i in (0, 1))
+        if self.is_back:  # x cos + y sin, and y cos - x sin: the other one's turn, x and y changed
+            x, y, is_second = y, x, 1 - is_second
         at = Fraction(t) + self.offset
-        angle = _angle(at, self.base, pair, d)
-        values = cos_sin(_angles(X.matrix, 1, d, self.base, at))
+        angle, remark = self._angle(at, pair, *operands)
+        values = cos_sin(self._angles(X.matrix, 1, at, [each.matrix for each in frequencies]))
         forms = [
             _turned(x, y, cosine, sine, second=bool(is_second))
             for cosine, sine in (
@@ -153,7 +186,58 @@ class Rotate(Operation):
                 [X.write(each[0, pair], None) for each in values],
             )
         ]
-        return explained(*forms)
+        return explained(*forms, remark=remark)
+
+    def _width(self, X: Matrix) -> int:
+        """Return how many columns are turned."""
+        return self.dims or int(X.shape[-1])
+
+    def _pairs(self, d: int) -> tuple[slice, slice]:
+        """Return the columns that are turned, and those they are paired with."""
+        if self.pairing == "halves":
+            return slice(0, d // 2), slice(d // 2, d)
+        return slice(0, d, 2), slice(1, d, 2)
+
+    def _angles(self, X: Matrix, n: int, start: Fraction, frequencies: list[Matrix]) -> Matrix:
+        """Return the angle of each of n tokens, the first at a place, and of each pair."""
+        places = numbers_like(X, [t + start for t in range(n)]).swapaxes(0, 1)
+        if frequencies:
+            (own,) = frequencies
+            if places.dtype == object and own.dtype != object:  # as they were typed
+                own = np.asarray(np.frompyfunc(exact, 1, 1)(own), dtype=object)
+            angles: Matrix = places * (own if own.dtype == object else own.astype(np.float64))
+            return angles
+        return np.asarray(places / self._slowness(X))
+
+    def _slowness(self, X: Matrix) -> Matrix:
+        """Return one over the frequency of each pair."""
+        slowness = slowness_of(X, self._width(X), self.base)
+        if self.scaling is not None:
+            slowness = self.scaling.slowed(slowness)
+        return slowness
+
+    def _angle(self, at: Fraction, pair: int, X: Operand, *own: Operand) -> tuple[Expression, str]:
+        """Return the angle of a pair at a place, and what is said of its frequency."""
+        if own:
+            return Product((given(at), own[0].at(0, pair))), ""
+        d = self._width(X.matrix)
+        plain = _angle(at, self.base, pair, d)
+        if self.scaling is None:
+            return plain, ""
+        kept = self.scaling.kept(slowness_of(X.matrix, d, self.base))[0, pair]
+        if kept == 1:
+            return plain, ""
+        factor = given(self.scaling.factor)
+        if kept == 0:
+            return Quotient(plain, factor), f"its frequency is divided by {_text(factor)}"
+        slowed = self.scaling.written(_slowness(self.base, pair, d))
+        return Product((plain, slowed)), "its frequency is divided in part (llama3)"
+
+
+def _text(number: Expression) -> str:
+    exact = number.exact
+    assert exact is not None
+    return as_written(exact)
 
 
 def _functions(n: int, d: int) -> int:
@@ -175,17 +259,16 @@ def _angle(place: Fraction, base: Fraction, pair: int, d: int) -> Expression:
     """Return the angle t / base^(2i/d) of a pair of columns; t alone where i is 0."""
     if pair == 0:
         return given(place)
-    return Quotient(given(place), Power(given(base), Quotient(whole(2 * pair), whole(d))))
+    return Quotient(given(place), _slowness(base, pair, d))
+
+
+def _slowness(base: Fraction, pair: int, d: int) -> Expression:
+    """Return base^(2i/d), one over the frequency of a pair of columns."""
+    return Power(given(base), Quotient(whole(2 * pair), whole(d)))
 
 
 def _angles(like: Matrix, n: int, d: int, base: Fraction, offset: Fraction) -> Matrix:
     """Return (t + offset) / base^(2i/d) for each of n tokens t and each pair i, (n, ⌈d/2⌉)."""
-    system = like if like.dtype == object else np.empty(0)  # float64, for float32 too
-
-    def convert(numbers: list[Fraction]) -> Any:
-        return np.array([[in_system_of(system, number) for number in numbers]], system.dtype)
-
-    places = convert([t + offset for t in range(n)])
-    exponents = convert([Fraction(2 * i, d) for i in range((d + 1) // 2)])
-    angles: Matrix = places.T / convert([base]) ** exponents
+    places = numbers_like(like, [t + offset for t in range(n)])
+    angles: Matrix = places.T / slowness_of(like, d, base)
     return angles

@@ -1,12 +1,14 @@
 """Matrix products: projections X W + b, scores Q Kᵀ, and the weighted sum of values A V."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from attncalc.numbers.decimals import tolerance_of
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation, Shape
+from attncalc.operations.base import GRADIENT, Operand, Operation, Shape, Way
 from attncalc.operations.expressions import (
     Explanation,
     Expression,
@@ -30,54 +32,156 @@ class _Product(Operation):
         return sum(factors[:2])
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Project(_Product):
     """A linear layer: X W, plus a bias when there is one.
 
     (n, d) and (d, d_k) give (n, d_k); weights of several heads, (h, d, d_k), give (h, n, d_k).
+
+    Parameters
+    ----------
+    is_turned
+        Whether the weights are a step's that has them (out, in): X Wᵀ.
     """
+
+    is_turned: bool = False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply, and add the bias to each row."""
         X, W, *bias = matrices
-        product: Matrix = X @ W
+        product: Matrix = X @ (W.swapaxes(-1, -2) if self.is_turned else W)
         return product + bias[0] if bias else product
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return dX = dQ Wᵀ, dW = Xᵀ dQ, or db, the sum of dQ over the tokens."""
+        from attncalc.operations.back_products import SumTo, TimesTransposed, TransposedTimes
+
+        if to == 0:
+            sharing = _sharing(shapes[1], shapes[0])
+            return Way(TimesTransposed(heads_of(shapes[0]), sharing), (GRADIENT, 1))
+        if to == 1:
+            sharing = _sharing(shapes[0], shapes[1])
+            return Way(TransposedTimes(heads_of(shapes[1]), sharing), (0, GRADIENT))
+        return Way(SumTo(shapes[2]))
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return that of the tokens, as wide as the weights, for each head of these."""
         tokens, weights = shapes[:2]
-        return (*np.broadcast_shapes(tokens[:-2], weights[:-2]), tokens[-2], weights[-1])
+        width = weights[-2] if self.is_turned else weights[-1]
+        return (*np.broadcast_shapes(tokens[:-2], weights[:-2]), tokens[-2], width)
 
     def formula(self, *operands: Expression) -> Expression:
         """Return X W_Q + b_Q."""
         X, W, *bias = operands
-        product = _product(X, W, sign="")
+        product = _product(X, Transposed(W) if self.is_turned else W, sign="")
         return Sum((product, *bias)) if bias else product
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out a row of tokens times a column of weights."""
         X, W, *bias = operands
         *head, i, j = place
-        terms = [_product(X.at(*head, i, k), W.at(*head, k, j)) for k in range(X.matrix.shape[-1])]
+        terms = [
+            _product(X.at(*head, i, k), W.at(*head, *((j, k) if self.is_turned else (k, j))))
+            for k in range(X.matrix.shape[-1])
+        ]
         return explained(added(*terms, *(b.at(*head, 0, j) for b in bias)))
 
 
-class Scores(_Product):
+class ProjectBack(Project):
+    """Tokens times a table of embeddings, transposed: Y W_Eᵀ, plus a bias when there is one.
+
+    (n, d) and (v, d) give (n, v), as where a network's last weights are tied to its first. Press
+    and Wolf, *Using the Output Embedding to Improve Language Models* (2017).
+    """
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Multiply by the transposed table, and add the bias to each row."""
+        Y, table, *bias = matrices
+        return super().apply(Y, table.swapaxes(-1, -2), *bias)
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return dY = dlogits W_E, dW_E = dlogitsᵀ Y, or db, the sum of dlogits over the tokens."""
+        from attncalc.operations.back_products import SumTo, TransposedTimes
+
+        if to == 0:
+            return Way(Project(), (GRADIENT, 1))
+        return Way(TransposedTimes(), (GRADIENT, 0)) if to == 1 else Way(SumTo(shapes[to]))
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return a column for each row of the table."""
+        tokens, table = shapes[:2]
+        return (*tokens[:-1], table[-2])
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return Y W_Eᵀ + b_out."""
+        Y, table, *bias = operands
+        return super().formula(Y, Transposed(table), *bias)
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out a row of tokens times a row of the table."""
+        Y, table, *bias = operands
+        *head, i, j = place
+        terms = [
+            _product(Y.at(*head, i, k), table.at(*head, j, k)) for k in range(Y.matrix.shape[-1])
+        ]
+        return explained(added(*terms, *(b.at(*head, 0, j) for b in bias)))
+
+
+class Scoring(Operation):
+    """A score of each query with each key: (n, …) and (m, …) give (n, m).
+
+    Its first two inputs are queries and keys; what else it reads is the same for all of them.
+    """
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return a column for each key."""
+        queries, keys, *_ = shapes
+        return (*queries[:-1], keys[-2])
+
+    def largest(self, *matrices: Matrix) -> float:
+        """Return a bound for the size of a score."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(_Product, Scoring):
     """The dot product of each query with each key, Q Kᵀ.
 
     (n, d_k) and (m, d_k) give (n, m). Where keys have fewer heads than queries, each of their
     heads serves consecutive query heads.
+
+    Parameters
+    ----------
+    clears_dust
+        Whether a row is 0 where all of it is as small as what arithmetic leaves of 0: for a
+        normalizer that divides by the sum of a row, and would make digits of that.
     """
+
+    clears_dust: bool = False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply queries by transposed keys."""
         Q, K = matrices
-        scores: Matrix = np.matmul(Q, _for_heads_of(Q, K).swapaxes(-1, -2), out=out)
+        keys = for_heads_of(Q, K).swapaxes(-1, -2)
+        scores: Matrix = np.matmul(Q, keys, out=out)
+        if self.clears_dust:
+            dust = np.matmul(abs(Q), abs(keys)) * tolerance_of(scores)
+            scores[(abs(scores) <= dust).all(axis=-1)] *= 0
         return scores
 
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return a column for each key."""
-        queries, keys = shapes
-        return (*queries[:-1], keys[-2])
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return dQ = dS K, or dK = dSᵀ Q, those of the query heads that share a key head added."""
+        from attncalc.operations.back_products import TransposedTimes
+
+        if to == 0:
+            return Way(Weigh(), (GRADIENT, 1))
+        sharing = _sharing(*shapes)
+        return Way(TransposedTimes(heads_of(shapes[1]), sharing), (GRADIENT, 0))
+
+    def largest(self, *matrices: Matrix) -> float:
+        """Return a bound: |q · k| is at most |q| |k|."""
+        squares = (np.einsum("...i,...i->...", matrix, matrix) for matrix in matrices)
+        return float(np.prod([np.sqrt(square.max()) for square in squares]))
 
     def formula(self, *operands: Expression) -> Expression:
         """Return Q Kᵀ."""
@@ -89,7 +193,7 @@ class Scores(_Product):
         Q, K = operands
         *head, i, j = place
         # grouped heads: the entry is quoted from the head that serves, not from a copy of it
-        key_head = _head_serving(Q.matrix, K.matrix, head)
+        key_head = head_serving(Q.matrix, K.matrix, head)
         terms = [
             _product(Q.at(*head, i, k), K.at(*key_head, j, k)) for k in range(Q.matrix.shape[-1])
         ]
@@ -111,8 +215,17 @@ class Weigh(_Product):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply weights by values."""
         A, V = matrices
-        weighed: Matrix = np.matmul(A, _for_heads_of(A, V), out=out)
+        weighed: Matrix = np.matmul(A, for_heads_of(A, V), out=out)
         return weighed
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return dA = dO Vᵀ, or dV = Aᵀ dO, those of the heads that share values added."""
+        from attncalc.operations.back_products import TransposedTimes
+
+        if to == 0:
+            return Way(Scores(), (GRADIENT, 1))
+        sharing = _sharing(*shapes)
+        return Way(TransposedTimes(heads_of(shapes[1]), sharing), (0, GRADIENT))
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return rows as wide as the values."""
@@ -130,8 +243,8 @@ class Weigh(_Product):
             return widest
         low, high = (np.clip(end, 0.0, 1.0) for end in weights)
         possible = (low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1)
-        largest = _largest_mean(low, high, _for_heads_of(low, values.high))
-        smallest = -_largest_mean(low, high, -_for_heads_of(low, values.low))
+        largest = _largest_mean(low, high, for_heads_of(low, values.high))
+        smallest = -_largest_mean(low, high, -for_heads_of(low, values.low))
         return Range(
             np.where(possible[..., np.newaxis], smallest, widest.low),
             np.where(possible[..., np.newaxis], largest, widest.high),
@@ -146,7 +259,7 @@ class Weigh(_Product):
         """Write out a row of weights times a column of values."""
         A, V = operands
         *head, i, j = place
-        value_head = _head_serving(A.matrix, V.matrix, head)
+        value_head = head_serving(A.matrix, V.matrix, head)
         terms = [
             _product(A.at(*head, i, k), V.at(*value_head, k, j)) for k in range(A.matrix.shape[-1])
         ]
@@ -171,19 +284,32 @@ def _largest_mean(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
     return means
 
 
+def heads_of(shape: Shape) -> int | None:
+    """Return how many heads a matrix of this shape has; None for one without."""
+    return shape[0] if len(shape) == 3 else None
+
+
+def _sharing(asking: Shape, shared: Shape) -> int:
+    """Return how many heads of one matrix share a head of the other, or all of it."""
+    return max(1, (heads_of(asking) or 1) // (heads_of(shared) or 1))
+
+
 def _product(left: Expression, right: Expression, sign: str = "·") -> Expression:
     """Return a product whose order the layout decides: of matrices, or of their entries."""
     return Product((left, right), sign, is_ordered=True)
 
 
-def _for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
+def for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
     """Repeat each of the fewer heads of keys or values for the query heads that it serves."""
     if 2 in (answering.ndim, asking.ndim) or answering.shape[-3] in (1, asking.shape[-3]):
         return answering
-    return np.repeat(answering, asking.shape[-3] // answering.shape[-3], axis=-3)
+    times, left = divmod(asking.shape[-3], answering.shape[-3])
+    if not times or left:
+        raise ValueError("heads that are asked serve as many as ask, each as many of them")
+    return np.repeat(answering, times, axis=-3)
 
 
-def _head_serving(asking: Matrix, answering: Matrix, head: list[int]) -> list[int]:
+def head_serving(asking: Matrix, answering: Matrix, head: list[int]) -> list[int]:
     """Return which head of keys or values serves a query head."""
     if answering.ndim == 2:
         return []

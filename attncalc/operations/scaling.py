@@ -1,6 +1,7 @@
 """What happens to each score on its own: scaled, capped, masked."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from attncalc.numbers.decimals import in_system_of, infinity_of, tanh
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation, Shape
+from attncalc.operations.base import GRADIENT, RESULT, Operand, Operation, Shape, Way
 from attncalc.operations.expressions import (
     MINUS_INFINITY,
     Call,
@@ -25,6 +26,7 @@ from attncalc.operations.expressions import (
     given,
     whole,
 )
+from attncalc.operations.masks import Masking
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,6 +49,10 @@ class DivideBySqrt(Operation):
         root = np.sqrt(np.full((1, 1), in_system_of(scores, Fraction(self.d_k)), scores.dtype))
         scaled: Matrix = np.multiply(scores, 1 / root, out=out)  # faster than n × m divisions
         return scaled
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return the gradient divided likewise."""
+        return Way(self)
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound divided likewise."""
@@ -72,6 +78,10 @@ class Multiply(Operation):
         (scores,) = matrices
         scaled: Matrix = np.multiply(scores, in_system_of(scores, self.factor), out=out)
         return scaled
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return the gradient multiplied likewise."""
+        return Way(self)
 
     def factors(self, *factors: int) -> int:
         """Return one more: the number itself."""
@@ -130,6 +140,12 @@ class SoftCap(Operation):
         capped: Matrix = np.multiply(tanh(np.divide(scores, cap, out=out)), cap, out=out)
         return capped
 
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return dS ⊙ (1 - tanh²), the tanh of the capped score."""
+        from attncalc.operations.back_scores import SoftCapBack
+
+        return Way(SoftCapBack(self.cap), (RESULT, GRADIENT))
+
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return a tanh for each score, which is worth two powers of e."""
         return prod(shapes[0]), 2 * prod(shapes[0])
@@ -155,25 +171,13 @@ class SoftCap(Operation):
         (tangent,) = tanh(np.full(1, value, scores.matrix.dtype))
         return explained(
             Product((cap, Call("tanh", Quotient(scores.at(*place), cap)))),
-            Product((cap, scores.write(tangent, None))),
+            Product((cap, scores.write_sum(tangent, None))),
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mask(Operation):
-    """Scores plus their bias where a query may attend, and -∞ where it may not.
-
-    Parameters
-    ----------
-    masks
-        Which masks follow the scores among the inputs: "keep", "ignore", "bias".
-    causal_from
-        With a causal mask, how many keys the first query may attend to: 1, or m - n + 1 where
-        the corners meet at the bottom right. None without one.
-    """
-
-    masks: tuple[str, ...] = ()
-    causal_from: int | None = None
+class Mask(Masking):
+    """Scores plus their bias where a query may attend, and -∞ where it may not."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Add, then forbid; what is forbidden never matters, whatever it was."""
@@ -184,26 +188,25 @@ class Mask(Operation):
             masked: Matrix = np.add(scores, masks["bias"], out=out)
         else:
             masked = _copied(scores if out is scores else _at_full_size(scores, masks), out)
-        for forbidden in self._forbidden(masked.shape, masks).values():
+        for forbidden in self.forbidden(masked.shape, masks).values():
             np.copyto(masked, -infinity_of(masked), where=forbidden)
         return masked
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
+        """Return the gradient where a query may attend, and 0 where it may not."""
+        from attncalc.operations.back_products import SumTo
+        from attncalc.operations.back_scores import MaskBack
+
+        if to == 0:
+            return Way(MaskBack(self), (GRADIENT, *range(1, len(shapes))))
+        # what is forbidden has no weight, and so the gradient is 0 there
+        if self.masks[to - 1] == "bias":
+            return Way(SumTo(shapes[to]))
+        return None if self.masks[to - 1] in ("keep", "ignore") else super().way_back(to, shapes)
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return that of the scores, for each head where a mask has heads."""
         return np.broadcast_shapes(*shapes)
-
-    def at(self, rows: slice, keys: slice = slice(None)) -> "Mask":
-        """Return the mask of these rows and keys: the causal edge moves with them."""
-        if self.causal_from is None:
-            return self
-        edge = self.causal_from + (rows.start or 0) - (keys.start or 0)
-        return replace(self, causal_from=edge)
-
-    def keys_in_sight(self, rows: int, keys: int) -> int:
-        """Return how many of these keys the causal edge leaves to the last of so many rows."""
-        if self.causal_from is None:
-            return keys
-        return min(max(self.causal_from + rows - 1, 0), keys)
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest finite bias."""
@@ -215,13 +218,11 @@ class Mask(Operation):
 
     def formula(self, *operands: Expression) -> Expression:
         """Return S + bias where causal and keep, else -∞."""
-        conditions = ["causal"] if self.causal_from is not None else []
-        conditions += [
-            {"keep": "keep", "ignore": "not ignore"}[name] for name in self.masks if name != "bias"
-        ]
         masks = dict(zip(self.masks, operands[1:], strict=True))
         plus = added(operands[0], masks["bias"]) if "bias" in masks else operands[0]
-        return Where(plus, " and ".join(conditions), MINUS_INFINITY) if conditions else plus
+        return (
+            Where(plus, " and ".join(self.conditions), MINUS_INFINITY) if self.conditions else plus
+        )
 
     def reach(self, *ranges: Range) -> Range:
         """Return the masked ends: masks are as they are given."""
@@ -232,34 +233,10 @@ class Mask(Operation):
         """Write out the sum with the bias, or name the masks that forbid it."""
         scores, *others = operands
         masks = dict(zip(self.masks, others, strict=True))
-        for name in self._forbidding(place, scores, masks):
+        for name in self.forbidding(place, scores, masks):
             return Explanation((MINUS_INFINITY,), f"forbidden by {name}")
         bias = [masks["bias"].at(*place)] if "bias" in masks else []
         return explained(Sum((scores.at(*place), *bias)) if bias else scores.at(*place))
-
-    def _forbidding(self, place: Place, scores: Operand, masks: dict[str, Operand]) -> list[str]:
-        row, key = place[-2:]
-        here = {name: each.matrix[each.place(*place)] for name, each in masks.items()}
-        entries = {name: np.full((1, 1), value) for name, value in here.items()}
-        # asked of the mask itself, one entry large: what is said here and what is computed cannot
-        # part
-        alone = self.at(slice(row, row + 1), slice(key, key + 1))
-        return [name for name, no in alone._forbidden((1, 1), entries).items() if no.any()]
-
-    def _forbidden(self, shape: tuple[int, ...], masks: dict[str, Matrix]) -> dict[str, Matrix]:
-        """Return where each of the masks forbids, by its name."""
-        n, m = shape[-2:]
-        forbidden: dict[str, Matrix] = {}
-        if self.causal_from is not None and self.causal_from < m:  # else all keys are in sight
-            edge = np.arange(n)[:, np.newaxis] + self.causal_from
-            forbidden["causal"] = np.arange(m) >= edge
-        if "keep" in masks:
-            forbidden["keep"] = ~masks["keep"]
-        if "ignore" in masks:
-            forbidden["ignore"] = masks["ignore"]
-        if "bias" in masks:
-            forbidden["bias"] = masks["bias"] == -infinity_of(masks["bias"])
-        return forbidden
 
 
 def _at_full_size(scores: Matrix, masks: dict[str, Matrix]) -> Matrix:

@@ -1,0 +1,136 @@
+"""What is done between projections, entry by entry: ReLU, GELU, SiLU, and tanh in a head."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations.activation_kinds import KINDS, Activating, value_at
+from attncalc.operations.base import GRADIENT, Operand, Shape, Way
+from attncalc.operations.expressions import (
+    ENTRYWISE,
+    Call,
+    Explanation,
+    Expression,
+    Product,
+    explained,
+)
+
+NEGATIVE = "a negative number becomes 0"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Activate(Activating):
+    """A function of each entry."""
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Take the function of each entry."""
+        return KINDS[self.kind].apply(matrices[0])
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return the gradient times the slope of the function at each entry."""
+        from attncalc.operations.back_entries import ActivateBack
+
+        return Way(ActivateBack(self.kind), (0, GRADIENT))
+
+    def factors(self, *factors: int) -> int:
+        """Return those of the entry, or 1 where it becomes a number of its own."""
+        return factors[0] if self.is_rational else 1
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return the values of functions that each entry takes."""
+        return prod(shapes[0]), KINDS[self.kind].functions * prod(shapes[0])
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return ReLU(F_1)."""
+        return Call(KINDS[self.kind].title, operands[0])
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the function of the ends, and where it is least between them."""
+        (x,) = ranges
+        lowest = KINDS[self.kind].lowest
+        ends = [self.apply(end) for end in x]
+        low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
+        if np.isfinite(lowest):
+            least = self.apply(np.full_like(x.low, lowest))
+            low = np.where((x.low < lowest) & (x.high > lowest), least, low)
+        return Range(low, high)
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the function, and what it comes to on the way."""
+        (x,) = operands
+        forms = KINDS[self.kind].explain(x, place)
+        if not self.is_rational:
+            return explained(*forms)
+        exact = x.at(*place).exact
+        is_negative = x.matrix[x.place(*place)] < 0
+        if is_negative:
+            return Explanation(forms, NEGATIVE, Fraction(0))
+        return Explanation(forms, exact=exact)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gate(Activating):
+    """A function of each entry of one matrix, times the entry of another: act(F_1) ⊙ F_3.
+
+    Shazeer, *GLU Variants Improve Transformer* (2020).
+    """
+
+    @property
+    def _activate(self) -> Activate:
+        return Activate(self.kind)
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Multiply, entry by entry."""
+        x, gate = matrices
+        product: Matrix = self._activate.apply(x) * gate
+        return product
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return the gradient times the other factor, and to the first times its slope."""
+        from attncalc.operations.back_entries import GatedBack
+
+        if to == 0:
+            return Way(GatedBack(self.kind), (0, 1, GRADIENT))
+        return Way(Gate(self.kind), (0, GRADIENT))
+
+    def factors(self, *factors: int) -> int:
+        """Return those of both."""
+        return self._activate.factors(factors[0]) + factors[1]
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return that of the function."""
+        return self._activate.cost(*shapes)
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return SiLU(F_1) ⊙ F_3."""
+        x, gate = operands
+        return Product((self._activate.formula(x), gate), ENTRYWISE)
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the least and the largest product of the ends."""
+        x, gate = ranges
+        ends = [one * other for one in self._activate.reach(x) for other in gate]
+        return Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the function, its value, and the entry that it is multiplied by."""
+        x, gate = operands
+        made = self._activate.explain(place, x)
+        other = gate.at(*place)
+        write = x.write if self.kind == "silu" else x.write_sum  # nothing cancels in a power of e
+        value = write(value_at(x, place, KINDS[self.kind].apply), made.exact)
+        called = Call(KINDS[self.kind].title, x.at(*place))
+        short = Product((value, other))
+        exact = _times(made.exact, other.exact)
+        return Explanation((Product((called, other)), short), made.remark, exact)
+
+
+def _times(one: Fraction | None, other: Fraction | None) -> Fraction | None:
+    """Return a product where it is known: of 0 with anything it is."""
+    if 0 in (one, other):
+        return Fraction(0)
+    return None if one is None or other is None else one * other

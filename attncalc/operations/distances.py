@@ -1,0 +1,266 @@
+"""Biases of scores by how far apart query and key stand: slopes of ALiBi, buckets of T5.
+
+Neither makes a matrix of distances beyond the rows and keys that it is asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attncalc.numbers.decimals import in_system_of
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations.base import Operand, Operation, Shape, Way
+from attncalc.operations.buckets import Buckets
+from attncalc.operations.expressions import (
+    Explanation,
+    Expression,
+    Negative,
+    Power,
+    Product,
+    Sum,
+    Symbol,
+    explained,
+    fraction,
+    given,
+    whole,
+)
+from attncalc.operations.joins import Same
+
+ENOUGH = 60.0
+"""Beside e^x, e to 60 less is nothing in float64."""
+
+
+def exponents_of_slopes(heads: int) -> tuple[Fraction, ...]:
+    """Return x for each head, of which the slope is 2^-x.
+
+    For a power of two they are 8/n, 16/n, … 8; for other numbers those of the power of two below,
+    and then every other one of twice that power. Press et al. (2022), section 3, and its code.
+
+    Examples
+    --------
+    >>> [str(x) for x in exponents_of_slopes(4)], [str(x) for x in exponents_of_slopes(3)]
+    (['2', '4', '6', '8'], ['4', '8', '2'])
+    """
+    below = 1 << (heads.bit_length() - 1)
+    own = [Fraction(8 * number, below) for number in range(1, below + 1)]
+    more = [Fraction(8 * number, 2 * below) for number in range(1, 2 * below + 1, 2)]
+    return (*own, *more[: heads - below])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _ByDistance(Operation):
+    """A bias that depends on how many places a key stands before a query.
+
+    Parameters
+    ----------
+    place
+        How many places after the first key the first query stands.
+    """
+
+    place: int = 0
+
+    def at(self, rows: slice, keys: slice = slice(None)) -> "_ByDistance":
+        """Return the bias of these rows and keys: the places move with them."""
+        return replace(self, place=self.place + (rows.start or 0) - (keys.start or 0))
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
+        """Return the gradient as it is; to slopes, or to a table, the sums of it by distance."""
+        return self.way_back_of_bias(shapes[to]) if to else Way(Same())
+
+    def way_back_of_bias(self, shape: Shape) -> Way:
+        """Return how a gradient goes back to the numbers that the bias is made of.
+
+        Parameters
+        ----------
+        shape
+            The shape of these.
+        """
+        raise NotImplementedError
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the ends, biased: the bias is as it is given."""
+        scores, *others = ranges
+        return Range(*(self.apply(end, *(each.low for each in others)) for end in scores))
+
+    def before(self, n: int, m: int) -> Matrix:
+        """Return how many places a key can stand before a query, of m and n: the most first."""
+        before: Matrix = self.place + n - 1 - np.arange(n + m - 1)
+        return before
+
+    def before_at(self, place: Place) -> int:
+        """Return how many places the key of a score stands before its query."""
+        row, key = place[-2:]
+        return row + self.place - key
+
+
+def _laid_out(by_distance: Matrix, keys: int) -> Matrix:
+    """Return, for each query and key, what belongs to their distance: a view, and no copy."""
+    windows = np.lib.stride_tricks.sliding_window_view(by_distance, keys, axis=-1)
+    laid: Matrix = windows[..., ::-1, :]
+    return laid
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alibi(_ByDistance):
+    """Scores less a slope times the distance of query and key, |i - j|.
+
+    Press et al., *Train Short, Test Long* (2022). Slopes may follow as a second matrix, (1, 1) or
+    (heads, 1, 1), in place of those of the paper.
+
+    Parameters
+    ----------
+    heads
+        How many heads there are: their slopes follow from that.
+    head
+        Which of them the scores are those of, from 0; None for all.
+    farthest
+        The largest distance there is.
+    is_near
+        Whether each query may attend to a key at its own place.
+    has_own
+        Whether slopes follow.
+    """
+
+    heads: int = 1
+    head: int | None = None
+    farthest: int = 0
+    is_near: bool = False
+    has_own: bool = False
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether slopes are given, or those of the paper are all powers of two."""
+        exponents = exponents_of_slopes(self.heads)
+        return self.has_own or all(each.denominator == 1 for each in exponents)
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Take the slope times the distance off each score."""
+        scores, *own = matrices
+        distances = np.abs(self.before(*scores.shape[-2:])).astype(scores.dtype)
+        slopes = own[0] if own else self.slopes(scores)
+        taken = _laid_out((slopes * distances)[..., 0, :], scores.shape[-1])
+        less: Matrix = np.subtract(scores, taken, out=out)
+        return less
+
+    def way_back_of_bias(self, shape: Shape) -> Way:
+        """Return -Σ dS ⊙ distance, for each head's slope."""
+        from attncalc.operations.back_distances import SlopeBack
+
+        return Way(SlopeBack(self.place, shape))
+
+    def slopes(self, scores: Matrix) -> Matrix:
+        """Return the slopes of the paper, (heads, 1, 1), or (1, 1) for one head."""
+        system: Any = scores if scores.dtype == object else np.empty(0)
+        two = in_system_of(system, Fraction(2))
+        powers = [two ** -in_system_of(system, each) for each in exponents_of_slopes(self.heads)]
+        slopes = np.array(powers, system.dtype).astype(scores.dtype)
+        if self.head is not None:
+            return slopes[self.head : self.head + 1, np.newaxis]
+        return slopes[:, np.newaxis, np.newaxis] if self.heads > 1 else slopes[:, np.newaxis]
+
+    def in_head(self, head: int) -> "Alibi":
+        """Return the operation with the slope of this head."""
+        return replace(self, head=head)
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return that of the scores."""
+        return shapes[0]
+
+    def bound(self, largest: float, *matrices: Matrix) -> float:
+        """Return the bound plus the largest bias, or as much of it as a softmax can tell."""
+        slopes = matrices[0] if matrices else self.slopes(np.empty(0))
+        most = float(np.abs(slopes).max()) * self.farthest
+        # with a key at distance 0 in each row, those too far to be told from 0 beside it may be 0
+        if self.is_near and float(slopes.min()) >= 0:
+            most = min(most, ENOUGH)
+        return largest + most
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return S - slope · distance."""
+        slope = operands[1] if len(operands) > 1 else Symbol("slope")
+        return Sum((operands[0], Negative(Product((slope, Symbol("distance"))))))
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the slope times the distance."""
+        scores, *own = operands
+        head = place[0] if len(place) > 2 else 0
+        slope = own[0].at(*place) if own else _slope(exponents_of_slopes(self.heads)[head])
+        distance = whole(abs(self.before_at(place)))
+        return explained(Sum((scores.at(*place), Negative(Product((slope, distance))))))
+
+
+def _slope(exponent: Fraction) -> Expression:
+    """Return 1/4, or 2^(-1/2) where that is no fraction."""
+    if exponent.denominator == 1:
+        return fraction(Fraction(1, 2**exponent.numerator))
+    return Power(whole(2), given(-exponent))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RelativeBias(_ByDistance):
+    """Scores plus the number that a table has for the bucket of their distance.
+
+    Raffel et al., *T5* (2020), section 2.1, and its code: distances near 0 have a bucket each, and
+    farther ones share buckets that grow with their logarithm up to `longest`.
+
+    Parameters
+    ----------
+    buckets
+        How many there are.
+    longest
+        From which distance on all are in the last one.
+    both_ways
+        Whether keys behind the query have buckets of their own, the second half of all; else they
+        are in the first one.
+    """
+
+    buckets: int = 32
+    longest: int = 128
+    both_ways: bool = False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Add to each score the number of its bucket."""
+        scores, table = matrices
+        buckets = self.in_buckets.of(self.before(*scores.shape[-2:]))
+        bias = _laid_out(np.take(table[..., 0, :], buckets, axis=-1), scores.shape[-1])
+        if out is None or bias.shape != scores.shape:
+            return np.asarray(scores + bias)
+        added: Matrix = np.add(scores, bias, out=out)
+        return added
+
+    def way_back_of_bias(self, shape: Shape) -> Way:
+        """Return the sum of the gradients of each bucket's scores."""
+        from attncalc.operations.back_distances import BucketBack
+
+        return Way(BucketBack(self.place, self.in_buckets))
+
+    @property
+    def in_buckets(self) -> Buckets:
+        """The buckets of its table."""
+        return Buckets(self.buckets, self.longest, self.both_ways)
+
+    def shape(self, *shapes: Shape) -> Shape:
+        """Return that of the scores."""
+        return shapes[0]
+
+    def bound(self, largest: float, *matrices: Matrix) -> float:
+        """Return the bound plus the largest bias."""
+        return largest + float(np.abs(matrices[0]).max())
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return S + rel_bias."""
+        return Sum(operands)
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the sum, and which row of the table it takes."""
+        scores, table = operands
+        before = self.before_at(place)
+        bucket = int(self.in_buckets.of(np.array([before]))[0])
+        side = "before" if before > 0 else "behind"
+        where = f"{abs(before)} {side}" if before else "at its place"
+        remark = f"bucket {bucket + 1} of {self.buckets}: the key stands {where}"
+        entry = table.at(*place[:-2], 0, bucket)
+        return explained(Sum((scores.at(*place), entry)), remark=remark)
