@@ -1,0 +1,106 @@
+"""What gradients are called: dQ, 1.dW_Q, and dX_Q for what reaches X by way of Q."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from attncalc.operations.step import Step
+from attncalc.problem.fields import MATRICES, TOKENS, own_name, role_of
+
+
+def gradient_name(name: str) -> str:
+    """Return what the gradient of a matrix is called.
+
+    Examples
+    --------
+    >>> gradient_name("W_Q"), gradient_name("1.self.Q")
+    ('dW_Q', '1.self.dQ')
+    """
+    own = own_name(name)
+    return f"{name.removesuffix(own)}d{own}"
+
+
+def part_name(name: str, by: str) -> str:
+    """Return what the part of a gradient is called that comes by way of one step.
+
+    Examples
+    --------
+    >>> part_name("X", "Q"), part_name("X2", "1.cross.K")
+    ('dX_Q', '1.cross.dX2_K')
+    """
+    own = own_name(by)
+    return f"{by.removesuffix(own)}d{own_name(name)}_{own}"
+
+
+def title_of(name: str, made: Mapping[str, Step], by: str = "") -> str:
+    """Return what a gradient is in words.
+
+    Examples
+    --------
+    >>> title_of("W_Q", {}), title_of("X", {}, "Q")
+    ('gradient of W_Q', 'gradient of X, by way of Q')
+    """
+    what = f"{name}, {made[name].title}" if name in made else name
+    return f"gradient of {what}" + (f", by way of {by}" if by else "")
+
+
+class Gradient(NamedTuple):
+    """What a gradient is of, by that matrix's name in all, and by way of which step it is a part.
+
+    Parameters
+    ----------
+    of
+        The matrix.
+    by
+        The step, by its own name; "" for the whole gradient.
+    """
+
+    of: str
+    by: str = ""
+
+
+@cache
+def gradient_from(name: str) -> Gradient | None:
+    """Return what a matrix of this name is the gradient of; None where it is none.
+
+    Examples
+    --------
+    >>> gradient_from("1.dW_Q"), gradient_from("dX_Q"), gradient_from("dX_P").of
+    (Gradient(of='1.W_Q', by=''), Gradient(of='X', by='Q'), 'X_P')
+    >>> gradient_from("d_k"), gradient_from("Q")
+    (None, None)
+    """
+    own = own_name(name)
+    if not own.startswith("d"):
+        return None
+    prefix, rest = name.removesuffix(own), own[1:]
+    if _is_known(rest):
+        return Gradient(prefix + rest)
+    places = [place for place, letter in enumerate(rest) if letter == "_"]
+    for place in reversed(places):
+        of, by = rest[:place], rest[place + 1 :]
+        if _is_known(of) and (_is_step(by) or by in TOKENS):
+            return Gradient(of if of in TOKENS else prefix + of, prefix + by)
+    return None
+
+
+def is_of_the_way_back(name: str) -> bool:
+    """Say whether a step is a gradient, what is made small, or comes after a step against it.
+
+    Examples
+    --------
+    >>> is_of_the_way_back("dQ"), is_of_the_way_back("Q_new"), is_of_the_way_back("Q")
+    (True, True, False)
+    """
+    return name in ("L", "L_fell") or name.endswith("_new") or gradient_from(name) is not None
+
+
+def _is_known(name: str) -> bool:
+    """Say whether a gradient can be of a matrix of this name."""
+    return _is_step(name) or (name in MATRICES and role_of(name) not in ("marks", "arriving"))
+
+
+def _is_step(name: str) -> bool:
+    from attncalc.problem.parts import STEP_TITLES  # here, for parts know how gradients are named
+
+    return name in STEP_TITLES

@@ -1,0 +1,266 @@
+"""The gradients of a calculation as a part of it: the chain rule, from the last step to the first.
+
+Each operation says its own way back; here these are put together. Where several ways lead to one
+matrix, each is a step, and their sum is one more. Rumelhart, Hinton and Williams, *Learning
+Representations by Back-propagating Errors* (1986).
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import NamedTuple
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import as_written
+from attncalc.operations.back_products import TransposedTimes
+from attncalc.operations.base import Operation, Shape, Way
+from attncalc.operations.joins import Add, Same
+from attncalc.operations.step import Axis, Plan, Step
+from attncalc.problem.calculation import Calculation
+from attncalc.problem.fields import own_name, role_of
+from attncalc.problem.gradients.descending import steps_of_descent
+from attncalc.problem.gradients.naming import gradient_name, part_name, title_of
+from attncalc.problem.gradients.starting import Start, started
+from attncalc.problem.part import Built
+from attncalc.problem.scope import Scope
+
+NO_GRADIENT = ("marks", "arriving", "ids", "frequencies")
+"""Roles of given matrices that nothing is differentiated by."""
+
+
+OF_NO_TOKEN = ("weights", "bias", "table", "heads", "buckets", "image")
+"""Roles of given matrices whose rows are no tokens."""
+
+
+class _Use(NamedTuple):
+    """A matrix read by a step, and the way its gradient comes back from there."""
+
+    name: str
+    by: Step
+    way: Way
+
+
+def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
+    """Return a calculation with the gradients of all that is given behind its steps.
+
+    Raises
+    ------
+    InputError, ShapeError
+        When a step has no way back, or what the way starts with does not fit.
+    """
+    _refuse_long(problem, calculation)
+    _refuse_unturned(problem)
+    shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
+    for step in calculation.steps:
+        shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
+    start = started(problem, calculation, shapes)
+    back = _WayBack(problem, calculation.steps, shapes, start)
+    steps = [*start.steps, *back.steps()]
+    if problem.step is not None:
+        steps += steps_of_descent(problem, calculation.steps, start, back.leaves)
+    told_with = _told_with(calculation.steps, steps)
+    says = (*start.says, *_says_of_step(problem))
+    return calculation.followed_by(Built(tuple(steps), problem, says=says), told_with)
+
+
+def _says_of_step(problem: Scope) -> Iterator[str]:
+    if problem.step is not None:
+        yield f"a step against them: W - {as_written(problem.step)} dW (step)"
+
+
+def _refuse_long(problem: Scope, calculation: Calculation) -> None:
+    from attncalc.problem.attention.attention import LARGEST_KEPT
+
+    scores = max((each.scores for each in calculation.attentions), default=0)
+    if scores > LARGEST_KEPT:
+        raise InputError(
+            f"backward keeps every matrix of scores, and is for up to {LARGEST_KEPT:,} scores: "
+            f"this problem has {scores:,} (give fewer tokens, or leave backward out)"
+        )
+
+
+def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
+    """Return for each step of the way back the forward step whose tokens its rows are."""
+    names = {step.name for step in forward}
+    last = forward[-1].name
+    of = {gradient_name(step.name): step.name for step in forward}
+    for step in forward:
+        for name in step.inputs:
+            if name not in names:
+                of.setdefault(gradient_name(name), step.name)
+            of.setdefault(part_name(name, step.name), step.name if name not in names else name)
+    for step in forward:
+        of[f"{step.name}_new"] = step.name
+    return {step.name: of.get(step.name, last) for step in steps}
+
+
+def _refuse_unturned(problem: Scope) -> None:
+    """Refuse what would have a gradient that stands the other way round than it does itself."""
+    unturned = problem.standing.unturned
+    found = [n for n in problem.given if n in unturned or role_of(n) in ("buckets", "image")]
+    if problem.standing.by_columns and found:
+        raise InputError(
+            f"backward takes {found[0]} with tokens as rows, for it stands alike in both layouts: "
+            "leave layout columns out, or backward"
+        )
+
+
+class _WayBack:
+    """The chain of ways back, from the gradient that it starts with to all that is given.
+
+    Parameters
+    ----------
+    problem
+        What is given.
+    forward
+        The steps there.
+    shapes
+        The shape of every matrix, by name.
+    start
+        What the way starts with.
+    """
+
+    def __init__(
+        self, problem: Scope, forward: Plan, shapes: Mapping[str, Shape], start: Start
+    ) -> None:
+        self._problem = problem
+        self._forward = forward
+        self._shapes = shapes
+        self._start = start
+        self._made = {step.name: step for step in forward}
+        self._wanted = {name for name in problem.given if role_of(name) not in NO_GRADIENT}
+        self._uses = self._found_uses()
+        self.leaves: list[str] = []
+
+    def _found_uses(self) -> dict[str, list[_Use]]:
+        """Return by its name where each matrix is read that a gradient is wanted of."""
+        uses: dict[str, list[_Use]] = {}
+        for step in self._forward:
+            if not any(name in self._wanted for name in step.inputs):
+                continue
+            found = list(self._uses_in(step))
+            if found:
+                self._wanted.add(step.name)
+            for use in found:
+                uses.setdefault(use.name, []).append(use)
+            if step.name == self._start.of:
+                break
+        return uses
+
+    def _uses_in(self, step: Step) -> Iterator[_Use]:
+        shapes = [self._shapes[name] for name in step.inputs]
+        for number, name in enumerate(step.inputs):
+            if name not in self._wanted:
+                continue
+            try:
+                way = step.operation.way_back(number, shapes)
+            except InputError as error:
+                raise InputError(f"backward, {step.name} ({step.title}): {error}") from None
+            if way is not None:
+                yield _Use(name, step, way)
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps in the order in which they are found."""
+        known = {self._start.of: self._start.gradient}
+        parts: dict[str, list[str]] = {}
+        for group in _groups(self._forward):
+            members = [step for step in group if step.name in known]
+            uses = [use for step in members for use in self._of(step)]
+            for use in sorted(uses, key=self._turn):
+                parts.setdefault(use.name, []).append("")
+                yield from self._led_back(use, known, parts[use.name])
+
+    def _of(self, step: Step) -> Iterator[_Use]:
+        return (use for each in step.inputs for use in self._uses.get(each, ()) if use.by is step)
+
+    def _turn(self, use: _Use) -> int:
+        """Return when its turn is: weights first, and last what the way goes on through."""
+        if role_of(use.name) in ("weights", "bias"):
+            return 0
+        made = self._made.get(use.name)
+        return 2 if made is not None and made.columns == "keys" else 1
+
+    def _led_back(self, use: _Use, known: dict[str, str], parts: list[str]) -> Iterator[Step]:
+        """Yield the gradient of a matrix, or one part of it, and their sum behind the last."""
+        count = len(self._reached(use.name))
+        reads = self._reads(use, known)
+        operation = self._as_stored(use)
+        own = gradient_name(use.name)
+        if count == 1:
+            yield self._step(own, use, operation, reads)
+        elif isinstance(operation, Same):  # as it is, it needs no name of its own
+            parts[-1] = reads[0]
+        else:
+            parts[-1] = part_name(use.name, use.by.name)
+            yield self._step(parts[-1], use, operation, reads)
+        if count > 1 and len(parts) == count:
+            yield self._step(own, use, Add(), tuple(parts))
+        if len(parts) == count:
+            known[use.name] = own
+            if use.name not in self._made:
+                self.leaves.append(use.name)
+
+    def _reached(self, name: str) -> list[_Use]:
+        """Return where a matrix is read that the outputs hang on."""
+        return [use for use in self._uses[name] if use.by.name in self._leading]
+
+    @property
+    def _leading(self) -> set[str]:
+        """The steps that the outputs hang on."""
+        if not hasattr(self, "_leads"):
+            self._leads = {self._start.of}
+            for step in reversed(self._forward):
+                if step.name in self._leads:
+                    self._leads.update(use.name for use in self._of(step))
+        return self._leads
+
+    def _reads(self, use: _Use, known: Mapping[str, str]) -> tuple[str, ...]:
+        at = (*use.by.inputs, use.by.name, known[use.by.name])
+        return tuple(at[number] for number in use.way.reads)
+
+    def _as_stored(self, use: _Use) -> Operation:
+        """Return the operation, for weights that are stored (out, in) as they are stored."""
+        standing, operation = self._problem.standing, use.way.operation
+        is_turned = standing.is_transposed(use.name)
+        if isinstance(operation, TransposedTimes) and is_turned:
+            return TransposedTimes(operation.heads, operation.sharing, is_turned=True)
+        if is_turned:
+            raise InputError(
+                f"backward takes {use.name} stored (in, out): leave weights_layout torch out, or "
+                "backward"
+            )
+        return operation
+
+    def _step(self, name: str, use: _Use, operation: Operation, reads: tuple[str, ...]) -> Step:
+        rows, columns = self._axes(use)
+        via = use.by.name if name != gradient_name(use.name) else ""
+        title = title_of(use.name, self._made, via)
+        made = self._made.get(use.name)
+        is_between = bool(via) or (made is not None and made.is_between)
+        return Step(name, title, operation, reads, rows, columns, is_between=is_between)
+
+    def _axes(self, use: _Use) -> tuple[Axis, Axis]:
+        """Return what rows and columns stand for: as of the matrix itself."""
+        made = self._made.get(use.name)
+        if made is not None:
+            return made.rows, made.columns
+        role, own = role_of(use.name), own_name(use.name)
+        if role in OF_NO_TOKEN:
+            return "values", "features"
+        if role in ("scores", "start"):
+            return "queries", "keys"
+        asks = own in ("X", "X1", "P", "P1", "Q")
+        return ("queries" if asks else "keys"), "features"
+
+
+def _groups(forward: Plan) -> Iterator[list[Step]]:
+    """Yield the steps from the last to the first; those side by side, as Q, K, V, in order."""
+    groups: list[list[Step]] = []
+    for step in forward:
+        beside = groups[-1] if groups else []
+        read = set(chain(*(each.inputs for each in [step])))
+        alike = beside and type(beside[0].operation) is type(step.operation)
+        if alike and not read & {each.name for each in beside}:
+            beside.append(step)
+        else:
+            groups.append([step])
+    return reversed(groups)

@@ -1,0 +1,156 @@
+"""What the way back starts with: L, and its gradient in the outputs."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from attncalc.errors import InputError, ShapeError
+from attncalc.operations.base import Operation, Shape
+from attncalc.operations.joins import Same
+from attncalc.operations.losses import (
+    CrossEntropy,
+    Difference,
+    HalfSquares,
+    LessOneHot,
+    Ones,
+    Total,
+    TotalProduct,
+)
+from attncalc.operations.step import Step
+from attncalc.problem.calculation import Calculation
+from attncalc.problem.gradients.naming import gradient_name
+from attncalc.problem.layers.fields import ATTENTION as ALONE
+from attncalc.problem.scope import Scope
+
+LOSS = "L"
+LOSS_TITLE = "what is made small"
+
+
+class Start(NamedTuple):
+    """What the way back starts with.
+
+    Parameters
+    ----------
+    of
+        The matrix whose gradient is known first.
+    gradient
+        What that is called.
+    loss
+        L, and what it is made of.
+    steps
+        Those that make it, and L where it is shown.
+    says
+        What L is, in words.
+    """
+
+    of: str
+    gradient: str
+    loss: Step
+    steps: tuple[Step, ...]
+    says: tuple[str, ...]
+
+
+def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape]) -> Start:
+    """Return what the way back starts with.
+
+    Raises
+    ------
+    InputError, ShapeError
+        When more than one start is given, or one that does not fit the outputs.
+    """
+    given = problem.those_given("dO", "dY", "dlogits", "target", "target_ids")
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} are given: the way back starts with one of them")
+    last = calculation.steps[-1]
+    if problem.target_ids is not None:
+        return _of_classes(problem, last, shapes)
+    has_head = last.name == "prob"
+    output = calculation.steps[-2] if has_head else last
+    if not given:
+        return _made(problem, output, Total(), (output.name,), Ones(), (output.name,))
+    (name,) = given
+    _check_name(problem, name, has_head=has_head)
+    _check_shape(problem, name, output.name, shapes)
+    pair = (output.name, name)
+    if name == "target":
+        return _made(problem, output, HalfSquares(), pair, Difference(), pair)
+    return _made(problem, output, TotalProduct(), pair, Same(), (name,))
+
+
+def _check_name(problem: Scope, name: str, *, has_head: bool) -> None:
+    wanted = "dO" if problem.block == ALONE else "dlogits" if has_head else "dY"
+    if name in ("dY", "dlogits") and name != wanted:
+        raise InputError(f"{name} is given: the gradient that arrives here is {wanted}")
+
+
+def _check_shape(problem: Scope, name: str, output: str, shapes: Mapping[str, Shape]) -> None:
+    if shapes[name] != shapes[output]:
+        sizes = [
+            " × ".join(map(str, problem.standing.pair(*shapes[each][-2:])))
+            if len(shapes[each]) == 2
+            else " × ".join(map(str, shapes[each]))
+            for each in (name, output)
+        ]
+        raise ShapeError(f"{name} is {sizes[0]} and {output} is {sizes[1]}: both need one shape")
+
+
+def _of_classes(problem: Scope, last: Step, shapes: Mapping[str, Shape]) -> Start:
+    """Return the cross-entropy of a head's probabilities."""
+    ids = problem.target_ids
+    if last.name != "prob":
+        raise InputError(
+            "target_ids is given, and there is no head whose probabilities it is for (W_out); "
+            "of outputs that are no probabilities, give target"
+        )
+    rows, classes = shapes["prob"]
+    if len(ids) != rows:
+        has = "1 row" if rows == 1 else f"{rows} rows"
+        raise ShapeError(f"target_ids holds {len(ids)} and prob has {has}: one is needed for each")
+    for number, each in enumerate(ids, start=1):
+        if each >= classes:
+            raise InputError(
+                f"target_ids, number {number}: {each}, where there are {classes} classes, 0 to "
+                f"{classes - 1}"
+            )
+    loss = _loss(CrossEntropy(ids), ("prob",))
+    (of,) = last.inputs  # logits, or what is left of them under a cap
+    made = _gradient_step(of, last, LessOneHot(ids), ("prob",))
+    listed = ", ".join(map(str, ids))
+    says = f"L = -Σ log prob of the targets {listed}, classes counted from 0 (target_ids)"
+    return Start(of, made.name, loss, (loss, made), (says,))
+
+
+def _made(
+    problem: Scope,
+    output: Step,
+    loss: Operation,
+    of_loss: tuple[str, ...],
+    gradient: Operation,
+    of_gradient: tuple[str, ...],
+) -> Start:
+    name = gradient_name(output.name)
+    steps = [_loss(loss, of_loss)]
+    shows_loss = isinstance(loss, HalfSquares) or problem.step is not None
+    if name == of_gradient[0]:  # it is given under the name it has
+        own: list[Step] = []
+    else:
+        own = [_gradient_step(output.name, output, gradient, of_gradient)]
+    says = _says(output.name, of_loss[-1], loss)
+    shown = (*(steps if shows_loss else ()), *own)
+    return Start(output.name, name, steps[0], shown, (says,))
+
+
+def _says(output: str, given: str, loss: Operation) -> str:
+    if isinstance(loss, Total):
+        return f"gradients of L, the sum of {output}: every entry of its gradient is 1"
+    if isinstance(loss, HalfSquares):
+        return f"gradients of L = 1/2 Σ ({output} - target)²"
+    return f"gradients from {given}, the one that arrives at {output}"
+
+
+def _loss(operation: Operation, inputs: tuple[str, ...]) -> Step:
+    return Step(LOSS, LOSS_TITLE, operation, inputs, "values", "features")
+
+
+def _gradient_step(of: str, like: Step, operation: Operation, inputs: tuple[str, ...]) -> Step:
+    title = f"gradient of {of}, {like.title if of == like.name else of}"
+    return Step(gradient_name(of), title, operation, inputs, like.rows, like.columns)
