@@ -6,7 +6,7 @@ A part of a network declares its fields as those of a dataclass: `X: Any = matri
 
 import re
 from collections.abc import Callable
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,8 +16,76 @@ FIRST = "Matrices (a file, or text such as '1 0; 0 1')"
 CONVENTIONS = "Conventions"
 KINDS = "Kinds of attention"
 MORE = "More matrices"
-PANELS = (FIRST, CONVENTIONS, KINDS, MORE)
-"""Under what flags stand, in this order."""
+GRADIENTS = "Gradients"
+PANELS = (FIRST, CONVENTIONS, KINDS, MORE, GRADIENTS)
+"""Under what flags stand, in this order; those of layers behind them."""
+LAYERS = "layers"
+"""The kind of what an encoder or a decoder alone can have."""
+IMAGE = "image"
+"""The kind of what a Vision Transformer alone can have."""
+LAYER_PANELS = (
+    "Patches of an image",
+    "Layers",
+    "Layers: embedding",
+    "Layers: normalisation",
+    "Layers: feed-forward",
+    "Layers: head",
+)
+"""Under what flags of layers stand, behind the others."""
+OF_BLOCK = {
+    "attention": ("", "self", "cross"),
+    "encoder": ("", "self", LAYERS),
+    "decoder": ("", "self", "cross", LAYERS),
+    "vit": ("", "self", LAYERS, IMAGE),
+}
+"""The kinds of fields that each block of layers can have."""
+MOST_SIDE = 100_000
+"""Rows or columns of a patch."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """What reads one of these values, however it is spelled."""
+
+    values: tuple[str, ...]
+
+    def __call__(self, given: Any) -> str:
+        """Return the value that is meant."""
+        said = plain(given)
+        for value in self.values:
+            if said == plain(value):
+                return value
+        raise ValueError
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What reads a whole number between two."""
+
+    low: int
+    high: int
+
+    def __call__(self, given: Any) -> int:
+        """Return the number."""
+        value = number(given)
+        if value != int(value) or not self.low <= value <= self.high:
+            raise ValueError
+        return int(value)
+
+
+@dataclass(frozen=True)
+class OrNone:
+    """What reads a value that may be left out."""
+
+    read: Callable[[Any], Any]
+
+    def __call__(self, given: Any) -> Any:
+        """Return the value; None for none."""
+        return None if given is None else self.read(given)
+
+
+whole, optional = Whole, OrNone
+"""What they are called where fields are declared."""
 
 
 class Setting(NamedTuple):
@@ -39,6 +107,14 @@ class Setting(NamedTuple):
         A second, short flag, as "-d".
     off
         The value that a switch `--no-…` stands for, where there is one.
+    kind
+        As of a matrix that can be given.
+    in_decoder, in_vit
+        What holds in a decoder, or of an image, where nothing is said, if that is something else.
+    is_list
+        Whether it takes several values.
+    needs
+        What else is to be given for it to count; "" for no more than its part.
     """
 
     default: Any
@@ -48,6 +124,16 @@ class Setting(NamedTuple):
     panel: str
     short: str = ""
     off: str = ""
+    kind: str = ""
+    in_decoder: Any = None
+    in_vit: Any = None
+    is_list: bool = False
+    needs: str = ""
+
+    def default_in(self, block: str) -> Any:
+        """Return what holds in a block where nothing is said."""
+        other = {"decoder": self.in_decoder, "vit": self.in_vit}.get(block)
+        return self.default if other is None else other
 
     @property
     def is_switch(self) -> bool:
@@ -61,11 +147,15 @@ class Given(NamedTuple):
     Parameters
     ----------
     role
-        What it is: "tokens", "projected", "weights", "bias", "positions", "marks" or "scores".
+        What it is: "tokens", "projected", "weights", "bias", "positions", "marks", "scores" that
+        are added, or the "start" of a calculation: scores or weights themselves; "ids", "table"
+        (what ids are rows of) or "image"; "buckets" are biases by distance; "frequencies" and
+        "heads" are lists of numbers, as a bias is.
     says, panel
         As of a `Setting`.
     kind
-        The kind of attention that alone can have it, "self" or "cross"; "" for both.
+        The kind of problem that alone can have it: "self" or "cross" attention, "layers",
+        "image"; "" for all.
     """
 
     role: str
@@ -74,7 +164,22 @@ class Given(NamedTuple):
     kind: str = ""
 
 
-F = TypeVar("F", Setting, Given)
+class Nested(NamedTuple):
+    """A part, or a list of layers, with fields of its own.
+
+    Parameters
+    ----------
+    says
+        What it holds.
+    several
+        Whether it is a list.
+    """
+
+    says: str
+    several: bool
+
+
+F = TypeVar("F", Setting, Given, Nested)
 
 
 def declared(owner: type, kind: type[F]) -> dict[str, F]:
@@ -91,15 +196,39 @@ def setting(
     panel: str,
     short: str = "",
     off: str = "",
+    kind: str = "",
+    in_decoder: Any = None,
+    in_vit: Any = None,
+    *,
+    is_list: bool = False,
+    is_open: bool = False,
+    needs: str = "",
 ) -> Any:
-    """Declare a convention."""
-    meaning = Setting(default, read, takes, says, panel, short, off)
-    return field(default=default, metadata={"field": meaning})
+    """Declare a convention; the default of an open one is only known once it is known what for."""
+    meaning = Setting(
+        default, read, takes, says, panel, short, off, kind, in_decoder, in_vit, is_list, needs
+    )
+    is_open = is_open or in_decoder is not None or kind in (LAYERS, IMAGE)
+    unsaid = None if is_open else default
+    return field(default=unsaid, metadata={"field": meaning})
 
 
-def choice(*values: str, says: str, panel: str) -> Any:
+def choice(
+    *values: str,
+    says: str,
+    panel: str,
+    kind: str = "",
+    in_vit: str | None = None,
+    needs: str = "",
+) -> Any:
     """Declare a convention that has one of these values, by default the first."""
-    return setting(values[0], _one_of(*values), _said(*values), says, panel)
+    read, takes = OneOf(values), _said(*values)
+    return setting(values[0], read, takes, says, panel, kind=kind, in_vit=in_vit, needs=needs)
+
+
+def nested(says: str, *, several: bool = False) -> Any:
+    """Declare a part, or a list of layers, with fields of its own."""
+    return field(default=None, metadata={"field": Nested(says, several)})
 
 
 def matrix(
@@ -127,16 +256,29 @@ def positive(given: Any) -> Fraction:
     return value
 
 
-def whole(low: int, high: int) -> Callable[[Any], int]:
-    """Return what reads a whole number between two."""
+def not_negative(given: Any) -> Fraction:
+    """Read a number from 0."""
+    value = number(given)
+    if value < 0:
+        raise ValueError
+    return value
 
-    def read(given: Any) -> int:
-        value = number(given)
-        if value != int(value) or not low <= value <= high:
-            raise ValueError
-        return int(value)
 
-    return read
+def sides(given: Any) -> int | tuple[int, int]:
+    """Read the sides of a patch: one for both, or its rows and its columns.
+
+    Examples
+    --------
+    >>> sides("2"), sides("2x3"), sides([2, 2])
+    (2, (2, 3), 2)
+    """
+    listed = re.split(r"[x×,;\s]+", given.strip()) if isinstance(given, str) else given
+    listed = listed if isinstance(listed, list | tuple) else [listed]
+    read = Whole(1, MOST_SIDE)
+    if not 1 <= len(listed) <= 2:
+        raise ValueError
+    first, last = read(listed[0]), read(listed[-1])
+    return first if first == last else (first, last)
 
 
 def names(given: Any) -> tuple[str, ...]:
@@ -163,25 +305,9 @@ def yes_or_no(given: Any) -> bool:
     return said in ("true", "1")
 
 
-def optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what reads a value that may be left out."""
-    return lambda given: None if given is None else read(given)
-
-
 def plain(given: Any) -> str:
     """Return a word as it is compared: each-step, Each Step and each_step are one."""
     return str(given).strip().lower().replace("_", "-").replace(" ", "-")
-
-
-def _one_of(*values: str) -> Callable[[Any], str]:
-    def read(given: Any) -> str:
-        said = plain(given)
-        for value in values:
-            if said == plain(value):
-                return value
-        raise ValueError
-
-    return read
 
 
 def _said(*values: str) -> str:

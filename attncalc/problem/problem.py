@@ -1,23 +1,42 @@
 """Problem: the given matrices and the conventions."""
 
 import numbers as abstract
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, Literal
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array, only_value
-from attncalc.numbers.typed import Number, exact, quoted
+from attncalc.numbers.typed import NotANumber, Number, exact, quoted, read_number
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.shapes import size_of
-from attncalc.problem.fields import LINES, MARKS, SETTINGS, read_setting
-from attncalc.problem.parts import PARTS
+from attncalc.problem.arrangement import arranged
+from attncalc.problem.attention.attention import Attention, size_of
+from attncalc.problem.calculation import Calculation
+from attncalc.problem.field import IMAGE, LAYERS, Given, Setting, declared
+from attncalc.problem.fields import (
+    GIVEN,
+    LINES,
+    MATRICES,
+    NESTED,
+    SETTINGS,
+    TEXTS,
+    WHOLE,
+    one_of,
+    own_name,
+    read_setting,
+    role_of,
+)
+from attncalc.problem.gradients.fields import GradientFields
+from attncalc.problem.layers.fields import ATTENTION as ALONE
+from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
+from attncalc.problem.patches.part import cut_of
+from attncalc.problem.scope import Inner, Outer, Scope
+from attncalc.problem.standing import split_heads
 from attncalc.text import harmless, numbered, told_apart
 
 _EXACT = (Decimal, Fraction)
@@ -27,7 +46,7 @@ Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Attention):
+class Problem(Outer):
     r"""The matrices a person gives, and the conventions they want.
 
     Self-attention has one matrix of tokens, `X`; cross-attention has two: `X1` asks (queries),
@@ -51,18 +70,39 @@ class Problem(Attention):
         Output projection, (heads · d_v, d_out), or (d_v, d_out) when heads are averaged.
     b_Q, b_K, b_V, b_O
         Biases, one number for each column of the weights.
+    gamma_Q, beta_Q, gamma_K, beta_K
+        Gain and bias of queries and keys normalised by `qk_norm`: d_k numbers for all heads, or
+        d_k for each head.
     P, P1, P2, P3
         Positions that are added to X, X1, X2 or X3, of the same shape.
+    W_S, W_Sq, W_Sk, v_S, b_S
+        What a kind of score reads: W_S (d_q, d_k), or (d_q + d_k, h) of `"concat"`; W_Sq (d_q, h)
+        and W_Sk (d_k, h); h numbers each. With several heads one for all, or a list; v_S and b_S
+        side by side.
+    S, A
+        Scores or weights themselves, (n, m), or (heads, n, m), in place of queries and keys; -inf
+        forbids in S.
     keep, ignore
         Where a query may attend (1) or may not (1): (n, m), (1, m) or (heads, n, m).
     bias
         Numbers added to the scaled scores, of the same shapes; -inf forbids.
+    alibi_slopes
+        Slopes of one's own for `alibi`, (heads,).
+    rel_bias
+        T5's bias, a row for each bucket of distances, (buckets, heads); added to the scores once
+        they are scaled and capped.
+    sinks
+        A number for each head, (heads,): its power of e joins the sum of every softmax of the head,
+        and goes to no key.
     labels
         Names of the tokens: a list, or with two matrices `{"X1": [...], "X2": [...]}`.
     title
         What the problem is called in headings and pictures.
+    made_by
+        The command that made it, as `attncalc new` says it; "" for a problem of one's own.
     scale
-        `"sqrt_dk"` (scores divided by √d_k of the head), `"none"`, or a number that multiplies.
+        `"sqrt_dk"` (scores divided by √d_k of the head), `"none"`, or a number that multiplies; by
+        default dot products of queries and keys alone are divided.
     rounding
         `"display"`: only what is shown is rounded. `"each-step"`: each step's matrix is rounded,
         and the next step reads the rounded one.
@@ -80,8 +120,24 @@ class Problem(Attention):
         Whether a query may attend only to keys up to its own place, counted from the
         `"top-left"` corner, or from the `"bottom-right"` (a decoder with earlier keys): then the
         first query stands m − n places after the first key, for `positions` too.
+    score
+        `"dot"`, `"general"` (qᵀ W_S k), `"additive"` (v_Sᵀ tanh(q W_Sq + k W_Sk + b_S)), `"concat"`
+        (v_Sᵀ tanh([q; k] W_S + b_S)) or `"distance"` (−‖q − k‖² / 2). Tokens without weights are
+        then the queries, keys or values themselves.
+    window
+        How many keys a query sees: the last ones up to its own place, itself included, counted as
+        `causal_alignment` says, and none after it, whether `causal` or not.
+    alibi
+        Whether each head's scores lose its slope times the distance of query and key, once
+        they are scaled and capped; slopes are those of Press et al. (2022).
+    rel_max_distance, rel_bidirectional
+        Of `rel_bias`: from which distance on there is one bucket; and whether keys behind a query
+        have buckets of their own, the second half (None: where it is not causal).
     softcap
         c, for scores of c · tanh(s / c).
+    qk_norm, qk_eps
+        `"rms"` or `"layer"`: each row of each head's queries and keys is normalised, before rope;
+        or `"none"`. What is added inside the root; None for `eps`.
     normalizer
         `"softmax"`, `"hardmax"` (all weight to the largest score, ties share) or `"sum"` (each
         score divided by the sum of its row).
@@ -91,11 +147,76 @@ class Problem(Attention):
         For rope: its base, the place of the first key, that of the first query (None: the first
         key's, or m − n after it when aligned `"bottom-right"`), and whether a column is paired
         with the one half the width away (`"halves"`) or beside it (`"interleaved"`).
+    rope_dims
+        How many columns of each head rope turns, the first ones; None for all.
+    rope_scaling
+        How its frequencies are slowed down, as configurations of models say it, in a mapping or a
+        text: `"linear factor=4"`, or `"llama3"` with `factor`, `low_freq_factor`,
+        `high_freq_factor` and `original_max_position_embeddings`; None where they are not.
+    rope_frequencies
+        Those frequencies themselves, one for each pair of columns, in place of a base.
     layout
         `"rows"`, or `"columns"`: tokens are columns, Q = W_Q X, S = Kᵀ Q.
     weights_layout
         `"in-out"`, or `"torch"`: weights stored (out, in), as `torch.nn.Linear` keeps them.
         With tokens as columns, weights are (out, in) in either case.
+    block
+        `"attention"` alone, or an `"encoder"`, a `"decoder"` or a `"vit"` (a Vision Transformer):
+        without a word, what the fields are those of.
+    norm
+        `"post"` (each residual sum is normalised), `"pre"` (what each part reads), `"around"`
+        (what each part reads, and what it gives before that is added) or `"none"`.
+    residual
+        Whether what a part reads is added to what it gives.
+    gamma_1, beta_1, gamma_2, beta_2, gamma_3, beta_3, gamma_4, beta_4, gamma_out, beta_out
+        Gain and bias of each normalisation, (d,), and of one more behind all layers.
+    normalization, eps, eps_place, ddof
+        `"layer"` or `"rms"`; what is added to the variance, `"inside"` or `"outside"` the root;
+        and whether variances are divided by d (0) or d − 1 (1).
+    W_1, b_1, W_2, b_2, W_3, b_3, activation
+        Feed-forward, act(N W_1 + b_1) W_2 + b_2, with W_3 a gate: act(N W_1 + b_1) ⊙
+        (N W_3 + b_3); its function, `"relu"`, `"gelu"`, `"gelu-tanh"` or `"silu"`.
+    W_out, b_out, read
+        The head, (d, classes), and what it reads: `"all"`, the `"first"`, `"last"` or `"mean"` of
+        the tokens.
+    softcap_out
+        c, for logits of c · tanh(logits / c).
+    W_pre, b_pre, activation_pre, tied
+        A hidden layer before W_out, (d, d_h), and its function, `"tanh"` or one of `activation`;
+        and whether the head's weights are those of W_E, transposed.
+    gamma_pre, beta_pre
+        Gain and bias, (d_h,), of a normalisation behind that layer, which is there where one is.
+    backward
+        Whether the gradients of all that is given follow the last step; any of the next says so.
+    dO, dY, dlogits
+        The gradient that arrives at the outputs, of layers, and of a head's logits, of the shape
+        that these have. Without any, and without a target, it is 1 everywhere: L is the sum.
+    target, target_ids
+        What the outputs should be, L = ½ Σ (O − T)²; the class of each row of a head's
+        probabilities, from 0, L = −Σ log prob.
+    step
+        η of a step W − η dW against the gradients, after which the outputs are worked out again.
+    past_K, past_V
+        Keys and values of earlier tokens, (t, d_k) and (t, d_v), put before the new ones.
+    ids, W_E, first_id
+        Token ids, (n,), in place of X (of X1 in a decoder with X2): rows of W_E, (vocabulary, d);
+        and the id of its first row, 0 or 1.
+    type_ids, W_type, gamma_E, beta_E
+        The type of each token, (n,), whose row of W_type, (types, d), is added to it; gain and bias
+        of a normalisation of the embeddings, (d,).
+    class_token
+        A token, (d,), put before the others.
+    image, patch, channels
+        An image, (H, W) or a list of channels, in place of X: it is cut into patches, of a side p
+        or of (p, q) rows and columns; and how many channels stand side by side in a matrix.
+    E, b_E
+        What each flattened patch is multiplied by, (channels · p · q, d), and its bias.
+    layers
+        A list of mappings with the fields of each layer.
+    self, cross
+        The fields of a decoder's attentions, as mappings.
+    remarks
+        What was done to what a file holds as it was read; pages say it with the conventions.
 
     Raises
     ------
@@ -123,28 +244,199 @@ class Problem(Attention):
 
     labels: Labels = None
     title: str = ""
+    made_by: str = ""
+    remarks: Sequence[str] = field(default=(), repr=False)
     typed: Mapping[str, Matrix] = field(default_factory=dict, repr=False)
+    inner: dict[str, Inner] = field(default_factory=dict, repr=False, init=False)
+    says_scale: bool = field(default=False, repr=False, init=False)
 
     def __post_init__(self) -> None:
         """Check everything, and hold the matrices as floats."""
         # frozen to everybody else: what is kept is what was read, of one type whatever was given
-        for name in SETTINGS:
-            object.__setattr__(self, name, read_setting(name, getattr(self, name)))
-        typed = {}
-        for name in self.names:
-            given = getattr(self, name)
-            raw = _raw(name, given)
-            is_own = isinstance(given, list | tuple)  # joined here: nobody else has this array
-            values = _values(name, raw, is_own=is_own, as_column=self.layout == "columns")
-            if (kept := _typed(raw, values, self.typed.get(name))) is not None:
-                typed[name] = kept
-            object.__setattr__(self, name, values)
+        object.__setattr__(self, "block", _block(self))
+        _settle_backward(self)
+        says_scale = self.scale is not None
+        for name, setting in SETTINGS.items():
+            value = getattr(self, name)
+            is_unsaid = value is None or value is setting.default_in(self.block)
+            read = _default(name, self.block) if is_unsaid else read_setting(name, value)
+            object.__setattr__(self, name, read)
+        object.__setattr__(self, "says_scale", says_scale)
+        if not says_scale:
+            object.__setattr__(self, "scale", self.default_scale)
+        typed: dict[str, Matrix] = {}
+        for name in MATRICES:
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, self._read(name, getattr(self, name), typed))
+        for prefix, given, above in nested_fields(self):
+            self.inner[prefix] = _inner_of(self, prefix, given, above, typed)
         object.__setattr__(self, "typed", typed)
-        for part in PARTS:
-            part.check(self)
+        _ = self.calculation  # what is missing, or does not fit, is refused here
         object.__setattr__(self, "asked", _asked(self))
-        object.__setattr__(self, "title", _title(self.title))
+        for name in TEXTS:
+            object.__setattr__(self, name, _text(name, getattr(self, name)))
         _check_labels(self)
+
+    def _read(self, name: str, given: Any, typed: dict[str, Matrix]) -> Matrix:
+        """Return a matrix in floats; as it was typed, it is put where floats lose of it."""
+        raw = _raw(name, given)
+        is_own = isinstance(given, list | tuple)  # joined here: nobody else has this array
+        values = _values(name, raw, is_own=is_own, as_column=self.layout == "columns")
+        if (kept := _typed(raw, values, self.typed.get(name))) is not None:
+            typed[name] = kept
+        return values
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the matrices that are given, those of layers behind their number."""
+        own = tuple(name for name in MATRICES if getattr(self, name) is not None)
+        inner = (
+            prefix + name
+            for prefix, fields in self.inner.items()
+            for name in MATRICES
+            if getattr(fields, name) is not None
+        )
+        return (*own, *inner)
+
+    @cached_property
+    def given(self) -> Mapping[str, Matrix]:
+        """The given matrices in floats, as the house knows them."""
+        return {name: self._fields_of(name).stood_up(own_name(name)) for name in self.names}
+
+    def turned(self, name: str, matrix: Matrix) -> Matrix:
+        """Return a given matrix as the house knows it: upright, one matrix for each head."""
+        if name == "image":
+            return split_heads(matrix, len(matrix) if matrix.ndim == 3 else self.channels or 1)
+        fields = self._fields_of(name)
+        return (
+            super().turned(name, matrix)
+            if fields is self
+            else fields.turned(own_name(name), matrix)
+        )
+
+    def _fields_of(self, name: str) -> Scope:
+        """Return the fields that a matrix is one of: those of a layer, or the problem's own."""
+        prefix = name.removesuffix(own_name(name))
+        return self.inner[prefix] if prefix else self
+
+    @cached_property
+    def kind(self) -> Literal["self", "cross"]:
+        """The kind of attention: one matrix of tokens, or two."""
+        return "self" if self.X is not None or self.made_tokens == "X" else "cross"
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether any tokens are given, or made, and not queries, keys and values alone."""
+        return bool(self.made_tokens) or super().has_tokens
+
+    def tokens_of(self, source: str) -> int:
+        """Return how many tokens a source has, given or made; behind a class token one more."""
+        if source == "X2" and self.X2 is None:  # a decoder without an encoder attends to its own
+            source = "X1"
+        if source in ("X", "X1"):
+            behind = int(self.class_token is not None)
+            return behind + (
+                self._count_made if source == self.made_tokens else super().tokens_of(source)
+            )
+        return super().tokens_of(source)
+
+    @property
+    def _count_made(self) -> int:
+        return cut_of(self).patches if self.ids is None else int(self.ids.size)
+
+    def named(self, names: Sequence[str], size: int) -> tuple[str, ...]:
+        """Return the names of so many tokens: of all, or of those behind the class token."""
+        if self.class_token is not None and len(names) == size + 1:
+            names = names[1:]
+        return tuple(names) if len(names) == size else numbered(size)
+
+    @property
+    def what(self) -> str:
+        """What it is: self- or cross-attention, an encoder, a decoder or a Vision Transformer."""
+        return self.kind if self.block == ALONE else self.block
+
+    @property
+    def is_decimal(self) -> bool:
+        """Whether it is an attention alone, of decimals as they were typed, and of no thirds."""
+        typed = (number for matrix in self.typed.values() for number in matrix.flat)
+        return self.is_alone and not any(isinstance(number, Fraction) for number in typed)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is an attention alone, and no encoder or decoder."""
+        return self.block == ALONE
+
+    @cached_property
+    def unturned(self) -> tuple[str, ...]:
+        """The names of weights that stand as they are given in every layout."""
+        inner = (prefix + name for prefix, own in self.inner.items() for name in own.unturned)
+        return (*super().unturned, *inner)
+
+    @cached_property
+    def calculation(self) -> Calculation:
+        """The parts it is a list of, in their places, and the steps they make."""
+        return arranged(self)
+
+    @property
+    def attentions(self) -> tuple[Attention, ...]:
+        """The attentions in it, each with the tokens that it reads."""
+        return self.calculation.attentions
+
+    @property
+    def most_scores(self) -> int:
+        """How many scores there are, of all heads together, in the largest attention."""
+        return max((each.scores for each in self.attentions), default=0)
+
+    def attention_of(self, step: str) -> Attention:
+        """Return the attention that a step is one of; the problem itself for any other step."""
+        return self.calculation.part_of(step).attention or self
+
+    def where(self, step: str) -> str:
+        """Return where the attention of a step stands among several; "" for the only one.
+
+        As "cross", "1.self" or "layer 2".
+        """
+        if len(self.attentions) < 2:
+            return ""
+        place = self.calculation.part_of(step).prefix.rstrip(".")
+        return f"layer {place}" if place.isdigit() else place
+
+    def with_field(self, name: str, value: Any) -> "Problem":
+        """Return the problem with another matrix or setting, by its name, as 1.W_1 or self.scale.
+
+        Raises
+        ------
+        InputError
+            When there is no such layer or attention, or it cannot have that value.
+        """
+        own = own_name(name)
+        prefix = name.removesuffix(own)
+        self.check_part(name)
+        changed: dict[str, Any] = {own: value}
+        place = prefix.rstrip(".").split(".")
+        if place[-1] in NESTED:
+            side = place.pop()
+            above = self.layers[int(place[0]) - 1][side] if place else getattr(self, side)
+            changed = {side: {**above, **changed}}
+        if place and place[0]:
+            layers = list(self.layers)
+            layers[int(place[0]) - 1] = {**layers[int(place[0]) - 1], **changed}
+            changed = {"layers": layers}
+        return replace(self, **changed)
+
+    def check_part(self, name: str) -> None:
+        """Refuse a name in a layer, or in an attention, that the problem does not have.
+
+        Raises
+        ------
+        InputError
+            That says which there are.
+        """
+        prefix = name.removesuffix(own_name(name))
+        if prefix and prefix not in self.inner:
+            there = ", ".join(each.rstrip(".") for each in self.inner)
+            known = f"there are {there}" if there else "it has none by name"
+            raise InputError(f"this problem has no part {prefix.rstrip('.')}: {known}")
 
     @cached_property
     def queries(self) -> tuple[str, ...]:
@@ -154,12 +446,18 @@ class Problem(Attention):
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The names of the inputs: of the tokens attended to."""
+        if self.block != ALONE and self.X2 is None:
+            return self.queries
         return self._token_names(("X",) if self.kind == "self" else ("X2", "K"), self.m)
+
+    def stored(self, name: str) -> Matrix:
+        """Return a given matrix in floats, as it stands in what was given."""
+        matrix: Matrix = getattr(self._fields_of(name), own_name(name))
+        return matrix
 
     def as_given(self, name: str) -> Matrix:
         """Return a given matrix as typed where floats lose something of it, and else in floats."""
-        given: Matrix = self.typed.get(name, getattr(self, name))
-        return given
+        return self.typed[name] if name in self.typed else self.stored(name)
 
     def as_typed(self, name: str) -> Matrix:
         """Return a given matrix as Decimals and Fractions, exactly as it was typed."""
@@ -183,7 +481,7 @@ class Problem(Attention):
 
     def _from_floats(self, name: str) -> Matrix:
         """Return the numbers of which floats have lost nothing, made once out of these."""
-        values = getattr(self, name)
+        values = self.stored(name)
         shortest = values.astype(str) if values.dtype == np.float32 else values
         return np.asarray(np.frompyfunc(exact, 1, 1)(shortest.astype(object)), dtype=object)
 
@@ -193,14 +491,125 @@ class Problem(Attention):
             given = next((self.labels[name] for name in sources if name in self.labels), None)
         else:
             given = self.labels
+        first = () if self.class_token is None or "X2" in sources else ("class",)
+        if given is not None and len(given) == size - len(first):
+            given = [*first, *given]
         if given is None or len(given) != size:  # with Q given, X may name only the keys
-            return numbered(size)
+            places = cut_of(self).labels if self.image is not None else ()
+            own = places or numbered(size - len(first))
+            return (*first, *own)
         return told_apart(
             [
                 str(label) if harmless(str(label)).strip() else f"({place})"
                 for place, label in enumerate(given, start=1)
             ]
         )
+
+
+def _block(problem: Problem) -> str:
+    """Return what a problem is of: what it says, or else what its fields are those of."""
+    if problem.block is not None:
+        return str(read_setting("block", problem.block))
+    if problem.those_given("self", "cross", "past_K", "past_V"):
+        return DECODER
+    fields = (*GIVEN.items(), *SETTINGS.items(), *((name, None) for name in NESTED))
+    if problem.those_given(*(name for name, each in fields if each and each.kind == IMAGE)):
+        return VIT
+    started = (*declared(GradientFields, Given), *declared(GradientFields, Setting))
+    of_layers = [
+        name
+        for name, each in fields
+        if (each is None or each.kind == LAYERS) and name not in started
+    ]
+    return ENCODER if problem.those_given(*of_layers) else ALONE
+
+
+def _settle_backward(problem: Problem) -> None:
+    """Find out whether gradients are wanted, and of which matrix the one that arrives is."""
+    said = problem.backward
+    given = problem.those_given("dO", "dY", "dlogits", "target", "target_ids", "step")
+    wanted = bool(given) if said is None else read_setting("backward", said)
+    if given and not wanted:
+        raise InputError(f"{given[0]} is given, and backward is false: leave one of them out")
+    object.__setattr__(problem, "backward", wanted)
+    if problem.block != ALONE and problem.dO is not None:
+        is_tied = problem.tied is not None and read_setting("tied", problem.tied)
+        of = "dlogits" if problem.those_given("W_out") or is_tied else "dY"
+        if problem.those_given(of):
+            raise InputError(f"dO and {of} are both given: they are the same here, give one")
+        object.__setattr__(problem, of, problem.dO)
+        object.__setattr__(problem, "dO", None)
+
+
+Nesting = tuple[str, Mapping[str, Any], str]
+"""What stands before the names in a part, its fields, and the same of what it is in."""
+
+
+@cache
+def _default(name: str, block: str) -> Any:
+    """Return what a setting is where nothing is said, read once for all problems."""
+    return read_setting(name, SETTINGS[name].default_in(block))
+
+
+def nested_fields(problem: Problem) -> Iterator[Nesting]:
+    """Yield the fields of each layer, and of each attention in one, as they are given."""
+    layers = problem.layers
+    if layers is not None and (not isinstance(layers, Sequence) or isinstance(layers, str)):
+        raise InputError("layers takes a list of layers, each with fields of its own")
+    if layers is not None and not layers:
+        raise InputError("layers is empty: it takes a list of layers")
+    for number, layer in enumerate(layers or (), start=1):
+        _check_nested(f"layer {number}", layer)
+        yield f"{number}.", layer, ""
+        for side in ("self", "cross"):
+            if layer.get(side) is not None:
+                yield f"{number}.{side}.", layer[side], f"{number}."
+    for side in ("self", "cross"):
+        if getattr(problem, side) is not None:
+            yield f"{side}.", getattr(problem, side), ""
+
+
+def _inner_of(
+    problem: Problem,
+    prefix: str,
+    given: Mapping[str, Any],
+    above: str,
+    typed: dict[str, Matrix],
+) -> Inner:
+    """Return the fields of a layer, or of an attention; a setting holds for all that is in it."""
+    _check_nested(prefix.rstrip("."), given)
+    parent = problem.inner[above] if above else problem
+    side = own_name(prefix.rstrip("."))
+    fields = {name: getattr(parent, name) for name in SETTINGS}
+    if side == "cross":
+        fields |= {"causal": False, "window": None, "alibi": False, "positions": "none"}
+    for name, value in given.items():
+        fields |= {name: _inner_field(problem, prefix, name, value, typed)}
+    # a scale that nobody said is that of the score here, and not of one further up
+    fields["says_scale"] = parent.says_scale or given.get("scale") is not None
+    fields["said"] = tuple(n for n, value in given.items() if n in SETTINGS and value is not None)
+    made = Inner(fields)
+    return made if fields["says_scale"] else Inner(fields | {"scale": made.default_scale})
+
+
+def _inner_field(
+    problem: Problem, prefix: str, name: str, value: Any, typed: dict[str, Matrix]
+) -> Any:
+    flat, is_side = prefix + name, own_name(prefix.rstrip(".")) in NESTED
+    if name not in (*GIVEN, *SETTINGS, *NESTED) or (is_side and name in NESTED):
+        raise InputError(f"unknown name {quoted(flat)}")
+    if name in WHOLE or name == "layers":
+        raise InputError(f"{flat}: {name} belongs to the whole, and not to a part of it")
+    if is_side and name not in Attention.__dataclass_fields__:
+        raise InputError(f"{flat}: {name} is no field of an attention")
+    if name in NESTED or value is None:
+        return None if value is None else value
+    return read_setting(flat, value) if name in SETTINGS else problem._read(flat, value, typed)
+
+
+def _check_nested(where: str, given: object) -> None:
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where} takes an object with fields of its own, as W_Q and heads")
 
 
 def _raw(name: str, given: object) -> Matrix:
@@ -211,9 +620,39 @@ def _raw(name: str, given: object) -> Matrix:
         raise InputError(f"{name} {error}") from None
     except (TypeError, ValueError, RecursionError):
         raise _no_matrix(name) from None
-    if raw.dtype.kind not in ("biufO" if name in MARKS else "iufO"):
+    if raw.dtype.kind in "UO" and raw.ndim and any(isinstance(each, str) for each in raw.flat):
+        raw = _read_texts(name, raw)
+    if raw.dtype.kind not in ("biufO" if role_of(name) == "marks" else "iufO"):
         raise _no_matrix(name)
     return raw
+
+
+def _read_texts(name: str, raw: Matrix) -> Matrix:
+    """Return an array whose texts are read as those of files are: "1/2" is a half."""
+    numbers = raw.astype(object)
+    for place in map(tuple, np.argwhere(np.ones(raw.shape))):
+        if isinstance(numbers[place], str):
+            try:
+                numbers[place] = _read_text(name, numbers[place])
+            except NotANumber as reason:
+                raise InputError(f"{_where(name, place)}: {reason}") from None
+    return numbers
+
+
+def _read_text(name: str, text: str) -> Number:
+    word, role = text.strip().lower().replace("−", "-"), role_of(name)
+    if role == "marks" and word in ("true", "false"):
+        return Decimal(word == "true")
+    if (role == "scores" or name == "S") and word in ("-inf", "-infinity", "-∞"):
+        return Decimal("-Infinity")
+    return read_number(text)
+
+
+def _where(name: str, place: tuple[int, ...]) -> str:
+    """Return how messages name an entry."""
+    head = f"{one_of(name)} {place[0] + 1}, " if len(place) == 3 else ""
+    row = f"row {place[-2] + 1}, " if len(place) > 1 else ""
+    return f"{name}, {head}{row}{'column' if row else 'entry'} {place[-1] + 1}"
 
 
 def _no_matrix(name: str) -> InputError:
@@ -241,28 +680,24 @@ def _values(name: str, raw: Matrix, *, is_own: bool, as_column: bool) -> Matrix:
 
 
 def _dtype(name: str, numbers: Matrix) -> type[Any]:
-    if name in MARKS:
+    if role_of(name) == "marks":
         return np.bool_
     return np.float32 if numbers.dtype == np.float32 else np.float64
 
 
 def _check_entries(name: str, numbers: Matrix, values: Matrix) -> None:
     """Refuse numbers that cannot be entries; `values` is what they have become."""
-    if name in MARKS:
+    if role_of(name) == "marks":
         if numbers.dtype == np.bool_:  # large masks are: no array is made to look at them
             return
         right, why = values == numbers, "1 or 0 (true or false) is needed"
-    elif name == "bias":
+    elif role_of(name) == "scores" or name == "S":
         right, why = values < np.inf, "a number or -inf is needed"  # no number is less: nan is not
     else:
         right, why = np.isfinite(values), "a finite number is needed"
     if not right.all():
         place = tuple(np.argwhere(~right)[0])
-        head = f"head {place[0] + 1}, " if values.ndim == 3 else ""
-        raise InputError(
-            f"{name}, {head}row {place[-2] + 1}, column {place[-1] + 1}: "
-            f"{numbers[place]:g}, where {why}"
-        )
+        raise InputError(f"{_where(name, place)}: {numbers[place]:g}, where {why}")
 
 
 def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
@@ -299,8 +734,9 @@ def _asked(problem: Problem) -> tuple[str, ...] | None:
     """Return the steps that are asked for, as the plan names them; refuse what is none of it."""
     if problem.asked is None:
         return None
-    steps = [step.name for part in PARTS for step in part.steps(problem)]
-    known = {name.lower(): name for name in (*steps, LINES)}
+    steps = [step.name for step in problem.calculation.steps]
+    lines = (LINES,) if problem.attentions else ()
+    known = {name.lower(): name for name in (*steps, *lines)}
     for name in problem.asked:
         if name.lower() not in known:
             raise InputError(
@@ -310,12 +746,12 @@ def _asked(problem: Problem) -> tuple[str, ...] | None:
     return tuple(known[name.lower()] for name in problem.asked)
 
 
-def _title(given: object) -> str:
-    """Return the title, which an array of one may hold."""
-    title = only_value(given[0] if isinstance(given, list) and len(given) == 1 else given)
-    if not isinstance(title, str | None):
-        raise InputError(f"title takes a text, not {quoted(str(given))}")
-    return str(title or "")
+def _text(name: str, given: object) -> str:
+    """Return a text that is said of a problem, which an array of one may hold."""
+    text = only_value(given[0] if isinstance(given, list) and len(given) == 1 else given)
+    if not isinstance(text, str | None):
+        raise InputError(f"{name} takes a text, not {quoted(str(given))}")
+    return str(text or "")
 
 
 def _check_labels(problem: Problem) -> None:
@@ -340,9 +776,19 @@ def _check_names(problem: Problem, name: str, names: Sequence[str]) -> None:
     if not is_list or any(isinstance(each, list | tuple | dict) for each in names):
         raise InputError(f"labels of {name} must be a list of texts")
     asking = name in (problem.query_source, "X1", "Q")
+    if problem.made_tokens == name or (name == "X" and problem.class_token is not None):
+        behind, count = int(problem.class_token is not None), problem.tokens_of(name)
+        if len(names) not in (count, count - behind):
+            more = f", or {count} with the class token" if behind else ""
+            raise InputError(
+                f"labels of {name}: {len(names)} given, but there are {count - behind} tokens{more}"
+            )
+        return
     if len(names) != (problem.n if asking else problem.m):
         line = "row" if problem.layout == "rows" else "column"
         matrix = getattr(problem, name)
+        if problem.start:
+            name, matrix = problem.start, getattr(problem, problem.start)
         which = f"there is no {name}" if matrix is None else f"{name} is {size_of(matrix)}"
         raise InputError(
             f"labels of {name}: {len(names)} given, but {which}: one is needed for each {line}"

@@ -60,6 +60,29 @@ GROUPS = {
         Sample("rope", "rope.json", "self", "rotary positions, a softcap"),
         Sample("columns", "columns.json", "self", "tokens as columns, hardmax"),
         Sample("torch", "torch.json", "self", "weights stored (out, in), scores over their sum"),
+        Sample(
+            "additive", "additive.json", "cross", "additive scores: v tanh(q W + k W), no values"
+        ),
+        Sample("softmax", "softmax.json", "cross", "the softmax of scores that are given"),
+    ),
+    "Layers": (
+        Sample("encoder", "encoder.json", "encoder", "a layer: residual sums, LayerNorm, ReLU"),
+        Sample("decoder", "decoder.json", "decoder", "a layer that reads what an encoder gives"),
+        Sample("gpt", "gpt.json", "decoder", "a decoder alone: GELU, and what comes next"),
+        Sample(
+            "cache", "cache.json", "decoder", "one more token, behind the keys and values of two"
+        ),
+        Sample("vit", "vit.json", "vit", "an image in patches, and what its class token sees"),
+        Sample("ids", "ids.json", "decoder", "token ids, and a head tied to their table"),
+    ),
+    "The way back": (
+        Sample("gradients", "gradients.json", "self", "homework 1, and the gradients of all of it"),
+        Sample(
+            "gradients-target",
+            "gradients-target.json",
+            "cross",
+            "homework 2 with a target: L, its gradients, a step against them",
+        ),
     ),
     "Questions of theory": (
         Sample("temperature", "temperature.json", "cross", "what the scale does to the weights"),
@@ -123,6 +146,17 @@ ANSWERS = (
 """Worked answers to the sample "self", flawless and not."""
 
 
+MODELS = (
+    Sample(
+        "model",
+        "model",
+        "model",
+        "a GPT-2 of two layers that knows cats and dogs, for attncalc open",
+    ),
+)
+"""Models as hubs hand them out: folders, which are opened."""
+
+
 def sample(name: str) -> Sample:
     """Return the sample of that name, a problem or a worked answer.
 
@@ -136,8 +170,8 @@ def sample(name: str) -> Sample:
     >>> sample("cross").kind
     'cross'
     """
-    for each in (*SAMPLES, *ANSWERS):
+    for each in (*SAMPLES, *ANSWERS, *MODELS):
         if each.name == name:
             return each
-    names = ", ".join(each.name for each in (*SAMPLES, *ANSWERS))
+    names = ", ".join(each.name for each in (*SAMPLES, *ANSWERS, *MODELS))
     raise InputError(f'no sample is called "{name}": there are {names}')

@@ -15,8 +15,11 @@ from attncalc import __version__
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import BIASES, LABELLED, SETTINGS, WEIGHTS
-from attncalc.problem.problem import Problem
+from attncalc.operations.frequencies import RopeScaling
+from attncalc.problem.attention.part import is_there as attends
+from attncalc.problem.attention.rope import scaling_as_typed
+from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, role_of
+from attncalc.problem.problem import Problem, nested_fields
 from attncalc.text import harmless_cell
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"
@@ -36,19 +39,33 @@ Labels = list[str] | dict[str, list[str]] | None
 
 
 def settings(problem: Problem) -> dict[str, Any]:
-    """Return the title, and every convention that is no default, as a file states them."""
-    said: dict[str, Any] = {"title": problem.title} if problem.title else {}
+    """Return the texts and every convention that is no default, as a file states them."""
+    said: dict[str, Any] = {name: text for name in TEXTS if (text := getattr(problem, name))}
     for name, setting in SETTINGS.items():
         value = getattr(problem, name)
-        if name in ALWAYS_SAID or value != setting.default:
+        if name in ALWAYS_SAID or value != setting.default_in(problem.block):
             said[name] = _setting_as_typed(value)
+    return said
+
+
+def settings_of_parts(problem: Problem) -> dict[str, Any]:
+    """Return the settings of each layer and attention that are given, by their names in all."""
+    said: dict[str, Any] = {}
+    for prefix, given, _ in nested_fields(problem):
+        own = [name for name in given if name in SETTINGS]
+        if prefix[:-1].isdigit():  # so that a layer with nothing of its own is not forgotten
+            own = list(dict.fromkeys([*own, "norm"]))
+        fields = problem.inner[prefix]
+        said |= {prefix + name: _setting_as_typed(getattr(fields, name)) for name in own}
     return said
 
 
 def _setting_as_typed(value: Any) -> Any:
     """Return a setting as a file states it: a fraction and a list of names as texts."""
+    if isinstance(value, RopeScaling):
+        return scaling_as_typed(value)
     if isinstance(value, tuple):
-        return ", ".join(value)
+        return ", ".join(map(str, value))
     return as_written(value) if isinstance(value, Fraction) else value
 
 
@@ -77,8 +94,29 @@ def labels(problem: Problem) -> Labels:
 def in_json(problem: Problem) -> dict[str, Any]:
     """Return the problem as a JSON file states it."""
     names = labels(problem)
-    matrices = {name: _typed(problem.as_given(name)) for name in problem.names}
-    return settings(problem) | ({} if names is None else {"labels": names}) | matrices
+    matrices = {name: _typed(problem.as_given(name)) for name in problem.names if "." not in name}
+    said = settings(problem) | ({} if names is None else {"labels": names}) | matrices
+    return said | {name: _in_part(problem, name) for name in NESTED if getattr(problem, name)}
+
+
+def _in_part(problem: Problem, name: str) -> Any:
+    """Return the fields of each layer, or of an attention, as a file states them."""
+    given = getattr(problem, name)
+    if not NESTED[name].several:
+        return _of_part(problem, f"{name}.", given)
+    return [_of_part(problem, f"{n}.", each) for n, each in enumerate(given, start=1)]
+
+
+def _of_part(problem: Problem, prefix: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in GIVEN:
+            said[name] = None if value is None else _typed(problem.as_given(prefix + name))
+        elif name in NESTED:
+            said[name] = None if value is None else _of_part(problem, f"{prefix}{name}.", value)
+        else:
+            said[name] = _setting_as_typed(getattr(problem.inner[prefix], name))
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def in_texts(texts: Any) -> Matrix:
@@ -109,9 +147,10 @@ def from_texts(array: Matrix) -> Any:
 def in_arrays(problem: Problem) -> dict[str, Any]:
     """Return the problem as arrays by name; where a float is not quite what was typed, as texts."""
     arrays: dict[str, Any] = {"attncalc": np.array(__version__)}  # what marks a file of our own
-    arrays |= {name: np.array(value) for name, value in settings(problem).items()}
+    said = settings(problem) | settings_of_parts(problem)
+    arrays |= {name: np.array(value) for name, value in said.items()}
     for name in problem.names:
-        arrays[name] = getattr(problem, name)
+        arrays[name] = problem.stored(name)
         if name in problem.typed:
             texts = np.frompyfunc(as_typed, 1, 1)(problem.typed[name])
             arrays[f"{name} typed"] = in_texts(texts)
@@ -130,9 +169,16 @@ def in_csv(problem: Problem) -> Iterator[Row]:
         When the problem has masks for each head, which blocks cannot hold.
     """
     joined = {name: _joined(problem, name) for name in problem.names}
-    said = settings(problem)
+    said = settings(problem) | settings_of_parts(problem)
     if problem.n_heads > 1:
         said["heads"] = problem.n_heads
+    for prefix, fields in problem.inner.items():
+        if fields.n_heads > 1 and attends(fields):
+            said[f"{prefix}heads"] = fields.n_heads
+    if problem.image is not None and problem.image.ndim == 3:
+        said["channels"] = len(problem.image)
+    if (line := _line_of_labels(problem)) is not None:
+        yield line
     for name, value in said.items():
         yield [name, harmless_cell(str(value).lower() if isinstance(value, bool) else str(value))]
     for name, matrix in joined.items():
@@ -160,9 +206,10 @@ def _joined(problem: Problem, name: str) -> Matrix:
     matrix = problem.as_given(name)
     if matrix.ndim == 2 or len(matrix) == 1:
         return matrix if matrix.ndim == 2 else matrix[0]
-    if name not in (*WEIGHTS, *BIASES, *LABELLED, "V"):
+    if role_of(name) in ("marks", "scores", "start"):
+        what = "matrix" if role_of(name) == "start" else "mask"
         raise InputError(
-            f"csv cannot hold {name}, a mask for each head: json and npz can (--format json)"
+            f"csv cannot hold {name}, a {what} for each head: json and npz can (--format json)"
         )
     heads = problem.turned(name, matrix)
     upright = heads if heads.ndim == 2 else np.concatenate(list(heads), axis=-1)
@@ -173,7 +220,9 @@ def _block(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:
     """Yield the rows of a given matrix, and the names of its tokens where it has any."""
     texts = [[as_typed(value) for value in row] for row in matrix]
     names = _labels_of(problem, name)
-    if names is None:
+    if name in ("S", "A"):
+        yield from _with_both_sides(problem, texts)
+    elif names is None:
         yield from texts
     elif problem.standing.by_columns:
         yield [TOKEN, *names]
@@ -183,6 +232,27 @@ def _block(problem: Problem, name: str, matrix: Matrix) -> Iterator[Row]:
         yield [TOKEN, *(f"feature {number}" for number in range(1, matrix.shape[1] + 1))]
         for label, row in zip(names, texts, strict=True):
             yield [label, *row]
+
+
+def _with_both_sides(problem: Problem, texts: list[list[str]]) -> Iterator[Row]:
+    """Yield the rows of scores, or of weights, with the names of queries and keys if any."""
+    if problem.labels is None:
+        yield from texts
+        return
+    rows, columns = problem.standing.pair(problem.queries, problem.keys)
+    yield [TOKEN, *map(harmless_cell, columns)]
+    for label, row in zip(rows, texts, strict=True):
+        yield [harmless_cell(label), *row]
+
+
+def _line_of_labels(problem: Problem) -> Row | None:
+    """Return the names of tokens that are made, and so have no block that they could stand in."""
+    found, tokens = labels(problem), problem.made_tokens
+    names = found.get(tokens) if isinstance(found, dict) else found
+    if not (tokens and names):
+        return None
+    told = (name or f"({place})" for place, name in enumerate(names, start=1))
+    return [f"labels {tokens}", *map(harmless_cell, told)]
 
 
 def _labels_of(problem: Problem, name: str) -> list[str] | None:

@@ -11,9 +11,11 @@ import numpy as np
 
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.expressions import Expression, Symbol, Transposed, turned_round
-from attncalc.problem.fields import BIASES, GIVEN, WEIGHTS
+from attncalc.problem.fields import role_of
 
 T = TypeVar("T")
+LISTS = ("bias", "frequencies", "heads", "ids")
+"""Roles of matrices that are lists of numbers."""
 
 
 class Standing(NamedTuple):
@@ -25,23 +27,29 @@ class Standing(NamedTuple):
         Whether tokens are columns: every matrix is the other way round, weights too.
     out_in
         Whether weights are stored (out, in), as PyTorch keeps them.
+    unturned
+        The names of weights that stand as they are given, whatever the layout.
     """
 
     by_columns: bool = False
     out_in: bool = False
+    unturned: tuple[str, ...] = ()
 
     def is_turned(self, name: str) -> bool:
         """Say whether a given matrix stands the other way round."""
-        return self.by_columns or (name in WEIGHTS and self.out_in)
+        role = role_of(name)
+        if name in self.unturned or role in ("buckets", "image"):  # of which no row is a token
+            return False
+        return self.by_columns or (role == "weights" and self.out_in)
 
     def has_token_columns(self, name: str) -> bool:
         """Say whether a given matrix has a column, and no row, for each token."""
-        return self.by_columns and GIVEN[name].role != "weights"
+        return self.by_columns and role_of(name) not in ("weights", "buckets", "image", "ids")
 
     def upright(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix with tokens as rows, weights (in, out); heads not yet parted."""
-        # a bias is a row here, whether it was typed as a list, a row or a column
-        if name in BIASES:
+        # a bias, say, is a row here, whether it was typed as a list, a row or a column
+        if role_of(name) in LISTS:
             return matrix.reshape(1, -1)
         return matrix.swapaxes(-1, -2) if self.is_turned(name) else matrix
 
@@ -70,9 +78,15 @@ class Standing(NamedTuple):
 
     def symbol(self, name: str) -> Expression:
         """Return a matrix in an equation: weights stored (out, in) are transposed there."""
+        if name in self.unturned:
+            return Transposed(Symbol(name)) if self.by_columns else Symbol(name)
         # with tokens as columns, weights (out, in) stand as the equation wants them: Q = W_Q X
-        turned = name in WEIGHTS and self.out_in and not self.by_columns
-        return Transposed(Symbol(name)) if turned else Symbol(name)
+        return Transposed(Symbol(name)) if self.is_transposed(name) else Symbol(name)
+
+    def is_transposed(self, name: str) -> bool:
+        """Say whether equations have weights transposed: those (out, in), where tokens are rows."""
+        is_stored = role_of(name) == "weights" and name not in self.unturned
+        return is_stored and self.out_in and not self.by_columns
 
     @property
     def ins(self) -> str:

@@ -4,16 +4,36 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from attncalc.numbers.typed import as_written
-from attncalc.problem.attention.fields import EACH_STEP, SQRT_DK
+from attncalc.operations.distances import exponents_of_slopes
+from attncalc.operations.frequencies import LINEAR, RopeScaling
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.attention.fields import (
+    ADDITIVE,
+    CONCAT,
+    DISTANCE,
+    DOT,
+    EACH_STEP,
+    GENERAL,
+    SQRT_DK,
+)
 from attncalc.problem.attention.steps import sinusoidal_place
 from attncalc.problem.fields import MASKS, TOKENS
 from attncalc.problem.problem import Problem
 from attncalc.text import on_a_line
 
+MOST_SLOPES = 8
+"""Slopes that a heading lists."""
+
 
 def heading(problem: Problem) -> str:
     """Return what a page is headed with: the kind of attention, and the problem's title."""
-    kind = {"self": "Self-attention", "cross": "Cross-attention"}[problem.kind]
+    kind = {
+        "self": "Self-attention",
+        "cross": "Cross-attention",
+        "encoder": "Encoder",
+        "decoder": "Decoder",
+        "vit": "Vision Transformer",
+    }[problem.what]
     if not problem.has_tokens:
         kind = "Attention"
     return f"{kind}: {on_a_line(problem.title)}" if problem.title else kind
@@ -34,11 +54,38 @@ def conventions(problem: Problem) -> tuple[str, ...]:
     """
     return (
         *_layout_in_words(problem),
-        *_positions_in_words(problem),
-        *_heads_in_words(problem),
-        _scale_in_words(problem),
-        *_masks_in_words(problem),
+        *_parts_in_words(problem),
         *_rounding_in_words(problem),
+        *problem.remarks,
+    )
+
+
+def _parts_in_words(problem: Problem) -> Iterator[str]:
+    """Yield what the parts keep: once what all of a kind do, else with the place of each."""
+    attentions = [(part.prefix, _attention_in_words(part.attention))
+                  for part in problem.calculation.parts if part.attention is not None]  # fmt: skip
+    yield from _told_together(attentions)
+    others = [part for part in problem.calculation.parts if part.attention is None]
+    if others and not problem.residual:
+        yield "what a part reads is not added to what it gives (residual: false)"
+    yield from dict.fromkeys(text for part in others for text in part.says)
+
+
+def _told_together(parts: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+    said = dict.fromkeys(text for _, texts in parts for text in texts)
+    for text in said:
+        places = [prefix.rstrip(".") for prefix, texts in parts if text in texts]
+        yield text if len(places) == len(parts) else f"{', '.join(places)}: {text}"
+
+
+def _attention_in_words(attention: Attention) -> tuple[str, ...]:
+    return (
+        *_norm_in_words(attention),
+        *_positions_in_words(attention),
+        *_heads_in_words(attention),
+        *_score_in_words(attention),
+        *_scale_in_words(attention),
+        *_masks_in_words(attention),
     )
 
 
@@ -48,32 +95,61 @@ def _layout_in_words(problem: Problem) -> Iterator[str]:
         yield "weights are stored (out, in), as PyTorch keeps them"
 
 
-def _positions_in_words(problem: Problem) -> Iterator[str]:
+def _norm_in_words(problem: Attention) -> Iterator[str]:
+    if problem.qk_norm == "none":
+        return
+    how = "by the root of the mean square" if problem.qk_norm == "rms" else "to mean 0, variance 1"
+    eps = f"ε = {as_written(problem.norm_eps)} inside the root"
+    before = ", before rope" if problem.positions == "rope" else ""
+    what = f"each head's queries and keys normalised {how}{before}"
+    yield f"{what} (qk_norm: {problem.qk_norm}), {eps}"
+
+
+def _positions_in_words(problem: Attention) -> Iterator[str]:
     if problem.positions == "sinusoidal":
         yield f"sinusoidal positions added to the tokens, {_sinusoidal_places(problem)}"
     if problem.positions == "rope":
         pairs = "half the width apart" if problem.rope_pairing == "halves" else "side by side"
+        turned = "" if problem.rope_dims is None else f" in their first {problem.rope_dims} columns"
         yield (
-            f"queries and keys rotated by rope: base {as_written(Fraction(problem.rope_base))}, "
+            f"queries and keys rotated by rope{turned}: {_rope_speed(problem)}, "
             f"{_rope_places(problem)}, paired columns {pairs} ({problem.rope_pairing})"
         )
 
 
-def _sinusoidal_places(problem: Problem) -> str:
+def _sinusoidal_places(problem: Attention) -> str:
     places = {name: sinusoidal_place(problem, name) for name in TOKENS if name in problem.names}
     if len(set(places.values())) == 1:
         return f"the first at place {next(iter(places.values()))}"
     return ", ".join(f"the first of {name} at place {place}" for name, place in places.items())
 
 
-def _rope_places(problem: Problem) -> str:
+def _rope_speed(problem: Attention) -> str:
+    if problem.rope_frequencies is not None:
+        return "frequencies as given"
+    base = f"base {as_written(Fraction(problem.rope_base))}"
+    scaling: RopeScaling | None = problem.rope_scaling
+    if scaling is None:
+        return base
+    factor = as_written(scaling.factor)
+    if scaling.kind == LINEAR:
+        return f"{base}, frequencies divided by {factor} (rope_scaling: linear)"
+    low, high, original = map(as_written, scaling[2:])
+    return (
+        f"{base}, frequencies that turn fewer than {low} times in {original} tokens divided by "
+        f"{factor}, those of more than {high} turns kept, and between in part "
+        "(rope_scaling: llama3)"
+    )
+
+
+def _rope_places(problem: Attention) -> str:
     query, key = map(as_written, problem.rope_places)
     if query == key:
         return f"the first token at place {key}"
     return f"the first query at place {query}, the first key at place {key}"
 
 
-def _heads_in_words(problem: Problem) -> Iterator[str]:
+def _heads_in_words(problem: Attention) -> Iterator[str]:
     heads, groups = problem.n_heads, problem.n_kv_heads
     if heads == 1:
         return
@@ -86,33 +162,120 @@ def _heads_in_words(problem: Problem) -> Iterator[str]:
         yield f"{each} serves {heads // groups} query heads in turn"
 
 
-def _scale_in_words(problem: Problem) -> str:
+def _score_in_words(problem: Attention) -> Iterator[str]:
+    """Yield what a score is of, where it is no dot product, or given itself."""
+    if problem.start == "A":
+        yield "weights A are given: they are neither normalised nor rounded before they are used"
+    if problem.start == "S":
+        yield "scores S are given"
+    if problem.score == DOT:
+        return
+    yield f"{problem.score} scores, {_score_formula(problem)} of each query q and key k"
+    for name, of in (("Q", "queries"), ("K", "keys"), ("V", "values")):
+        if problem.is_bare(name):
+            source = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
+            yield f"tokens {source[name]} are the {of} themselves (no W_{name})"
+    if problem.rounding == EACH_STEP and problem.score in (ADDITIVE, CONCAT):
+        yield "inside a score, tanh and what it is taken of are not rounded"
+
+
+def _score_formula(problem: Attention) -> str:
+    """Return a kind of score as its literature writes it."""
+    plus = " + b_S" if problem.b_S is not None else ""
+    if problem.score == ADDITIVE:
+        sides = [
+            side if getattr(problem, name) is None else " ".join(problem.standing.pair(side, name))
+            for side, name in (("q", "W_Sq"), ("k", "W_Sk"))
+        ]
+        return f"v_Sᵀ tanh({' + '.join(sides)}{plus})"
+    both = " ".join(problem.standing.pair("[q; k]", "W_S"))
+    formulas = {GENERAL: "qᵀ W_S k", CONCAT: f"v_Sᵀ tanh({both}{plus})", DISTANCE: "-‖q - k‖² / 2"}
+    return formulas[problem.score]
+
+
+def _scale_in_words(problem: Attention) -> Iterator[str]:
+    if problem.start == "A":
+        return
     if problem.scale == SQRT_DK:
         of = " of a head" if problem.n_heads > 1 else ""
-        return f"scores divided by √d_k{of} = √{problem.d_k}"
-    if isinstance(problem.scale, Fraction) and problem.scale != 1:
-        return f"scores multiplied by {as_written(problem.scale)}"
-    return "scores not scaled"
+        yield f"scores divided by √d_k{of} = √{problem.d_k}"
+    elif isinstance(problem.scale, Fraction) and problem.scale != 1:
+        yield f"scores multiplied by {as_written(problem.scale)}"
+    elif problem.start == "S":
+        yield "scores not scaled: S is taken as it is (scale takes a number to multiply by)"
+    else:
+        yield "scores not scaled"
 
 
-def _masks_in_words(problem: Problem) -> Iterator[str]:
+def _masks_in_words(problem: Attention) -> Iterator[str]:
     if problem.softcap is not None:
         yield f"scores capped at {as_written(Fraction(problem.softcap))} by tanh"
-    if problem.causal:
-        edge = "a query sees keys up to its own place"
-        if problem.causal_alignment == "bottom-right":
-            edge = "the last query sees all keys, each before it one less"
-        yield f"causal, {problem.causal_alignment}: {edge}"
+    yield from _distances_in_words(problem)
+    yield from _edges_in_words(problem)
     meanings = {"keep": "1 may attend", "ignore": "1 may not attend", "bias": "added to the scores"}
     for name in MASKS:
         if getattr(problem, name) is not None:
             yield f"mask {name}: {meanings[name]}"
+    if problem.sinks is not None:
+        yield "sinks: e to the sink of a head joins the sum in each of its rows, and goes to no key"
     if problem.normalizer != "softmax":
         means = {
             "hardmax": "all weight to the largest score, ties share it",
             "sum": "each score divided by the sum of its row",
         }
         yield f"normalizer {problem.normalizer}: {means[problem.normalizer]}"
+
+
+def _distances_in_words(problem: Attention) -> Iterator[str]:
+    if problem.has_alibi:
+        of = "as given" if problem.alibi_slopes is not None else "of Press et al. (2022)"
+        of_heads = f", 2^-x for x = {_exponents(problem.n_heads)}" if "et al" in of else ""
+        yield f"ALiBi: slope times distance |i - j| taken off each score, slopes {of}{of_heads}"
+    if problem.rel_bias is not None:
+        buckets = problem.rel_bias.size // problem.n_heads
+        ways = (
+            "half of them for keys behind a query"
+            if problem.rel_both_ways
+            else ("the first for all keys behind a query")
+        )
+        yield (
+            f"relative bias in {buckets} buckets by distance, {ways}, the last from distance "
+            f"{problem.rel_max_distance} at most"
+        )
+
+
+def _exponents(heads: int) -> str:
+    listed = [str(each) for each in exponents_of_slopes(heads)]
+    if len(listed) > MOST_SLOPES:
+        listed = [*listed[: MOST_SLOPES - 1], "…", listed[-1]]
+    return ", ".join(listed)
+
+
+def _edges_in_words(problem: Attention) -> Iterator[str]:
+    if problem.causal_alignment == "bottom-right" and not problem.counts_places:
+        yield "the last query stands at the last key (bottom-right), but nothing here counts places"
+    if problem.causal:
+        edge = "a query sees keys up to its own place"
+        if problem.causal_alignment == "bottom-right":
+            edge = "the last query sees all keys, each before it one less"
+        if problem.n_past:
+            tokens = "token" if problem.n_past == 1 else f"{problem.n_past} tokens"
+            yield f"causal, behind the {tokens} of a cache: {edge}"
+        else:
+            yield f"causal, {problem.causal_alignment}: {edge}"
+    if problem.window is not None:
+        yield _window_in_words(problem, problem.window)
+
+
+def _window_in_words(problem: Attention, window: int) -> str:
+    keys = f"the last {window} keys" if window > 1 else "one key"
+    own = "its own place included" if window > 1 else "that at its own place"
+    where = ""
+    if not problem.causal:
+        where = " and none after it"
+        if problem.causal_alignment == "bottom-right":
+            where += "; the last query stands at the last key (bottom-right)"
+    return f"window {window}: a query sees {keys}, {own}{where}"
 
 
 def _rounding_in_words(problem: Problem) -> Iterator[str]:

@@ -8,18 +8,40 @@ from typing import Any, Literal
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.fields import AttentionFields
-from attncalc.problem.fields import MARKS, MATRICES, TOKENS
+from attncalc.problem.attention.fields import (
+    CONCAT,
+    DISTANCE,
+    DOT,
+    GENERAL,
+    NONE,
+    OF_SCORE,
+    SQRT_DK,
+    AttentionFields,
+)
+from attncalc.problem.fields import MATRICES, TOKENS, role_of
 from attncalc.problem.standing import Standing, split_heads
+from attncalc.text import numbered
 
 ASKING = ("W_Q", "b_Q", "Q")
-ANSWERING = ("W_K", "b_K", "K", "W_V", "b_V", "V")
+ANSWERING = ("W_K", "b_K", "K", "W_V", "b_V", "V", "past_K", "past_V")
+SAME_WIDTH = (DOT, DISTANCE)
+"""Kinds of score that take queries and keys of one width."""
+GAINS = ("gamma_Q", "beta_Q", "gamma_K", "beta_K")
+"""What qk_norm multiplies each head's queries and keys by, and what it adds to them."""
 LARGEST_KEPT = 4_000_000
 """Scores up to which a matrix of all of them is kept without being asked for."""
 
 
+def size_of(matrix: Matrix) -> str:
+    """Return a shape as people write it: "3 × 4"."""
+    return " × ".join(str(length) for length in matrix.shape)
+
+
 class Attention(AttentionFields):
     """The fields of an attention, and what follows from them alone."""
+
+    eps: Fraction
+    """That of the layer it is in, or else its default."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -29,7 +51,42 @@ class Attention(AttentionFields):
     @cached_property
     def standing(self) -> Standing:
         """How the matrices stand."""
-        return Standing(self.layout == "columns", self.weights_layout == "torch")
+        return Standing(self.layout == "columns", self.weights_layout == "torch", self.unturned)
+
+    @property
+    def unturned(self) -> tuple[str, ...]:
+        """The names of weights that stand as they are given in every layout."""
+        # qᵀ W_S k has one reading, whether q and k are rows or columns
+        return ("W_S",) if self.score == GENERAL else ()
+
+    @property
+    def start(self) -> str:
+        """What is given in place of queries and keys: "S" scores, "A" weights, "" for neither."""
+        return next(iter(self.those_given("S", "A")), "")
+
+    @property
+    def default_scale(self) -> str:
+        """What scores are scaled by where nothing is said: dot products alone by 1/√d_k."""
+        return SQRT_DK if self.score == DOT and not self.start else NONE
+
+    def is_bare(self, name: str) -> bool:
+        """Say whether tokens are the queries, the keys or the values themselves, by Q, K or V."""
+        return (
+            self.score != DOT
+            and not self.start
+            and getattr(self, name) is None
+            and getattr(self, f"W_{name}") is None
+        )
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is anything to weigh: scores and weights may be given alone."""
+        return not self.start or bool(self.those_given("V", "W_V"))
+
+    @property
+    def of_score(self) -> tuple[str, ...]:
+        """The names of the matrices that its kind of score can read."""
+        return tuple(name for names in OF_SCORE[self.score] for name in names)
 
     @cached_property
     def kind(self) -> Literal["self", "cross"]:
@@ -44,34 +101,113 @@ class Attention(AttentionFields):
     @property
     def query_source(self) -> str:
         """The name of the tokens that ask, or "Q" where the queries themselves are given."""
-        return "Q" if self.Q is not None else "X" if self.kind == "self" else "X1"
+        return "Q" if self.Q is not None or self.start else "X" if self.kind == "self" else "X1"
 
     @property
     def key_source(self) -> str:
         """The name of the tokens attended to, or "K" where the keys themselves are given."""
-        return "K" if self.K is not None else "X" if self.kind == "self" else "X2"
+        return "K" if self.K is not None or self.start else "X" if self.kind == "self" else "X2"
 
     @property
     def value_source(self) -> str:
         """The name of the tokens whose values are read, or "V" where those are given."""
-        if self.V is not None:
+        if self.V is not None or not self.has_values:
             return "V"
         return "X" if self.kind == "self" else "X3" if self.X3 is not None else "X2"
 
     @cached_property
     def n(self) -> int:
         """The number of queries, hence of outputs."""
-        return self._shape_of(self.query_source)[-2]
+        return self.tokens_of(self.start or self.query_source)
 
     @cached_property
     def m(self) -> int:
         """The number of keys, hence of inputs that can be attended to."""
-        return self._shape_of(self.key_source)[-2]
+        if self.start:
+            return self.width_of(self.start)
+        return self.n_past + self.tokens_of(self.key_source)
+
+    @cached_property
+    def queries(self) -> tuple[str, ...]:
+        """The names of the outputs: of the tokens that ask."""
+        return numbered(self.n)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The names of the inputs: of the tokens attended to."""
+        return numbered(self.m)
+
+    @property
+    def scores(self) -> int:
+        """How many scores there are, of all heads together."""
+        return self.n_heads * self.n * self.m
+
+    @property
+    def most_scores(self) -> int:
+        """How many scores the largest attention of a calculation has, of all heads together."""
+        return self.scores
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a matrix of all scores is too large to be kept without being asked for."""
+        return self.most_scores > LARGEST_KEPT
+
+    @property
+    def n_past(self) -> int:
+        """The number of earlier keys, which a cache holds."""
+        if self.past_K is None:
+            return 0
+        return self.tokens_of("past_K")
 
     @property
     def query_place(self) -> int:
         """How many places after the first key the first query stands."""
+        if self.past_K is not None:
+            return self.n_past
         return self.m - self.n if self.causal_alignment == "bottom-right" else 0
+
+    @property
+    def is_decimal(self) -> bool:
+        """Whether all that it reads are decimals as they were typed: of layers that is unknown."""
+        return False
+
+    @property
+    def counts_places(self) -> bool:
+        """Whether it matters where the queries stand among the keys."""
+        in_scores = self.causal or self.window is not None or self.has_alibi
+        return in_scores or self.rel_bias is not None or self.positions != "none"
+
+    @property
+    def has_alibi(self) -> bool:
+        """Whether scores lose a slope times their distance."""
+        return self.alibi or self.alibi_slopes is not None
+
+    @property
+    def rel_both_ways(self) -> bool:
+        """Whether keys behind a query have buckets of `rel_bias` of their own."""
+        return not self.causal if self.rel_bidirectional is None else self.rel_bidirectional
+
+    @property
+    def farthest(self) -> int:
+        """How many places a query and a key that it may attend to stand apart at most."""
+        first, last = self.query_place, self.query_place + self.n - 1
+        behind = max(0, self.m - 1 - first)
+        if self.window is not None:
+            return min(max(last, 0), self.window - 1)
+        return max(last, 0) if self.causal else max(last, behind)
+
+    @property
+    def sees_its_own_place(self) -> bool:
+        """Whether each query may attend to a key at its own place."""
+        first, last = self.query_place, self.query_place + self.n - 1
+        is_open = self.keep is None and self.ignore is None and self.bias is None
+        return is_open and first >= 0 and last < self.m
+
+    @property
+    def norm_eps(self) -> Fraction:
+        """What is added to the mean squares, or variances, of queries and keys."""
+        # that of the layer, if it says none of its own: models have one number for both
+        return self.eps if self.qk_eps is None else Fraction(self.qk_eps)
 
     @property
     def rope_places(self) -> tuple[Fraction, Fraction]:
@@ -85,6 +221,9 @@ class Attention(AttentionFields):
     def n_heads(self) -> int:
         """The number of heads that ask: as `heads` says, or as many matrices as are listed."""
         listed = self.W_Q if self.Q is None else self.Q
+        if self.start:
+            listed = getattr(self, self.start)
+            return int(listed.shape[0]) if listed.ndim == 3 else 1
         if listed is not None and listed.ndim == 3:
             return int(listed.shape[0])
         return self.heads or 1
@@ -92,43 +231,108 @@ class Attention(AttentionFields):
     @cached_property
     def n_kv_heads(self) -> int:
         """The number of heads of keys and values: as are listed, or as fit side by side."""
+        if self.start:
+            return self._n_heads_of_values
         for name in self.those_given("K", "W_K", "V", "W_V"):
             if getattr(self, name).ndim == 3:
                 return int(getattr(self, name).shape[0])
         # keys are shared among query heads, never the other way round
         if self.n_heads == 1:
             return 1
-        return self.width_of(*self.those_given("K", "W_K")) // self.d_k
+        own = self.those_given("K", "W_K")
+        return self.width_of(*own) // self.d_k if own else self.n_heads
+
+    @property
+    def _n_heads_of_values(self) -> int:
+        """The number of heads of values, where keys do not say it."""
+        for name in self.those_given("V", "W_V"):
+            if getattr(self, name).ndim == 3:
+                return int(getattr(self, name).shape[0])
+        return self.n_heads
+
+    @cached_property
+    def d_q(self) -> int:
+        """The width of a head's queries; of dot products that of keys, too."""
+        if self.start:
+            return 0
+        return self._width_of_head("Q")
 
     @cached_property
     def d_k(self) -> int:
-        """The width of a head's queries and keys."""
-        return self._shape_of("W_Q" if self.Q is None else "Q")[-1]
+        """The width of a head's keys; 0 where there are none, but scores or weights."""
+        if self.start:
+            return 0
+        if self.score in SAME_WIDTH:
+            return self.d_q
+        if self.n_heads > 1:
+            return self._d_k_of_score
+        # asked before the rules of shape, hence without parting heads: there may be too many
+        return self.width_of(*(self.those_given("K", "W_K") or [self.key_source]))
+
+    @property
+    def _d_k_of_score(self) -> int:
+        """The width of a head's keys, as the matrices of the score take them."""
+        if self.score == GENERAL:
+            return self._shape_of("W_S")[-1]
+        if self.score == CONCAT:
+            return max(1, self._shape_of("W_S")[-2] - self.d_q)
+        if self.W_Sk is not None:
+            return self._shape_of("W_Sk")[-2]
+        return self.d_q if self.W_Sq is None else self._shape_of("W_Sq")[-1]
+
+    @cached_property
+    def d_hidden(self) -> int:
+        """How many numbers the tanh of an additive or concat score is taken of."""
+        if self.score == CONCAT:
+            return self._shape_of("W_S")[-1]
+        if self.W_Sq is not None:
+            return self._shape_of("W_Sq")[-1]
+        return self.d_q
+
+    def _width_of_head(self, name: str) -> int:
+        """Return the width of a head's queries, keys or values."""
+        if self.is_bare(name):
+            source = {"Q": self.query_source, "K": self.key_source, "V": self.value_source}[name]
+            return self._shape_of(source)[-1]
+        return self._shape_of(f"W_{name}" if getattr(self, name) is None else name)[-1]
 
     @cached_property
     def d_v(self) -> int:
-        """The width of a head's values."""
-        return self._shape_of("W_V" if self.V is None else "V")[-1]
+        """The width of a head's values; 0 where there are none."""
+        return self._width_of_head("V") if self.has_values else 0
+
+    @property
+    def d_joined(self) -> int:
+        """The width of all heads together."""
+        return self.d_v * (self.n_heads if self.combine == "concat" else 1)
+
+    @property
+    def d_out(self) -> int:
+        """The width of the outputs."""
+        return self.d_joined if self.W_O is None else self.width_of("W_O")
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The type of the results: float32 where all that is given is, else float64."""
-        return np.result_type(*(getattr(self, name) for name in self.names if name not in MARKS))
-
-    @property
-    def is_long(self) -> bool:
-        """Whether a matrix of all scores is too large to be kept without being asked for."""
-        return self.n_heads * self.n * self.m > LARGEST_KEPT
+        return np.result_type(
+            *(self.stored(name) for name in self.names if role_of(name) not in ("marks", "ids"))
+        )
 
     @property
     def is_masked(self) -> bool:
         """Whether anything may forbid a query to attend to a key, or adds to its score."""
-        return self.causal or any(mask is not None for mask in (self.keep, self.ignore, self.bias))
+        is_band = self.causal or self.window is not None
+        return is_band or any(mask is not None for mask in (self.keep, self.ignore, self.bias))
+
+    @property
+    def may_forbid(self) -> bool:
+        """Whether scores may be -∞ when they come to the softmax."""
+        return self.is_masked or (self.S is not None and bool(np.isneginf(self.S).any()))
 
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
         """The given matrices in floats, as the house knows them."""
-        return {name: self._stood_up(name) for name in self.names}
+        return {name: self.stood_up(name) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix as the house knows it: upright, one matrix for each head."""
@@ -137,8 +341,28 @@ class Attention(AttentionFields):
             return split_heads(upright, self.n_heads)
         if name in ANSWERING:
             return split_heads(upright, self.n_kv_heads)
+        if name in ("v_S", "b_S") and upright.shape[-1] == self.n_heads * self.d_hidden:
+            return split_heads(upright, self.n_heads)
+        if role_of(name) == "heads":
+            return upright.reshape((-1, 1, 1) if self.n_heads > 1 else (1, -1))
+        if role_of(name) == "buckets":
+            table = upright.T if self.n_heads > 1 else upright.reshape(1, -1)
+            return table[:, np.newaxis] if self.n_heads > 1 else table
+        if name in GAINS and upright.size != (
+            self.d_q if name.endswith("Q") else self.d_k
+        ):  # each head has its own
+            return split_heads(upright, self.heads_of(name))
         # a mask for one head is a mask for all
         return upright[0] if upright.ndim == 3 and len(upright) == 1 else upright
+
+    def heads_of(self, name: str) -> int:
+        """Return how many heads of queries, or of keys, a matrix is for: W_K, gamma_Q."""
+        return self.n_heads if name.endswith("Q") else self.n_kv_heads
+
+    def stored(self, name: str) -> Matrix:
+        """Return a given matrix in floats, as it stands in what was given."""
+        matrix: Matrix = getattr(self, name)
+        return matrix
 
     def those_given(self, *names: str) -> list[str]:
         """Return which of these matrices are given."""
@@ -148,10 +372,15 @@ class Attention(AttentionFields):
         """Return the columns of a given matrix that stands upright, all of its heads together."""
         return int(self.standing.upright(name, getattr(self, name)).shape[-1])
 
-    def _shape_of(self, name: str) -> tuple[int, ...]:
-        return self._stood_up(name).shape
+    def tokens_of(self, name: str) -> int:
+        """Return how many tokens a matrix holds."""
+        # asked before the rules of shape, hence of rows alone: heads may not part the columns
+        return int(self.standing.upright(name, getattr(self, name)).shape[-2])
 
-    def _stood_up(self, name: str) -> Matrix:
+    def _shape_of(self, name: str) -> tuple[int, ...]:
+        return self.stood_up(name).shape
+
+    def stood_up(self, name: str) -> Matrix:
         """Return a given matrix in floats as the house knows it, turned once."""
         if name not in self._upright:
             self._upright[name] = self.turned(name, getattr(self, name))

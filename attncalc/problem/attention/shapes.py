@@ -6,25 +6,27 @@ from fractions import Fraction
 import numpy as np
 
 from attncalc.errors import InputError, ShapeError
-from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.attention import Attention
-from attncalc.problem.fields import BIASES, MASKS, POSITIONS
+from attncalc.problem.attention.attention import GAINS, SAME_WIDTH, Attention, size_of
+from attncalc.problem.attention.fields import ADDITIVE, DOT
+from attncalc.problem.attention.scored import check_score, check_start, score_faults
+from attncalc.problem.fields import MASKS, OF_HEADS, POSITIONS
 from attncalc.problem.standing import Standing
 
+MOST_BUCKETS = 1024
+"""Buckets of distances: where each of more begins would take long to find."""
 LARGEST_ANGLE = 10**9
 """Radians of rope: of larger angles float64 does not hold enough to turn by."""
-
-
-def size_of(matrix: Matrix) -> str:
-    """Return a shape as people write it: "3 × 4"."""
-    return " × ".join(str(length) for length in matrix.shape)
 
 
 def check_shapes(problem: Attention) -> None:
     """Check that all that is needed is there, nothing twice over, and that all of it fits."""
     _check_presence(problem)
     _refuse(ShapeError, _product_faults(problem))
-    _refuse(ShapeError, _head_faults(problem))
+    if not problem.start:
+        _refuse(ShapeError, _head_faults(problem))
+        _refuse(ShapeError, score_faults(problem))
+    elif problem.has_values:
+        _refuse(ShapeError, value_head_faults(problem))
     _refuse(ShapeError, _size_faults(problem))
     _refuse(InputError, _mark_faults(problem))
     _refuse(InputError, _angle_faults(problem))
@@ -41,19 +43,58 @@ def _check_presence(problem: Attention) -> None:
         raise InputError(
             "X together with X1 or X2: self-attention takes X, cross-attention takes X1 and X2"
         )
+    check_start(problem)
+    check_score(problem)
     sources = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
     for name, source in sources.items():
         for twice in problem.those_given(f"W_{name}", f"b_{name}") if source == name else ():
-            raise InputError(f"{name} and {twice} both given: {name} is then not projected")
+            but = _instead(problem, twice)
+            raise InputError(f"{name} and {twice} both given: {name} is then not projected{but}")
     projected = {name: source for name, source in sources.items() if source != name}
     _check_missing(problem, projected)
+    _check_gains(problem)
+    if problem.sinks is not None and problem.normalizer != "softmax":
+        raise InputError(
+            f"sinks are given, and the normalizer is {problem.normalizer}: they join the sum of a "
+            "softmax"
+        )
+    _check_frequencies(problem)
     _check_unused(problem, set(projected.values()))
 
 
+def _instead(problem: Attention, name: str) -> str:
+    """Return what additive scores multiply given queries or keys by, where that is meant."""
+    if problem.score != ADDITIVE or name not in ("W_Q", "W_K"):
+        return ""
+    return f"; additive scores multiply it by W_S{name[-1].lower()}"
+
+
+def _check_frequencies(problem: Attention) -> None:
+    if problem.positions != "rope":
+        for name, are in (("rope_frequencies", "are"), ("rope_scaling", "is"), ("rope_dims", "is")):
+            if getattr(problem, name) is not None:
+                raise InputError(
+                    f"{name} {are} given, and positions are {problem.positions}: say rope"
+                )
+    if problem.rope_frequencies is not None and problem.rope_scaling is not None:
+        raise InputError(
+            "rope_frequencies are given, and rope_scaling would change them: give one of them"
+        )
+
+
+def _check_gains(problem: Attention) -> None:
+    for name in problem.those_given(*GAINS) if problem.qk_norm == "none" else ():
+        raise InputError(f"{name} is given, and qk_norm is none: say rms or layer")
+
+
 def _check_missing(problem: Attention, projected: dict[str, str]) -> None:
-    weights = [f"W_{name}" for name in projected if not problem.those_given(f"W_{name}")]
+    weights = [
+        f"W_{name}"
+        for name in projected
+        if not (problem.those_given(f"W_{name}") or problem.is_bare(name))
+    ]
     tokens = [source for source in projected.values() if not problem.those_given(source)]
-    if not problem.those_given("X", "X1", "X2", "Q", "K", "V"):
+    if not problem.those_given("X", "X1", "X2", "Q", "K", "V", "S", "A"):
         tokens = ["X (self-attention) or X1 and X2 (cross-attention)"]
     missing = list(dict.fromkeys([*tokens, *weights]))
     if missing:
@@ -63,7 +104,8 @@ def _check_missing(problem: Attention, projected: dict[str, str]) -> None:
 def _check_unused(problem: Attention, used: set[str]) -> None:
     for source in problem.those_given("X", "X1", "X2", "X3"):
         if source not in used:
-            raise InputError(f"{source} is given, but Q, K and V leave nothing to project from it")
+            leave = f"{problem.start} leaves" if problem.start else "Q, K and V leave"
+            raise InputError(f"{source} is given, but {leave} nothing to project from it")
     for name in problem.those_given(*POSITIONS):
         source = name.replace("P", "X")
         if source not in used:
@@ -81,7 +123,8 @@ def _product_faults(problem: Attention) -> Iterator[str]:
         ("W_V", problem.value_source),
     ):
         if source not in ("Q", "K", "V"):
-            groups.setdefault(source, []).append(weights)
+            names = groups.setdefault(source, [])
+            names += [] if problem.is_bare(weights[-1]) else [weights]
     for source, names in groups.items():
         yield from _source_faults(problem, source, names)
 
@@ -95,7 +138,7 @@ def _source_faults(problem: Attention, source: str, weights: list[str]) -> Itera
     tokens, width = standing.upright(source, X).shape
     ins = {name: standing.upright(name, getattr(problem, name)).shape[-2] for name in weights}
     wrong = [name for name in weights if ins[name] != width]
-    if len(wrong) == len(weights) and set(ins.values()) == {tokens} and tokens != width:
+    if wrong and len(wrong) == len(weights) and set(ins.values()) == {tokens} and tokens != width:
         yield (
             f"{source} is {size_of(X)}, and the weights it is multiplied by "
             f"({', '.join(weights)}) have {tokens} {standing.ins}: they need as many as "
@@ -123,8 +166,17 @@ def _product(problem: Attention, source: str, weights: str) -> str:
 def _head_faults(problem: Attention) -> Iterator[str]:
     """Find the matrices that do not part into heads."""
     standing = problem.standing
-    (asking,) = problem.those_given("Q", "W_Q")
     heads = problem.n_heads
+    if problem.is_bare("Q"):
+        if heads > 1:
+            yield (
+                f"heads is {heads}, and {problem.query_source} are the queries themselves (no "
+                "W_Q), which have one head: give W_Q, or leave out heads"
+            )
+        else:
+            yield from _kv_head_faults(problem, standing)
+        return
+    (asking,) = problem.those_given("Q", "W_Q")
     if problem.heads not in (None, heads):
         yield f"heads is {problem.heads}, but {asking} lists {heads} matrices"
         return
@@ -138,27 +190,59 @@ def _head_faults(problem: Attention) -> Iterator[str]:
 
 
 def _kv_head_faults(problem: Attention, standing: Standing) -> Iterator[str]:
-    (asking,), (answering,), (giving,) = (
-        problem.those_given("Q", "W_Q"),
-        problem.those_given("K", "W_K"),
-        problem.those_given("V", "W_V"),
-    )
+    asking, answering = _widest(problem, "Q"), _widest(problem, "K")
     groups, heads = problem.n_kv_heads, problem.n_heads
+    if heads > 1 and problem.is_bare("K"):
+        yield (
+            f"{heads} heads of queries, and {answering} are the keys themselves (no W_K), which "
+            "have one head: give W_K"
+        )
+        return
     width = problem.width_of(answering)
     keys_d = width if getattr(problem, answering).ndim == 3 else width // max(groups, 1)
+    is_one_width = problem.score in SAME_WIDTH
+    if heads == 1 and not is_one_width:
+        keys_d = problem.d_k  # what their width is to be, the matrices of the score say
     if keys_d != problem.d_k or groups < 1 or (groups * problem.d_k != width and keys_d != width):
         for_each = " for each head" if heads > 1 else ""
         yield (
             f"{asking} is {size_of(getattr(problem, asking))} and {answering} is "
             f"{size_of(getattr(problem, answering))}: both need the same number of {standing.outs} "
             f"(d_k){for_each}, for {' '.join(standing.pair('Q', 'Kᵀ'))} to exist"
+            if problem.score == DOT
+            else f"{asking} is {size_of(getattr(problem, asking))} and {answering} is "
+            f"{size_of(getattr(problem, answering))}: {problem.score} scores take keys of "
+            f"{problem.d_k} {standing.outs}{for_each}"
         )
     elif heads % groups:
         yield (
             f"{heads} query heads cannot share {groups} key and value heads: "
             "the second number must divide the first"
         )
-    elif getattr(problem, giving).ndim == 3:
+    elif not problem.is_bare("V"):
+        yield from value_head_faults(problem)
+
+
+def _widest(problem: Attention, name: str) -> str:
+    """Return what a head's queries, keys or values have their width from, by Q, K or V."""
+    given = problem.those_given(name, f"W_{name}")
+    sources = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
+    return given[0] if given else sources[name]
+
+
+def value_head_faults(problem: Attention) -> Iterator[str]:
+    """Find values that do not part into heads as keys do."""
+    giving, groups = _widest(problem, "V"), problem.n_kv_heads
+    answering, standing = _widest(problem, "K"), problem.standing
+    if problem.start:
+        answering = problem.start
+        if problem.n_heads % groups:
+            yield (
+                f"{problem.n_heads} heads of {problem.start} cannot share {groups} heads of "
+                f"{giving}: the second number must divide the first"
+            )
+            return
+    if getattr(problem, giving).ndim == 3:
         if getattr(problem, giving).shape[0] != groups:
             yield f"{giving} lists {len(getattr(problem, giving))} matrices, {answering} {groups}"
     elif problem.width_of(giving) % groups:
@@ -172,31 +256,109 @@ def _size_faults(problem: Attention) -> Iterator[str]:
     """Find what does not have the one shape that it must have."""
     yield from _token_faults(problem)
     standing = problem.standing
-    joined = problem.d_v * (problem.n_heads if problem.combine == "concat" else 1)
-    if problem.W_O is not None:
-        upright = standing.upright("W_O", problem.W_O)
-        if upright.ndim != 2 or upright.shape[0] != joined:
-            yield (
-                f"W_O is {size_of(problem.W_O)}: it needs {joined} {standing.ins}, "
-                "one for each number the heads give together"
-            )
-    out = joined if problem.W_O is None else problem.width_of("W_O")
+    yield from _output_faults(problem)
     widths = {
-        "b_Q": problem.d_k * problem.n_heads,
+        "b_Q": problem.d_q * problem.n_heads,
         "b_K": problem.d_k * problem.n_kv_heads,
         "b_V": problem.d_v * problem.n_kv_heads,
-        "b_O": out,
+        "b_O": problem.d_out,
     }
-    for name in problem.those_given(*BIASES):
-        if getattr(problem, name).size != widths[name]:
+    for name in problem.those_given(*widths):
+        if name != "b_O" and problem.is_bare(name[-1]):
+            yield f"{name} is given, and no W_{name[-1]}: a bias belongs to a projection"
+        elif getattr(problem, name).size != widths[name]:
             yield (
                 f"{name} has {getattr(problem, name).size} numbers: it needs {widths[name]}, "
                 f"one for each of the {standing.outs} of {'W' + name[1:]}"
             )
+    yield from _past_faults(problem)
+    for name in problem.those_given(*GAINS):
+        yield from _gain_faults(problem, name)
+    yield from _faults_of_heads(problem)
+    yield from _table_faults(problem)
     for name in problem.those_given(*MASKS):
         yield from _mask_faults(problem, name)
-    if problem.positions == "rope" and problem.d_k % 2:
-        yield f"rope turns pairs of columns: d_k must be even, and is {problem.d_k}"
+    yield from _rope_faults(problem)
+
+
+def _output_faults(problem: Attention) -> Iterator[str]:
+    """Find a projection of outputs that does not fit them."""
+    for name in problem.those_given("W_O", "b_O") if not problem.has_values else ():
+        yield f"{name} is given, and no V: there is nothing to project"
+    if problem.W_O is None or not problem.has_values:
+        return
+    upright = problem.standing.upright("W_O", problem.W_O)
+    if upright.ndim != 2 or upright.shape[0] != problem.d_joined:
+        yield (
+            f"W_O is {size_of(problem.W_O)}: it needs {problem.d_joined} {problem.standing.ins}, "
+            "one for each number the heads give together"
+        )
+
+
+def _faults_of_heads(problem: Attention) -> Iterator[str]:
+    for name in problem.those_given(*OF_HEADS):
+        count = getattr(problem, name).size
+        if count != problem.n_heads:
+            heads = "one head" if problem.n_heads == 1 else f"each of {problem.n_heads} heads"
+            yield f"{name} has {count} numbers: it needs {problem.n_heads}, one for {heads}"
+
+
+def _table_faults(problem: Attention) -> Iterator[str]:
+    """Find a table of biases that has other heads, or too few buckets."""
+    table, heads = problem.rel_bias, problem.n_heads
+    if table is None:
+        return
+    if table.ndim == 3 or (heads > 1 and table.shape[1] != heads):
+        turned = table.ndim == 2 and table.shape[0] == heads
+        yield (
+            f"rel_bias is {size_of(table)}: it needs a row for each bucket, and {heads} columns, "
+            f"one for each head" + (". rel_bias looks transposed" if turned else "")
+        )
+        return
+    buckets = table.size // heads
+    ways = 2 if problem.rel_both_ways else 1
+    if heads == 1 and min(table.shape) > 1:
+        yield f"rel_bias is {size_of(table)}: of one head it needs one number for each bucket"
+    elif buckets > MOST_BUCKETS:
+        yield f"rel_bias has {buckets} buckets: there can be {MOST_BUCKETS}"
+    elif buckets < 2 * ways or buckets % ways:
+        even = "an even number of buckets from 4, half of them for keys behind a query"
+        yield f"rel_bias has {buckets} buckets: it needs {even if ways == 2 else '2 or more'}"
+    elif problem.rel_max_distance <= buckets // ways // 2:
+        yield (
+            f"rel_max_distance is {problem.rel_max_distance}: with {buckets} buckets it must be "
+            f"above {buckets // ways // 2}, the distances that have a bucket each"
+        )
+
+
+def _gain_faults(problem: Attention, name: str) -> Iterator[str]:
+    heads, count = problem.heads_of(name), getattr(problem, name).size
+    width = problem.d_q if name.endswith("Q") else problem.d_k
+    if count not in (width, width * heads):
+        each = f", or {width * heads}, as many for each of {heads} heads" if heads > 1 else ""
+        yield (
+            f"{name} has {count} numbers: it needs {width}, one for each column of a head's "
+            f"{'queries' if name.endswith('Q') else 'keys'}{each}"
+        )
+
+
+def _rope_faults(problem: Attention) -> Iterator[str]:
+    """Find columns that cannot be paired, and pairs without a frequency."""
+    if problem.positions != "rope":
+        return
+    narrowest = min(problem.d_q, problem.d_k)
+    odd = next((width for width in (problem.d_q, problem.d_k) if width % 2), problem.d_k)
+    turned = problem.rope_dims or odd
+    if turned > narrowest:
+        yield f"rope_dims is {turned}, and a head's queries have {narrowest} columns to turn"
+    elif turned % 2:
+        yield f"rope turns pairs of columns: d_k must be even, and is {turned}"
+    elif problem.rope_frequencies is not None and problem.rope_frequencies.size * 2 != turned:
+        count, pairs = problem.rope_frequencies.size, turned // 2
+        yield (
+            f"rope_frequencies has {count} numbers: it needs {pairs}, one for each pair of the "
+            f"{turned} columns that are turned"
+        )
 
 
 def _token_faults(problem: Attention) -> Iterator[str]:
@@ -207,11 +369,47 @@ def _token_faults(problem: Attention) -> Iterator[str]:
                 f"{name} is {size_of(getattr(problem, name))} and {source} is "
                 f"{size_of(getattr(problem, source))}: positions need the shape of their tokens"
             )
+    if not problem.has_values:
+        return
     values = problem.standing.upright(problem.value_source, getattr(problem, problem.value_source))
-    if values.shape[-2] != problem.m:
+    if problem.start and values.shape[-2] != problem.m:
+        yield (
+            f"{problem.start} is {size_of(getattr(problem, problem.start))}, with {problem.m} keys,"
+            f" and {problem.value_source} has {values.shape[-2]} tokens: each key needs its value"
+        )
+        return
+    if problem.n_past + values.shape[-2] != problem.m:
         yield (
             f"{problem.key_source} has {problem.m} tokens and {problem.value_source} has "
             f"{values.shape[-2]}: each key needs its value"
+        )
+
+
+def _past_faults(problem: Attention) -> Iterator[str]:
+    """Find what does not fit of a cache."""
+    for name, other in (("past_K", "past_V"), ("past_V", "past_K")):
+        if problem.those_given(name) and not problem.those_given(other):
+            yield f"{name} is given, and no {other}: each earlier key needs its value"
+            return
+    if problem.past_K is None:
+        return
+    heads = problem.n_kv_heads
+    for name, width in (("past_K", problem.d_k), ("past_V", problem.d_v)):
+        past = getattr(problem, name)
+        upright = problem.standing.upright(name, past)
+        columns, of = upright.shape[-1], upright.shape[0] if upright.ndim == 3 else heads
+        if columns != width * (1 if upright.ndim == 3 else heads) or of != heads:
+            yield (
+                f"{name} is {size_of(past)}: it needs {width * heads} {problem.standing.features}, "
+                f"as the new {name[-1]} has"
+            )
+            return
+    rows = [
+        problem.standing.upright(n, getattr(problem, n)).shape[-2] for n in ("past_K", "past_V")
+    ]
+    if rows[0] != rows[1]:
+        yield (
+            f"past_K has {rows[0]} tokens and past_V {rows[1]}: each earlier key needs its value"
         )
 
 
@@ -234,12 +432,20 @@ def _angle_faults(problem: Attention) -> Iterator[str]:
     if problem.positions != "rope":
         return
     farthest = max(abs(place) for place in problem.rope_places) + max(problem.n, problem.m)
-    if farthest / min(Fraction(1), Fraction(problem.rope_base)) > LARGEST_ANGLE:
+    if farthest * _fastest(problem) > LARGEST_ANGLE:
         yield (
             "rope turns by angles that are too large for their sines to be right (above "
             f"{LARGEST_ANGLE:,}): give a smaller rope_offset or rope_query_offset, "
             "or a rope_base from 1"
         )
+
+
+def _fastest(problem: Attention) -> Fraction:
+    """Return the largest frequency of rope's, or more."""
+    if problem.rope_frequencies is not None:
+        return Fraction(float(np.abs(problem.rope_frequencies).max()))
+    slowest_factor = Fraction(1) if problem.rope_scaling is None else problem.rope_scaling.factor
+    return 1 / (min(Fraction(1), Fraction(problem.rope_base)) * min(Fraction(1), slowest_factor))
 
 
 def _mark_faults(problem: Attention) -> Iterator[str]:

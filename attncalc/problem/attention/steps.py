@@ -8,9 +8,13 @@ from fractions import Fraction
 
 from attncalc.operations import (
     Add,
+    AdditiveScores,
     Concat,
+    ConcatScores,
+    DistanceScores,
     DivideBySqrt,
     DivideBySum,
+    Given,
     HardMax,
     Mask,
     Mean,
@@ -20,14 +24,17 @@ from attncalc.operations import (
     Rotate,
     Same,
     Scores,
+    Scoring,
     Sinusoids,
     SoftCap,
     Softmax,
+    Stack,
     Weigh,
 )
+from attncalc.operations.distances import Alibi, RelativeBias
 from attncalc.operations.step import Axis, Role, Step
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.attention.fields import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
 from attncalc.problem.fields import MASKS
 
 TITLES: dict[str, str] = {
@@ -36,11 +43,25 @@ TITLES: dict[str, str] = {
     "Q": "queries",
     "K": "keys",
     "V": "values",
+    "K_all": "keys, earlier ones first",
+    "V_all": "values, earlier ones first",
+    "mu_Q": "mean of each query",
+    "mu_K": "mean of each key",
+    "var_Q": "variance of each query",
+    "var_K": "variance of each key",
+    "ms_Q": "mean square of each query",
+    "ms_K": "mean square of each key",
+    "Q_norm": "normalised queries",
+    "K_norm": "normalised keys",
     "Q_rot": "rotated queries",
     "K_rot": "rotated keys",
+    "Q_S": "queries as scores take them",
+    "K_S": "keys as scores take them",
     "S": "scores",
     "S_scaled": "scaled scores",
     "S_capped": "capped scores",
+    "S_alibi": "scores less slope times distance",
+    "S_rel": "scores with relative bias",
     "S_masked": "masked scores",
     "A": "attention weights",
     "H": "each head's outputs",
@@ -50,22 +71,26 @@ TITLES: dict[str, str] = {
 """Every step that an attention can have, in order, and what it is in words."""
 
 
-BETWEEN = ("S_scaled", "S_masked", "H", "C")
+BETWEEN = ("Q_S", "K_S", "S_scaled", "S_alibi", "S_rel", "S_masked", "H", "C")
 """Steps that people go past where they write a later one: they are not asked for then."""
 
 
 def attention_steps(attention: Attention) -> Iterator[Step]:
     """Yield the steps of an attention, each after those it reads."""
     for step in _steps(attention):
-        yield step._replace(is_between=step.name in BETWEEN)
+        yield step._replace(is_between=step.is_between or step.name in BETWEEN)
 
 
 def _steps(attention: Attention) -> Iterator[Step]:
     yield from _positioned(attention)
     yield from _projected(attention)
+    yield from _with_earlier(attention)
+    yield from _of_one_size(attention)
     yield from _rotated(attention)
     yield from _scored(attention)
-    yield from _combined(attention)
+    yield from _normalised(attention)
+    if attention.has_values:
+        yield from _combined(attention)
 
 
 def _positioned(attention: Attention) -> Iterator[Step]:
@@ -95,14 +120,27 @@ def _projected(attention: Attention) -> Iterator[Step]:
         ("V", "values", attention.value_source, "keys"),
     )
     for name, title, source, axis in sides:
-        if source == name:
+        if source == name or attention.is_bare(name):
             continue
-        positioned = (
-            attention.positions == "sinusoidal"
-            or getattr(attention, source.replace("X", "P")) is not None
-        )
-        tokens = f"{source}_P" if positioned else source
+        tokens = _at_places(attention, source)
         yield Step(name, title, Project(), _with_bias(attention, tokens, name), axis, "features")
+
+
+def _at_places(attention: Attention, source: str) -> str:
+    """Return what tokens are called with their positions."""
+    positioned = (
+        attention.positions == "sinusoidal"
+        or getattr(attention, source.replace("X", "P")) is not None
+    )
+    return f"{source}_P" if positioned else source
+
+
+def _own(attention: Attention, name: str) -> str:
+    """Return what queries, keys or values are called: Q, K or V, or the tokens that they are."""
+    if not attention.is_bare(name):
+        return name
+    sources = {"Q": "query_source", "K": "key_source", "V": "value_source"}
+    return _at_places(attention, getattr(attention, sources[name]))
 
 
 def _with_bias(attention: Attention, tokens: str, name: str) -> tuple[str, ...]:
@@ -111,31 +149,125 @@ def _with_bias(attention: Attention, tokens: str, name: str) -> tuple[str, ...]:
     return (tokens, f"W_{name}", *bias)
 
 
+def _with_earlier(attention: Attention) -> Iterator[Step]:
+    """Put what a cache holds before the new keys and values."""
+    for name, of in (("K", "keys"), ("V", "values")) if attention.n_past else ():
+        title = f"{of}, earlier ones first"
+        yield Step(
+            f"{name}_all",
+            title,
+            Stack(),
+            (f"past_{name}", _own(attention, name)),
+            "keys",
+            "features",
+        )
+
+
+def _all(attention: Attention, name: str) -> str:
+    """Return what keys or values are called with those of a cache."""
+    return f"{name}_all" if attention.n_past else _own(attention, name)
+
+
+def _of_one_size(attention: Attention) -> Iterator[Step]:
+    """Normalise each head's queries and keys over their features, before they are rotated."""
+    if attention.qk_norm == "none":
+        return
+    # here, for most attentions have none
+    from attncalc.problem.attention.normalised import normalised
+
+    yield from normalised(attention, "Q", _own(attention, "Q"), "queries")
+    yield from normalised(attention, "K", _all(attention, "K"), "keys")
+
+
+def _pair(attention: Attention) -> tuple[str, str]:
+    """Return what queries and keys are called before they are rotated."""
+    if attention.qk_norm != "none":
+        return "Q_norm", "K_norm"
+    return _own(attention, "Q"), _all(attention, "K")
+
+
 def _rotated(attention: Attention) -> Iterator[Step]:
     if attention.positions != "rope":
         return
     base, pairing = Fraction(attention.rope_base), attention.rope_pairing
-    of_queries, of_keys = (Rotate(base, place, pairing) for place in attention.rope_places)
-    yield Step("Q_rot", "rotated queries", of_queries, ("Q",), "queries", "features")
-    yield Step("K_rot", "rotated keys", of_keys, ("K",), "keys", "features")
+    scaling, dims = attention.rope_scaling, attention.rope_dims
+    of_queries, of_keys = (
+        Rotate(base, place, pairing, scaling, dims) for place in attention.rope_places
+    )
+    queries, keys = _pair(attention)
+    own = tuple(attention.those_given("rope_frequencies"))
+    yield Step("Q_rot", "rotated queries", of_queries, (queries, *own), "queries", "features")
+    yield Step("K_rot", "rotated keys", of_keys, (keys, *own), "keys", "features")
 
 
 def _scored(attention: Attention) -> Iterator[Step]:
-    """Go from queries and keys to weights: scores, scaled, capped, masked, normalised."""
-    rotated = "_rot" if attention.positions == "rope" else ""
-    yield Step("S", "scores", Scores(), (f"Q{rotated}", f"K{rotated}"), "queries", "keys")
+    """Go from queries and keys to scores."""
+    if attention.start:
+        return
+    rotated = attention.positions == "rope"
+    queries, keys = ("Q_rot", "K_rot") if rotated else _pair(attention)
+    for name, weights in (("Q_S", _weights_of_queries(attention)), ("K_S", "W_Sk")):
+        if weights not in attention.those_given(*attention.of_score):
+            continue
+        read = queries if name == "Q_S" else keys
+        axis: Axis = "queries" if name == "Q_S" else "keys"
+        yield Step(name, TITLES[name], Project(), (read, weights), axis, "features")
+        queries, keys = (name, keys) if name == "Q_S" else (queries, name)
+    inside = tuple(name for name in ("W_S", "v_S", "b_S") if _is_inside(attention, name))
+    kind = OPERATIONS.get(attention.score)
+    scoring = Scores(_may_leave_dust(attention)) if kind is None else kind()
+    yield Step("S", "scores", scoring, (queries, keys, *inside), "queries", "keys")
+
+
+OPERATIONS: dict[str, type[Scoring]] = {
+    ADDITIVE: AdditiveScores,
+    CONCAT: ConcatScores,
+    DISTANCE: DistanceScores,
+}
+"""What makes scores of queries and keys, by their kind; any other are dot products."""
+
+
+def _may_leave_dust(attention: Attention) -> bool:
+    """Say whether scores of 0 may come out as a last digit, and would be divided by their sum."""
+    if attention.normalizer != "sum":
+        return False
+    # decimals as typed are multiplied and added exactly
+    return not (attention.qk_norm == attention.positions == "none" and attention.is_decimal)
+
+
+def _weights_of_queries(attention: Attention) -> str:
+    return "W_S" if attention.score == GENERAL else "W_Sq"
+
+
+def _is_inside(attention: Attention, name: str) -> bool:
+    """Say whether the step of scores reads a matrix itself."""
+    return attention.score in (ADDITIVE, CONCAT) and name in attention.those_given(
+        *attention.of_score
+    )
+
+
+def _normalised(attention: Attention) -> Iterator[Step]:
+    """Go from scores to weights: scaled, capped, masked, normalised."""
+    if attention.start == "A":
+        yield Step(
+            "A", "attention weights, as given", Given(), ("A",), "queries", "keys", "weights"
+        )
+        return
     last = "S"
     for name, title, operation, masks in _refinements(attention):
         role: Role = "masked" if isinstance(operation, Mask) else ""
         yield Step(name, title, operation, (last, *masks), "queries", "keys", role)
         last = name
-    normalizers: dict[str, type[Softmax | HardMax | DivideBySum]] = {
-        "softmax": Softmax,
-        "hardmax": HardMax,
-        "sum": DivideBySum,
-    }
-    weights = normalizers[attention.normalizer](masked=attention.is_masked)
-    yield Step("A", "attention weights", weights, (last,), "queries", "keys", "weights")
+    sinks = tuple(attention.those_given("sinks"))
+    weights = _normalizer(attention, has_sink=bool(sinks))
+    yield Step("A", "attention weights", weights, (last, *sinks), "queries", "keys", "weights")
+
+
+def _normalizer(attention: Attention, *, has_sink: bool) -> Operation:
+    masked = attention.may_forbid
+    if attention.normalizer == "softmax":
+        return Softmax(masked, has_sink=has_sink)
+    return HardMax(masked) if attention.normalizer == "hardmax" else DivideBySum(masked)
 
 
 def _refinements(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:
@@ -146,28 +278,53 @@ def _refinements(attention: Attention) -> Iterator[tuple[str, str, Operation, tu
         yield "S_scaled", "scaled scores", Multiply(attention.scale), ()
     if attention.softcap is not None:
         yield "S_capped", "capped scores", SoftCap(Fraction(attention.softcap)), ()
+    yield from _biased(attention)
     if attention.is_masked:
         masks = tuple(name for name in MASKS if getattr(attention, name) is not None)
-        yield "S_masked", "masked scores", Mask(masks, _causal_from(attention)), masks
+        yield "S_masked", "masked scores", _mask(attention, masks), masks
 
 
-def _causal_from(attention: Attention) -> int | None:
-    if not attention.causal:
-        return None
+def _biased(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:
+    """Add to the scores what depends on the distance of query and key."""
+    place = attention.query_place
+    if attention.has_alibi:
+        own = tuple(attention.those_given("alibi_slopes"))
+        alibi = Alibi(
+            place,
+            attention.n_heads,
+            farthest=attention.farthest,
+            is_near=attention.sees_its_own_place,
+            has_own=bool(own),
+        )
+        yield "S_alibi", "scores less slope times distance", alibi, own
+    if attention.rel_bias is not None:
+        buckets = attention.rel_bias.size // attention.n_heads
+        longest, both_ways = attention.rel_max_distance, attention.rel_both_ways
+        relative = RelativeBias(place, buckets, longest, both_ways)
+        yield "S_rel", "scores with relative bias", relative, ("rel_bias",)
+
+
+def _mask(attention: Attention, masks: tuple[str, ...]) -> Mask:
+    if not attention.causal and attention.window is None:
+        return Mask(masks)
     # a query sees itself: from the top left, the first of them sees one key
-    return 1 + attention.query_place
+    sees = 1 + attention.query_place
+    return Mask(masks, sees, attention.window, is_causal=attention.causal)
 
 
 def _combined(attention: Attention) -> Iterator[Step]:
     """Go from weights and values to outputs: each head's, the heads together, their projection."""
     projected = attention.W_O is not None or attention.b_O is not None
-    # scores over their sum may be negative, and then are no shares
-    weigh = Weigh(of_shares=attention.normalizer != "sum")
+    # scores over their sum, and weights that are given, may be negative, and then are no shares;
+    # beside a sink they do not sum to 1
+    are_shares = attention.normalizer != "sum" and attention.start != "A"
+    weigh = Weigh(of_shares=are_shares and attention.sinks is None)
+    inputs: tuple[str, ...] = ("A", _all(attention, "V"))
     # one head alone is the output already: no H and no C that only repeat it
     if attention.n_heads == 1 and not projected:
-        yield Step("O", "outputs", weigh, ("A", "V"), "queries", "features", "outputs")
+        yield Step("O", "outputs", weigh, inputs, "queries", "features", "outputs")
         return
-    yield Step("H", "each head's outputs", weigh, ("A", "V"), "queries", "features")
+    yield Step("H", "each head's outputs", weigh, inputs, "queries", "features")
     joined = "H"
     if attention.n_heads > 1:
         joined = "C"

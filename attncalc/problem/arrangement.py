@@ -1,0 +1,113 @@
+"""Which parts a problem is a list of: an attention alone, or those of an encoder or a decoder."""
+
+from attncalc.errors import InputError
+from attncalc.problem.attention.part import ATTENTION
+from attncalc.problem.calculation import Calculation
+from attncalc.problem.field import IMAGE, LAYERS
+from attncalc.problem.fields import GIVEN, TOKENS
+from attncalc.problem.layers.fields import ATTENTION as ALONE
+from attncalc.problem.layers.fields import DECODER, ENCODER, IN_WORDS, VIT
+from attncalc.problem.part import Placed, Stream
+from attncalc.problem.scope import Outer
+from attncalc.problem.unread import refuse_unread
+
+
+def arranged(problem: Outer) -> Calculation:
+    """Return the calculation that a problem asks for.
+
+    Raises
+    ------
+    InputError, ShapeError
+        When matrices are missing, do not fit, or are read by nothing.
+    """
+    if problem.block == ALONE:
+        _refuse_those_of_layers(problem)
+    placed, given = _placed(problem)
+    parts = Calculation(placed, given)
+    refuse_unread(problem, placed)
+    calculation = _with_gradients(problem, parts)
+    read = {name for step in calculation.steps for name in step.inputs}
+    for name in problem.names:
+        if name not in read:
+            what = IN_WORDS[problem.block]
+            raise InputError(f"{name} is given, and nothing in this {what} reads it")
+    return calculation
+
+
+def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:
+    """Return the parts in their places, and the tokens that are given to the first of them."""
+    if problem.block == ALONE and not problem.made_tokens and problem.W_E is None:
+        return [Placed(ATTENTION, problem)], []
+    from attncalc.problem.layers.arrangement import parts_of_layers  # here, for most are one part
+
+    tokens = _tokens(problem)
+    given = [_stream(problem, name) for name in TOKENS if name in problem.names]
+    return parts_of_layers(problem, problem.inner, tokens), given
+
+
+def _with_gradients(problem: Outer, calculation: Calculation) -> Calculation:
+    if not problem.backward:
+        return calculation
+    from attncalc.problem.gradients.part import with_gradients  # here, for few go back
+
+    return with_gradients(problem, calculation)
+
+
+def _refuse_those_of_layers(problem: Outer) -> None:
+    for name in (*problem.those_given(*GIVEN), *problem.inner):
+        if name not in GIVEN or GIVEN[name].kind in (LAYERS, IMAGE):
+            is_image = name in GIVEN and GIVEN[name].kind == IMAGE
+            of = "a Vision Transformer" if is_image else "an encoder or a decoder"
+            raise InputError(
+                f"{name.rstrip('.')} is given, which attention alone does not have: it is of "
+                f"{of} (block)"
+            )
+
+
+def _tokens(problem: Outer) -> str:
+    """Return the name of the tokens that the first layer reads, given or made."""
+    _refuse_both(problem)
+    given = [name for name in ("X", "X1") if name in problem.names]
+    has_memory = "X2" in problem.names
+    wanted = "X1" if problem.block == DECODER and (given != ["X"] or has_memory) else "X"
+    if problem.made_tokens and (problem.ids is None or problem.block != VIT):
+        wanted = problem.made_tokens
+    elif problem.block == VIT:
+        raise InputError("missing matrices: image, which a Vision Transformer cuts into patches")
+    elif wanted not in given and problem.W_E is not None:
+        raise InputError("W_E is given, and no ids: they say which of its rows are the tokens")
+    elif wanted not in given:
+        also = " (or X, in a decoder without an encoder)" if problem.block == DECODER else ""
+        what = IN_WORDS[problem.block]
+        raise InputError(f"missing matrices: {wanted}{also}, the tokens of this {what}")
+    reads_memory = any(name.endswith("cross.") for name in problem.inner)
+    if reads_memory and not has_memory:
+        raise InputError("missing matrices: X2, the outputs of an encoder that cross reads")
+    return wanted
+
+
+def _refuse_both(problem: Outer) -> None:
+    """Refuse tokens that are given and made, or made of two things."""
+    image = problem.those_given("image", "patch", "E", "b_E", "channels")
+    if image and problem.block != VIT:
+        raise InputError(
+            f"{image[0]} is given, and this is {'an' if problem.block == ENCODER else 'a'} "
+            f"{IN_WORDS[problem.block]}: an image is of a Vision Transformer (attncalc vit)"
+        )
+    sources = problem.those_given("image", "ids", "X", "X1")
+    if len(sources) > 1 and problem.made_tokens:
+        raise InputError(
+            f"{' and '.join(sources)} are given: tokens are made of one of them, so leave out "
+            f"{'the others' if len(sources) > 2 else 'the other'}"
+        )
+
+
+def _stream(problem: Outer, name: str) -> Stream:
+    matrix = problem.standing.upright(name, problem.stored(name))
+    if matrix.ndim != 2:
+        from attncalc.problem.attention.attention import size_of
+
+        raise InputError(f"{name} is {size_of(matrix)}: tokens are one matrix, whatever the heads")
+    labels = problem.keys if name == "X2" else problem.queries
+    tokens, width = matrix.shape
+    return Stream(name, tokens, width, labels[-tokens:])

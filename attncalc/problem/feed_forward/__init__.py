@@ -1,0 +1,1 @@
+"""The feed-forward part of a layer: its fields, and its steps."""

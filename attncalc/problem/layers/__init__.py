@@ -1,0 +1,1 @@
+"""Layers: how an encoder and a decoder are put together of parts."""

@@ -1,0 +1,142 @@
+"""How the parts of an encoder and of a decoder stand, and what each of them reads.
+
+Vaswani et al., *Attention Is All You Need* (2017), with tokens normalised behind each residual
+connection; Xiong et al., *On Layer Normalization in the Transformer Architecture* (2020), before.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attncalc.errors import InputError
+from attncalc.problem.attention.part import ATTENTION
+from attncalc.problem.attention.part import is_there as attends
+from attncalc.problem.feed_forward.part import FEED_FORWARD
+from attncalc.problem.feed_forward.part import GIVEN as OF_FORWARD
+from attncalc.problem.head.part import HEAD
+from attncalc.problem.head.part import is_there as has_head
+from attncalc.problem.layers.fields import ATTENTION as ALONE
+from attncalc.problem.layers.fields import LAST
+from attncalc.problem.layers.opening import has_made_tokens, opening
+from attncalc.problem.normalisation.part import NORMALISATION
+from attncalc.problem.part import Part, Placed
+from attncalc.problem.residual.part import RESIDUAL
+from attncalc.problem.scope import Scope
+
+MEMORY = "X2"
+"""What a decoder's cross-attention reads: the outputs of an encoder."""
+MOST_AROUND = 2
+"""Parts that a layer may have with two normalisations for each."""
+
+
+def parts_of_layers(fields: Scope, inner: Mapping[str, Scope], tokens: str) -> list[Placed]:
+    """Return the parts of layers, each behind those whose tokens it reads.
+
+    Of an attention alone that reads what ids name, there are those that make its tokens, and it.
+
+    Parameters
+    ----------
+    fields
+        The fields of the whole, and of its layer where there is but one.
+    inner
+        Those of each layer, and of each attention in one, by what stands before their names.
+    tokens
+        What the first layer reads.
+    """
+    parts = opening(fields, tokens, max(each.n_past for each in (fields, *inner.values())))
+    if parts:
+        tokens = parts[-1].gives
+    if fields.block == ALONE:
+        return [*parts, Placed(ATTENTION, fields, reads=(tokens,))]
+    has_end = bool(fields.those_given("gamma_out", "beta_out"))
+    for number in _numbers(fields, inner):
+        prefix = f"{number}." if number else ""
+        layer = _Layer(prefix, inner, inner.get(prefix, fields), tokens)
+        is_last = number == len(fields.layers or ()) and not has_end
+        tokens = LAST if is_last else prefix + LAST if prefix else layer.parts[-1].gives
+        parts += [*layer.parts[:-1], layer.parts[-1]._replace(gives=tokens)]
+    if has_end:
+        parts.append(Placed(NORMALISATION, fields, "", "out", (tokens,), LAST))
+        tokens = LAST
+    if has_head(fields):
+        parts.append(Placed(HEAD, fields, reads=(tokens,)))
+    return parts
+
+
+def _numbers(fields: Scope, inner: Mapping[str, Scope]) -> Sequence[int]:
+    """Return the numbers of the layers: 0 is the only one; none where tokens are made alone."""
+    if fields.layers:
+        return range(1, len(fields.layers) + 1)
+    of_a_layer = (*OF_FORWARD, "gamma_1", "beta_1")
+    is_there = inner or attends(fields) or fields.those_given(*of_a_layer)
+    return [0] if is_there or not has_made_tokens(fields) else []
+
+
+class _Layer:
+    """A layer: attention and feed-forward, each with what joins it to the tokens.
+
+    Parameters
+    ----------
+    prefix
+        What stands before its names.
+    inner, fields
+        The fields of its attentions, by what stands before their names, and its own.
+    tokens
+        What it reads.
+    """
+
+    def __init__(self, prefix: str, inner: Mapping[str, Scope], fields: Scope, tokens: str) -> None:
+        self.prefix = prefix
+        self.fields = fields
+        self.tokens = tokens
+        self.parts: list[Placed] = []
+        insides = list(self._insides(inner))
+        if len(insides) > MOST_AROUND and fields.norm == "around":
+            raise InputError(
+                "norm around is for layers of an attention and a feed-forward part: this one has "
+                f"{len(insides)} parts"
+            )
+        for number, (part, side, own) in enumerate(insides, start=1):
+            self._join(number, part, side, own)
+        if not insides and fields.norm != "none":
+            self._add(NORMALISATION, "N_1", "1")
+        if not self.parts:
+            where = f"layer {prefix.rstrip('.')}: " if prefix else ""
+            raise InputError(
+                f"{where}nothing is to be worked out: give W_Q, W_K and W_V, or W_1 and W_2, or "
+                "a norm"
+            )
+
+    def _insides(self, inner: Mapping[str, Scope]) -> Iterator[tuple[Part, str, Scope]]:
+        """Yield the attentions and the feed-forward part, where they are, and their fields."""
+        if (own := inner.get(f"{self.prefix}self.")) is not None:
+            yield ATTENTION, "self.", own
+        if attends(self.fields):
+            yield ATTENTION, "", self.fields
+        if (own := inner.get(f"{self.prefix}cross.")) is not None:
+            yield ATTENTION, "cross.", own
+        if self.fields.those_given(*OF_FORWARD):
+            yield FEED_FORWARD, "", self.fields
+
+    def _join(self, number: int, part: Part, side: str, own: Scope) -> None:
+        """Add a part between its normalisations and its residual connection."""
+        before, norm = self.tokens, self.fields.norm
+        count = 2 * number - 1 if norm == "around" else number
+        if norm in ("pre", "around"):
+            self._add(NORMALISATION, f"N_{count}", str(count))
+        gives = f"{side}O" if part is ATTENTION else "F_2"
+        memory = (MEMORY,) if side == "cross." else ()
+        placed = Placed(part, own, self.prefix + side, "", (self.tokens, *memory))
+        self._keep(placed, gives)
+        if norm == "around":
+            self._add(NORMALISATION, f"N_{count + 1}", str(count + 1))
+        if self.fields.residual:
+            pair = (before, self.tokens)
+            self._keep(Placed(RESIDUAL, self.fields, self.prefix, str(number), pair), f"R_{number}")
+        if norm == "post":
+            self._add(NORMALISATION, f"N_{number}", str(number))
+
+    def _add(self, part: Part, gives: str, number: str) -> None:
+        self._keep(Placed(part, self.fields, self.prefix, number, (self.tokens,)), gives)
+
+    def _keep(self, placed: Placed, gives: str) -> None:
+        self.tokens = self.prefix + gives
+        self.parts.append(placed._replace(gives=self.tokens))

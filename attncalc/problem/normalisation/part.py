@@ -1,0 +1,115 @@
+"""A normalisation as a part: the mean and the variance of each token, and what is made of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from attncalc.errors import InputError, ShapeError
+from attncalc.numbers.typed import as_written
+from attncalc.operations import Operation
+from attncalc.operations.normalisation import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
+from attncalc.operations.step import Step
+from attncalc.problem.part import Built, Part, Placed, Stream, Streams
+
+NUMBERS = ("1", "2", "3", "4", "E", "out", "pre")
+TITLES = {
+    **{f"mu_{each}": "mean of each token" for each in NUMBERS},
+    **{f"var_{each}": "variance of each token" for each in NUMBERS},
+    **{f"ms_{each}": "mean square of each token" for each in NUMBERS},
+    **{f"N_{each}": "normalised tokens" for each in NUMBERS},
+}
+
+
+def _built(placed: Placed, streams: Streams) -> Built:
+    (name,) = placed.reads
+    tokens = streams[name]
+    check_normalised(placed, tokens)
+    gives = placed.gives or placed.named(f"N_{placed.number}")
+    steps = tuple(normalised(placed, name, gives))
+    return Built(steps, placed.fields, tokens._replace(name=gives))
+
+
+def check_normalised(placed: Placed, tokens: Stream) -> None:
+    """Refuse a gain or a bias that does not fit the tokens that are normalised."""
+    size = placed.size((tokens.tokens, tokens.width))
+    for own in _gain_and_bias(placed):
+        count = getattr(placed.fields, own).size
+        if count != tokens.width:
+            raise placed.fault(
+                ShapeError,
+                f"{placed.named(own)} has {count} numbers and {tokens.name} is {size}: it needs "
+                f"{tokens.width}, one for each feature",
+            )
+    if placed.fields.ddof >= tokens.width:
+        raise placed.fault(
+            InputError,
+            f"{tokens.name} is {size}: with ddof 1 a token of one feature has no variance",
+        )
+
+
+def _gain_and_bias(placed: Placed) -> list[str]:
+    """Return which of gain and bias are given, by their own names."""
+    given: list[str] = placed.fields.those_given(f"gamma_{placed.number}", f"beta_{placed.number}")
+    return given
+
+
+def normalised(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
+    """Yield the steps of a normalisation: of its number in `placed`, of these tokens."""
+    fields, number = placed.fields, placed.number
+    is_centred = fields.normalization == "layer"
+    mean, spread = placed.named(f"mu_{number}"), placed.named(f"var_{number}")
+    if is_centred:
+        yield _column(mean, TITLES["mu_1"], FeatureMean(), (tokens,))
+        variance = FeatureVariance(fields.ddof)
+        yield _column(spread, TITLES["var_1"], variance, (tokens, mean))
+    else:
+        spread = placed.named(f"ms_{number}")
+        yield _column(spread, TITLES["ms_1"], FeatureSquares(), (tokens,))
+    own = _gain_and_bias(placed)
+    normalise = Normalise(
+        fields.eps,
+        fields.eps_place == "inside",
+        is_centred,
+        has_gain=f"gamma_{number}" in own,
+        has_bias=f"beta_{number}" in own,
+    )
+    numbers = (mean, spread) if is_centred else (spread,)
+    inputs = (tokens, *numbers, *map(placed.named, own))
+    yield Step(gives, TITLES["N_1"], normalise, inputs, "queries", "features")
+
+
+def _column(name: str, title: str, operation: Operation, inputs: tuple[str, ...]) -> Step:
+    """Return a step of one number for each token, which people go past on the way."""
+    return Step(name, title, operation, inputs, "queries", "values", is_between=True)
+
+
+_WHERE = {
+    "pre": "before each part",
+    "post": "behind each part",
+    "around": "before each part and behind it, before it is added",
+}
+
+
+def _said(fields: Any) -> Iterator[str]:
+    if fields.norm != "none":
+        yield f"tokens normalised {_WHERE[fields.norm]} (norm: {fields.norm})"
+    eps = f"ε = {as_written(fields.eps)}"
+    where = "inside the root" if fields.eps_place == "inside" else "added to the root"
+    if fields.normalization == "rms":
+        yield f"normalised by the root of the mean square (rms), {eps} {where}"
+        return
+    count = "d - 1" if fields.ddof else "d"
+    yield f"normalised to mean 0, by the variance over {count} features, {eps} {where}"
+
+
+def _settings(placed: Placed) -> Iterator[str]:
+    yield from ("normalization", "eps", "eps_place")
+    if placed.fields.normalization == "layer":
+        yield "ddof"
+
+
+NORMALISATION = Part("normalisation", _built, TITLES, _said, _settings)

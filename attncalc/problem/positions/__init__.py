@@ -1,0 +1,1 @@
+"""Positions, added to the tokens that a network reads."""

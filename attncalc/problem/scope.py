@@ -1,0 +1,69 @@
+"""The fields of a problem, or of a layer or an attention in it: those of all parts together."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.embedding.fields import EmbeddingFields
+from attncalc.problem.feed_forward.fields import FeedForwardFields
+from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
+from attncalc.problem.gradients.fields import GradientFields
+from attncalc.problem.head.fields import HeadFields
+from attncalc.problem.layers.fields import DECODER, LayerFields
+from attncalc.problem.normalisation.fields import NormalisationFields
+from attncalc.problem.patches.fields import PatchFields
+from attncalc.problem.residual.fields import ResidualFields
+
+
+class Scope(
+    GradientFields,
+    HeadFields,
+    FeedForwardFields,
+    NormalisationFields,
+    ResidualFields,
+    LayerFields,
+    EmbeddingFields,
+    PatchFields,
+    Attention,
+):
+    """The fields of all parts; a part reads its own."""
+
+    says_scale: bool
+    """Whether its scale was said, there or further up, and is not that of its kind of score."""
+
+
+class Inner(Scope):
+    """The fields of a layer, or of an attention in one.
+
+    Parameters
+    ----------
+    fields
+        Their values, checked; any other has its default.
+    """
+
+    said: tuple[str, ...] = ()
+    """The settings that are said there, and not further up."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        # frozen to everybody else: these become what a dataclass would have made of them
+        self.__dict__.update(fields)
+
+
+class Outer(Scope):
+    """The fields of a problem, and those of its layers by what stands before their names."""
+
+    inner: dict[str, Inner]
+
+    @cached_property
+    def made_tokens(self) -> str:
+        """The name of tokens that are made, of an image or of ids; "" where they are given."""
+        if not self.those_given("image", "patch", "ids"):
+            return ""
+        return "X1" if self.block == DECODER and self.X2 is not None else "X"
+
+
+def changed(scope: Scope, **fields: Any) -> Inner:
+    """Return the fields of a scope, some of them changed."""
+    own = {name: getattr(scope, name) for name in (*GIVEN, *SETTINGS, *NESTED)}
+    return Inner(own | fields)
