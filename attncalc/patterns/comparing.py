@@ -1,118 +1,112 @@
 """What another choice would change: another scale, no mask, weights of 0 where they show as 0.
 
-Each is the same plan once more, run on a problem that differs in that alone.
+Each is the same plan once more, run on a problem, or an attention, that differs in that alone.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_UP, Context, Decimal
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
 from attncalc.numbers.rounding import blocks_of_rows
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import run
+from attncalc.patterns.attended import Attended
 from attncalc.patterns.pattern import MOST_LISTED, Amount, Pattern
-from attncalc.patterns.view import Rows, amount, counted, forbidden, rows_of, weights_name
+from attncalc.patterns.view import Rows, counted, rows_of
 from attncalc.problem.attention.fields import SQRT_DK
-from attncalc.problem.problem import Problem
-from attncalc.solving.solution import Solution, given_in_decimals, solve
+from attncalc.solving.solution import Solution, given_in_decimals
 
 NO_SCALE = "none"
 UP = Context(prec=2, rounding=ROUND_UP)
 """How a bound is shown: with two digits, and never too low."""
 
 
-def scaling(solution: Solution) -> Iterator[Pattern]:
+def scaling(attended: Attended) -> Iterator[Pattern]:
     """Yield how spread the rows are, and would be with scores that are scaled another way."""
-    scale = solution.problem.scale
+    fields = attended.fields
+    scale = fields.scale
+    # of what is not scaled by custom nobody wonders about √d_k, and given scores have none
+    if scale == fields.default_scale == NO_SCALE:
+        return
     other: Any = NO_SCALE if scale not in (NO_SCALE, 1) else SQRT_DK
-    if SQRT_DK in (scale, other) and solution.problem.d_k == 1:
+    if SQRT_DK in (scale, other) and fields.d_k == 1:
         return  # divided by 1, nothing changes
-    changed = _solved(solution, replace(solution.problem, scale=other, asked=None))
+    changed = attended.otherwise(scale=other)
     if changed is None:
         return
-    own, others = _all_rows(solution), _all_rows(changed)
+    own, others = _all_rows(head.weights for head in attended.heads), _all_rows(changed)
     known = np.isfinite(own.entropy) & np.isfinite(others.entropy)
-    if known.any() and solution.problem.m > 1:
+    if known.any() and fields.m > 1:
         values = {
             "scale": scale if isinstance(scale, str) else float(scale),
             "other": other,
-            "d_k": solution.problem.d_k,
-            "entropy": _with_and_without(solution, own.entropy[known], others.entropy[known]),
-            "effective": _with_and_without(solution, own.effective[known], others.effective[known]),
+            "d_k": fields.d_k,
+            "entropy": _with_and_without(attended, own.entropy[known], others.entropy[known]),
+            "effective": _with_and_without(attended, own.effective[known], others.effective[known]),
         }
-        yield Pattern("scaling", weights_name(solution), values)
+        yield attended.pattern("scaling", attended.weights.name, values)
 
 
-def _with_and_without(solution: Solution, own: Matrix, others: Matrix) -> dict[str, Any]:
-    return {"here": amount(solution, own.mean()), "other": amount(solution, others.mean())}
+def _with_and_without(attended: Attended, own: Matrix, others: Matrix) -> dict[str, Any]:
+    return {"here": attended.amount(own.mean()), "other": attended.amount(others.mean())}
 
 
-def _all_rows(solution: Solution) -> Rows:
-    each = [rows_of(head.weights) for head in solution.heads]
-    return Rows(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
+def _all_rows(heads: Iterable[Matrix]) -> Rows:
+    return Rows(*(np.concatenate(parts) for parts in zip(*map(rows_of, heads), strict=True)))
 
 
-def _solved(solution: Solution, problem: Problem) -> Solution | None:
-    """Return the weights of another problem; None where its numbers grow beyond floats."""
-    try:
-        return solve(problem, keep=(weights_name(solution),))
-    except InputError:
-        return None
-
-
-def masked(solution: Solution) -> Iterator[Pattern]:
+def masked(attended: Attended) -> Iterator[Pattern]:
     """Yield how many weights a mask forbids, and how large they would be without it."""
-    where = forbidden(solution)
-    if where is None:
-        return
+    where = attended.forbidden
+    if where is None or not (where.any() or attended.fields.bias is not None):
+        return  # nothing is forbidden to a last query, say, and nothing added
     open_to_all: dict[str, Any] = {
         "causal": False,
+        "window": None,
+        # else a bias by distance would have another direction once nothing is causal
+        "rel_bidirectional": (
+            None if attended.fields.rel_bias is None else attended.fields.rel_both_ways
+        ),
         "keep": None,
         "ignore": None,
         "bias": None,
-        "asked": None,
     }
-    free = _solved(solution, replace(solution.problem, **open_to_all))
+    free = attended.otherwise(**open_to_all)
     if free is None:
         return
-    heads = [head.weights for head in solution.heads]
+    heads = [head.weights for head in attended.heads]
     parted = [where] * len(heads) if where.ndim == 2 else list(where)
-    pairs = zip(parted, free.heads, strict=True)
-    taken = np.array([np.where(at, head.weights, 0).sum(axis=1) for at, head in pairs])
-    moved = [
-        np.abs(own - head.weights).sum(axis=1) / 2
-        for own, head in zip(heads, free.heads, strict=True)
-    ]
+    pairs = zip(parted, free, strict=True)
+    taken = np.array([np.where(at, head, 0).sum(axis=1) for at, head in pairs])
+    moved = [np.abs(own - head).sum(axis=1) / 2 for own, head in zip(heads, free, strict=True)]
     number, output = np.unravel_index(int(taken.argmax()), taken.shape)
     values = {
         "forbidden": sum(int(np.broadcast_to(at, heads[0].shape).sum()) for at in parted),
         "of": sum(each.size for each in heads),
-        "mean": amount(solution, taken.mean()),
+        "mean": attended.amount(taken.mean()),
         "most": {
             "output": int(output) + 1,
-            "head": solution.heads[int(number)].number,
-            "taken": amount(solution, taken.max()),
+            "head": attended.heads[int(number)].number,
+            "taken": attended.amount(taken.max()),
         },
-        "moved": amount(solution, np.max(moved)),
-        "adds": solution.problem.bias is not None,
+        "moved": attended.amount(np.max(moved)),
+        "adds": attended.fields.bias is not None,
     }
-    yield Pattern("masked", weights_name(solution), values)
+    yield attended.pattern("masked", attended.weights.name, values)
 
 
-def rounded_away(solution: Solution) -> Iterator[Pattern]:
+def rounded_away(attended: Attended) -> Iterator[Pattern]:
     """Yield which weights are not 0 and show as 0, and how much they matter to an output."""
-    name = weights_name(solution)
+    solution, name = attended.solution, attended.weights.name
     made = solution.exact[name]
-    hidden = _hidden(solution, made)
+    hidden = _hidden(attended, made)
     count = int(hidden.sum())
-    if not count:
+    if not count or solution.plan[-1].name == name:  # nothing is made of them
         return
-    change = np.abs(_outputs(solution, np.where(hidden, made, made * 0)))
+    change = np.abs(_outputs(attended, np.where(hidden, made, made * 0)))
     values: dict[str, Any] = {
         "step": name,
         "count": count,
@@ -123,22 +117,24 @@ def rounded_away(solution: Solution) -> Iterator[Pattern]:
     }
     values["change"] = _bound(change.max())
     values["output"] = int(np.unravel_index(int(change.argmax()), change.shape)[0]) + 1
-    yield Pattern("rounded-away", name, values)
+    if not attended.is_alone:  # the outputs of a network are others
+        values["of"] = attended.outputs.name
+    yield attended.pattern("rounded-away", name, values)
 
 
-def _hidden(solution: Solution, made: Matrix) -> Matrix:
-    digits = solution.digits[weights_name(solution)]
+def _hidden(attended: Attended, made: Matrix) -> Matrix:
+    digits = attended.solution.digits[attended.weights.name]
     hidden = np.zeros(made.shape, bool)
     for place in blocks_of_rows(made.shape):
         hidden[place] = (made[place] != 0) & (np.asarray(digits[place]) == 0)
     return hidden
 
 
-def _outputs(solution: Solution, weights: Matrix) -> Matrix:
+def _outputs(attended: Attended, weights: Matrix) -> Matrix:
     """Return how far these weights move the outputs: what follows them, less what 0 gives."""
-    name = weights_name(solution)
-    place = [step.name for step in solution.plan].index(name)
-    after = solution.plan[place + 1 :]
+    solution, name = attended.solution, attended.weights.name
+    place = [step.name for step in attended.steps].index(name)
+    after = attended.steps[place + 1 :]
     with solution.arithmetic():
         known: Mapping[str, Matrix] = solution.problem.given
         if solution.is_exact:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 
 from attncalc.errors import InputError
+from attncalc.patterns.attended import Attended, attended
 from attncalc.patterns.band import band
 from attncalc.patterns.comparing import masked, rounded_away, scaling
 from attncalc.patterns.heads import compared, heads_alike, heads_differ
 from attncalc.patterns.pattern import CODES, Pattern
 from attncalc.patterns.places import identity, one_hot, permutation, shift
-from attncalc.patterns.plan import needed_for_patterns
+from attncalc.patterns.plan import NO_ATTENTION, needed_for_patterns
 from attncalc.patterns.shares import (
     all_own,
     blocks,
@@ -21,6 +22,7 @@ from attncalc.patterns.shares import (
 )
 from attncalc.patterns.spreading import margin, spread
 from attncalc.patterns.view import View
+from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import Solution
 
 OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
@@ -40,42 +42,72 @@ OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
     spread,
     margin,
 )
-OF_ALL: tuple[Callable[[Solution], Iterator[Pattern]], ...] = (masked, scaling, rounded_away)
+OF_ALL: tuple[Callable[[Attended], Iterator[Pattern]], ...] = (masked, scaling, rounded_away)
 
 
 def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     """Return every pattern that holds, most telling first, and head after head.
 
+    Of several attentions they stand one after another.
+
     Raises
     ------
     InputError
-        When the weights, or what they are weighed with, were not kept.
+        When there is no attention, or its weights, or what they are weighed with, were not kept.
     """
+    if not solution.problem.attentions:
+        raise InputError(NO_ATTENTION)
     _check_kept(solution)
-    found = [*_found(solution)]
-    return tuple(sorted(found, key=lambda pattern: CODES.index(pattern.code)))
+    return tuple(pattern for each in attended(solution) for pattern in _of_attention(each))
+
+
+def _of_attention(attention: Attended) -> list[Pattern]:
+    return sorted(_found(attention), key=lambda pattern: CODES.index(pattern.code))
 
 
 def _check_kept(solution: Solution) -> None:
-    missing = [name for name in needed_for_patterns(solution.plan) if not solution.keeps(name)]
+    missing = [name for name in needed_for_patterns(solution.problem) if not solution.keeps(name)]
     if missing:
         raise InputError(
-            f"the patterns are worked out of {', '.join(needed_for_patterns(solution.plan))}, and "
-            f"{', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
+            f"the patterns are worked out of {', '.join(needed_for_patterns(solution.problem))}, "
+            f"and {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
         )
 
 
-def _found(solution: Solution) -> Iterator[Pattern]:
-    views = [View(solution, head) for head in solution.heads]
+def _found(attention: Attended) -> Iterator[Pattern]:
+    views = [View(attention, head) for head in attention.heads]
     for view in views:
         for of_a_head in OF_A_HEAD:
             yield from of_a_head(view)
     if len(views) > 1:
-        pairs = compared(solution)
-        yield from heads_alike(solution, pairs)
-        yield from heads_differ(solution, pairs)
+        pairs = compared(attention)
+        yield from heads_alike(attention, pairs)
+        yield from heads_differ(attention, pairs)
     for of_all in OF_ALL:
-        yield from of_all(solution)
+        yield from of_all(attention)
+
+
+def of_head(
+    solution: Solution, patterns: tuple[Pattern, ...], wanted: str | int
+) -> tuple[Pattern, ...]:
+    """Return the patterns of one attention of several, or of one head.
+
+    Parameters
+    ----------
+    solution, patterns
+        The solution, and its patterns.
+    wanted
+        The head, from 1, or the weights of an attention, as "cross.A", or "cross.A,2".
+
+    Raises
+    ------
+    InputError
+        When there is no such head.
+    """
+    step, asked = attention_and_head(solution, wanted, mean=False)
+    number = int(asked or 0) if len(solution.heads_of(step)) > 1 else 0
+    own = (each for each in patterns if each.weights == step.name)
+    return tuple(each for each in own if not number or each.head == number)
 
 
 def worth_telling(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
@@ -91,7 +123,7 @@ REPEATED = {
 
 
 def _says(one: Pattern, other: Pattern) -> bool:
-    if one.head != other.head:
+    if (one.head, one.weights) != (other.head, other.weights):
         return False
     if one.code == "one-hot" and other.code == "spread":
         return other.values.get("output") in one.values["outputs"]

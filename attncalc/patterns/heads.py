@@ -8,9 +8,8 @@ import numpy as np
 
 from attncalc.numbers.rounding import blocks_of_rows
 from attncalc.numbers.types import Matrix
+from attncalc.patterns.attended import Attended
 from attncalc.patterns.pattern import NEAR, Pattern
-from attncalc.patterns.view import amount
-from attncalc.solving.solution import Solution
 
 MOST_HEADS = 16
 """Heads that are compared each with each; more are compared with the first."""
@@ -24,7 +23,7 @@ class _Pair(NamedTuple):
     apart: Matrix
 
 
-def heads_alike(solution: Solution, pairs: list[_Pair]) -> Iterator[Pattern]:
+def heads_alike(attended: Attended, pairs: list[_Pair]) -> Iterator[Pattern]:
     """Yield groups of heads whose weights are the same, but for `NEAR` in each row."""
     groups: list[set[int]] = []
     for one, other, apart in pairs:
@@ -35,7 +34,7 @@ def heads_alike(solution: Solution, pairs: list[_Pair]) -> Iterator[Pattern]:
             elif _all_near(pairs, known, other):
                 known.add(other)
     for group in map(sorted, groups):
-        yield Pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
+        yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
 
 
 def _all_near(pairs: list[_Pair], known: set[int], other: int) -> bool:
@@ -45,35 +44,35 @@ def _all_near(pairs: list[_Pair], known: set[int], other: int) -> bool:
     )
 
 
-def heads_differ(solution: Solution, pairs: list[_Pair]) -> Iterator[Pattern]:
+def heads_differ(attended: Attended, pairs: list[_Pair]) -> Iterator[Pattern]:
     """Yield, of the heads that are not alike, the two that differ most, and where."""
     differing = [pair for pair in pairs if pair.apart.max() >= NEAR]
     if not differing:
         return
     most = max(differing, key=lambda pair: float(pair.apart.mean()))
-    leads = [solution.heads[number - 1].weights.argmax(axis=1) for number in most[:2]]
+    leads = [attended.heads[number - 1].weights.argmax(axis=1) for number in most[:2]]
     values = {
         "heads": [most.one, most.other],
         "output": int(most.apart.argmax()) + 1,
-        "elsewhere": amount(solution, most.apart.max() / 2),
-        "mean": amount(solution, most.apart.mean() / 2),
+        "elsewhere": attended.amount(most.apart.max() / 2),
+        "mean": attended.amount(most.apart.mean() / 2),
         "leads": (np.flatnonzero(leads[0] != leads[1]) + 1).tolist(),
         "pairs": [[pair.one, pair.other] for pair in differing],
-        "only_with_first": len(solution.heads) > MOST_HEADS,
+        "only_with_first": len(attended.heads) > MOST_HEADS,
         "threshold": NEAR,
     }
-    yield Pattern("heads-differ", "heads", values)
+    yield attended.pattern("heads-differ", "heads", values)
 
 
-def compared(solution: Solution) -> list[_Pair]:
+def compared(attended: Attended) -> list[_Pair]:
     """Return pairs of heads: all, or of very many those with the first."""
-    numbers = range(1, len(solution.heads) + 1)
+    numbers = range(1, len(attended.heads) + 1)
     every = len(numbers) <= MOST_HEADS
     pairs = combinations(numbers, 2) if every else ((1, other) for other in numbers[1:])
-    return [_Pair(one, other, _apart(solution, one, other)) for one, other in pairs]
+    return [_Pair(one, other, _apart(attended, one, other)) for one, other in pairs]
 
 
-def _apart(solution: Solution, one: int, other: int) -> Matrix:
-    left, right = (solution.heads[number - 1].weights for number in (one, other))
+def _apart(attended: Attended, one: int, other: int) -> Matrix:
+    left, right = (attended.heads[number - 1].weights for number in (one, other))
     blocks = blocks_of_rows(left.shape)
     return np.concatenate([np.abs(left[rows] - right[rows]).sum(axis=1) for rows in blocks])

@@ -66,12 +66,18 @@ class Pattern:
         decided is among them.
     head
         Which head it is about, from 1; 0 for the only one, and for all of them.
+    weights
+        The step of the weights that it is a fact about.
+    where
+        Where these stand among several attentions: "cross", "layer 2"; "" for the only ones.
     """
 
     code: str
     about: str
     values: Mapping[str, Any]
     head: int = 0
+    weights: str = ""
+    where: str = ""
 
     @property
     def plain(self) -> dict[str, Any]:

@@ -180,8 +180,8 @@ def _are_equal(view: View, one: int, other: int) -> bool:
 
 def _shown_alike(view: View, group: list[int]) -> bool:
     """Say whether the outputs of a group have the same digits; of several heads, they need not."""
-    outputs = next((each for each in view.solution.steps if each.role == "outputs"), None)
-    if outputs is None:
+    outputs = view.attended.outputs
+    if not view.solution.keeps(outputs.name):
         return False
     digits = view.solution.digits[outputs.name]
     first = np.asarray(digits[group[0]])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncalc.patterns.pattern import MOST_ROWS, Pattern
-from attncalc.patterns.view import View, amount, counted
+from attncalc.patterns.view import View, counted
 
 
 def spread(view: View) -> Iterator[Pattern]:
@@ -14,12 +14,12 @@ def spread(view: View) -> Iterator[Pattern]:
     known = np.flatnonzero(np.isfinite(effective))
     if view.m == 1 or not len(known):
         return
-    if view.n * view.solution.problem.n_heads <= MOST_ROWS:
+    if view.n * view.attended.fields.n_heads <= MOST_ROWS:
         yield from (_of_output(view, int(output)) for output in known)
         return
     ends = (known[effective[known].argmin()], known[effective[known].argmax()])
     lowest, highest = (_end(view, int(output)) for output in ends)
-    mean = amount(view.solution, effective[known].mean())
+    mean = view.attended.amount(effective[known].mean())
     each = [float(value) if np.isfinite(value) else None for value in effective]
     values = {"lowest": lowest, "highest": highest, "mean": mean, "of": view.m}
     yield view.pattern("spread", {**values, "effective": each})
@@ -28,7 +28,7 @@ def spread(view: View) -> Iterator[Pattern]:
 def _end(view: View, output: int) -> dict[str, object]:
     return {
         "output": output + 1,
-        "effective": amount(view.solution, view.rows.effective[output]),
+        "effective": view.attended.amount(view.rows.effective[output]),
     }
 
 
@@ -40,8 +40,8 @@ def _of_output(view: View, output: int) -> Pattern:
         "output": output + 1,
         "inputs": counted(order),
         "weights": [view.weight(output, int(source)) for source in order],
-        "entropy": amount(view.solution, view.rows.entropy[output]),
-        "effective": amount(view.solution, view.rows.effective[output]),
+        "entropy": view.attended.amount(view.rows.entropy[output]),
+        "effective": view.attended.amount(view.rows.effective[output]),
         "of": view.m,
     }
     return view.pattern("spread", values, output)

@@ -9,6 +9,7 @@ import numpy as np
 
 from attncalc.numbers.rounding import blocks_of_rows, fixed
 from attncalc.numbers.types import Matrix
+from attncalc.patterns.attended import Attended
 from attncalc.patterns.pattern import ALONE, Amount, Pattern
 from attncalc.solving.connections import TIE
 from attncalc.solving.solution import Head, Solution
@@ -88,14 +89,19 @@ class View:
 
     Parameters
     ----------
-    solution
-        What it is a head of.
+    attended
+        The attention that it is a head of.
     head
         The head.
     """
 
-    solution: Solution
+    attended: Attended
     head: Head
+
+    @property
+    def solution(self) -> Solution:
+        """What it is a head of."""
+        return self.attended.solution
 
     @property
     def weights(self) -> Matrix:
@@ -125,13 +131,13 @@ class View:
     @property
     def has_own(self) -> bool:
         """Whether output i and input i are one token."""
-        problem = self.solution.problem
-        return problem.query_source == problem.key_source and self.n == self.m
+        fields = self.attended.fields
+        return fields.query_source == fields.key_source and self.n == self.m
 
     @cached_property
     def forbidden(self) -> Matrix | None:
         """Where a mask forbids, (n, m), or None where there is none that does."""
-        found = forbidden(self.solution)
+        found = self.attended.forbidden
         if found is None:
             return None
         return found[max(self.head.number - 1, 0)] if found.ndim == 3 else found
@@ -143,17 +149,17 @@ class View:
 
     def difference(self, output: int, one: int, other: int) -> Amount:
         """Return by how much one weight of a row is larger than another, exact where they are."""
-        matrix = self.solution.carried[weights_name(self.solution)]
+        matrix = self.solution.carried[self.attended.weights.name]
         row = matrix[(*self._place, output)]
-        return amount(self.solution, row[one] - row[other])
+        return self.attended.amount(row[one] - row[other])
 
     def pattern(self, code: str, values: Mapping[str, Any], output: int | None = None) -> Pattern:
         """Return a pattern of this head, or of one of its outputs."""
-        problem, number = self.solution.problem, self.head.number
+        number = self.head.number
         named = [f"head {number}"] if number else []
-        named += [] if output is None else [f"output {problem.queries[output]}"]
-        about = ", ".join(named) or weights_name(self.solution)
-        return Pattern(code, about, values, number)
+        named += [] if output is None else [f"output {self.attended.fields.queries[output]}"]
+        about = ", ".join(named) or self.attended.weights.name
+        return self.attended.pattern(code, about, values, number)
 
     @property
     def _place(self) -> tuple[int, ...]:
@@ -161,23 +167,6 @@ class View:
 
     def _fixed(self, digits: Any) -> str:
         return fixed(digits, self.solution.problem.decimals)
-
-
-def amount(solution: Solution, value: Any) -> Amount:
-    """Return a number that follows from a solution, with the digits that are shown of it."""
-    return Amount(float(value), solution.in_digits(value))
-
-
-def forbidden(solution: Solution) -> Matrix | None:
-    """Return where a mask forbids a query to attend to a key, or None where there is no mask."""
-    step = next((step for step in solution.steps if step.role == "masked"), None)
-    return None if step is None else np.isneginf(solution.floats[step.name])
-
-
-def weights_name(solution: Solution) -> str:
-    """Return what the step of the weights is called."""
-    assert solution.weights is not None  # asked for before any pattern is
-    return solution.weights.name
 
 
 def counted(indices: Any) -> list[int]:

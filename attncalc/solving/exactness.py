@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from attncalc.operations.step import Plan
-from attncalc.problem.fields import MARKS
+from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 
 SPARE_FACTORS = 2
@@ -41,11 +41,12 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
     numbers = [
         entry
         for name in problem.names
-        if name not in MARKS
+        if role_of(name) != "marks"
         for entry in problem.as_typed(name).flat
         if isinstance(entry, Fraction) or entry.is_finite()  # a bias may be -inf
     ]
-    numbers += [each for each in (problem.scale, problem.softcap) if isinstance(each, Fraction)]
+    factors_said = (problem.scale, problem.softcap, problem.softcap_out, problem.step)
+    numbers += [each for each in factors_said if isinstance(each, Fraction)]
     high = max(1, *(_highest_place(number) for number in numbers))
     low = min(-problem.decimals, *(_lowest_place(number) for number in numbers))
     factors = longest_product(plan) + SPARE_FACTORS

@@ -17,7 +17,7 @@ import numpy as np
 
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Mask, Scores, Softmax, Weigh, exponentials
+from attncalc.operations import Mask, Scoring, Softmax, Weigh, exponentials
 from attncalc.operations.step import Plan, Report, Seen, Step, run
 from attncalc.solving.memory import refuse_what_cannot_fit
 from attncalc.solving.overflow import refuse_overflow_of
@@ -66,18 +66,48 @@ def run_in_blocks(
     def after(matrix: Matrix) -> Matrix:
         return matrix if decimals is None else round_floats(matrix, decimals)
 
+    made: dict[str, Matrix] = {}
+    for part in _by_attention(steps):
+        known = dict(given) | made
+        made |= _run_part(part, known, wanted, after, decimals is None, report, seen)
+    shown = {each.name for each in steps if seen and _is_wide(each)}
+    return {step.name: made[step.name] for step in steps if step.name in wanted - shown}
+
+
+def _is_wide(step: Step) -> bool:
+    return step.columns == "keys"
+
+
+def _by_attention(steps: Plan) -> Iterator[Plan]:
+    """Part a plan into parts of one attention each, the last with what follows it."""
+    ends = [place for place, step in enumerate(steps) if isinstance(step.operation, Weigh)]
+    stops = [end + 1 for end in ends[:-1]] + [len(steps)]
+    for start, stop in zip([0, *stops[:-1]], stops, strict=True):
+        yield steps[start:stop]
+
+
+def _run_part(
+    steps: Plan,
+    given: dict[str, Matrix],
+    wanted: set[str],
+    after: Callable[[Matrix], Matrix],
+    is_exact: bool,
+    report: Report | None,
+    seen: Seen | None,
+) -> dict[str, Matrix]:
+    """Take the steps of one attention, and of what stands before and behind it."""
     before, core, rest = _parts(steps)
-    known = dict(given) | run(before, given, after)
+    known = given | run(before, given, after)
     shape = _scores_shape(core, known)
     # the heads' outputs are always kept: what follows the core reads them
     kept = {core[-1].name} if seen else wanted | {core[-1].name}
     shown = wanted & {step.name for step in core[:-1]} if seen else set()
-    job = _Job(core, known, shape, kept, after, decimals is None, shown, seen)
+    job = _Job(core, known, shape, kept, after, is_exact, shown, seen)
     if seen is None:  # else room for it was asked for when the first ones were kept
         refuse_what_cannot_fit(job.sizes, wanted)
     known |= job.run(report)
     known |= run(rest, known, after)
-    return {step.name: known[step.name] for step in steps if step.name in wanted - shown}
+    return {step.name: known[step.name] for step in steps if step.name in known}
 
 
 def run_remaking(
@@ -99,32 +129,38 @@ def run_remaking(
     dict
         The wanted steps by name; those from the scores to the weights are made as they are read.
     """
-    before, core, rest = _parts(steps)
-    narrow = {step.name for step in (*before, core[-1], *rest)}
-    kept = run_in_blocks(steps, given, narrow, decimals, report)
-    known = dict(given) | kept
-    shape = _scores_shape(core, known)
+    cores = [_parts(part)[1] for part in _by_attention(steps)]
+    wide = {step.name for core in cores for step in core[:-1]}
+    narrow = {step.name for step in steps} - wide
+    known = dict(given) | run_in_blocks(steps, given, narrow, decimals, report)
 
     def after(matrix: Matrix) -> Matrix:
         return matrix if decimals is None else round_floats(matrix, decimals)
 
-    job = _Job(core, known, shape, set(), after, decimals is None, set(), None)
-    blocks = Blocks(job.block, shape)
+    made: dict[str, Any] = dict(known)
+    for core in cores:
+        shape = _scores_shape(core, known)
+        made |= _remade(_Job(core, known, shape, set(), after, decimals is None, set(), None))
+    return {step.name: made[step.name] for step in steps if step.name in wanted}
+
+
+def _remade(job: "_Job") -> dict[str, Remade]:
+    """Return the matrices of one attention that are not kept, each made as it is read."""
+    blocks = Blocks(job.block, job.shape)
     head = 0 if job.is_alone else None
-    remade = {step.name: Remade(step.name, blocks, job.dtype, head) for step in core[:-1]}
-    return {step.name: (kept | remade)[step.name] for step in steps if step.name in wanted}
+    return {step.name: Remade(step.name, blocks, job.dtype, head) for step in job.core[:-1]}
 
 
 def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
     """Part a plan into what comes before the scores, scores to head outputs, and what follows."""
-    start = next(i for i, step in enumerate(steps) if isinstance(step.operation, Scores))
+    start = next(i for i, step in enumerate(steps) if isinstance(step.operation, Scoring))
     stop = next(i for i, step in enumerate(steps) if isinstance(step.operation, Weigh)) + 1
     return steps[:start], steps[start:stop], steps[stop:]
 
 
 def _scores_shape(core: Plan, known: Mapping[str, Matrix]) -> tuple[int, int, int]:
     """Return the number of heads, of queries and of keys."""
-    Q, K = (known[name] for name in core[0].inputs)
+    Q, K = (known[name] for name in core[0].inputs[:2])
     return (len(Q) if Q.ndim == 3 else 1), Q.shape[-2], K.shape[-2]
 
 
@@ -219,7 +255,7 @@ class _Job:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             for step in job.core[:-1]:
                 inputs = self._inputs(step, values, head, rows)
-                values[step.name] = self.after(step.operation.at(rows).apply(*inputs))
+                values[step.name] = self.after(step.operation.in_head(head).at(rows).apply(*inputs))
         return values
 
     @cached_property
@@ -245,10 +281,11 @@ class _Job:
     def _rows(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
         """Take one block of rows through all steps."""
         values: dict[str, Matrix] = {}
-        places = self._places(head, rows, results)
+        keys = self._read_by(rows, results)
+        places = self._places(head, rows, results, keys.stop - keys.start)
         for step, out in zip(self.core, places, strict=True):
-            inputs = self._inputs(step, values, head, rows)
-            made = self.after(step.operation.at(rows).apply(*inputs, out=out))
+            inputs = self._inputs(step, values, head, rows, keys)
+            made = self.after(step.operation.in_head(head).at(rows, keys).apply(*inputs, out=out))
             if made is not out and step.name in results:
                 out[...] = made
             if self.seen and step.name in self.shown:
@@ -256,7 +293,16 @@ class _Job:
             values[step.name] = made
         refuse_overflow_of(values[self.core[-1].name], rows.start)
 
-    def _places(self, head: int, rows: slice, results: dict[str, Matrix]) -> list[Matrix]:
+    def _read_by(self, rows: slice, results: dict[str, Matrix]) -> slice:
+        """Return the keys that a block of rows reads: all, where it is kept or shown whole."""
+        sight = self._in_sight(rows)
+        if len(results) > 1 or self.shown or sight.start == sight.stop:
+            return slice(0, self.shape[2])
+        return sight
+
+    def _places(
+        self, head: int, rows: slice, results: dict[str, Matrix], keys: int
+    ) -> list[Matrix]:
         """Return where each step writes its block: where the next matrix that is kept will stand.
 
         So a step that is not kept needs no memory of its own, and the kept one works in place.
@@ -268,7 +314,7 @@ class _Job:
             if step.name in results:
                 place = results[step.name][head, rows]
             elif place is None:
-                place = np.empty((rows.stop - rows.start, self.shape[2]), self.dtype)
+                place = np.empty((rows.stop - rows.start, keys), self.dtype)
             places.append(place)
         return places[::-1]
 
@@ -295,8 +341,10 @@ class _Job:
                 yield (matrix[rows] if len(matrix) > 1 else matrix)[:, keys]
             elif place == 0:
                 yield matrix[rows]
-            else:
+            elif place == 1 and isinstance(step.operation, Scoring | Weigh):
                 yield matrix[keys]
+            else:  # numbers of a head
+                yield matrix
 
     def _exponents_are_safe(self) -> bool:
         """Say whether exp needs no row maximum to be subtracted first."""
@@ -313,13 +361,14 @@ class _Job:
         return math.log(self.shape[2]) + float(sizes.max(initial=0.0))
 
     def _largest_score(self) -> float:
-        """Return a bound for the scores: |q · k| is at most |q| |k|."""
-        Q, K = (self.known[name] for name in self.core[0].inputs)
-        squares = (np.einsum("...i,...i->...", matrix, matrix) for matrix in (Q, K))
-        longest = (np.sqrt(square.max()) for square in squares)
-        bound = float(np.prod(list(longest)))
+        """Return a bound for the scores."""
+        scoring = self.core[0].operation
+        assert isinstance(scoring, Scoring)
+        bound = scoring.largest(*(self.known[name] for name in self.core[0].inputs))
         for step in self.core[1:-2]:
             bound = step.operation.bound(bound, *(self.known[name] for name in step.inputs[1:]))
+        for name in self.core[-2].inputs[1:]:  # sinks, whose powers are added to those of scores
+            bound = max(bound, float(np.abs(self.known[name]).max()))
         return bound if np.isfinite(bound) else np.inf
 
     def _tiles(self, head: int, rows: slice, results: dict[str, Matrix]) -> None:
@@ -329,32 +378,35 @@ class _Job:
         a tile is still in the cache.
         """
         *scoring, normalizing, weighing = self.core
-        height, m = rows.stop - rows.start, self._keys_in_sight(rows)
+        height, sight = rows.stop - rows.start, self._in_sight(rows)
         outputs = results[weighing.name][head, rows]
         tile = np.empty((height, TILE_KEYS), self.dtype)
         weighed, share = np.zeros_like(outputs), np.empty_like(outputs)
         total = np.zeros((height, 1), self.dtype)
-        for start in range(0, m, TILE_KEYS):
-            keys = slice(start, min(start + TILE_KEYS, m))
+        scores = normalizing.inputs[0]
+        for sink in list(self._inputs(normalizing, {scores: tile}, head, rows))[1:]:
+            total += exponentials(sink)
+        for start in range(sight.start, sight.stop, TILE_KEYS):
+            keys = slice(start, min(start + TILE_KEYS, sight.stop))
             values: dict[str, Matrix] = {}
             out = tile[:, : keys.stop - start]
             for step in scoring:
                 inputs = self._inputs(step, values, head, rows, keys)
-                values[step.name] = step.operation.at(rows, keys).apply(*inputs, out=out)
-            (last,) = normalizing.inputs
-            powers = values[normalizing.name] = exponentials(values[last], out=out)
+                operation = step.operation.in_head(head).at(rows, keys)
+                values[step.name] = operation.apply(*inputs, out=out)
+            powers = exponentials(values[scores], out=out)
+            values[normalizing.name] = powers
             total += powers.sum(axis=-1, keepdims=True)
             powers, V = self._inputs(weighing, values, head, rows, keys)
             weighed += np.matmul(powers, V, out=share)
         np.divide(weighed, np.where(total == 0, 1, total), out=outputs)  # 0: nothing is left
         refuse_overflow_of(outputs, rows.start)
 
-    def _keys_in_sight(self, rows: slice) -> int:
-        """Return how many keys, from the first, a causal mask leaves to any of these rows."""
+    def _in_sight(self, rows: slice) -> slice:
+        """Return the keys that a causal mask, or a window, leaves to any of these rows."""
         masks = (step.operation for step in self.core if isinstance(step.operation, Mask))
-        return min(
-            (mask.keys_in_sight(rows.stop, self.shape[2]) for mask in masks), default=self.shape[2]
-        )
+        mask = next(masks, Mask())
+        return mask.in_sight(rows, self.shape[2])
 
 
 def _without_shift(core: Plan) -> Plan:

@@ -1,6 +1,7 @@
 """Saying no to numbers that grow beyond floats, before anybody reads them."""
 
 from collections.abc import Mapping
+from itertools import dropwhile, islice
 
 import numpy as np
 
@@ -24,15 +25,14 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
     InputError
         That names the first step, row and column.
     """
-    masked = [matrices[step.name] for step in plan if step.role == "masked"]
-    forbidden = np.isneginf(masked[0]) if masked else None
     for name, matrix in matrices.items():
         if np.isfinite(matrix).all():
             continue
         wrong = ~np.isfinite(matrix)
         # a score that overflows where a mask forbids never reaches an output
-        if forbidden is not None and matrix.shape == forbidden.shape:
-            wrong &= ~forbidden
+        for forbidden in _masked_from(name, matrices, plan):
+            if matrix.shape == forbidden.shape:
+                wrong &= ~np.isneginf(forbidden)
         if wrong.any():
             *head, row, column = (int(index) + 1 for index in np.argwhere(wrong)[0])
             place = f"head {head[0]}, " if head else ""
@@ -40,6 +40,13 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
                 f"{name}, {place}row {row}, column {column} grows beyond the largest "
                 f"{matrix.dtype} (about {np.finfo(matrix.dtype).max:.1e}): give smaller numbers"
             )
+
+
+def _masked_from(name: str, matrices: Mapping[str, Matrix], plan: Plan) -> list[Matrix]:
+    """Return the first masked scores from a step on, which are those of its own attention."""
+    behind = dropwhile(lambda step: step.name != name, plan)
+    found = (step.name for step in behind if step.role == "masked" and step.name in matrices)
+    return [matrices[each] for each in islice(found, 1)]
 
 
 def refuse_overflow_of(outputs: Matrix, first_row: int) -> None:

@@ -1,8 +1,9 @@
 """The plan of a problem: the steps of its parts, one after another."""
 
+from attncalc.errors import InputError
 from attncalc.operations.expressions import Expression
 from attncalc.operations.step import Plan, Step
-from attncalc.problem.parts import PARTS
+from attncalc.problem.layers.fields import LAST
 from attncalc.problem.problem import Problem
 
 
@@ -15,7 +16,25 @@ def plan(problem: Problem) -> Plan:
     >>> [step.name for step in plan(problem)]
     ['Q', 'K', 'V', 'S', 'S_scaled', 'S_masked', 'A', 'O']
     """
-    return tuple(step for part in PARTS for step in part.steps(problem))
+    return problem.calculation.steps
+
+
+def outputs_of(problem: Problem) -> str:
+    """Return the name of what a problem gives: the outputs of an attention, or of the last layer.
+
+    The probabilities of a head are no outputs of tokens.
+
+    Raises
+    ------
+    InputError
+        Where scores or weights are given without values: there are none.
+    """
+    if not problem.is_alone:
+        return LAST
+    for step in plan(problem):
+        if step.role == "outputs":
+            return step.name
+    raise InputError(f"{problem.start} is given without values, so there are no outputs: give V")
 
 
 def formula(step: Step, problem: Problem) -> Expression:

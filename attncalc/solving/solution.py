@@ -3,10 +3,10 @@
 `floats` are for speed, `exact` for every digit, and `digits` are what is handed in.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -22,17 +22,17 @@ from attncalc.numbers.rounding import (
     rounded_as_read,
 )
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Scores
+from attncalc.operations import Scoring
 from attncalc.operations.step import Axis, Plan, Report, Seen, Step, run
+from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
-from attncalc.problem.fields import MARKS
+from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection, connections, count_first_places
 from attncalc.solving.exactness import Digits, digits_for
 from attncalc.solving.memory import WORTH_ASKING, refuse_what_cannot_fit
 from attncalc.solving.overflow import refuse_overflow
 from attncalc.solving.plan import plan
-from attncalc.text import numbered
 
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
@@ -42,7 +42,7 @@ BYTES_OF_PLACE = 8
 Matrices = Mapping[str, Matrix]
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """A plan that was run: what each operation gave, and what the next step read of it."""
 
     made: Matrices
@@ -59,11 +59,14 @@ class Head:
         Which head, from 1; 0 for the only one.
     weights, rounded
         Its weights, (n, m), and those weights at the shown decimals, row by row.
+    attention
+        The attention that it is a head of, which knows what its queries and keys are called.
     """
 
     number: int
     weights: Matrix
     rounded: Matrix | Rounded
+    attention: Attention | None = None
 
     @cached_property
     def connections(self) -> tuple[Connection, ...]:
@@ -170,17 +173,22 @@ class Solution:
     @cached_property
     def weights(self) -> Step | None:
         """The step whose weights connect outputs with inputs, where it is kept."""
-        return next((step for step in self.steps if step.role == "weights"), None)
+        return next(iter(self.all_weights), None)
+
+    @cached_property
+    def all_weights(self) -> Plan:
+        """The steps whose weights connect outputs with inputs: one for each attention, if kept."""
+        return tuple(step for step in self.steps if step.role == "weights")
 
     def row_labels(self, step: Step) -> tuple[str, ...]:
         """Return what the rows of a step stand for: tokens, by name, or numbers of features."""
         axis, _ = self.problem.standing.pair(step.rows, step.columns)
-        return self._labels(axis, self.shape_of(step.name)[-2])
+        return self._labels(step, axis, self.shape_of(step.name)[-2])
 
     def column_labels(self, step: Step) -> tuple[str, ...]:
         """Return what the columns of a step stand for: tokens, by name, or numbers of features."""
         _, axis = self.problem.standing.pair(step.rows, step.columns)
-        return self._labels(axis, self.shape_of(step.name)[-1])
+        return self._labels(step, axis, self.shape_of(step.name)[-1])
 
     @cached_property
     def floats(self) -> Matrices:
@@ -209,7 +217,7 @@ class Solution:
             return self._narrow(name)[..., row, :]
         rows = slice(row, row + 1)
         first, *others = (self._known[each] for each in step.inputs)
-        if not isinstance(step.operation, Scores):  # masks have a row for each query, or one
+        if not isinstance(step.operation, Scoring):  # masks have a row for each query, or one
             others = [mask[..., rows, :] if mask.shape[-2] > 1 else mask for mask in others]
         block: Matrix = step.operation.at(rows).apply(first[..., rows, :], *others)
         return block[..., 0, :]
@@ -238,7 +246,7 @@ class Solution:
     @cached_property
     def digits(self) -> Mapping[str, Matrix | Rounded]:
         """Each kept step at the shown decimals: in Decimals, or in floats when large."""
-        if self.problem.rounding == EACH_STEP:
+        if self.problem.rounding == EACH_STEP and self.problem.A is None:
             return self._kept(self._in_decimals.carried) if self.is_exact else self.floats
         if not self.is_exact:
             decimals = self.problem.decimals
@@ -251,14 +259,31 @@ class Solution:
         """Each step as the next one reads it: in Decimals, or in floats when large."""
         return self._in_decimals.carried if self.is_exact else self.floats
 
-    @cached_property
+    @property
     def heads(self) -> tuple[Head, ...]:
-        """The weights of each head, with what they connect."""
-        weights, rounded = self._weights()
+        """The weights of each head, with what they connect; of several attentions the first's."""
+        if self.weights is None:
+            raise KeyError("the weights were not kept")
+        return self.heads_of(self.weights)
+
+    def heads_of(self, step: Step) -> tuple[Head, ...]:
+        """Return the weights of each head of an attention, with what they connect."""
+        if step.name not in self._heads:
+            self._heads[step.name] = tuple(self._made_heads(step))
+        return self._heads[step.name]
+
+    @cached_property
+    def _heads(self) -> dict[str, tuple[Head, ...]]:
+        return {}
+
+    def _made_heads(self, step: Step) -> Iterator[Head]:
+        weights, rounded = self._weights(step)
+        attention = self.problem.attention_of(step.name)
         if weights.ndim == 2:
-            return (Head(0, weights, rounded),)
-        pairs = zip(weights, rounded, strict=True)
-        return tuple(Head(i, one, other) for i, (one, other) in enumerate(pairs, start=1))
+            yield Head(0, weights, rounded, attention)
+            return
+        for number, (one, other) in enumerate(zip(weights, rounded, strict=True), start=1):
+            yield Head(number, one, other, attention)
 
     @cached_property
     def connections(self) -> tuple[Any, ...]:
@@ -266,12 +291,19 @@ class Solution:
         found = tuple(head.connections for head in self.heads)
         return found[0] if len(found) == 1 else found
 
-    @cached_property
+    @property
     def mean_head(self) -> Head:
-        """The mean of all heads' weights."""
-        weights, _ = self._weights()
+        """The mean of all heads' weights; of several attentions the first's."""
+        if self.weights is None:
+            raise KeyError("the weights were not kept")
+        return self.mean_head_of(self.weights)
+
+    def mean_head_of(self, step: Step) -> Head:
+        """Return the mean of the weights of all heads of an attention."""
+        weights, _ = self._weights(step)
         mean = weights if weights.ndim == 2 else weights.mean(axis=0)
-        return Head(0, mean, rounded_as_read(mean, self.problem.decimals))
+        rounded = rounded_as_read(mean, self.problem.decimals)
+        return Head(0, mean, rounded, self.problem.attention_of(step.name))
 
     @cached_property
     def other_rounding(self) -> "Solution":
@@ -328,6 +360,20 @@ class Solution:
                 return fixed(self._round_off(np.array([value], dtype=object))[0], decimals)
         return fixed(round_floats(np.array([value], dtype=np.float64), decimals)[0], decimals)
 
+    def cleared(self, value: Decimal) -> Decimal:
+        """Return a number without what lies beyond the places that can be trusted."""
+        if self._digits is None:
+            return value
+        return value.quantize(Decimal(1).scaleb(-self._digits.guard), rounding=ROUND_HALF_EVEN)
+
+    @property
+    def rounding_between(self) -> Callable[[Matrix], Matrix] | None:
+        """What rounds each step before the next reads it; None where full precision is carried."""
+        if self.problem.rounding != EACH_STEP:
+            return None
+        in_floats = partial(round_floats, decimals=self.problem.decimals)
+        return self._round_off if self.is_exact else in_floats
+
     @property
     def is_exact(self) -> bool:
         """Whether the shown digits come from exact decimals, and not from floats."""
@@ -336,7 +382,8 @@ class Solution:
     @property
     def _needs_exact(self) -> bool:
         """Whether the last bit of a float could decide: where steps are rounded, or scores tie."""
-        return self.problem.rounding == EACH_STEP or self.problem.normalizer != "softmax"
+        of_ties = any(each.normalizer != "softmax" for each in self.problem.attentions)
+        return self.problem.rounding == EACH_STEP or of_ties
 
     @cached_property
     def _digits(self) -> Digits | None:
@@ -344,24 +391,32 @@ class Solution:
 
     @property
     def _is_short(self) -> bool:
-        return self.problem.n_heads * self.problem.n * self.problem.m < LONG
+        # the way back reads every matrix whole
+        if self.problem.backward:
+            return True
+        # scores that are given are there already, all of them: no block of them saves any memory
+        return self.problem.most_scores < LONG or bool(self.problem.start)
 
     @cached_property
-    def _in_floats(self) -> _Run:
+    def _in_floats(self) -> Run:
         # what overflows is found afterwards, and said with its place: numpy's warning says neither
         decimals = self.problem.decimals if self.problem.rounding == EACH_STEP else None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._is_short:
                 return self._run_short(decimals)
             floats = self._run_long(decimals)
-        return _Run(floats, floats)
+        return Run(floats, floats)
 
-    def _run_short(self, decimals: int | None) -> _Run:
+    def _run_short(self, decimals: int | None) -> Run:
+        if self.problem.start:
+            size = self.problem.scores * self.problem.dtype.itemsize
+            wide = [step.name for step in self.plan if step.columns == "keys"]
+            refuse_what_cannot_fit(dict.fromkeys(wide, size), set(), "give fewer of them at once")
         after = None if decimals is None else partial(round_floats, decimals=decimals)
         made: dict[str, Matrix] = {}
         carried = run(self.plan, self.problem.given, after, made)
         refuse_overflow(carried, self.plan)
-        return _Run(self._kept(made), self._kept(carried))
+        return Run(self._kept(made), self._kept(carried))
 
     def _run_long(self, decimals: int | None, seen: Seen | None = None) -> Matrices:
         from attncalc.solving.long_inputs import (
@@ -377,23 +432,21 @@ class Solution:
         return run_in_blocks(self.plan, given, names, decimals, self.report, seen)
 
     @cached_property
-    def _in_decimals(self) -> _Run:
+    def _in_decimals(self) -> Run:
         made: dict[str, Matrix] = {}
         with self.arithmetic():
             after = self._round_off if self.problem.rounding == EACH_STEP else None
             carried = run(self.plan, given_in_decimals(self.problem), after, made)
-        return _Run(made, carried)
+        return Run(made, carried)
 
     def _round_off(self, matrix: Matrix) -> Matrix:
         assert self._digits is not None
         return round_decimals(matrix, self.problem.decimals, self._digits.guard)
 
-    def _weights(self) -> tuple[Matrix, Matrix | Rounded]:
+    def _weights(self, step: Step) -> tuple[Matrix, Matrix | Rounded]:
         """Return the weights as nearly as floats can hold them, and at the shown decimals."""
-        if self.weights is None:
-            raise KeyError("the weights were not kept")
-        name = self.weights.name
-        return self.carried[name].astype(self.problem.dtype, copy=False), self.digits[name]
+        weights = self.carried[step.name].astype(self.problem.dtype, copy=False)
+        return weights, self.digits[step.name]
 
     def _kept(self, matrices: Matrices) -> Matrices:
         if self.keep is None:
@@ -409,10 +462,11 @@ class Solution:
         if name not in names:
             raise KeyError(f"no step {name}: there are {', '.join(names)}")
 
-    def _labels(self, axis: Axis, size: int) -> tuple[str, ...]:
-        tokens = {"queries": self.problem.queries, "keys": self.problem.keys}
+    def _labels(self, step: Step, axis: Axis, size: int) -> tuple[str, ...]:
+        attention = self.problem.attention_of(step.name)
+        tokens = {"queries": attention.queries, "keys": attention.keys}
         names = tokens.get(axis, ())
-        return names if len(names) == size else numbered(size)  # with Q given, X1 may differ
+        return self.problem.named(names, size)  # with Q given, X1 may differ
 
 
 S = TypeVar("S", bound=Solution)
@@ -453,7 +507,7 @@ def given_in_decimals(problem: Problem) -> dict[str, Matrix]:
     """Return the given matrices as a plan reads them, in Decimals; marks stay true and false."""
     return {
         name: problem.given[name]
-        if name in MARKS
+        if role_of(name) == "marks"
         else problem.turned(name, decimals_of(problem.as_typed(name)))
         for name in problem.names
     }

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import numpy as np
+
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
@@ -21,16 +23,19 @@ def influence(problem: Problem, head: Head, connection: Connection) -> str:
     >>> influence(solution.problem, solution.heads[0], solution.connections[1])
     'Output 2: most input 2 (0.88), second input 1 (0.12)'
     """
-    output = f"Output {on_a_line(problem.queries[connection.output])}"
+    tokens = head.attention or problem
+    output = f"Output {on_a_line(tokens.queries[connection.output])}"
     if not connection.most:
         return f"{output}: no input (every weight is 0)"
-    inputs = partial(_inputs, problem, head.rounded[connection.output])
+    inputs = partial(_inputs, tokens.keys, head.rounded[connection.output], problem.decimals)
     if connection.second:
         return f"{output}: most {inputs(connection.most)}, second {inputs(connection.second)}"
     if len(connection.most) > 1:
         return f"{output}: most {inputs(connection.most)}, so no second"
     zero = fixed(0.0, problem.decimals)
-    rest = f"no second (the other weights show as {zero})" if problem.m > 1 else "no other"
+    if (np.asarray(head.rounded[connection.output]) < 0).any():
+        return f"{output}: most {inputs(connection.most)}, no second (no other weight is above 0)"
+    rest = f"no second (the other weights show as {zero})" if len(tokens.keys) > 1 else "no other"
     return f"{output}: most {inputs(connection.most)}, {rest}"
 
 
@@ -40,9 +45,9 @@ def shape(solution: Solution, step: Step) -> str:
     return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"
 
 
-def _inputs(problem: Problem, rounded: Matrix, inputs: tuple[int, ...]) -> str:
-    names = of_each([on_a_line(problem.keys[index]) for index in inputs])
-    weight = fixed(rounded[inputs[0]], problem.decimals)
+def _inputs(keys: tuple[str, ...], rounded: Matrix, decimals: int, inputs: tuple[int, ...]) -> str:
+    names = of_each([on_a_line(keys[index]) for index in inputs])
+    weight = fixed(rounded[inputs[0]], decimals)
     if len(inputs) == 1:
         return f"input {names} ({weight})"
     return f"inputs {names} ({weight} each)"

@@ -1,25 +1,30 @@
 """The written-out work: how every entry of every step comes about, in the digits that are shown."""
 
-from collections.abc import Iterator
-from decimal import Decimal
+import operator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, DivisionByZero
 from fractions import Fraction
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from attncalc.numbers.rounding import fixed, half_away
 from attncalc.numbers.typed import exact
-from attncalc.numbers.types import Place
+from attncalc.numbers.types import Matrix, Place
 from attncalc.operations import Operand, Softmax
+from attncalc.operations.base import DUST_OF_SUMS
 from attncalc.operations.expressions import (
     MINUS_INFINITY,
     Explanation,
     Expression,
     Indexed,
+    Negative,
     Number,
+    Product,
     Quotient,
     Ratio,
+    Sum,
     fraction,
     given,
     significant,
@@ -27,7 +32,8 @@ from attncalc.operations.expressions import (
 )
 from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import EACH_STEP
-from attncalc.solving.solution import Solution
+from attncalc.problem.fields import role_of
+from attncalc.solving.solution import Solution, given_in_decimals
 
 Fractions = Literal["plain", "mixed"]
 FOOTNOTE_DIGITS = 2
@@ -37,7 +43,7 @@ MOST_MORE_DIGITS = 12
 """Digits that are added at most until a quotient comes out."""
 LARGEST_WRITTEN = 10**7
 """From here on a number on the way is written with a power of ten."""
-DUST_OF_DECIMALS, DUST_OF_FLOATS = Decimal("1e-60"), Decimal("1e-12")
+DUST_OF_DECIMALS, DUST_OF_FLOATS = DUST_OF_SUMS, Decimal("1e-12")
 """What thirds, or rounding, leave behind where the true sum is 0."""
 
 
@@ -131,6 +137,18 @@ class Work:
             name, place, self.entry(name, place), forms, result, is_exact, remark, hidden
         )
 
+    def reads(self, name: str, place: Place) -> tuple[tuple[str, Place], ...]:
+        """Return which entries an entry is worked out from, in the order of its line, each once.
+
+        All places are as the plan has them; those of what is given, too.
+        """
+        found: dict[tuple[str, Place], None] = {}
+        step = self._steps[name]
+        with self.solution.arithmetic():
+            noting = (_noting(self._operand(each, 0), found) for each in step.inputs)
+            step.operation.explain(place, *noting)
+        return tuple(found)
+
     def shown(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a step as it is shown: its decimals, or the fraction that it is."""
         text = fixed(self.solution.digits[name][place], self.problem.decimals)
@@ -213,33 +231,45 @@ class Work:
 
     def _comes_out(self, form: Expression, name: str, place: Place) -> bool:
         """Say whether a quotient of two numbers as they are written is the result, rounded."""
-        if not isinstance(form, Quotient):
+        if not _has_quotient(form):
             return True
         decimals = self.problem.decimals
         try:
             with self.solution.arithmetic():
-                top, bottom = (_digits_of(each) for each in (form.top, form.bottom))
-                if top is None or not bottom:
-                    return bottom is None or top is None
-                quotient = fixed(half_away(top / bottom, decimals), decimals)
+                if (value := _value_of_digits(form)) is None:
+                    return True
+                quotient = fixed(half_away(value, decimals), decimals)
+        except DivisionByZero:  # a root that shows as 0.00
+            return False
         except ArithmeticError:  # far too small, or too large, for digits to help
             return True
         return quotient == fixed(self.solution.digits[name][place], decimals)
 
     def _make_operand(self, name: str, more: int = 0) -> Operand:
-        is_step = name in self._steps
+        is_step = self._is_made(name)
         return Operand(
             name,
-            self.solution.carried[name] if is_step else self.problem.given[name],
+            self.solution.carried[name] if is_step else self._given_matrices[name],
             quote=partial(self._step_entry if is_step else self._given_entry, name),
             entry=partial(self.entry, name),
             write=partial(self._written, more=more),
             own=self._own,
         )
 
+    @cached_property
+    def _given_matrices(self) -> Mapping[str, Matrix]:
+        """What is given, as the steps have their own: 1/3 in decimals is no float of it."""
+        exactly = self.solution.is_exact
+        return given_in_decimals(self.problem) if exactly else self.problem.given
+
+    def _is_made(self, name: str) -> bool:
+        """Say whether a matrix is that of a step, and none that is given, as weights may be."""
+        return name in self._steps and name not in self.problem.names
+
     def entry(self, name: str, place: Place) -> Indexed:
         """Return the name of an entry, with its place as it is shown, from 1."""
-        return Indexed(name, tuple(index + 1 for index in self.turned(place)))
+        shown = place if role_of(name) == "image" else self.turned(place)
+        return Indexed(name, tuple(index + 1 for index in shown))
 
     def _read_given(self, name: str, place: Place) -> Number | Ratio:
         """Return an entry of a given matrix, by its place in what was given, as it was typed."""
@@ -273,7 +303,7 @@ class Work:
 
     def _read_rationality(self, name: str) -> bool:
         """Say whether a matrix holds fractions: no root, no power of e, no rounding before it."""
-        if name not in self._steps:
+        if not self._is_made(name):
             return True
         step = self._steps[name]
         return step.operation.is_rational and all(
@@ -281,7 +311,7 @@ class Work:
         )
 
     def _is_unrounded(self, name: str) -> bool:
-        if name not in self._steps or self.problem.rounding != EACH_STEP:
+        if not self._is_made(name) or self.problem.rounding != EACH_STEP:
             return True
         step = self._steps[name]
         return all(line.is_exact for line in self.lines(step))
@@ -293,10 +323,25 @@ class Work:
         true, decimals = _decimal(value), self.problem.decimals + more
         if abs(true) >= LARGEST_WRITTEN or 0 < abs(true) < Decimal("0.5").scaleb(-decimals):
             return significant(true, max(decimals + 1, 3))
-        return Number(fixed(half_away(true, decimals), decimals))
+        # a tie that thirds leave a last place below itself is a tie
+        return Number(fixed(half_away(self.solution.cleared(true), decimals), decimals))
 
     def _fraction(self, number: Fraction) -> Number | Ratio:
         return fraction(number, mixed=self.fractions == "mixed")
+
+
+def _noting(operand: Operand, found: dict[tuple[str, Place], None]) -> Operand:
+    """Return an operand that notes which of its entries are written."""
+
+    def quote(place: Place) -> Expression:
+        found[operand.name, place] = None
+        return operand.quote(place)
+
+    def entry(place: Place) -> Indexed:
+        found[operand.name, place] = None
+        return operand.entry(place)
+
+    return operand._replace(quote=quote, entry=entry)
 
 
 def _decimal(value: Any) -> Decimal:
@@ -308,6 +353,43 @@ def _is_said_by(result: Number | Ratio, form: Expression, *, is_exact: bool) -> 
     if not isinstance(form, Number | Ratio):
         return False
     return form[:1] == result[:1] or (is_exact and form.exact == _value(result))
+
+
+def _has_quotient(form: Expression) -> bool:
+    """Say whether a form is a quotient, one times a gain, plus a bias, or a product by a rest."""
+    if isinstance(form, Sum):
+        return _has_quotient(form.terms[0])
+    if isinstance(form, Product):
+        last = form.factors[-1]
+        return _has_quotient(last) or _is_difference(last)
+    return isinstance(form, Quotient)
+
+
+def _is_difference(form: Expression) -> bool:
+    """Say whether a form is one number less another."""
+    if not isinstance(form, Sum) or len(form.terms) != 2:
+        return False
+    first, second = form.terms
+    is_less = isinstance(second, Negative) and isinstance(second.term, Number)
+    return isinstance(first, Number) and is_less
+
+
+def _value_of_digits(form: Expression) -> Decimal | None:
+    """Return what numbers come to as they are written; nothing where others stand among them."""
+    if isinstance(form, Number):
+        return _digits_of(form)
+    if isinstance(form, Negative):
+        value = _value_of_digits(form.term)
+        return None if value is None else -value
+    if isinstance(form, Quotient):
+        parts, work = (form.top, form.bottom), operator.truediv
+    elif isinstance(form, Product | Sum) and len(form[0]) == 2:
+        parts = form[0]
+        work = operator.mul if isinstance(form, Product) else operator.add
+    else:
+        return None
+    left, right = map(_value_of_digits, parts)
+    return None if left is None or right is None else Decimal(work(left, right))
 
 
 def _digits_of(expression: Expression) -> Decimal | None:

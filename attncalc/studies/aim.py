@@ -17,7 +17,6 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.fields import SQRT_DK
-from attncalc.problem.fields import MASKS
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
@@ -208,7 +207,10 @@ def check_aim(problem: Problem) -> None:
         That says what is to be left out.
     """
     faults = {
-        "masks hide keys from a query": problem.causal or bool(problem.those_given(*MASKS)),
+        "masks hide keys from a query": problem.is_masked,
+        "scores are biased by distance": problem.has_alibi or problem.rel_bias is not None,
+        "a sink takes part of the weights": problem.sinks is not None,
+        "qk_norm bends queries": problem.qk_norm != "none",
         "softcap bends the scores": problem.softcap is not None,
         "rope turns queries by their place": problem.positions == "rope",
         f"the normalizer is {problem.normalizer}": problem.normalizer != "softmax",

@@ -10,6 +10,7 @@ import numpy as np
 from attncalc.numbers.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import TIE
+from attncalc.solving.plan import plan
 from attncalc.studies.changes import FINE, Change, Span
 from attncalc.studies.families import is_batched, weights_at
 
@@ -36,6 +37,8 @@ class Changeover(NamedTuple):
         Whose first place it is, from 0.
     before, after
         The inputs that have it below this value and above, from 0; several where they share it.
+    weights
+        The step of the weights in whose rows it is.
     """
 
     at: float
@@ -43,6 +46,7 @@ class Changeover(NamedTuple):
     output: int
     before: tuple[int, ...]
     after: tuple[int, ...]
+    weights: str = "A"
 
 
 class _Bracket(NamedTuple):
@@ -58,7 +62,7 @@ class _Bracket(NamedTuple):
 
 def can_be_sought(problem: Problem) -> bool:
     """Say whether a problem is small enough for its changeovers to be looked for."""
-    return problem.n_heads * problem.n * problem.m <= MOST_SCORES
+    return sum(each.scores for each in problem.attentions) <= MOST_SCORES
 
 
 def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
@@ -68,19 +72,38 @@ def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
     """
     if not change.is_smooth:
         return ()
-    values = _looked_at(problem, change)
-    brackets = list(_brackets(values, problem, change)) if len(values) > 1 else []
-    found = _found(problem, change, brackets, MOST_SPLITS)
+    names = [step.name for step in plan(problem) if step.role == "weights"]
+    return tuple(each for name in names for each in _of_attention(_Sought(problem, change, name)))
+
+
+class _Sought(NamedTuple):
+    """Weights, and what changes: where they change hands is looked for."""
+
+    problem: Problem
+    change: Change
+    weights: str
+
+    def at(self, values: Matrix) -> Iterator[Matrix]:
+        """Yield the weights at each of these values."""
+        return weights_at(self.problem, self.change, values, self.weights)
+
+
+def _of_attention(sought: _Sought) -> list[Changeover]:
+    values = _looked_at(sought)
+    brackets = list(_brackets(values, sought)) if len(values) > 1 else []
+    found = _found(sought, brackets, MOST_SPLITS)
     rising = values[0] <= values[-1] if len(values) else True
-    return tuple(sorted(found, key=lambda each: (each.at if rising else -each.at, each[1:])))
+    return sorted(found, key=lambda each: (each.at if rising else -each.at, each[1:]))
 
 
-def _looked_at(problem: Problem, change: Change) -> Matrix:
+def _looked_at(sought: _Sought) -> Matrix:
     """Return the finite values of a change, and others between them."""
+    change = sought.change
     numbers = (float(value) for value in change.values)
     values = np.array([number for number in numbers if np.isfinite(number)])
     most = FINE if is_batched(change) else FINE // 5
-    most = min(most, MOST_WEIGHTS // (problem.n_heads * problem.n * problem.m))
+    scores = sum(each.scores for each in sought.problem.attentions)
+    most = min(most, MOST_WEIGHTS // scores)
     parts = ceil(most / max(1, len(values) - 1))
     if parts < 2 or len(values) < 2:
         return values
@@ -97,11 +120,11 @@ def _leading(weights: Matrix) -> Matrix:
     return leads
 
 
-def _brackets(values: Matrix, problem: Problem, change: Change) -> Iterator[_Bracket]:
+def _brackets(values: Matrix, sought: _Sought) -> Iterator[_Bracket]:
     """Yield between which neighbours those that have led lead no more."""
     current: Matrix | None = None
     last = 0.0
-    for value, weights in zip(values, weights_at(problem, change, values), strict=True):
+    for value, weights in zip(values, sought.at(values), strict=True):
         leading = _leading(weights)
         if current is None:
             current, last = leading, float(value)
@@ -118,9 +141,7 @@ def _brackets(values: Matrix, problem: Problem, change: Change) -> Iterator[_Bra
         last = float(value)
 
 
-def _found(
-    problem: Problem, change: Change, brackets: list[_Bracket], splits: int
-) -> list[Changeover]:
+def _found(sought: _Sought, brackets: list[_Bracket], splits: int) -> list[Changeover]:
     """Return the changeovers in these brackets, all of them halved at once."""
     if not brackets:
         return []
@@ -132,12 +153,12 @@ def _found(
         middle = (low + high) / 2
         if ((middle == low) | (middle == high)).all():
             break
-        rows = _rows_at(problem, change, middle, brackets)
+        rows = _rows_at(sought, middle, brackets)
         pick = np.arange(len(brackets))
         is_over = rows[pick, after] > rows[pick, before]
         low, high = np.where(is_over, low, middle), np.where(is_over, middle, high)
     at = (low + high) / 2
-    rows = _rows_at(problem, change, at, brackets)
+    rows = _rows_at(sought, at, brackets)
     found, parted = [], []
     for bracket, value, row in zip(brackets, at, rows, strict=True):
         third = tuple(map(int, np.flatnonzero(_leading(row[np.newaxis])[0])))
@@ -145,11 +166,11 @@ def _found(
             parted.append(bracket._replace(high=float(value), after=third))
             parted.append(bracket._replace(low=float(value), before=third))
         else:
-            found.append(Changeover(float(value), *bracket[2:]))
-    return found + _found(problem, change, parted, splits - 1)
+            found.append(Changeover(float(value), *bracket[2:], sought.weights))
+    return found + _found(sought, parted, splits - 1)
 
 
-def _rows_at(problem: Problem, change: Change, values: Matrix, brackets: list[_Bracket]) -> Matrix:
+def _rows_at(sought: _Sought, values: Matrix, brackets: list[_Bracket]) -> Matrix:
     """Return the weights of each bracket's output at its own value, (brackets, m)."""
-    pairs = zip(weights_at(problem, change, values), brackets, strict=True)
+    pairs = zip(sought.at(values), brackets, strict=True)
     return np.stack([weights[each.head, each.output] for weights, each in pairs])

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -141,8 +141,7 @@ class Change:
             return _with_setting(problem, self.name, value)
         matrix: Any = np.frompyfunc(_exactly, 1, 1)(problem.as_typed(self.name))
         matrix[self.place] = self._changed(matrix[self.place], value)
-        changed: dict[str, Any] = {self.name: matrix}
-        return replace(problem, **changed)
+        return problem.with_field(self.name, matrix)
 
     def on_each(self, matrices: Matrix, values: Matrix) -> Matrix:
         """Return a matrix for each value, in floats.
@@ -207,11 +206,12 @@ def _ladder(above: Fraction) -> Iterator[Fraction]:
 
 def _with_setting(problem: Problem, name: str, value: Value) -> Problem:
     if not isinstance(value, Infinity):
-        changed: dict[str, Any] = {name: value}
-        return replace(problem, **changed)
+        return problem.with_field(name, value)
+    prefix = name.removesuffix("scale")
+    fields = problem.inner[prefix] if prefix else problem
     # beyond all scales the largest score takes all, and those that tie share it
-    normalizer = "hardmax" if problem.normalizer == "softmax" else problem.normalizer
-    return replace(problem, scale=NONE, normalizer=normalizer)
+    normalizer = "hardmax" if fields.normalizer == "softmax" else fields.normalizer
+    return problem.with_field(name, NONE).with_field(f"{prefix}normalizer", normalizer)
 
 
 def _exactly(number: Decimal | Fraction) -> Fraction | float:

@@ -15,9 +15,11 @@ OF_SCORE, OF_NUMBER = 4e-8, 4e-9
 
 def seconds_of(problem: Problem, solves: int, each: float) -> float:
     """Return about how many seconds so many solves of a problem take, in floats."""
-    scores = problem.n_heads * problem.n * problem.m
+    attentions = problem.attentions
+    scores = sum(each.scores for each in attentions)
     numbers = sum(matrix.size for matrix in problem.given.values())
-    products = scores * (problem.d_k + problem.d_v) + numbers * max(problem.n, problem.m)
+    most = max((max(each.n, each.m) for each in attentions), default=problem.n)
+    products = sum(each.scores * (each.d_k + each.d_v) for each in attentions) + numbers * most
     return solves * (each + OF_SCORE * scores + OF_NUMBER * products)
 
 
@@ -40,7 +42,7 @@ def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> 
         scores are not kept even once.
     """
     if problem.is_long:
-        scores = problem.n_heads * problem.n * problem.m
+        scores = problem.most_scores
         raise InputError(f"studies are for up to 4,000,000 scores: this problem has {scores:,}")
     seconds = seconds_of(problem, solves, each)
     if agreed or (solves <= MOST_UNASKED and seconds <= LONGEST_UNASKED):

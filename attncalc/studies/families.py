@@ -9,8 +9,8 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import own_name
 from attncalc.problem.problem import Problem
-from attncalc.solving.plan import plan
 from attncalc.studies.changes import Change, Infinity, Value
 from attncalc.studies.family import Family, chunks
 from attncalc.studies.watched import Matrices
@@ -18,41 +18,45 @@ from attncalc.studies.watched import Matrices
 Point = tuple[Value, ...]
 
 
-def weights_at(problem: Problem, change: Change, values: Matrix) -> Iterator[Matrix]:
-    """Yield the weights at each of these values, (heads or 1, n, m)."""
-    name = next(step.name for step in plan(problem) if step.role == "weights")
+def weights_at(
+    problem: Problem, change: Change, values: Matrix, weights_name: str
+) -> Iterator[Matrix]:
+    """Yield the weights of an attention at each of these values, (heads or 1, n, m)."""
     for part in chunks(len(values), Family(problem).chunk):
         points = [(Fraction(float(value)),) for value in values[part]]
-        for family, count in families(problem, (change,), points):
-            weights = family[name]
+        for family, count in families(problem, (change,), points, weights_name):
+            weights = family[weights_name]
             yield from np.broadcast_to(weights, (count, *weights.shape[1:]))
 
 
 def families(
-    problem: Problem, changes: tuple[Change, ...], points: Sequence[Point]
+    problem: Problem, changes: tuple[Change, ...], points: Sequence[Point], until: str = ""
 ) -> Iterator[tuple[Matrices, int]]:
-    """Yield the problems at these points, solved: as few families as can be, in order."""
+    """Yield the problems at these points, solved: as few families as can be, in order.
+
+    With the name of a step, nothing behind that is worked out.
+    """
     if not all(is_batched(change) for change in changes) or any(
         isinstance(value, Infinity) for point in points for value in point
     ):
         for point in points:
-            yield Family(at_point(problem, changes, point)).solve({}), 1
+            yield Family(at_point(problem, changes, point)).solve({}, until=until), 1
         return
     columns = [np.array([float(value) for value in column]) for column in zip(*points, strict=True)]
     matrices: dict[str, Matrix] = {}
-    scales = None
+    scales: dict[str, Matrix] = {}
     for change, values in zip(changes, columns, strict=True):
         if change.is_setting:
-            scales = values
+            scales[change.name] = values
         else:
-            before = matrices.get(change.name, getattr(problem, change.name)[np.newaxis])
+            before = matrices.get(change.name, problem.stored(change.name)[np.newaxis])
             matrices[change.name] = change.on_each(before, values)
-    yield Family(problem).solve(matrices, scales), len(points)
+    yield Family(problem).solve(matrices, scales, until), len(points)
 
 
 def is_batched(change: Change) -> bool:
     """Say whether problems that differ in this alone have one plan."""
-    return not change.is_setting or (change.name == "scale" and change.is_smooth)
+    return not change.is_setting or (own_name(change.name) == "scale" and change.is_smooth)
 
 
 def at_point(problem: Problem, changes: Sequence[Change], point: Point) -> Problem:

@@ -4,9 +4,9 @@ Every matrix of a family is (problems, heads, rows, columns), with 1 where all a
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.operations import Multiply, MultiplyEach
-from attncalc.operations.step import Plan, run
+from attncalc.operations.step import Plan, Step, run
 from attncalc.problem.attention.fields import EACH_STEP
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
@@ -22,8 +22,8 @@ from attncalc.solving.solution import Solution
 
 AT_ONCE = 2**20
 """Scores that are worked out at once: more would only take more memory."""
-_ANY = Fraction(1, 2)
-"""A scale that has a step of its own."""
+_ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
+"""Scales that have a step of their own; where they differ is where a scale is read."""
 
 Matrices = Mapping[str, Matrix]
 
@@ -40,7 +40,9 @@ class Family:
 
     problem: Problem
 
-    def solve(self, changed: Matrices, scales: Matrix | None = None) -> dict[str, Matrix]:
+    def solve(
+        self, changed: Matrices, scales: Matrices | None = None, until: str = ""
+    ) -> dict[str, Matrix]:
         """Return every given matrix and every step of all problems, by name.
 
         Parameters
@@ -48,7 +50,9 @@ class Family:
         changed
             The matrices in which they differ, as the problem has them given: (problems, …).
         scales
-            The scale of each, (problems,); None for the problem's own.
+            The scales in which they differ, as "scale" or "1.scale": (problems,).
+        until
+            The last step that is worked out; "" for all of them.
 
         Returns
         -------
@@ -64,30 +68,32 @@ class Family:
         rounds = self.problem.rounding == EACH_STEP
         after = partial(round_floats, decimals=self.problem.decimals) if rounds else None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            steps = run(self._plan if scales is None else self._scaled(scales), given, after)
-        refuse_overflow_in(steps)
+            plan_of_all = self._scaled(scales) if scales else self._plan
+            steps = run(_up_to(plan_of_all, until), given, after)
+        refuse_overflow_in(steps, plan_of_all, alone=self.problem.is_alone)
         return {**given, **steps}
 
     @property
     def chunk(self) -> int:
         """How many problems are best worked out at once."""
-        problem = self.problem
-        widths = sum(matrix.size for matrix in problem.given.values())
-        return max(1, AT_ONCE // (problem.n_heads * problem.n * problem.m + widths))
+        return max(1, AT_ONCE // numbers_of(self.problem))
 
     @cached_property
     def _plan(self) -> Plan:
         return plan(self.problem)
 
-    def _scaled(self, scales: Matrix) -> Plan:
-        """Return the plan in which each problem has a scale of its own."""
-        factors = scales.reshape(-1, 1, 1, 1)
-        return tuple(
-            step._replace(operation=MultiplyEach(factors))
-            if isinstance(step.operation, Multiply)
-            else step
-            for step in plan(replace(self.problem, scale=_ANY))
-        )
+    def _scaled(self, scales: Matrices) -> Plan:
+        """Return the plan in which each problem has scales of its own."""
+        problem = reduce(lambda each, name: each.with_field(name, _ANY), scales, self.problem)
+        steps = plan(problem)
+        for name, values in scales.items():
+            factors = values.reshape(-1, 1, 1, 1)
+            others = plan(problem.with_field(name, _ANOTHER))
+            steps = tuple(
+                step._replace(operation=MultiplyEach(factors)) if _differ(step, other) else step
+                for step, other in zip(steps, others, strict=True)
+            )
+        return steps
 
     @cached_property
     def _given(self) -> dict[str, Matrix]:
@@ -100,6 +106,29 @@ class Family:
         places = self.problem.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
         turned: Matrix = matrices.reshape(len(matrices), -1)[:, places]
         return turned if turned.ndim == 4 else turned[:, np.newaxis]
+
+
+def numbers_of(problem: Problem) -> int:
+    """Return about how many numbers a problem has: scores, and what each token is multiplied by."""
+    scores = sum(each.scores for each in problem.attentions)
+    given = sum(matrix.size for matrix in problem.given.values())
+    if problem.is_alone:
+        return scores + given
+    tokens = max(int(matrix.shape[-2]) for matrix in problem.given.values())
+    return scores + given + tokens * sum(int(m.shape[-1]) for m in problem.given.values())
+
+
+def _up_to(steps: Plan, last: str) -> Plan:
+    names = [step.name for step in steps]
+    return steps[: names.index(last) + 1] if last else steps
+
+
+def _differ(step: Step, other: Step) -> bool:
+    """Say whether two steps multiply by different scales."""
+    one, another = step.operation, other.operation
+    if not (isinstance(one, Multiply) and isinstance(another, Multiply)):
+        return False
+    return one.factor != another.factor
 
 
 def in_family(matrix: Matrix) -> Matrix:
@@ -135,11 +164,16 @@ def chunks(count: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, count))
 
 
-def refuse_overflow_in(steps: Matrices) -> None:
-    """Refuse outputs beyond floats: whatever overflowed on the way has reached them."""
+def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> None:
+    """Refuse outputs beyond floats: of an attention, whatever overflowed has reached them.
+
+    In layers it has not: a ReLU makes 0 of what is below all floats.
+    """
     *_, last = steps
-    if not np.isfinite(steps[last]).all():
-        raise InputError(
-            f"{last} grows beyond the largest float64 (about 1.8e+308) at some of these values: "
-            "let them change less"
-        )
+    names = (step.name for step in plan_of_all if step.name in steps and step.role != "masked")
+    for name in [last] if alone else names:
+        if not np.isfinite(steps[name]).all():
+            raise InputError(
+                f"{name} grows beyond the largest float64 (about 1.8e+308) at some of these "
+                "values: let them change less"
+            )

@@ -13,7 +13,7 @@ from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import TIE
-from attncalc.solving.plan import plan
+from attncalc.solving.plan import outputs_of, plan
 from attncalc.studies.cost import OF_DRAW, check_count
 from attncalc.studies.draws import Draw, generators
 from attncalc.studies.family import Family, Matrices
@@ -43,6 +43,7 @@ class First(NamedTuple):
     head: int
     output: int
     shares: tuple[float, ...]
+    weights: str = "A"
 
 
 class Direction(NamedTuple):
@@ -185,9 +186,9 @@ class _Run:
         self._problem, self._family = problem, Family(problem)
         self._generators = generators(seed, len(draws))
         steps = plan(problem)
-        self._weights = next(step.name for step in steps if step.role == "weights")
-        self._outputs = next(step.name for step in steps if step.role == "outputs")
-        self._shares: Matrix | float = 0.0
+        weights = [step.name for step in steps if step.role == "weights"]
+        self._outputs = outputs_of(problem)
+        self._shares: dict[str, Matrix | float] = dict.fromkeys(weights, 0.0)
         self._origin: Matrix | None = None
         self._sums: Matrix | float = 0.0
         self._squares: Matrix | float = 0.0
@@ -205,15 +206,15 @@ class _Run:
     def _solved(self, count: int) -> Matrices:
         matrices: dict[str, Matrix] = {}
         for draw, generator in zip(self.draws, self._generators, strict=True):
-            before = matrices.get(draw.name, getattr(self._problem, draw.name)[np.newaxis])
+            before = matrices.get(draw.name, self._problem.stored(draw.name)[np.newaxis])
             matrices[draw.name] = draw.on_each(before, generator, count)
         return self._family.solve(matrices)
 
     def _take(self, family: Matrices, count: int) -> None:
         self.values.append(watched_values(self.watched, family, count))
-        weights = family[self._weights]
-        weights = np.broadcast_to(weights, (count, *weights.shape[1:]))
-        self._shares = self._shares + first_shares(weights).sum(axis=0)
+        for name, shares in self._shares.items():
+            weights = np.broadcast_to(family[name], (count, *family[name].shape[1:]))
+            self._shares[name] = shares + first_shares(weights).sum(axis=0)
         outputs = family[self._outputs][:, 0]
         outputs = np.broadcast_to(outputs, (count, *outputs.shape[1:]))
         if self.count < MOST_KEPT:
@@ -232,12 +233,11 @@ class _Run:
 
     def first(self) -> tuple[First, ...]:
         """Return in what share of the draws each input came first."""
-        shares = np.asarray(self._shares) / self.count
-        heads, outputs, _ = shares.shape
         return tuple(
-            First(head, output, tuple(map(float, shares[head, output])))
-            for head in range(heads)
-            for output in range(outputs)
+            First(head, output, tuple(map(float, row / self.count)), name)
+            for name, shares in self._shares.items()
+            for head, rows in enumerate(np.asarray(shares))
+            for output, row in enumerate(rows)
         )
 
     def directions(self) -> tuple[Direction, ...]:
@@ -275,7 +275,8 @@ def spread(values: Matrix) -> Matrix:
     """Return the standard deviation of each column, over the degrees of freedom."""
     if len(values) < 2:
         return np.zeros(values.shape[1:])
-    return np.asarray(values.std(axis=0, ddof=1))
+    is_fixed = values.max(axis=0) == values.min(axis=0)  # its mean may be a last bit off
+    return np.asarray(np.where(is_fixed, 0.0, values.std(axis=0, ddof=1)))
 
 
 def variance_ratios(simulations: Sequence[Simulation]) -> dict[str, tuple[float | None, ...]]:

@@ -110,9 +110,14 @@ def vary(
     one_by_one = count <= MOST_EXACT and count * cost <= COST_EXACT
     solving = _one_by_one if one_by_one else _together
     values, digits, is_exact = solving(problem, *study, points, report)
-    sought = len(changes) == 1 and changes[0].is_smooth and can_be_sought(problem)
+    sought = len(changes) == 1 and changes[0].is_smooth and is_sought_in(problem)
     found = changeovers(problem, changes[0]) if sought else ()
     return Variation(problem, *study, points, values, digits, found, is_exact, sought)
+
+
+def is_sought_in(problem: Problem) -> bool:
+    """Say whether changeovers are looked for: where there are weights, and not too many."""
+    return bool(problem.attentions) and can_be_sought(problem)
 
 
 def curve(variation: Variation) -> Variation:

@@ -1,0 +1,35 @@
+"""Layers one after another, each a problem of its own: no more than one is in memory at a time."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from attncalc.numbers.arrays import Owned
+from attncalc.problem.layers.fields import LAST
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import solve
+
+Fields = dict[str, Any]
+
+
+def through(
+    start: Fields, layers: Iterable[Fields], report: Callable[[int], None] | None = None
+) -> Fields:
+    """Return what the layers give, as the tokens that the next one reads.
+
+    Parameters
+    ----------
+    start
+        The fields of the tokens, and of all that stands before the first layer; of a decoder with
+        what all its layers attend to, as X2.
+    layers
+        The fields of each, made as they are asked for.
+    report
+        Called with the number of each layer that is done, from 1.
+    """
+    tokens = start
+    for number, fields in enumerate(layers, start=1):
+        made = solve(Problem(**(fields | tokens)), keep=(LAST,))[LAST]
+        tokens = {"X1": Owned(made), "X2": start["X2"]} if "X2" in start else {"X": Owned(made)}
+        if report is not None:
+            report(number)
+    return tokens
