@@ -1,0 +1,75 @@
+"""A program's dump as it is: arrays of numbers by name."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import MATRICES
+from attncalc.reading.answers.npz_file import STATES
+from attncalc.reading.cells import Faults
+from attncalc.reading.files import holds_arrays, read_bytes
+from attncalc.reading.models.names import meaning_of
+from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.npz_file import OWN, load_arrays
+
+ENDINGS = (".npz", ".safetensors")
+
+
+def read_dump(path: Path) -> dict[str, Matrix]:
+    """Return the arrays of numbers that a file holds.
+
+    Raises
+    ------
+    InputError
+        When it holds none, or cannot be read.
+    """
+    data = read_bytes(path)
+    arrays = load_arrays(data, Faults(str(path))) if holds_arrays(data) else {}
+    if not isinstance(arrays, Mapping):
+        raise InputError(f"{path}: one array without a name: give an .npz file, as Q=…, A=…")
+    kept = {name: arrays[name] for name in arrays}
+    found = {name: each for name, each in kept.items() if each.dtype.kind in "biuf" and each.size}
+    if not found:
+        raise InputError(f"{path}: it holds no arrays of numbers")
+    return found
+
+
+def is_dump(path: Path) -> bool:
+    """Say whether a file holds what a program kept of its steps, and nothing of a problem.
+
+    It has a step that no problem can have given, as A, and neither tokens nor weights.
+    """
+    if path.suffix.lower() not in ENDINGS or not path.is_file():
+        return False
+    arrays = read_dump(path)
+    names = {name: name_of_key(STATES.get(name, name)) for name in arrays}
+    steps = [found.matrix for found in names.values() if found is not None]
+    of_problem = any(
+        name == OWN or name.startswith(("X", "W_")) or meaning_of(name) is not None
+        for name in arrays
+    )
+    return not of_problem and any(step not in MATRICES for step in steps)
+
+
+def beside(
+    first: Mapping[str, Matrix], second: Mapping[str, Matrix]
+) -> tuple[dict[str, Matrix], dict[str, Matrix], list[str]]:
+    """Return two dumps under the names that both have, and the names that one has alone.
+
+    Names are the same where they are, or where they name the same step.
+    """
+    by_step = {_step(name): name for name in second}
+    pairs = {name: name if name in second else by_step.get(_step(name)) for name in first}
+    both = {name: other for name, other in pairs.items() if other is not None}
+    alone = [name for name in first if name not in both]
+    alone += [name for name in second if name not in both.values()]
+    key = {name: first[name] for name in both}
+    return key, {name: np.asarray(second[other]) for name, other in both.items()}, alone
+
+
+def _step(name: str) -> str:
+    found = name_of_key(STATES.get(name, name))
+    return name if found is None else found.matrix

@@ -1,0 +1,341 @@
+"""The families of models that are opened. A new one goes in here, and nowhere else.
+
+Names and keys are those of the `transformers` library, whose classes say what each of them means.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from attncalc.reading.models.family import (
+    ACTIVATIONS,
+    Family,
+    Said,
+    a_count,
+    a_number,
+    a_number_or_none,
+    a_window,
+    a_window_in_every_second,
+    an_activation,
+    one_over_root,
+    root_of_width,
+)
+from attncalc.reading.models.folder import Config
+from attncalc.reading.models.rope import a_base, a_scaling, a_share
+
+_DECODER = {"block": "decoder", "norm": "pre", "causal": True}
+_LLAMA_FIXED = {**_DECODER, "normalization": "rms", "positions": "rope", "rope_pairing": "halves"}
+_LLAMA_SAID = {
+    "heads": a_count("num_attention_heads"),
+    "eps": a_number("rms_norm_eps"),
+    "activation": an_activation("hidden_act"),
+    "rope_base": a_base,
+    "rope_scaling": a_scaling,
+    "rope_dims": a_share,
+}
+_LLAMA_NAMES: dict[str, Any] = {
+    "layers": ("layers.{}.",),
+    "count": a_count("num_hidden_layers"),
+    "tokens": "embed_tokens.weight",
+    "ends": {"gamma_out": "norm.weight"},
+    "head": {"W_out": ("lm_head.weight",)},
+}
+
+
+def _gpt2_scale(config: Config, layer: int) -> Any:
+    """Return what the scores of GPT-2 are scaled by, which it can also be told not to do."""
+    by_layer = config.is_so("scale_attn_by_inverse_layer_idx", False)
+    if not config.is_so("scale_attn_weights", True):
+        return Fraction(1, layer + 1) if by_layer else "none"
+    if not by_layer:
+        return "sqrt_dk"
+    width = config.count("n_embd") / config.count("n_head")
+    return Fraction(str(width**-0.5)) / (layer + 1)
+
+
+def _bart(side: str, *, norm: str, is_last_normalised: bool) -> dict[str, Any]:
+    """Return what the encoder and the decoder of BART, mBART and Whisper share."""
+    last = {"gamma_out": f"{side}.layer_norm.weight", "beta_out": f"{side}.layer_norm.bias"}
+    return {
+        "layers": (f"{side}.layers.{{}}.",),
+        "count": a_count(f"{side}_layers"),
+        "fixed": {
+            "block": side,
+            "causal": side == "decoder",
+            "norm": norm,
+            "normalization": "layer",
+            "eps": _TORCH_EPS,
+        },
+        "said": {
+            "heads": a_count(f"{side}_attention_heads"),
+            "activation": an_activation("activation_function"),
+        },
+        "ends": last if is_last_normalised else {},
+    }
+
+
+_BART_DECODES: dict[str, Any] = {
+    "sides": {"self": "self_attn.", "cross": "encoder_attn."},
+    "own": {
+        "encoder_attn_layer_norm.weight": "gamma_2",
+        "encoder_attn_layer_norm.bias": "beta_2",
+        "final_layer_norm.weight": "gamma_3",
+        "final_layer_norm.bias": "beta_3",
+    },
+}
+
+
+def _of_words(side: str) -> dict[str, Any]:
+    """Return what BART and mBART have before the layers of a side."""
+    return {
+        "tokens": "shared.weight",
+        "begins": {
+            "P": f"{side}.embed_positions.weight",
+            "gamma_E": f"{side}.layernorm_embedding.weight",
+            "beta_E": f"{side}.layernorm_embedding.bias",
+        },
+        "positions": "P",
+        "offset": 2,
+        "factor": root_of_width("d_model", switch="scale_embedding"),
+    }
+
+
+_TORCH_EPS = Fraction(1, 100_000)
+"""What the LayerNorm of PyTorch adds where it is told nothing."""
+_BART_HEAD = {"W_out": ("lm_head.weight",), "b_out": ("final_logits_bias",)}
+
+
+def _t5(side: str, count: Said) -> dict[str, Any]:
+    """Return what the encoder and the decoder of T5 share."""
+    own = "SelfAttention.relative_attention_bias.weight"
+    return {
+        "layers": (f"{side}.block.{{}}.",),
+        "count": count,
+        "fixed": {
+            "block": side,
+            "causal": side == "decoder",
+            "norm": "pre",
+            "normalization": "rms",
+            "scale": "none",
+        },
+        "said": {
+            "heads": a_count("num_heads"),
+            "eps": a_number("layer_norm_epsilon"),
+            "rel_max_distance": a_count("relative_attention_max_distance", default=128),
+            "activation": _t5_activation,
+        },
+        "tokens": "shared.weight",
+        "ends": {"gamma_out": f"{side}.final_layer_norm.weight"},
+        "shared": {"rel_bias" if side == "encoder" else "self.rel_bias": f"layer.0.{own}"},
+    }
+
+
+def _t5_activation(config: Config, layer: int) -> str:
+    """Return the function of T5's feed-forward part, which stands behind the word for a gate."""
+    if not config.says("feed_forward_proj"):  # as in the first of them
+        return "relu"
+    if config.get("feed_forward_proj") == "gated-gelu":
+        return "gelu-tanh"
+    kinds = {f"{gate}{name}": kind for gate in ("", "gated-") for name, kind in ACTIVATIONS.items()}
+    return kinds[config.one_of("feed_forward_proj", kinds)]
+
+
+def _t5_shrinks(config: Config, layer: int) -> float:
+    """Return what the logits of T5 are multiplied by, where its head is the table of its tokens."""
+    key = "scale_decoder_outputs"
+    key = key if config.says(key) else "tie_word_embeddings"
+    return float(config.count("d_model")) ** -0.5 if config.is_so(key, True) else 1.0
+
+
+_T5_DECODER: dict[str, Any] = {
+    **_t5("decoder", a_count("num_decoder_layers", "num_layers")),
+    "sides": {"self": "SelfAttention.", "cross": "EncDecAttention."},
+    "head": {"W_out": ("lm_head.weight",)},
+}
+
+FAMILIES = (
+    Family(
+        "GPT-2",
+        ("gpt2",),
+        layers=("h.{}.",),
+        count=a_count("n_layer"),
+        fixed={**_DECODER, "normalization": "layer"},
+        said={
+            "heads": a_count("n_head"),
+            "eps": a_number("layer_norm_epsilon"),
+            "activation": an_activation("activation_function"),
+            "scale": _gpt2_scale,
+        },
+        tokens="wte.weight",
+        begins={"P": "wpe.weight"},
+        positions="P",
+        ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
+        head={"W_out": ("lm_head.weight",)},
+        asks={"add_cross_attention": (False,)},
+    ),
+    Family(
+        "Llama",
+        ("llama",),
+        fixed=_LLAMA_FIXED,
+        said=_LLAMA_SAID,
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Mistral",
+        ("mistral",),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, "window": a_window},
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Qwen2",
+        ("qwen2",),
+        fixed=_LLAMA_FIXED,
+        said={**_LLAMA_SAID, "window": a_window},
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Qwen3",
+        ("qwen3",),
+        fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
+        said={**_LLAMA_SAID, "window": a_window},
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "Gemma 2",
+        ("gemma2",),
+        fixed={**_LLAMA_FIXED, "norm": "around"},
+        said={
+            **_LLAMA_SAID,
+            "activation": an_activation("hidden_activation", "hidden_act"),
+            "scale": one_over_root("query_pre_attn_scalar"),
+            "softcap": a_number_or_none("attn_logit_softcapping"),
+            "window": a_window_in_every_second,
+        },
+        head_says={"softcap_out": a_number_or_none("final_logit_softcapping")},
+        factor=root_of_width("hidden_size"),
+        gain_above=1,
+        asks={"use_bidirectional_attention": (None, False)},
+        **_LLAMA_NAMES,
+    ),
+    Family(
+        "BERT",
+        ("bert",),
+        layers=("encoder.layer.{}.",),
+        count=a_count("num_hidden_layers"),
+        fixed={"block": "encoder", "norm": "post", "normalization": "layer"},
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("layer_norm_eps"),
+            "activation": an_activation("hidden_act"),
+        },
+        tokens="embeddings.word_embeddings.weight",
+        begins={
+            "P": "embeddings.position_embeddings.weight",
+            "W_type": "embeddings.token_type_embeddings.weight",
+            "gamma_E": "embeddings.LayerNorm.weight",
+            "beta_E": "embeddings.LayerNorm.bias",
+        },
+        positions="P",
+        head={
+            "W_pre": ("cls.predictions.transform.dense.weight",),
+            "b_pre": ("cls.predictions.transform.dense.bias",),
+            "gamma_pre": ("cls.predictions.transform.LayerNorm.weight",),
+            "beta_pre": ("cls.predictions.transform.LayerNorm.bias",),
+            "W_out": ("cls.predictions.decoder.weight",),
+            "b_out": ("cls.predictions.bias", "cls.predictions.decoder.bias"),
+        },
+        head_says={"activation_pre": an_activation("hidden_act")},
+        tied_beside="W_pre",
+        reads="masked",
+        asks={
+            "position_embedding_type": ("absolute", None),
+            "is_decoder": (False,),
+            "add_cross_attention": (False,),
+        },
+    ),
+    Family(
+        "ViT",
+        ("vit",),
+        layers=("layers.{}.", "encoder.layer.{}."),
+        count=a_count("num_hidden_layers"),
+        fixed={"block": "encoder", "norm": "pre", "normalization": "layer"},
+        said={
+            "heads": a_count("num_attention_heads"),
+            "eps": a_number("layer_norm_eps"),
+            "activation": an_activation("hidden_act"),
+        },
+        begins={
+            "E": "embeddings.patch_embeddings.projection.weight",
+            "b_E": "embeddings.patch_embeddings.projection.bias",
+            "class_token": "embeddings.cls_token",
+            "P": "embeddings.position_embeddings",
+        },
+        ends={"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"},
+        head={"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)},
+        reads="first",
+    ),
+    Family(
+        "BART",
+        ("bart",),
+        **_bart("encoder", norm="post", is_last_normalised=False),
+        **_of_words("encoder"),
+        decoder=Family(
+            "BART",
+            (),
+            **_bart("decoder", norm="post", is_last_normalised=False),
+            **_BART_DECODES,
+            **_of_words("decoder"),
+            head=_BART_HEAD,
+        ),
+    ),
+    Family(
+        "mBART",
+        ("mbart",),
+        **_bart("encoder", norm="pre", is_last_normalised=True),
+        **_of_words("encoder"),
+        decoder=Family(
+            "mBART",
+            (),
+            **_bart("decoder", norm="pre", is_last_normalised=True),
+            **_BART_DECODES,
+            **_of_words("decoder"),
+            head=_BART_HEAD,
+        ),
+    ),
+    Family(
+        "Whisper",
+        ("whisper",),
+        **_bart("encoder", norm="pre", is_last_normalised=True),
+        begins={"P": "encoder.embed_positions.weight"},
+        convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
+        decoder=Family(
+            "Whisper",
+            (),
+            **_bart("decoder", norm="pre", is_last_normalised=True),
+            **_BART_DECODES,
+            tokens="decoder.embed_tokens.weight",
+            begins={"P": "decoder.embed_positions.weight"},
+            positions="P",
+            head={"W_out": ("proj_out.weight",)},
+        ),
+    ),
+    Family(
+        "T5",
+        ("t5",),
+        **_t5("encoder", a_count("num_layers")),
+        decoder=Family("T5", (), **_T5_DECODER, shrinks=_t5_shrinks),
+    ),
+    Family(
+        "mT5",
+        ("mt5",),
+        **_t5("encoder", a_count("num_layers")),
+        decoder=Family("mT5", (), **_T5_DECODER),
+    ),
+)
+"""A table of names, for each family."""
+
+
+def family_of(config: Config) -> Family | None:
+    """Return the family that a config is of, or None where it is none of these."""
+    kind = config.get("model_type")
+    return next((family for family in FAMILIES if kind in family.types), None)

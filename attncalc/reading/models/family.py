@@ -1,0 +1,230 @@
+"""What a family of models is: which tensors and which keys of a config are which fields.
+
+A family is data. What all families share (what a layer's tensors are called) stands in `names`.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import quoted
+from attncalc.reading.models.folder import MISSING, Config
+
+Said = Callable[[Config, int], Any]
+"""Returns what a config says of a field, in a layer from 0."""
+
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu-tanh",
+    "gelu_pytorch_tanh": "gelu-tanh",
+    "gelu_fast": "gelu-tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of models, as a table from names to fields of a problem.
+
+    Parameters
+    ----------
+    title
+        What it is called.
+    types
+        The `model_type` of its configs.
+    layers
+        Where a layer's tensors stand, its number as {}: the first that is there.
+    count
+        How many layers there are.
+    fixed
+        The fields that all of its models share.
+    said
+        The fields that a config says.
+    tokens
+        The table of embeddings; "" where there is none.
+    begins
+        The tensors of what stands before the layers, by field.
+    ends
+        Those of what stands behind them; the first name that is there.
+    head
+        The tensors of the head, by field; the names start at the top.
+    positions
+        The field of `begins` that holds a row for each place, of which the first are taken.
+    offset
+        How many rows of positions stand before the first token's.
+    factor
+        What embeddings are multiplied by.
+    gain_above
+        What is added to the gains of normalisations.
+    asks
+        What a config must say for all this to be true: keys, and the values they may have; where
+        they are left out, the first.
+    reads
+        The token whose next one, or whose class, the head gives; "masked" for the one that is
+        masked.
+    head_says
+        The fields of the head that a config says.
+    tied_beside
+        The field of the head without which there is none, where its weights are the table's.
+    shrinks
+        What the head's weights are multiplied by.
+    sides
+        Where the tensors of each attention of a layer stand, by its side, where it has two.
+    own
+        What tensors of its layers are called here alone: fields, by the ends of names.
+    shared
+        Fields whose tensors stand in the first layer, and hold for all.
+    convolutions
+        What a spectrogram goes through before the layers: the names of the tensors, and the step
+        from frame to frame.
+    decoder
+        The row of what reads what this one gives, of a model with an encoder.
+    """
+
+    title: str
+    types: tuple[str, ...]
+    layers: tuple[str, ...]
+    count: Said
+    fixed: Mapping[str, Any]
+    said: Mapping[str, Said]
+    tokens: str = ""
+    begins: Mapping[str, str] = field(default_factory=dict)
+    ends: Mapping[str, str] = field(default_factory=dict)
+    head: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    positions: str = ""
+    offset: int = 0
+    factor: Said | None = None
+    gain_above: int = 0
+    asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    reads: str = "last"
+    head_says: Mapping[str, Said] = field(default_factory=dict)
+    tied_beside: str = ""
+    shrinks: Said | None = None
+    sides: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+    shared: Mapping[str, str] = field(default_factory=dict)
+    convolutions: Sequence[tuple[str, int]] = ()
+    decoder: "Family | None" = None
+
+    @property
+    def takes(self) -> str:
+        """What it reads: tokens, an image, or a spectrogram."""
+        if self.convolutions:
+            return "spectrogram"
+        return "tokens" if self.tokens else "image"
+
+    def check(self, config: Config) -> None:
+        """Refuse a config that says what is not built here.
+
+        Raises
+        ------
+        InputError
+            Naming the key, and what it may say.
+        """
+        for key, values in self.asks.items():
+            found = config.get(key, values[0])
+            if found not in values:
+                needed = " or ".join(quoted(str(value)) for value in values)
+                raise InputError(
+                    f"{config.place}: {quoted(key)} is {quoted(str(found))}: of {self.title} "
+                    f"{needed} is read"
+                )
+
+    def settings(self, config: Config, layer: int) -> dict[str, Any]:
+        """Return the settings of a layer."""
+        said = {name: says(config, layer) for name, says in self.said.items()}
+        return {**self.fixed, **{name: value for name, value in said.items() if value is not None}}
+
+
+def a_count(*keys: str, default: Any = MISSING) -> Said:
+    """Return what reads a whole number, under the first key that says one."""
+
+    def says(config: Config, layer: int) -> Any:
+        key = next((key for key in keys[:-1] if config.get(key, None) is not None), keys[-1])
+        return config.count(key, default)
+
+    return says
+
+
+def a_number(key: str, default: Any = MISSING) -> Said:
+    """Return what reads a number from 0, exactly as it is written."""
+
+    def says(config: Config, layer: int) -> Fraction:
+        found = config.number(key, default)
+        if found < 0:
+            raise config.wrong(key, found, "a number from 0")
+        return Fraction(str(found))
+
+    return says
+
+
+def a_number_or_none(key: str) -> Said:
+    """Return what reads a number above 0, exactly as it is written; null is none."""
+
+    def says(config: Config, layer: int) -> Fraction | None:
+        found = config.get(key)
+        if found is not None and config.number(key) <= 0:
+            raise config.wrong(key, found, "a number above 0, or null for none,")
+        return None if found is None else Fraction(str(found))
+
+    return says
+
+
+def an_activation(*keys: str) -> Said:
+    """Return what reads the function of a feed-forward part, under the first key that is there."""
+
+    def says(config: Config, layer: int) -> str:
+        key = next((key for key in keys if config.get(key, None) is not None), keys[-1])
+        return ACTIVATIONS[config.one_of(key, ACTIVATIONS)]
+
+    return says
+
+
+def a_window(config: Config, layer: int) -> int | None:
+    """Read how many keys a query sees: in the layers that are said to have a window."""
+    kinds = config.get("layer_types", None)
+    if kinds is not None:
+        if not isinstance(kinds, list) or layer >= len(kinds):
+            raise config.wrong("layer_types", kinds, "one for each layer")
+        if kinds[layer] not in ("full_attention", "sliding_attention"):
+            raise config.wrong("layer_types", kinds[layer], "full_attention or sliding_attention")
+        return config.count("sliding_window") if kinds[layer] == "sliding_attention" else None
+    window = config.count_or_none("sliding_window")
+    if window is None or not config.is_so("use_sliding_window", True):
+        return None
+    return None if layer < config.whole("max_window_layers", 0) else window
+
+
+def a_window_in_every_second(config: Config, layer: int) -> int | None:
+    """Read a window as Gemma 2 has it: where kinds of layers are not said, in 0, 2, 4, …."""
+    if config.get("layer_types", None) is not None:
+        return a_window(config, layer)
+    return None if layer % 2 else int(config.count("sliding_window"))
+
+
+def one_over_root(key: str) -> Said:
+    """Return what reads a number whose root scores are divided by."""
+
+    def says(config: Config, layer: int) -> Fraction:
+        found = config.number(key)
+        if found <= 0:
+            raise config.wrong(key, found, "a number above 0")
+        root = math.isqrt(int(found))
+        return Fraction(1, root) if root * root == found else Fraction(str(found**-0.5))
+
+    return says
+
+
+def root_of_width(key: str, switch: str = "") -> Said:
+    """Return what reads the root of a width; 1 where a switch is there and says false."""
+
+    def says(config: Config, layer: int) -> float:
+        is_on = not switch or config.is_so(switch, False)
+        return float(config.count(key)) ** 0.5 if is_on else 1.0
+
+    return says

@@ -1,0 +1,259 @@
+"""A model's folder, as hubs hand it out: config.json, and tensors in one file or in shards."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Matrix
+from attncalc.reading.files import decode, is_folder, list_folder, read_bytes
+from attncalc.reading.tensors import Tensors, open_tensors
+
+CONFIG, ONE, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+TENSORS = ".safetensors"
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt")
+MISSING: Any = object()
+_NOTHING: Any = object()
+LARGEST = 1e100
+"""What no number of a config reaches."""
+
+
+def said(found: Any) -> str:
+    """Return what a config says as it stands there: null, true, a number, a text in quotes.
+
+    Examples
+    --------
+    >>> said(None), said(True), said("4"), said(4.0)
+    ('null', 'true', '"4"', '4.0')
+    """
+    if found is None or isinstance(found, bool | int | float):
+        return json.dumps(found)
+    return quoted(found if isinstance(found, str) else json.dumps(found))
+
+
+class Config:
+    """What a config.json says, by keys; a key of a key is written with a dot.
+
+    Parameters
+    ----------
+    place
+        The name of the file, for messages.
+    values
+        What it says.
+    """
+
+    def __init__(self, place: str, values: Mapping[str, Any]) -> None:
+        self.place = place
+        self.values = values
+
+    def get(self, key: str, default: Any = MISSING) -> Any:
+        """Return what is said under a key; null is said too.
+
+        Raises
+        ------
+        InputError
+            When it is not said, and there is no default.
+        """
+        found: Any = self.values
+        for part in key.split("."):
+            found = found.get(part, MISSING) if isinstance(found, Mapping) else MISSING
+        if found is MISSING:
+            if default is MISSING:
+                raise InputError(f"{self.place}: it has no {quoted(key)}, which its model needs")
+            return default
+        return found
+
+    def says(self, key: str) -> bool:
+        """Say whether there is such a key, whatever it says."""
+        return self.get(key, _NOTHING) is not _NOTHING
+
+    def number(self, key: str, default: Any = MISSING) -> Any:
+        """Return a number that is said under a key.
+
+        Raises
+        ------
+        InputError
+            When it is not said and there is no default, or is no number: null is none.
+        """
+        found = self.get(key, default)
+        if found is default:
+            return found
+        is_number = isinstance(found, int | float) and not isinstance(found, bool)
+        if not is_number or not abs(found) < LARGEST:  # as no nan is
+            raise self.wrong(key, found, "a number")
+        return found
+
+    def count(self, key: str, default: Any = MISSING) -> Any:
+        """Return a whole number from 1 that is said under a key."""
+        found = self.number(key, default)
+        if found is default:
+            return found
+        if int(found) != found or found < 1:
+            raise self.wrong(key, found, "a whole number from 1")
+        return int(found)
+
+    def whole(self, key: str, default: Any = MISSING) -> Any:
+        """Return a whole number from 0 that is said under a key."""
+        found = self.number(key, default)
+        if int(found) != found or found < 0:
+            raise self.wrong(key, found, "a whole number from 0")
+        return int(found)
+
+    def count_or_none(self, key: str) -> int | None:
+        """Return a whole number from 1; None where there is no such key, or null is said."""
+        found: int | None = None if self.get(key, None) is None else self.count(key)
+        return found
+
+    def is_so(self, key: str, default: bool) -> bool:
+        """Return whether a key says true; what is not said is the default."""
+        found = self.get(key, default)
+        if not isinstance(found, bool):
+            raise self.wrong(key, found, "true or false")
+        return found
+
+    def one_of(self, key: str, values: Iterable[str], default: Any = MISSING) -> str:
+        """Return one of some texts that is said under a key."""
+        found = self.get(key, default)
+        if not isinstance(found, str) or found not in values:
+            raise self.wrong(key, found, f"one of {', '.join(values)}")
+        return found
+
+    def wrong(self, key: str, found: Any, needed: str) -> InputError:
+        """Return what to say of a value that cannot be."""
+        return InputError(f"{self.place}: {quoted(key)} is {said(found)}, where {needed} is")
+
+
+class Weights(Mapping[str, Matrix]):
+    """The tensors of a folder by name; a shard is opened when a tensor of it is asked for.
+
+    Parameters
+    ----------
+    folder
+        Where the files are.
+    files
+        The file of each tensor.
+    """
+
+    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
+        self.folder = folder
+        self._files = files
+        self._open: dict[str, Tensors] = {}
+        self.read: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> Matrix:
+        """Return a tensor."""
+        return self._holding(name)[name]
+
+    def rows(self, name: str, places: Sequence[int]) -> Matrix:
+        """Return some rows of a tensor, and read no others."""
+        return self._holding(name).rows(name, places)
+
+    def _holding(self, name: str) -> Tensors:
+        """Return the shard that holds a tensor, and note that it is read."""
+        shard = self._shard(self._files[name])
+        if name not in shard:
+            raise InputError(f"{shard.place}: it has no {quoted(name)}, which {INDEX} says it has")
+        self.read[name] = shard.entries[name].dtype
+        return shard
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a tensor, which is not read."""
+        return self._holding(name).entries[name].shape
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._files)
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether there is one of this name, which is not read for that."""
+        return name in self._files
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._files)
+
+    def _shard(self, file: str) -> Tensors:
+        if file not in self._open:
+            path = self.folder / file
+            if not path.exists():
+                raise InputError(f"{path}: this shard is missing, and {INDEX} names it")
+            self._open[file] = open_tensors(path)
+        return self._open[file]
+
+
+def read_config(folder: Path) -> Config:
+    """Return what the config.json of a folder says.
+
+    Raises
+    ------
+    InputError
+        When there is no such folder or file, or it is no JSON object.
+    """
+    if not is_folder(folder):
+        _refuse_pickle(folder, folder.parent)
+        what = "no such folder" if not folder.exists() else "a file, where a model's folder is"
+        raise InputError(f"{folder}: {what}: it needs {CONFIG} and {ONE} in it")
+    path = folder / CONFIG
+    if not path.exists():
+        raise InputError(f"{folder}: it holds no {CONFIG}, which says what a model is")
+    return Config(str(path), _parsed(path))
+
+
+def find_weights(folder: Path) -> Weights:
+    """Return the tensors of a folder, none of them read yet.
+
+    Raises
+    ------
+    InputError
+        When it holds none, or pickles, which are not read; the message says how they become
+        tensors.
+    """
+    if (folder / INDEX).exists():
+        return Weights(folder, _files_of(folder / INDEX))
+    files = [path.name for path in list_folder(folder) if path.suffix.lower() == TENSORS]
+    one = ONE if ONE in files else files[0] if len(files) == 1 else ""
+    if not one:
+        for path in list_folder(folder):
+            _refuse_pickle(path, folder)
+        found = f": it holds {', '.join(files[:3])}, and no {INDEX}" if files else ""
+        raise InputError(f"{folder}: it holds no {ONE}{found}")
+    names = open_tensors(folder / one)
+    return Weights(folder, dict.fromkeys(names, one))
+
+
+def _files_of(path: Path) -> dict[str, str]:
+    """Return the file of each tensor, as an index says."""
+    files = _parsed(path).get("weight_map")
+    if not isinstance(files, dict) or not files:
+        raise InputError(f"{path}: it has no weight_map, which says what each shard holds")
+    for name, file in files.items():
+        is_name = isinstance(file, str) and Path(file).name == file and file.endswith(TENSORS)
+        if not is_name:
+            raise InputError(
+                f"{path}: {quoted(name)} is said to be in {quoted(str(file))}, which is no name of "
+                f"a file that ends in {TENSORS}, beside the index"
+            )
+    return files
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(decode(read_bytes(path), str(path)))
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: it is no JSON") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: it is no JSON object")
+    return content
+
+
+def _refuse_pickle(path: Path, folder: Path) -> None:
+    if path.suffix.lower() in _PICKLES and path.is_file():
+        raise InputError(
+            f"{path}: a pickle: it could run any program, and is not read. This makes of a state "
+            f"dict a {ONE}, which is:\n"
+            '  python -c "import torch; from safetensors.torch import save_file; save_file({name: '
+            f"each.clone() for name, each in torch.load('{path}', 'cpu', "
+            f"weights_only=True).items()}}, '{folder / ONE}')\""
+        )

@@ -1,0 +1,153 @@
+"""One layer's tensors, under whatever names, as the fields of a problem."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Matrix
+from attncalc.reading.models.names import IN_OUT, OUT_IN, Meaning, renamed
+
+Fields = dict[str, Any]
+Tell = Callable[[str], None]
+FUSED = {"W_QKV": ("W_Q", "W_K", "W_V"), "b_QKV": ("b_Q", "b_K", "b_V")}
+
+
+class Heads(NamedTuple):
+    """How many heads ask, and how many are asked: None where nothing says it."""
+
+    asking: int | None = None
+    answering: int | None = None
+
+
+def named(
+    names: Iterable[str], tell: Tell, own: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, tuple[str, Meaning]]:
+    """Return the tensor of each field, by the ends of names; tell of a field that has two.
+
+    Parameters
+    ----------
+    names
+        The names of tensors, those of a layer alone.
+    tell
+        What is called with each fault.
+    own
+        Fields of ends of names that have a meaning of their own here.
+    """
+    found: dict[str, tuple[str, Meaning]] = {}
+    for name in names:
+        meaning = renamed(name, own)
+        if meaning is None:
+            continue
+        if meaning.field in found:
+            tell(
+                f"{meaning.field} fits two of its names, {quoted(found[meaning.field][0])} and "
+                f"{quoted(name)}: keep one layer (of a whole model, attncalc open reads one)"
+            )
+        else:
+            found[meaning.field] = name, meaning
+    return found
+
+
+def layer_fields(
+    arrays: Mapping[str, Matrix],
+    found: Mapping[str, tuple[str, Meaning]],
+    heads: Heads,
+    tell: Tell,
+) -> Fields:
+    """Return the matrices of a layer by our names, and how its weights stand.
+
+    Parameters
+    ----------
+    arrays
+        The tensors, each read when it is asked for.
+    found
+        As `named` returns it.
+    heads
+        Needed where Q, K and V are stored as one and have not one width.
+    tell
+        What is called with each fault.
+    """
+    taken = {field: arrays[name] for field, (name, _) in found.items()}
+    turned = _kept_in_out(found, taken)
+    layout = IN_OUT if turned else OUT_IN
+    fields: Fields = {}
+    for field, array in taken.items():
+        is_in_out = field in turned
+        if field in FUSED:
+            # the parts stand one below the other in (out, in), and in a bias
+            stacked = array.T if is_in_out and array.ndim == 2 else array
+            parts = _parts(found[field][0], stacked, heads, tell)
+            turn = is_in_out and array.ndim == 2
+            fields |= {
+                each: part.T if turn else part
+                for each, part in zip(FUSED[field], parts, strict=False)
+            }
+        else:
+            fields[field] = array
+    if turned:
+        fields |= {
+            field: array.T
+            for field, array in fields.items()
+            if field.startswith("W_") and not _comes_from(field, turned) and array.ndim == 2
+        }
+    if any(field.startswith("W_") for field in fields):
+        fields["weights_layout"] = layout
+    _check_groups(fields, heads, axis=1 if turned else 0, tell=tell)
+    return fields
+
+
+def _check_groups(fields: Fields, heads: Heads, *, axis: int, tell: Tell) -> None:
+    """Tell of weights whose heads are not as many as is said."""
+    if not (heads.asking and heads.answering and "W_Q" in fields and "W_K" in fields):
+        return
+    outs = [fields[name].shape[axis] for name in ("W_Q", "W_K") if fields[name].ndim == 2]
+    if len(outs) == 2 and outs[0] * heads.answering != outs[1] * heads.asking:
+        tell(
+            f"the keys' weights have {outs[1]} outputs and the queries' {outs[0]}: with "
+            f"{heads.asking} query heads these are not {heads.answering} heads of one width"
+        )
+
+
+def _comes_from(field: str, turned: set[str]) -> bool:
+    return field in turned or any(field in FUSED.get(each, ()) for each in turned)
+
+
+def _kept_in_out(found: Mapping[str, tuple[str, Meaning]], taken: Mapping[str, Matrix]) -> set[str]:
+    """Return which weights stand (in, out): those of a Conv1D, which one that is not square tells.
+
+    nanoGPT has the names of GPT-2, and keeps its weights (out, in).
+    """
+    named_so = {
+        field
+        for field, (_, meaning) in found.items()
+        if field.startswith("W_") and meaning.is_in_out
+    }
+    for field, factor in (("W_QKV", 3), ("W_1", 4)):
+        shape = taken[field].shape if field in named_so else ()
+        if len(shape) == 2 and shape[0] > shape[1] and shape[0] >= factor * shape[1]:
+            return set()
+    return named_so
+
+
+def _parts(name: str, stacked: Matrix, heads: Heads, tell: Tell) -> list[Matrix]:
+    """Return the rows for Q, for K and for V of one array, or tell why they cannot be known."""
+    rows = len(stacked) if stacked.ndim else 0
+    asking, answering = heads.asking, heads.answering or heads.asking
+    if asking and answering and answering != asking:
+        count = asking + 2 * answering
+        if rows % count:
+            tell(
+                f"{name}: its {rows} rows are not those of {asking} query heads and {answering} "
+                "heads each of keys and values"
+            )
+            return []
+        of_query, of_key = rows // count * asking, rows // count * answering
+        return np.split(stacked, [of_query, of_query + of_key])
+    if not rows or rows % 3:
+        more = ": where keys have fewer heads, num_key_value_heads says how many" if rows else ""
+        tell(f"{name}: its {rows} rows are not parts for Q, K and V{more}")
+        return []
+    return list(np.split(stacked, 3))

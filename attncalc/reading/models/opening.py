@@ -1,0 +1,433 @@
+"""A model opened: the fields of a problem for what stands before its layers, each, and behind."""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.arrays import Owned
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import GIVEN
+from attncalc.reading.cells import in_place
+from attncalc.reading.models.families import FAMILIES, family_of
+from attncalc.reading.models.family import Family
+from attncalc.reading.models.folder import Config, Weights, find_weights, read_config
+from attncalc.reading.models.frames import convolved
+from attncalc.reading.models.layer import Heads, layer_fields, named
+from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of, renamed
+
+Fields = dict[str, Any]
+MOST_NAMED = 40
+MASKED = "masked"
+"""Of whose head every token is read, and the one that is masked is asked for."""
+OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
+"""What files of TensorFlow's time call the gain and the bias of a normalisation."""
+_HALVES = {"F16": "float16", "BF16": "bfloat16"}
+
+
+class Model:
+    """A model's folder, and what its family makes of it; a tensor is read when it is asked for.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+
+    Raises
+    ------
+    InputError
+        When it is no such folder, or of no family that is known.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        config, weights = read_config(folder), find_weights(folder)
+        family = _known(config, weights)
+        if config.get("quantization_config", None) is not None:
+            raise InputError(f"{config.place}: its weights are quantised, and are not read")
+        self._open(folder, config, weights, family)
+
+    def _open(self, folder: Path, config: Config, weights: Weights, family: Family) -> None:
+        family.check(config)
+        self.folder, self.config, self.weights, self.family = folder, config, weights, family
+        self._notes: list[str] = []
+        self.root, self._pattern = _where(family, weights, folder)
+
+    @property
+    def decoder(self) -> "Model | None":
+        """What reads what this one gives; None where it is no encoder of a decoder."""
+        if self.family.decoder is None:
+            return None
+        decoder = object.__new__(Model)
+        decoder._open(self.folder, self.config, self.weights, self.family.decoder)
+        return decoder
+
+    @property
+    def count(self) -> int:
+        """How many layers it has."""
+        return int(self.family.count(self.config, 0))
+
+    @property
+    def takes(self) -> str:
+        """What it reads: tokens, an image, or a spectrogram."""
+        return self.family.takes
+
+    def begin(self, ids: Sequence[int], place: str) -> Fields:
+        """Return the tokens of these ids, and what is added to them, before the first layer.
+
+        Parameters
+        ----------
+        ids
+            Which rows of the table.
+        place
+            Where the ids come from, for messages.
+
+        Raises
+        ------
+        InputError
+            When the table has no such row, or there are more tokens than places.
+        """
+        X = self._embedded(ids, place)
+        if self.family.factor is not None:
+            X = X * self.family.factor(self.config, 0)
+        begun = {"X": X, **self._beginnings(len(ids), place)}
+        if "W_type" in begun:
+            begun["type_ids"] = [[0] * len(ids)]
+        return begun
+
+    def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
+        """Return the rows of the table that ids stand for."""
+        name = self.root + self.family.tokens
+        if name not in self.weights:
+            raise self._is_not_there(name)
+        size, *_ = self.weights.shape(name) or (0,)
+        for each in ids:
+            if not 0 <= each < size:
+                raise InputError(
+                    f"{place}: there is no token {each}: the table of this model has "
+                    f"{size:,}, from 0 to {size - 1:,}"
+                )
+        return self._checked(name, self.weights.rows(name, ids))
+
+    def begin_image(self, image: Matrix, place: str) -> Fields:
+        """Return an image, how it is cut, and what its patches are multiplied by.
+
+        Raises
+        ------
+        InputError
+            When it is not of the size that the model reads.
+        """
+        while image.ndim > 3 and len(image) == 1:
+            image = image[0]
+        size, patch = (self._sides(key) for key in ("image_size", "patch_size"))
+        wanted = (self.config.count("num_channels"), *size)
+        if image.shape != wanted:
+            found, needed = (" × ".join(map(str, shape)) for shape in (image.shape, wanted))
+            raise InputError(
+                f"{place} is {found}: this model reads {needed}: channels, rows and columns"
+            )
+        begun = self._beginnings(0, place)
+        E = begun["E"].array
+        begun["E"] = Owned(E.reshape(len(E), -1))
+        begun |= {name: Owned(_flat(begun[name].array)) for name in ("class_token", "P")}
+        cut = {"block": "vit", "image": image, "channels": wanted[0], "patch": list(patch)}
+        return {**cut, "weights_layout": OUT_IN, **begun}
+
+    def begin_spectrogram(self, frames: Matrix, place: str) -> Fields:
+        """Return what a spectrogram becomes before the first layer, and its positions.
+
+        Parameters
+        ----------
+        frames
+            Of (bands, frames), as its feature extractor gives it.
+        place
+            Where it comes from, for messages.
+
+        Raises
+        ------
+        InputError
+            When it is not of the size that the model reads.
+        """
+        while frames.ndim > 2 and len(frames) == 1:
+            frames = frames[0]
+        begun = self._beginnings(0, place)
+        slower = math.prod(step for _, step in self.family.convolutions)
+        wanted = (self.config.count("num_mel_bins"), slower * len(begun["P"].array))
+        if frames.shape != wanted:
+            found, needed = (" × ".join(map(str, shape)) for shape in (frames.shape, wanted))
+            raise InputError(f"{place} is {found}: this model reads {needed}: bands and frames")
+        rows: Matrix = frames.T
+        for name, step in self.family.convolutions:
+            weights, bias = (self._tensor(f"{self.root}{name}.{w}") for w in ("weight", "bias"))
+            rows = convolved(rows, weights, bias, step)
+        return {"X": Owned(rows), **begun}
+
+    def _sides(self, key: str) -> tuple[int, int]:
+        """Return how many rows and columns a config says, as one number or as two."""
+        said = self.config.get(key)
+        sides = said if isinstance(said, list) else [said, said]
+        if len(sides) != 2 or not all(type(each) is int and each > 0 for each in sides):
+            raise self.config.wrong(key, said, "a whole number from 1, or two of them,")
+        return sides[0], sides[1]
+
+    def layer(self, number: int) -> Fields:
+        """Return the matrices and the settings of a layer, from 0.
+
+        Raises
+        ------
+        InputError
+            When there is no such layer, or it has tensors that nothing here reads.
+        """
+        if not 0 <= number < self.count:
+            raise InputError(
+                f"there is no layer {number}: this model has {self.count}, from 0 to "
+                f"{self.count - 1}"
+            )
+        start = self.root + self._pattern.format(number)
+        names = [name for name in self.weights if name.startswith(start)]
+        faults: list[str] = []
+        for name in names:
+            if renamed(name, self.family.own) is None and not is_buffer(name):
+                faults.append(f"{quoted(name)} is in this layer, and nothing here reads it")
+        settings = self.family.settings(self.config, number)
+        sides = {side: [n for n in names if own in n] for side, own in self.family.sides.items()}
+        in_sides = {name for side in sides.values() for name in side}
+        fields = self._read([n for n in names if n not in in_sides], settings, faults)
+        if not names:
+            faults.append(f"layer {number} has no tensors: {start}… is not there")
+        parts = {side: self._read(each, settings, faults) for side, each in sides.items()}
+        if faults:
+            raise InputError(in_place(str(self.folder), faults))
+        for name in self.family.shared:
+            side, _, own = name.rpartition(".")
+            (parts[side] if side else fields)[own] = self._shared(name)
+        for each in parts.values():
+            each.pop("weights_layout")  # which is that of the whole
+        self._check_places(parts.get("self", fields), settings)
+        owned = {name: _owned(self._gained(name, each)) for name, each in fields.items()}
+        inner = {side: {n: _owned(e) for n, e in each.items()} for side, each in parts.items()}
+        return {**settings, "weights_layout": OUT_IN, **owned, **inner}
+
+    def _read(self, names: list[str], settings: Fields, faults: list[str]) -> Fields:
+        """Return the matrices of a layer, or of one of its attentions, by our names."""
+        heads = Heads(settings["heads"], self.config.count_or_none("num_key_value_heads"))
+        found = named(names, faults.append, self.family.own)
+        return layer_fields(_Read(self), found, heads, faults.append)
+
+    def _shared(self, name: str) -> Matrix:
+        """Return a tensor that stands in the first layer, and holds for all."""
+        return self._tensor(self.root + self._pattern.format(0) + self.family.shared[name])
+
+    def end(self, layout: str) -> Fields:
+        """Return what stands behind the last layer: a normalisation, and a head where there is one.
+
+        Parameters
+        ----------
+        layout
+            How the weights of the last layer stand: those of the head will stand so too.
+        """
+        ends = {
+            name: _owned(self._gained(name, self._tensor(self.root + own)))
+            for name, own in self.family.ends.items()
+            if self._stored(self.root + own)
+        }
+        return {**ends, **self._head(layout)}
+
+    def _head(self, layout: str) -> Fields:
+        """Return the fields of the head; none where there is no head."""
+        family = self.family
+        if not family.head:
+            return {}
+        places = {
+            name: next(filter(None, map(self._stored, each)), "")
+            for name, each in family.head.items()
+        }
+        if not places.get("W_out") and self.is_tied and places.get(family.tied_beside, "tied"):
+            places["W_out"] = self.root + family.tokens
+        if not places.get("W_out"):
+            return {}
+        fields: Fields = {
+            name: Owned(self._turned(name, self._tensor(place), layout))
+            for name, place in places.items()
+            if place
+        }
+        if family.shrinks is not None and (factor := family.shrinks(self.config, 0)) != 1:
+            fields["W_out"] = Owned(fields["W_out"].array * factor)
+            self._notes.append(
+                f"W_out is what the model keeps, times {factor:.6g}: by that it multiplies the "
+                "outputs before its head"
+            )
+        said = {name: says(self.config, 0) for name, says in family.head_says.items()}
+        return {**fields, **said, "read": "all" if family.reads == MASKED else family.reads}
+
+    @staticmethod
+    def _turned(name: str, array: Matrix, layout: str) -> Matrix:
+        return array.T if name.startswith("W_") and layout == IN_OUT else array
+
+    def classes(self, ids: Sequence[int]) -> list[str]:
+        """Return what the classes of these numbers are called; nothing where they are tokens."""
+        if self.takes != "image":
+            return []
+        names = self.config.get("id2label", {})
+        if not isinstance(names, dict):
+            raise self.config.wrong("id2label", names, "an object, a name for each class,")
+        return [str(names.get(str(each), each)) for each in ids]
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether its head has the table of its tokens for weights."""
+        return bool(self.family.tokens) and self.config.is_so("tie_word_embeddings", True)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is to be said of what was read."""
+        kinds = dict.fromkeys(_HALVES[k] for k in self.weights.read.values() if k in _HALVES)
+        wide = [f"weights are given in {' and '.join(kinds)}, worked out in float32"]
+        return (*(wide if kinds else ()), *dict.fromkeys(self._notes))
+
+    def _beginnings(self, tokens: int, place: str) -> Fields:
+        """Return what stands before the layers, its positions as many as there are tokens."""
+        made: Fields = {}
+        for name, own in self.family.begins.items():
+            array = self._tensor(self.root + own)
+            if name == self.family.positions:
+                array = array[self.family.offset :]
+                if tokens > len(array):
+                    raise InputError(
+                        f"{place}: {tokens:,} tokens, where this model has {len(array):,} places"
+                    )
+                array = array[:tokens]
+            made[name] = _owned(array)
+        return made
+
+    def _gained(self, name: str, array: Any) -> Any:
+        """Return a gain as it is used: some families keep what it is above 1."""
+        if self.family.gain_above and name.startswith("gamma"):
+            return array + array.dtype.type(self.family.gain_above)
+        return array
+
+    def _tensor(self, name: str) -> Matrix:
+        stored = self._stored(name)
+        if not stored:
+            raise self._is_not_there(name)
+        return self._checked(stored, self.weights[stored])
+
+    def _stored(self, name: str) -> str:
+        """Return what a tensor is called in the files, which old ones call otherwise; or ""."""
+        for new, old in (("", ""), *OLD_GAINS):
+            if name.endswith(new) and (stored := name.removesuffix(new) + old) in self.weights:
+                return stored
+        return ""
+
+    def _is_not_there(self, name: str) -> InputError:
+        return InputError(f"{self.folder}: there is no {quoted(name)} in it")
+
+    def _checked(self, name: str, array: Matrix) -> Matrix:
+        if array.dtype.kind != "f":
+            raise InputError(
+                f"{self.folder}: {quoted(name)} is of {array.dtype}: quantised weights are not read"
+            )
+        return array
+
+    def _check_places(self, fields: Fields, settings: Fields) -> None:
+        """Refuse weights that are not those of as many heads as the config says."""
+        heads = settings["heads"]
+        for name in ("W_Q", "W_K", "W_V"):
+            if name not in fields or fields[name].ndim != 2:
+                raise InputError(f"{self.folder}: there is no matrix in it that is {name}")
+        width = fields["W_Q"].shape[0 if fields.get("weights_layout", OUT_IN) == OUT_IN else 1]
+        for key in ("head_dim", "d_kv"):
+            own = self.config.count_or_none(key)
+            if own is not None and own * heads != width:
+                raise InputError(
+                    f"{self.config.place}: {heads} heads, {quoted(key)} is {own}, and the queries "
+                    f"are {width} wide: that is not {heads} × {own}"
+                )
+        if width % heads:
+            raise InputError(
+                f"{self.config.place}: {heads} heads, and the queries are {width} wide: that is no "
+                "whole number for each"
+            )
+
+
+class _Read(dict[str, Matrix]):
+    """The tensors of a model, each checked as it is read."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self._model = model
+
+    def __getitem__(self, name: str) -> Matrix:
+        return self._model._tensor(name)
+
+
+def _owned(value: Any) -> Any:
+    return Owned(value) if isinstance(value, np.ndarray) else value
+
+
+def _flat(array: Matrix) -> Matrix:
+    return array.reshape(-1, array.shape[-1])
+
+
+def _where(family: Family, weights: Weights, folder: Path) -> tuple[str, str]:
+    """Return what stands before all names of a model, and where its layers are."""
+    for pattern in family.layers:
+        first = pattern.format(0)
+        roots = dict.fromkeys(
+            name[:at] for name in weights for at in _places_of(first, name) if at >= 0
+        )
+        if len(roots) > 1:
+            said = " and ".join(quoted(root + first) for root in roots)
+            raise InputError(
+                f"{folder}: layer 0 fits {len(roots)} places, {said}: keep one model in the folder"
+            )
+        if roots:
+            return next(iter(roots)), pattern
+    wanted = " or ".join(pattern.format(0) + "…" for pattern in family.layers)
+    raise InputError(
+        f"{folder}: its config is that of {family.title}, and no tensor is called {wanted}"
+    )
+
+
+def _places_of(first: str, name: str) -> Iterable[int]:
+    """Return where the start of a layer's names stands in a name, at its beginning or a dot."""
+    if name.startswith(first):
+        return (0,)
+    at = name.find(f".{first}")
+    return (at + 1,) if at >= 0 else ()
+
+
+def _known(config: Config, weights: Weights) -> Family:
+    """Return the family of a model; of others, say which of its tensors are which fields."""
+    family = family_of(config)
+    if family is not None:
+        return family
+    kinds = [kind for each in FAMILIES for kind in each.types]
+    lines = [
+        f"{config.place}: model_type {quoted(str(config.get('model_type')))} is none of those "
+        f"opened here: {', '.join(kinds)}. These tensors of it are of one layer; the fields beside "
+        "them are what to fill of a problem, as JSON or .npz, with X, heads and the other settings:"
+    ]
+    lines += [f"  {line}" for line in _of_one_layer(weights)]
+    raise InputError("\n".join(lines))
+
+
+def _of_one_layer(weights: Weights) -> list[str]:
+    """Return the tensors of the first layer, each with the field that it may fill."""
+    names = list(weights)
+    first = [name for name in names if "0" in name.split(".")] or names
+    lines = []
+    for name in first[:MOST_NAMED]:
+        meaning = meaning_of(name)
+        field = meaning.field if meaning and meaning.field.rstrip("QKV") != "W_" else ""
+        if meaning is not None and not field:
+            field = ", ".join(f"W_{each}" for each in meaning.field.removeprefix("W_"))
+        size = " × ".join(map(str, weights.shape(name)))
+        known = field if field in GIVEN or "," in field else field or "?"
+        lines.append(f"{quoted(name)}, {size or 'one number'}: {known}")
+    if len(first) > MOST_NAMED:
+        lines.append(f"… and {len(first) - MOST_NAMED} more")
+    return lines

@@ -1,0 +1,55 @@
+"""How a config says that rope turns: its base, how much of a head, and how it is slowed down."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from attncalc.errors import InputError
+from attncalc.reading.models.folder import Config
+
+_NOT_OF_IT = ("rope_theta", "partial_rotary_factor")
+"""What stands beside the numbers of a scaling, and is read as fields of its own."""
+
+
+def a_base(config: Config, layer: int) -> Fraction:
+    """Read the base of rope, where it has stood since rope has parameters, or before that."""
+    for key in ("rope_parameters.rope_theta", "rope_theta"):
+        if config.says(key):
+            found = config.number(key)
+            if found <= 0:
+                raise config.wrong(key, found, "a number above 0")
+            return Fraction(str(found))
+    return Fraction(10_000)
+
+
+def a_scaling(config: Config, layer: int) -> Any:
+    """Read how rope is slowed down; None where it is not.
+
+    Raises
+    ------
+    InputError
+        When it is a way that is not built here, naming the key.
+    """
+    from attncalc.problem.attention.rope import read_rope_scaling  # it loads numpy
+
+    key = "rope_parameters" if config.get("rope_parameters", {}) else "rope_scaling"
+    said = config.get(key, None)
+    if said is None:
+        return None
+    if not isinstance(said, Mapping):
+        raise config.wrong(key, said, "an object")
+    try:
+        return read_rope_scaling({k: v for k, v in said.items() if k not in _NOT_OF_IT})
+    except (InputError, ValueError) as error:
+        raise InputError(f"{config.place}: {key} {error}") from None
+
+
+def a_share(config: Config, layer: int) -> int | None:
+    """Read how many columns of a head rope turns; None for all."""
+    for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor"):
+        if config.get(key, None) is not None and config.number(key) != 1:
+            width = config.count_or_none("head_dim") or (
+                config.count("hidden_size") // config.count("num_attention_heads")
+            )
+            return int(width * config.number(key))
+    return None

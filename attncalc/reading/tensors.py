@@ -1,0 +1,256 @@
+"""Safetensors, read strictly and without a library: eight bytes of length, a header, raw arrays.
+
+The format is that of huggingface/safetensors: a header in JSON names each tensor's type, shape and
+place. It is so small that reading it here, with a message for each way in which it can lie, is
+less than checking what a library lets through; and no tensor is read before it is asked for.
+"""
+
+import json
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Matrix
+from attncalc.reading.files import TENSORS_LENGTH as LENGTH
+from attncalc.reading.files import in_units, opened
+
+MOST_HEADER = 16 * 2**20
+"""Bytes of a header: that of the largest models has one or two millions."""
+MOST_AXES = 8
+MOST_LISTED = 6
+_METADATA = "__metadata__"
+_TYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "<i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "<u1",
+    "BOOL": "<u1",
+}
+_HALVES = {"F16": "float16", "BF16": "bfloat16"}
+
+
+class Entry(NamedTuple):
+    """What a header says of a tensor: its type, its shape, and where its bytes are."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+_Read = tuple[int, dict[str, str], dict[str, Entry]]
+
+
+class Tensors(Mapping[str, Matrix]):
+    """The tensors of a safetensors file by name, each made an array when it is asked for.
+
+    Parameters
+    ----------
+    place
+        The name of the file, for messages.
+    content
+        The whole of it, in memory or mapped into it.
+
+    Raises
+    ------
+    InputError
+        When the header is none, or is not true of the file.
+    """
+
+    def __init__(self, place: str, content: "bytes | mmap.mmap") -> None:
+        self.place = place
+        self._content = content
+        self._start, self.metadata, self.entries = _read_header(place, content)
+
+    def __getitem__(self, name: str) -> Matrix:
+        """Return a tensor; of float16 and bfloat16 in float32, where each of them has a number."""
+        return _in_numpy(self.entries[name].dtype, self._kept(name))
+
+    def rows(self, name: str, places: Sequence[int]) -> Matrix:
+        """Return some rows of a tensor; of a large table, no others are read."""
+        return _in_numpy(self.entries[name].dtype, self._kept(name)[np.array(places)])
+
+    def _kept(self, name: str) -> Matrix:
+        """Return a tensor as its bytes are, none of them copied."""
+        entry = self.entries[name]
+        kind = np.dtype(_TYPES[entry.dtype])
+        count = prod(entry.shape)
+        if not count:
+            return np.zeros(entry.shape, kind)
+        array = np.frombuffer(self._content, kind, count, self._start + entry.start)
+        return array.reshape(entry.shape)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names, as the header has them."""
+        return iter(self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether there is one of this name, which is not read for that."""
+        return name in self.entries
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.entries)
+
+    def halves(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return which types of half the width of float32 these tensors are kept in."""
+        kinds = dict.fromkeys(self.entries[name].dtype for name in names)
+        return tuple(_HALVES[kind] for kind in kinds if kind in _HALVES)
+
+
+def open_tensors(path: Path) -> Tensors:
+    """Return the tensors of a file, which is mapped: what is not asked for is not read.
+
+    Raises
+    ------
+    InputError
+        When there is no such file, or it is no safetensors file.
+    """
+    with opened(path) as file:
+        content: bytes | mmap.mmap = b""
+        if path.stat().st_size:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return Tensors(str(path), content)
+
+
+def _in_numpy(dtype: str, array: Matrix) -> Matrix:
+    if dtype == "BF16":  # the upper half of a float32
+        return (array.astype("<u4") << 16).view("<f4")
+    if dtype == "F16":
+        return array.astype(np.float32)
+    return array != 0 if dtype == "BOOL" else array
+
+
+def _read_header(place: str, content: "bytes | mmap.mmap") -> _Read:
+    """Return where the tensors begin, and what there is, once all of it is known to be true."""
+    size = len(content)
+    if size <= LENGTH:
+        raise _wrong(place, f"its {size} bytes hold no header: it is cut off")
+    length = int.from_bytes(content[:LENGTH], "little")
+    if length > size - LENGTH:
+        raise _wrong(
+            place,
+            f"its header is said to have {_bytes(length)}, and the file has {_bytes(size)}: it is "
+            "damaged or cut off",
+        )
+    if length > MOST_HEADER:
+        raise _wrong(
+            place, f"its header has {in_units(length)}, where {in_units(MOST_HEADER)} are read"
+        )
+    start = LENGTH + length
+    pairs = _parsed(place, content[LENGTH:start])
+    entries = _entries(place, pairs, size - start)
+    _check_places(place, entries, size - start)
+    return start, _metadata(place, pairs), entries
+
+
+def _metadata(place: str, pairs: list[tuple[str, Any]]) -> dict[str, str]:
+    """Return what is said beside the tensors: texts by name."""
+    said = next((value for name, value in pairs if name == _METADATA), _Pairs())
+    texts: dict[str, Any] = dict(said) if isinstance(said, _Pairs) else {"": None}
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise _wrong(place, f"{_METADATA} in its header is no object of texts")
+    return texts
+
+
+def _parsed(place: str, header: bytes) -> list[tuple[str, Any]]:
+    try:
+        content = json.loads(header.decode("utf-8"), object_pairs_hook=_Pairs)
+    except UnicodeDecodeError:
+        raise _wrong(place, "its header is no text in UTF-8") from None
+    except (ValueError, RecursionError):
+        raise _wrong(place, "its header is not JSON") from None
+    if not isinstance(content, _Pairs):
+        raise _wrong(place, "its header is no JSON object")
+    return content
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as its pairs, so that a name given twice can be seen."""
+
+
+def _entries(place: str, pairs: list[tuple[str, Any]], size: int) -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for name, said in pairs:
+        if name in entries:
+            raise _wrong(place, f"its header names {quoted(name)} twice")
+        if name != _METADATA:
+            entries[name] = _entry(place, name, said, size)
+    return entries
+
+
+def _entry(place: str, name: str, said: Any, size: int) -> Entry:
+    """Return what is said of a tensor, once it is known that the file can hold it."""
+    fields = dict(said) if isinstance(said, _Pairs) else {}
+    said_of: list[Any] = [fields.get(key) for key in ("dtype", "shape", "data_offsets")]
+    dtype, shape, offsets = said_of
+    if not (_are_counts(shape) and _are_counts(offsets) and len(offsets) == 2):
+        raise _wrong(place, f"{quoted(name)} has no dtype, shape and data_offsets in its header")
+    if not isinstance(dtype, str) or dtype not in _TYPES:
+        raise _wrong(
+            place, f"{quoted(name)} is of type {quoted(str(dtype))}: read are {', '.join(_TYPES)}"
+        )
+    if len(shape) > MOST_AXES:
+        raise _wrong(
+            place, f"{quoted(name)} has {len(shape)} dimensions, where {MOST_AXES} are read"
+        )
+    start, end = offsets
+    needed = prod(shape) * np.dtype(_TYPES[dtype]).itemsize
+    if not start <= end <= size:
+        raise _wrong(
+            place,
+            f"{quoted(name)} is said to be bytes {start:,} to {end:,}, and {size:,} follow the "
+            "header: it is damaged or cut off",
+        )
+    if end - start != needed:
+        raise _wrong(
+            place,
+            f"{quoted(name)} is {_size(shape)} of {dtype}, which takes {_bytes(needed)}, and is "
+            f"said to have {_bytes(end - start)}",
+        )
+    return Entry(dtype, tuple(shape), start, end)
+
+
+def _are_counts(given: Any) -> bool:
+    """Say whether a value is a list of whole numbers from 0."""
+    plain = isinstance(given, list) and not isinstance(given, _Pairs)
+    return plain and all(type(each) is int and 0 <= each < 2**63 for each in given)
+
+
+def _check_places(place: str, entries: Mapping[str, Entry], size: int) -> None:
+    """Refuse tensors that share bytes, and bytes that belong to none: such a file is two in one."""
+    placed = sorted(((each.start, each.end, name) for name, each in entries.items()))
+    filled = [each for each in placed if each[1] > each[0]]
+    for (_, end, name), (start, _, other) in pairwise(filled):
+        if start < end:
+            raise _wrong(place, f"{quoted(name)} and {quoted(other)} overlap in the file")
+    used = sum(end - start for start, end, _ in filled)
+    if used != size:
+        raise _wrong(place, f"{_bytes(size - used)} of it belong to no tensor")
+
+
+def _size(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape)) or "one number"
+
+
+def _bytes(count: int) -> str:
+    return f"{count:,} byte{'' if count == 1 else 's'}"
+
+
+def _wrong(place: str, why: str) -> InputError:
+    return InputError(f"{place}: cannot be read as safetensors: {why}")
