@@ -7,7 +7,7 @@ import numpy as np
 
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import MATRICES, SETTINGS
+from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS, TEXTS
 from attncalc.reading.answers.lines import is_about_lines
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.cells import Faults, read_cells
@@ -59,9 +59,18 @@ def read_text_problem(text: str, faults: Faults) -> Fields:
             _refuse(block, faults)
     if document.cut_at:
         faults.add(f"line {document.cut_at}: there is too much before it")
+    _drop_results(fields)
     if not fields:
         faults.add(f"no matrix is named: {HOW}")
     return settings | fields
+
+
+def _drop_results(fields: Fields) -> None:
+    """Leave out scores and weights beside what they come of: they are worked out again."""
+    sources = [name for name in ("Q", "W_Q", "K", "W_K") if name in fields]
+    for name, others in (("A", [*sources, "S"]), ("S", sources)):
+        if any(other in fields for other in others):
+            fields.pop(name, None)
 
 
 def _settings(text: str, faults: Faults) -> tuple[Fields, str]:
@@ -71,7 +80,7 @@ def _settings(text: str, faults: Faults) -> tuple[Fields, str]:
     for number, line in enumerate(text.splitlines(), start=1):
         match = _SETTING.fullmatch(line) if len(line) < 120 else None
         name = canonical(match[1]) if match else None
-        if match is None or name not in (*SETTINGS, "title") or "[" in match[2]:
+        if match is None or name not in (*SETTINGS, *TEXTS) or "[" in match[2]:
             rest.append(line)
             continue
         if name in fields:
@@ -124,7 +133,7 @@ def _keep(
     lines[name] = block.line
     fields[name] = matrix_of_grid(name, grid, faults, f" (line {block.line})")
     labels = [label for label in block.row_names if not label.isdigit()]
-    if len(labels) == len(grid.rows) and name in ("X", "X1", "X2", "X3", "Q", "K"):
+    if len(labels) == len(grid.rows) and name in LABELLED:
         from attncalc.problem.serialising import ROW_NAMES
 
         fields.setdefault(ROW_NAMES, {})[name] = labels

@@ -58,6 +58,6 @@ def _skeleton(text: str) -> str:
         for variable, name in _VARIABLES:
             clean = variable.sub(name, clean)
     clean = _NOISE.sub("", re.sub(r"\b(?:np|torch|F|nn)\.", "", clean).replace("^{T}", "^T"))
-    clean = re.sub(r"^(?:SOFTMAX|Softmax|softMax|SoftMax|σ)", "softmax", clean)
+    clean = re.sub(r"^(?:SOFTMAX|Softmax|softMax|SoftMax|σ(?!\^))", "softmax", clean)
     clean = clean.replace("÷", "/").replace("dim=-1", "").replace("axis=-1", "")
     return _ROOT.sub("√", clean) if "√" in clean or "/" in clean or "sqrt" in clean else clean

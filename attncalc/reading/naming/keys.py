@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from attncalc.reading.naming.at_hand import are_there, name_at_hand
 from attncalc.reading.naming.name import Name, head_in, name_in
 from attncalc.reading.naming.vocabulary import says_only_a_step
 from attncalc.reading.plain.tex import without_tex
@@ -9,7 +10,6 @@ from attncalc.reading.plain.tex import without_tex
 LONGEST = 80
 
 
-@lru_cache(maxsize=16_384)
 def name_of_key(text: str) -> Name | None:
     r"""Return what a key names, where the whole of it does.
 
@@ -20,8 +20,15 @@ def name_of_key(text: str) -> Name | None:
     >>> name_of_key("attention weights").matrix, name_of_key("weights of my dog")
     ('A', None)
     """
+    return _name_of_key.__wrapped__(text) if are_there() else _name_of_key(text)
+
+
+@lru_cache(maxsize=16_384)
+def _name_of_key(text: str) -> Name | None:
     if len(text) > LONGEST:
         return None
+    if found := name_at_hand(text):
+        return Name(*found)
     clean = without_tex(text).text.strip(" `*#:._-")
     if clean.isdigit() or not clean:
         return None

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from attncalc.reading.naming.at_hand import name_at_hand, names_there
 from attncalc.reading.naming.expressions import step_of_expression
+from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.ordinals import row_in
 from attncalc.reading.naming.symbols import compact, indexed
 from attncalc.reading.naming.vocabulary import step_of_words
@@ -16,6 +18,11 @@ _LIST_NUMBER = re.compile(
     r"\d{1,3}[a-z]?\s*[:.)–-]*|\(?(?:\d{1,3}[.)]\s?|(?:[a-z]|[ivx]{1,4})[.)]\s)(?!\d)|-\s)\s*",
     re.IGNORECASE,
 )  # fmt: skip
+_CALL = re.compile(
+    r"(?:(?:np|torch|jnp)\.)?(?:print|round|around|disp|display)\(([^\n]{1,80}?)(?:, ?\d{1,2})?\)"
+    r"|([\w.]{1,40})\.(?:round\(\d{0,2}\)|numpy\(\)|tolist\(\)|detach\(\)|head\(\))"
+)
+_OF_FRAME = re.compile(r"^(?:df|mat|arr)_(?=\w)")
 _AGAIN = re.compile(
     r"^\W*(?:correction|corrected|korrektur|korrigiert|berichtigung|berichtigt|corrige|corrigé|"
     r"correccion|corrección|fixed|revised|new|neu|actually)\b\s*(?:[:!.-]\s*|$|(?=\w))",
@@ -24,7 +31,12 @@ _AGAIN = re.compile(
 _HEAD = re.compile(
     r"\b(?:head|kopf|t[eê]te|cabeza)s?\s*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?", re.I
 )
+_COUNTS = ("one", "two", "three", "four")
+_HEAD_ALONE = re.compile(
+    rf"[\s#*_-]{{0,8}}head ({'|'.join(_COUNTS)})[\s*_:.-]{{0,8}}", re.IGNORECASE
+)
 _IN_BRACKETS = re.compile(r"(?<![^\W\d_])[(\[]([^()\[\]]{1,60})[)\]]")
+_ASIDE = re.compile(r"\([^()]{0,60}\)")
 _ROW_OF = re.compile(
     r"(?:for|of|fur|für|de|du|del|row|zeile|fila|ligne|token|query|vector|vektor|vecteur|nr|no)?"
     r"\.?(?:(?<!\s)\s++)?#?(\d{1,3})\s*+$",
@@ -49,6 +61,9 @@ _DIMENSIONS = re.compile(
 _CAPITAL = re.compile(
     r"(?<![\w^_/.'-])([QKVSOZ]|A(?=-|\s*(?:[:=.)]|$|matrix|Matrix)))(?=-[^\W\d]|[^\w^_/'.-]|$)"
 )
+_OF_TOKEN = re.compile(r"x_?\{?(\d{1,2})\}? ?[·*@]? ?[Ww][_^]?\{?([QKVqkv])\}?")
+_BY_W_O = re.compile(r"W[_^]?\{?O\}?(?!\w)")
+_TIMES = re.compile(r"\b(?:times|mal|fois|multipl[a-z]{1,12})\b", re.I)
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -106,7 +121,6 @@ class Name(NamedTuple):
         return (self.row != 0) != (self.column != 0)
 
 
-@lru_cache(maxsize=8192)
 def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     """Return what a text names, if it names anything.
 
@@ -115,10 +129,29 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     >>> name_in("**Step 2:** Keys").matrix, name_in("Q_{1,2}")[:4], name_in("we get")
     ('K', ('Q', 0, 1, 2), None)
     """
+    if at_hand := name_at_hand(text):
+        matrix, head, row, column = at_hand
+        return Name(matrix, head, row, column)
+    name = _name_in(text, labels)
+    known = names_there()
+    if not known or not (name is None or name.how == "words" or " " in text.strip()):
+        return name
+    if (found := step_of_layer(text, known)) is None:
+        return name
+    step, how = found
+    return Name(step, how=how) if step else None
+
+
+@lru_cache(maxsize=8192)
+def _name_in(text: str, labels: Tokens) -> Name | None:
+    """Return what a text names, whatever the problem at hand is."""
     clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
     clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
+    clean = _without_calls(clean)
     if _ON_THE_WAY.fullmatch(clean):
         return None
+    if product := _OF_TOKEN.fullmatch(clean):
+        return Name(product[2].upper(), row=int(product[1]), how="expression")
     head = head_in(clean)
     if head:
         clean = _HEAD.sub(" ", clean).strip(" ,:()-")
@@ -133,6 +166,16 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
     if name and head and not name.head:
         return name._replace(head=head, row=name.row)
     return name
+
+
+def _without_calls(text: str) -> str:
+    """Return what a line of a program prints: print(round(A, 2)), display(df_A.round(2))."""
+    for _ in range(3):
+        if (call := _CALL.fullmatch(text)) is None:
+            break
+        text = call[1] or call[2]
+        text = _OF_FRAME.sub("", text) if text else ""
+    return text
 
 
 def without_list_number(text: str) -> str:
@@ -159,6 +202,8 @@ def head_in(text: str) -> int:
     (2, 1, 0)
     """
     match = _HEAD.search(text[:LONGEST])
+    if match is None and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
+        return _COUNTS.index(word[1].lower()) + 1
     return int(match[1]) if match else 0
 
 
@@ -183,7 +228,9 @@ def _at_the_end(text: str) -> Name | None:
 def _of_counted_row(text: str) -> Name | None:
     """Return the row that a text counts: row 2 of Q, the second query."""
     counted = row_in(text)
-    base = counted and (_symbol(counted.rest) or _words(counted.rest))
+    outside = _ASIDE.sub(" ", text)
+    said = None if outside == text or row_in(outside) else _words(outside)
+    base = counted and (said or _symbol(counted.rest) or _words(counted.rest))
     if not counted or not base or base.row or base.weak or base.matrix.startswith(("W_", "b_")):
         return None
     return base._replace(row=counted.row)
@@ -221,6 +268,10 @@ def _words(text: str) -> Name | None:
         found = _symbol(inner) or _expression(inner)
         if found and not (found.how == "symbol" and len(compact(inner)) == 1 and inner.islower()):
             return found
+    if _TIMES.search(clean) and _BY_W_O.search(clean):
+        return Name("O", how="words")
+    if _TIMES.search(clean) and _CAPITAL.findall(clean) == ["V"]:
+        return Name("O", how="words")
     capitals = set(_CAPITAL.findall(clean))
     said = step_of_words(_IN_BRACKETS.sub(" ", clean)) or step_of_words(clean)
     if len(capitals) == 1 and len(clean.split()) <= 8:

@@ -2,12 +2,16 @@ r"""Names in symbols: `Q`, `S_{scaled}`, `q_1`, `Q[1,2]`, `\alpha_{13}`, `q_1·k
 
 import re
 
-from attncalc.problem.fields import MATRICES
+from attncalc.problem.attention.steps import TITLES
+from attncalc.problem.field import LAYERS
+from attncalc.problem.fields import GIVEN, MATRICES, Names
 from attncalc.problem.parts import STEP_TITLES
 from attncalc.reading.names import canonical
 
-STEPS = tuple(STEP_TITLES)
+STEPS = Names(STEP_TITLES)
 """Every name that a step of a plan can have."""
+_OF_ATTENTION = tuple(TITLES)
+"""Those of an attention alone, which are known however they are written."""
 LONGEST = 80
 _BLANKS = re.compile(r"\s+")
 _TURNED = re.compile(r"\^\{?\(?(?:T|t|⊤|transpose)\)?\}?|\.T\b|\.t\(\)|\.transpose\(\)")
@@ -34,7 +38,9 @@ _DOT = re.compile(
 _RAISED = re.compile(
     r"^([A-Za-z])(_\{?[\d,:]{1,9}\}?)\^\{?([A-Za-z]{1,10})(\(\d{1,2}\))?\}?(?=$|\^)"
 )
-_LONG = re.compile(r"X\d?[_^]\{?P\}?|P\d|[QK][_^]\{?rot\}?")
+_LONG = re.compile(
+    r"X\d?[_^]\{?P\}?|P\d|[QK][_^]\{?(?:rot|norm|S)\}?|[KV][_^]\{?all\}?|S[_^]\{?(?:alibi|rel)\}?"
+)
 _SCALED = re.compile(r"/[({]*(?:√|sqrt|d_?k|d\b|\d)")
 _LETTERS = re.compile(r"[A-Za-zα]+")
 
@@ -46,6 +52,7 @@ _SYMBOLS = {
     "value": "V", "Value": "V", "score": "S", "Score": "S", "scores": "S", "Scores": "S",
     "X": "X", "x": "X", "y": "O", "Y": "O", "w": "A", "context": "O", "Context": "O",
     "weight": "A", "Weight": "A", "queries": "Q", "keys": "K", "values": "V", "weights": "A",
+    "attnout": "O", "attn_out": "O", "Attnout": "O", "AttnOut": "O", "attentionout": "O",
     "logits": "S", "outputs": "O", "E": "S",
     "AW": "A", "SM": "A", "Qs": "Q", "Ks": "K", "Vs": "V", "softmax": "A", "ctx": "O",
 }  # fmt: skip
@@ -76,16 +83,17 @@ def matrix_of_symbol(text: str) -> str | None:
     """
     clean = compact(text)
     bare = re.sub(r"[{}()^]", "", clean.replace("^", "_")) if "^T" not in clean else clean
-    if bare in STEPS:
+    if bare in _OF_ATTENTION:
         return bare
     if bare in _SYMBOLS:
         return _SYMBOLS[bare]
     plain = bare.replace("_", "").lower()
-    for step in STEPS:
+    for step in _OF_ATTENTION:
         if len(step) > 2 and plain == step.replace("_", "").lower():
             return step
     given = canonical(bare)
-    if given in MATRICES and (len(bare) > 1 or bare in ("X", "P")):
+    is_of_layers = given is not None and given in GIVEN and GIVEN[given].kind == LAYERS
+    if given in MATRICES and not is_of_layers and (len(bare) > 1 or bare in ("X", "P")):
         return given
     if clean[:1] == "S" and (suffix := _SUFFIX.fullmatch(clean[1:])):
         return _SUFFIXES[suffix[1]]

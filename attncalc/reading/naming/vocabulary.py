@@ -22,7 +22,8 @@ _EXACT = {
     "divididos divididas ajustes",
     "root": "sqrt √",
     "masked": "masked masking maskiert maskierte maskierten masque masques masquees enmascarado "
-    "enmascarados enmascaradas mask maske mascara",
+    "enmascarados enmascaradas mask maske mascara maskierung masquage enmascaramiento "
+    "causal kausal kausale kausalen causale causales",
     "softmax": "softmax softargmax normalised normalized normalisiert normalizadas normalises "
     "alpha alphas α probability probabilities probs prob probabilites probabilite "
     "probabilidad probabilidades wahrscheinlichkeit wahrscheinlichkeiten",

@@ -16,9 +16,18 @@ from attncalc.reading.plain.rows import (
     labelled_row,
     row_of_equations,
     split_row,
+    without_uneven_counts,
 )
 from attncalc.reading.plain.stacks import stacked
-from attncalc.reading.plain.tables import TABLE_SIGN, cells_of_table, groups_of_table, table_at
+from attncalc.reading.plain.tables import (
+    TABLE_SIGN,
+    cells_by_line,
+    cells_of_table,
+    groups_by_name,
+    groups_of_table,
+    sections_of_table,
+    table_at,
+)
 
 _APART = re.compile(r"(?<! ) {2,}+(?=[^\W\d])")
 _NAMED_ROW = re.compile(r"(?P<name>[^\W\d][^=:]{0,30})[=:](?P<row>[^=:A-Za-z]+)")
@@ -31,10 +40,24 @@ PREAMBLE = re.compile(
 """The head of a mail, or what a program says when it starts."""
 _BEHIND_ROW = re.compile(r"(?<=[\d.%]) {2,}+\((?=[^()]*[^\d\s.,;()])[^()]{3,160}\)$")
 """Work in brackets behind a row of numbers."""
+_COUNT_OR_WORD = re.compile(r"(?:[^\W\d]{0,20} ?)?(?:\d{1,3}|[^\W\d]{0,20})")
+_WIDE = re.compile(r" {2,}+|\t++")
 _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
 _OF_PATTERNS = re.compile(r"[\s#*]*+What the weights show[\s*]*+")
 _ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=≈:]\s?$")
 _HEADING = re.compile(r"\s*#{1,6}\s")
+_SIGN = re.compile(r"[=≈:+·×*/@\d^]")
+_LISTED = re.compile(r" ?, ?(?:and\s|und\s|et\s|y\s)?|\s(?:and|und|et|y|&)\s")
+_LIST_VERB = re.compile(r"\s(?:are|sind|sont|son|is)$")
+_ANDS = re.compile(
+    r"^(?:[,;.\s]*(?:and|then|und|dann|et|puis|y|respectively)\b)?[,;.\s]*", re.IGNORECASE
+)
+MOST_BESIDE = 12
+"""Matrices that a sentence may name one after the other."""
+MOST_HEADS = 60
+"""Columns that may have names of their own."""
+MOST_ROWS = 200
+"""Lines of vectors that stand below names."""
 MOST_TRIES = 140
 """Lines of a paragraph at which a table may begin that turn out to begin none."""
 MOST_BLOCKS = 6000
@@ -158,7 +181,9 @@ class _Parter:
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
         if (
-            (count := self._columns(i))
+            (count := self._vectors_under_names(i))
+            or (count := self._under_names(i))
+            or (count := self._columns(i))
             or (count := self._beside(i))
             or (count := self._named_row(line))
         ):
@@ -208,13 +233,25 @@ class _Parter:
     def _table(self, i: int, count: int) -> bool:
         """Take a table, if there are numbers in it, or spaces for them."""
         lines = self.lines[i : i + count]
+        if sections := sections_of_table(lines, self.names_a_row):
+            for heading, own in sections:
+                self._add(Block(heading.number, heading.number, heading.text, [heading.text]))
+                self._table_of(own)
+            return True
+        return self._table_of(lines)
+
+    def _table_of(self, lines: Sequence[Line]) -> bool:
+        """Take a table that is no more than one, if there are numbers in it, or spaces for them."""
+        count = len(lines)
         text = " / ".join(line.text.strip() for line in lines)
         first, last = lines[0].number, lines[-1].number
         if GRID.search(text):
-            return self._table_of_vectors(lines)
-        if self._table_of_vectors(lines):
+            return self._table_of_matrices(lines) or self._table_of_vectors(lines)
+        if self._table_of_vectors(lines) or self._rows_of_vectors(lines, cells_by_line(lines)):
             return True
-        if groups := groups_of_table(lines, self.names_a_row):
+        if groups := (
+            groups_of_table(lines, self.names_a_row) or groups_by_name(lines, self.names_a_row)
+        ):
             for name, own in groups.items():
                 kept = Grid((fitted(own),), first, last, "table")
                 self._add(Block(first, last, f"{name}: {kept.text}", [name], kept))
@@ -261,6 +298,39 @@ class _Parter:
                 )
         return True
 
+    def _table_of_matrices(self, lines: Sequence[Line]) -> bool:
+        """Take a table whose rows are each a name and its matrix."""
+        rows = [row for row in cells_by_line(lines) if any(set(cell) - set("-: ") for cell in row)]
+        if self._rows_of_vectors(lines, rows):
+            return True
+        named = [row for row in rows if GRID.search("".join(row))]
+        names = [row[0].strip(" *") for row in named]
+        cells = [[cell for cell in row[1:] if GRID.fullmatch(cell.strip(" $"))] for row in named]
+        heights = [len(self.document.grids[own[0].strip(" $")].rows) for own in cells if own]
+        if len(rows) - len(named) > 1 or not all(len(own) == 1 for own in cells):
+            return False
+        if max(heights, default=0) < 2 or not all(map(self.names_a_row, names)):
+            return False
+        for name, own in zip(names, cells, strict=True):
+            kept = self.document.grids[own[0].strip(" $")]
+            self._add(Block(kept.line, kept.last, f"{name} {kept.text}", [name], kept))
+        return True
+
+    def _rows_of_vectors(self, lines: Sequence[Line], rows: Rows) -> bool:
+        """Take a table with a row for each matrix and a column for each token, vectors in it."""
+        names = [row[0].strip(" *") for row in rows[1:]]
+        found = [[self._vector(cell.strip(" $")) for cell in row[1:]] for row in rows[1:]]
+        widths = {len(row) for row in found}
+        if len(names) < 2 or len(widths) > 1 or min(widths) < 2 or not all(map(all, found)):
+            return False
+        if not all(map(self.names_a_row, names)):
+            return False
+        for name, vectors in zip(names, found, strict=True):
+            own = [row for vector in vectors for row in vector]
+            kept = Grid((own,), lines[0].number, lines[-1].number, "table")
+            self._add(Block(kept.line, kept.last, f"{name} {kept.text}", [name], kept))
+        return True
+
     def _vector(self, cell: str) -> Rows:
         """Return the rows that a cell of a table holds: (1, 3), or 1, 3."""
         if GRID.fullmatch(cell):
@@ -280,6 +350,7 @@ class _Parter:
             rows.append(row[1])
             stop += 1
         names, rows = _counted(names, rows)
+        rows = without_uneven_counts(rows) if rows and not names[0] else rows
         if not rows or (names[0] and len(rows) < 2 and not self._may_be_row(names[0], rows[0])):
             return 0
         self._grid(i, stop, [], rows, names if names[0] else [])
@@ -319,6 +390,53 @@ class _Parter:
         kept = Grid((fitted([cells]),), line.number, line.number, "rows")
         self._add(Block(line.number, line.number, line.text, [name], kept))
         return 1
+
+    def _vectors_under_names(self, i: int) -> int:
+        """Take vectors in columns below a line that names each: query  key  value."""
+        heads = _WIDE.split(self.lines[i].text.strip()) if len(self.lines[i].text) < 400 else []
+        if len(heads) < 2 or GRID.search(self.lines[i].text):
+            return 0
+        if not all(map(self.names_a_row, heads[1:])):
+            return 0
+        heads = heads if self.names_a_row(heads[0]) else heads[1:]
+        stop = i + 1
+        while stop < len(self.lines) and not self.lines[stop].text.strip("-=─━ "):
+            stop += 1
+        rows: list[list[str]] = []
+        while stop < len(self.lines) and len(rows) < MOST_ROWS:
+            marks, text = GRID.findall(self.lines[stop].text), self.lines[stop].text
+            beside = GRID.sub("", text).strip(" ,;|.:()")
+            if len(marks) != len(heads) or not _COUNT_OR_WORD.fullmatch(beside):
+                break
+            rows.append(marks)
+            stop += 1
+        if not rows or len(heads) < 2:
+            return 0
+        for name, *own in zip(heads, *rows, strict=True):
+            grids = [self.document.grids[mark] for mark in own]
+            kept = Grid(([row for grid in grids for row in grid.rows],), grids[0].line,
+                        grids[-1].last, "stack")  # fmt: skip
+            self._add(Block(kept.line, kept.last, f"{name} {kept.text}", [name], kept))
+        return stop - i
+
+    def _under_names(self, i: int) -> int:
+        """Take rows behind names below a line of as many names: k1 k2 k3 over q1 1 2 3."""
+        heads = _names_over(self.lines[i].text, self.labels)
+        rows: Rows = []
+        names: list[str] = []
+        stop = i + 1
+        while heads and stop < len(self.lines):
+            text = self.lines[stop].text
+            found = None if GRID.search(text) else labelled_row(text, self.labels)
+            if found is None or len(found[1]) != len(heads):
+                break
+            names.append(found[0])
+            rows.append(found[1])
+            stop += 1
+        if len(rows) < 2:
+            return 0
+        self._grid(i, stop, [], rows, names)
+        return stop - i
 
     def _columns(self, i: int) -> int:
         """Take matrices without brackets side by side, each below its name: Q = 1 3   K = 3 2."""
@@ -369,7 +487,7 @@ class _Parter:
         """Take a line apart at its signs of equality."""
         if _HEADING.match(line.text):
             self.is_new = True
-        clauses = clauses_of(_without_bars(line.text))
+        clauses = clauses_of(_with_signs(_without_bars(line.text), self.names_a_row))
         if all(clause.kind == "nothing" and not clause.factors for clause in clauses):
             names = [name for clause in clauses for name in clause.names]
             work = [each for clause in clauses for each in clause.work]
@@ -398,6 +516,36 @@ class _Parter:
             Block(line.number, last, text, clause.names, grid, factors, clause.work,
                   turned=clause.turned, goes_on=clause.continues, is_single=single)
         )  # fmt: skip
+
+
+def _with_signs(text: str, names_a_row: Named) -> str:
+    """Return a sentence of several matrices with a sign of equality before each.
+
+    "Q and K are M and M, respectively", and "softmax gives M and multiplying by V M".
+    """
+    marks = GRID.findall(text)
+    if not 2 <= len(marks) <= MOST_BESIDE or len(text) > LONGEST_OF_WORK or _SIGN.search(text):
+        return text
+    before, *between = GRID.split(text)
+    words = [piece.strip(" .,;:$") for piece in [before, *between[:-1]]]
+    listed = [each.strip() for each in _LISTED.split(_LIST_VERB.sub("", words[0])) if each.strip()]
+    if not any(_ANDS.sub("", each).strip(" ,") for each in words[1:]):
+        is_list = len(listed) == len(marks) and all(map(names_a_row, listed))
+        pairs = zip(listed, marks, strict=True) if is_list else None
+    else:
+        names = [_ANDS.sub("", each, count=1).strip(" ,") for each in words]
+        pairs = zip(names, marks, strict=True) if all(map(names_a_row, names)) else None
+    return text if pairs is None else ", ".join(f"{name} = {mark}" for name, mark in pairs)
+
+
+def _names_over(text: str, labels: Container[str]) -> list[str]:
+    """Return the names of columns that a line holds: tokens, or one name with counts."""
+    heads = text.split()
+    stems = {head.rstrip("0123456789_") for head in heads}
+    are_counted = len(stems) == 1 and all(head[-1:].isdigit() for head in heads)
+    are_names = are_counted and any(map(str.isalpha, stems))
+    is_row = 1 < len(heads) <= MOST_HEADS and (are_names or all(head in labels for head in heads))
+    return heads if is_row else []
 
 
 def _counted(names: list[str], rows: Rows) -> tuple[list[str], Rows]:

@@ -12,14 +12,15 @@ from attncalc.reading.plain.valuing import value_of
 Kind = Literal["grid", "row", "work", "factors", "name", "nothing"]
 
 LONGEST = 4000
-_RELATION = re.compile(r":=|=>|->|<-|[=≈→←]|:(?![\d/])|(?<!\d):(?=\d)|(?<=\d):(?=\d+\D+\d)")
+_RELATION = re.compile(r":=|=>|->|<-|[=≈→←]|:(?![\d/])|(?<!\d):(?=\d)|(?<=\d):(?!0\d)(?=\d+\D+\d)")
 _UNEQUAL = re.compile(r"[<>!]=")
 _ASIDE = re.compile(
     r"\([^()\d]{0,60}\)|\(\d{1,4} ?[×x] ?\d{1,4}\)|\((?:rounded|gerundet|arrondi)[^()]{0,40}\)"
 )
 _TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
+_TURNED = re.compile(r"T(?![^\W_])|√")
 _SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|also|sowie)\b)?[\s,;]*")
-_LETTER = re.compile(r"[^\W\d_]|[√⟨∑]")
+_LETTER = re.compile(r"[^\W\d_]|[√⟨∑∂]")
 _OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
 _VERB = re.compile(
     r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da)"
@@ -171,10 +172,10 @@ def _of_grids(text: str, grids: list[str]) -> tuple[Kind, str, str]:
     before, after = text[:first].strip(), text[first + 1 :]
     if turned := _TURN.match(after):
         after = after[turned.end() :]
-    rest = _SEPARATOR.sub("", after.strip(_EDGES)).strip()
+    rest = _SEPARATOR.sub("", after.strip(_EDGES)).strip(" ?!")
     if not before and not rest:
         return "grid", text, ""
-    if not before and len(grids) == 1 and _LETTER.match(rest) and not rest.startswith(("T", "√")):
+    if not before and len(grids) == 1 and _LETTER.match(rest) and not _TURNED.match(rest):
         return "grid", text, rest
     if not before and len(grids) == 1 and (rest.startswith("#") or _IN_BRACKETS.fullmatch(rest)):
         return "grid", text, ""

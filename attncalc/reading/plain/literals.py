@@ -105,9 +105,10 @@ def _flat_rows(text: str, *, is_round: bool) -> Rows:
     rows = [_flat_cells(row) for row in re.split(r"[;\n]", text) if row.strip(" ,\t")]
     if (is_round or COMMA in text) and "\n" not in text and all(len(row) == 1 for row in rows):
         return [[row[0] for row in rows]]
-    slashed = [_flat_cells(row) for row in text.split(" / ")]
-    if len(rows) == 1 < len(slashed) and len({len(row) for row in slashed}) == 1 < len(slashed[0]):
-        return fitted(slashed)
+    for sign in (" / ", "|"):
+        parts = [_flat_cells(row) for row in text.split(sign)]
+        if len(rows) == 1 < len(parts) and len({len(row) for row in parts}) == 1 < len(parts[0]):
+            return fitted(parts)
     return fitted(rows)
 
 

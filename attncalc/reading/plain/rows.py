@@ -38,6 +38,9 @@ _APART = re.compile(r"\d\s+[-+]?[.\d]")
 _GLUED = re.compile(r"(?<=\d),(?=\d)")
 _DIGITS = re.compile(r"\d+")
 _RELATION = re.compile(r"[=≈:]")
+_LIST_ITEM = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\s+[^\W\d_]")
+_CROSSES = ("x", "X", "×", "*", "/")
+"""What stands in the places that a mask forbids."""
 _EDGES = " \t,;[]()"
 _BESIDE = re.compile(r" {2,}|\t+|[,;|] ?")
 _ARITHMETIC = re.compile(r"(?:sqrt|[-+*·×/√().\d ]){2,80}")
@@ -97,7 +100,11 @@ def _words(text: str) -> list[str]:
             glue = True
         else:
             found.append(word)
-    if any(word in ("-", "+", "/", "*", "·", "×", "^") for word in found):
+    stop = len(found)
+    while stop > 1 and found[stop - 1] == "-":  # at the end they are what a mask forbids
+        stop -= 1
+    stop = len(found) if len(found) < 3 else stop
+    if any(word in ("-", "+", "/", "*", "·", "×", "^") for word in found[:stop]):
         return []
     return Spaced(found)
 
@@ -151,12 +158,14 @@ def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]
 
 def broken_row(text: str, width: int) -> list[str] | None:
     """Return the cells of a row in which a number is misspelt: as many as its neighbours have."""
-    if _RELATION.search(text):
+    if _RELATION.search(text) or _LIST_ITEM.match(text):
         return None
     cells = parted(text)
     if len(cells) != width or width < 2:
         return None
     bad = [cell for cell in cells if not looks_like_entry(cell)]
+    if len(bad) < len(cells) and len({*bad}) == 1 and bad[0] in _CROSSES:
+        return cells
     if 2 * sum(map(is_number_cell, cells)) < len(cells):
         return None
     are_numbers = all(
@@ -246,6 +255,59 @@ def without_names(rows: Rows) -> Rows:
     if len(rows[0]) > 1 and _are_words([row[0] for row in rows if row]):
         rows = [row[1:] for row in rows]
     return rows
+
+
+def without_counts_from_0(rows: Rows) -> Rows | None:
+    """Return a table without counts from 0 above and before its entries; None for any other.
+
+    It may as well be a matrix whose first entry is blank: ask for its shape.
+
+    Examples
+    --------
+    >>> without_counts_from_0([["", "0", "1"], ["0", "3", "7"]])
+    [['3', '7']]
+    """
+    if not rows or not rows[0] or rows[0][0] or len({len(row) for row in rows}) > 1:
+        return None
+    sides = rows[0][1:], [row[0] for row in rows[1:]]
+    if not all(side and side == [str(i) for i in range(len(side))] for side in sides):
+        return None
+    return [row[1:] for row in rows[1:]]
+
+
+def without_counted_rows(rows: Rows) -> Rows | None:
+    """Return rows without the numbers that count them, from 0 or from 1; None where none do.
+
+    They may as well be entries: ask for the shape, or see `without_uneven_counts`.
+    """
+    firsts = [row[0] for row in rows if row]
+    if len(firsts) < max(2, len(rows)) or min(map(len, rows)) < 2:
+        return None
+    are_counts = any(firsts == [str(i + start) for i in range(len(rows))] for start in (0, 1))
+    return [row[1:] for row in rows] if are_counts else None
+
+
+def without_uneven_counts(rows: Rows) -> Rows:
+    """Return rows without counts of columns above them and of rows before them, as pandas prints.
+
+    Examples
+    --------
+    >>> without_uneven_counts([["0", "1"], ["0", "3.0", "7.0"], ["1", "2.0", "1.0"]])
+    [['3.0', '7.0'], ['2.0', '1.0']]
+    """
+    head, *others = rows
+    is_count = len(head) > 0 and any(
+        head == [str(i + start) for i in range(len(head))] for start in (0, 1)
+    )
+    if not is_count or not others or {len(row) for row in others} != {len(head) + 1}:
+        return rows
+    firsts = [row[0] for row in others]
+    start = int(head[0])
+    return (
+        [row[1:] for row in others]
+        if firsts == [str(i + start) for i in range(len(others))]
+        else rows
+    )
 
 
 def _are_alike(name: str, other: str) -> bool:

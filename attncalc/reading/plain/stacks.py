@@ -17,12 +17,21 @@ _NAMED = re.compile(
 )
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
 MOST_ROWS = 200
+LONGEST_COUNTED = 2000
+_HAS_DIGIT = re.compile(r"\d")
+_ROWS = ("row", "zeile", "reihe", "fila", "ligne")
+_COUNTED = re.compile(
+    rf"(?<!\w)({'|'.join(_ROWS)}|token|tok|key|query|output|input|[xkqvzr])"
+    r" ?_?(\d{1,3}) ?[:=→] ?",
+    re.IGNORECASE,
+)
+"""What counts rows, or the numbers of one, on one line."""
 _BRACKETS = " \t,;.|()[]"
 
 
 def stacked(document: Document) -> list[Line]:
     """Return the lines of a document, those put together that are one matrix or one equation."""
-    lines = [_with_lists(document, line) for line in _with_bars(document)]
+    lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
     return _stacked(document, _joined(lines))
 
 
@@ -45,6 +54,32 @@ def _with_lists(document: Document, line: Line) -> Line:
             kept = Grid((rows,), line.number, line.number, "stack")
             return Line(line.number, f"{match[1]} {document.add(kept)}")
     return line
+
+
+def _with_counted(document: Document, line: Line) -> Line:
+    """Return a line with what it counts as one grid: Q: row 1: 1, 3; row 2: -1, 1.
+
+    Single numbers, each under its own name, are one row: x2 attends to x1: 0.38, x2: 0.62.
+    """
+    names = list(_COUNTED.finditer(line.text, 0, LONGEST_COUNTED))
+    if document.is_full or len(names) < 2 or len(line.text) > LONGEST_COUNTED:
+        return line
+    counts = [int(name[2]) for name in names]
+    stops = [*(name.start() for name in names[1:]), len(line.text)]
+    cells = [
+        split_row(line.text[name.end() : stop].strip(_BRACKETS)) or []
+        for name, stop in zip(names, stops, strict=True)
+    ]
+    is_list = counts == list(range(1, len(counts) + 1)) and len({name[1] for name in names}) == 1
+    if not is_list or not cells[0] or len({len(row) for row in cells}) > 1:
+        return line
+    before = line.text[: names[0].start()].rstrip()
+    if len(cells[0]) == 1 and names[0][1].lower() not in _ROWS:
+        if not _HAS_DIGIT.search(before):  # each a row of its own, as k1 = 3, k2 = 4
+            return line
+        return _with_text(line, f"{before.rstrip(':')}: {', '.join(row[0] for row in cells)}")
+    mark = document.add(Grid((cells,), line.number, line.number, "stack"))
+    return _with_text(line, f"{before} {mark}")
 
 
 def _joined(lines: list[Line]) -> list[Line]:
@@ -101,7 +136,7 @@ def _stack(document: Document, lines: Sequence[Line], start: int) -> int:
         outside = [bool(each.strip(_BRACKETS)) for each in _outside(lines[stop].text)[:-1]]
         tail = _outside(lines[stop].text)[-1].strip(_BRACKETS)
         named = [n + is_named for n, is_named in zip(named, outside, strict=True)]
-        if max(named) > 1 or (tail and not tail.startswith(("#", "<", "%", "^"))):
+        if max(named) > 1 or (tail and not tail.startswith(("#", "<", "%", "^", "*", "†"))):
             break
         stop += 1
     return stop
@@ -175,13 +210,30 @@ def _merged(document: Document, lines: Sequence[Line]) -> Line:
     return Line(number, " ".join(pieces))
 
 
+def _with_bars_beside(document: Document, line: Line) -> Line:
+    """Return a line with rows between bars side by side as grids: Q = | 1 3 |   K = | 3 -1 |."""
+    if line.text.count("|") < 4 or line.text.count("|") > MOST_ROWS or document.is_full:
+        return line
+    pieces = line.text.split("|")
+    rows = [split_row(piece) or [] for piece in pieces[1::2]]
+    outside = pieces[::2]
+    are_names = all(not piece.strip() or piece.rstrip()[-1:] in "=:≈" for piece in outside)
+    if len(pieces) % 2 == 0 or not are_names or not all(len(row) > 1 for row in rows):
+        return line
+    text = outside[0]
+    for row, behind in zip(rows, outside[1:], strict=True):
+        grid = Grid(([row],), line.number, line.number, "row", len(text))
+        text += document.add(grid) + behind
+    return _with_text(line, text)
+
+
 def _with_bars(document: Document) -> list[Line]:
     """Return the lines with a row between two bars as a grid, where names stand before some.
 
     Rows of bars alone are tables.
     """
     rows = [_BARS.fullmatch(line.text) for line in document.lines]
-    found = list(document.lines)
+    found = [_with_bars_beside(document, line) for line in document.lines]
     named = any(each and each[1].strip() for each in rows)
     for i, match in enumerate(rows):
         cells = split_row(match[2]) if match and named else None

@@ -17,6 +17,8 @@ _SUM = re.compile(
     r"(?:(?:row|line|row's) ?)?(?:sums?|totals?|check)|[Σ∑].{0,12}|(?:zeilen)?summe|sommes?|sumas?",
     re.I,
 )
+_OF_ROWS = ("row", "i", "index", "token", "zeile", "fila", "ligne", "idx", "pos", "#", "r")
+_OF_COLUMNS = ("col", "column", "j", "spalte", "columna", "colonne", "dim", "c", "feature")
 TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
 """What stands in every line at which a table may begin, if it is no tab."""
 _HAS_NUMBER = re.compile(r"[\d½¼¾?_]")
@@ -52,7 +54,7 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
 
     A name stands over the first of its columns, with nothing over the others, or over each.
     """
-    head, *rows = _filled(_cells_by_line(lines)) or [[]]
+    head, *rows = _filled(cells_by_line(lines)) or [[]]
     starts = [j for j, cell in enumerate(head) if cell and is_name(cell)]
     starts = [j for k, j in enumerate(starts) if not k or head[j] != head[starts[k - 1]]]
     others = [cell for cell in head[starts[0] :] if cell and not is_name(cell)] if starts else []
@@ -64,11 +66,84 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
     found = {}
     for start, stop in zip(starts, stops, strict=True):
         labelled = [[*row[: min(1, starts[0])], *row[start:stop]] for row in rows]
-        found[head[start]] = without_names(labelled)
+        found[head[start]] = without_names(_without_gaps(labelled))
     return found
 
 
-def _cells_by_line(lines: Sequence[Line]) -> Rows:
+def _without_gaps(rows: Rows) -> Rows:
+    """Return rows without the empty columns between them and the matrix beside."""
+    width = max(map(len, rows))
+    kept = [j for j in range(width) if any(row[j : j + 1] != [""] for row in rows if row[j:])]
+    return [[row[j] for j in kept if j < len(row)] for row in rows]
+
+
+def sections_of_table(
+    lines: Sequence[Line], is_name: Callable[[str], bool]
+) -> list[tuple[Line, list[Line]]]:
+    """Return the blocks of a sheet in one table: each heading alone in its row; [] for others."""
+    found: list[tuple[Line, list[Line]]] = []
+    for line in lines:
+        cells = [cell for row in cells_by_line([line]) for cell in row if cell]
+        if len(cells) == 1 and not is_number_cell(cells[0]) and is_name(cells[0]):
+            found.append((Line(line.number, cells[0]), []))
+        elif cells and not found:
+            return []
+        elif cells:
+            found[-1][1].append(line)
+    return found if len(found) > 1 and all(own for _, own in found) else []
+
+
+def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
+    """Return several matrices of one table whose first column names them; {} for others.
+
+    A name stands before the first row of its matrix, or before each; counts may stand behind it.
+    """
+    rows = [row for row in cells_by_line(lines) if any(row)]
+    header = rows[0] if rows and not any(map(is_number_cell, rows[0])) else []
+    groups: dict[str, Rows] = {}
+    last = ""
+    for row in rows[bool(header) :]:
+        name = row[0].strip(" *`:") or last
+        if not name or (name != last and (name in groups or not is_name(name))):
+            return {}
+        groups.setdefault(name, []).append(row[1:])
+        last = name
+    if len(groups) < 2 or len(rows) < 2 * len(groups):
+        return {}
+    titles = [title.lower().strip(" .") for title in header[1:3]]
+    found = {name: _without_counts(own, titles) for name, own in groups.items()}
+    return found if all(found.values()) else {}
+
+
+def _without_counts(rows: Rows, titles: Sequence[str]) -> Rows:
+    """Return the rows of one group without their names or counts; [] where they are no matrix."""
+    width = max((i for row in rows for i, cell in enumerate(row, start=1) if cell), default=0)
+    rows = [(row + [""] * width)[:width] for row in rows]
+    firsts = [row[0] for row in rows if row]
+    are_counts = [[str(i + start) for i in range(len(rows))] for start in (0, 1)]
+    if len(titles) > 1 and titles[0] in _OF_ROWS and titles[1] in _OF_COLUMNS and width == 3:
+        return _of_entries(rows)
+    is_counted = bool(titles) and titles[0] in _OF_ROWS
+    is_counted = is_counted or (firsts in are_counts and (len(rows) > 1 or bool(titles)))
+    if width > 1 and (is_counted or not any(map(looks_like_entry, firsts))):
+        return [row[1:] for row in rows]
+    return rows
+
+
+def _of_entries(rows: Rows) -> Rows:
+    """Return the matrix of a list of entries, each behind its row and column; [] for gaps."""
+    places = {(row[0], row[1]): row[2] for row in rows}
+    sides = [list(dict.fromkeys(row[k] for row in rows)) for k in (0, 1)]
+    if len(places) != len(rows) or len(rows) != len(sides[0]) * len(sides[1]):
+        return []
+    if any(not looks_like_entry(cell) for cell in places.values()):
+        return []
+    are_in_order = all(not all(map(str.isdigit, side)) or side == sorted(side, key=int)
+                       for side in sides)  # fmt: skip
+    return [[places[i, j] for j in sides[1]] for i in sides[0]] if are_in_order else []
+
+
+def cells_by_line(lines: Sequence[Line]) -> Rows:
     """Return the cells of each line of a table, but not its rules."""
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
         rows = [[cell.strip() for cell in line.text.rstrip("\n").split("\t")] for line in lines]
@@ -83,7 +158,7 @@ def _cells_by_line(lines: Sequence[Line]) -> Rows:
 
 def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
     """Return the rows of a table, without the names around them, and the name in its corner."""
-    rows = _cells_by_line(lines)
+    rows = cells_by_line(lines)
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
         return _named(_without_sums(_without_margin(_filled(rows))))
     framed = any(line.text.lstrip()[:1] in _FRAMES for line in lines)

@@ -25,6 +25,7 @@ _FACTOR = re.compile(
     r"(?!\{(?:al|ga|sp|eq))"
 )
 """What goes on with a product on a line of its own."""
+_DIFFERENTIAL = re.compile(r"\s*+[∂d]\s*+[A-Za-zℒ][\w.,;:^{}()\[\]]{0,30}\s*+")
 _DISPLAY = re.compile(
     r"(?:align|alignat|aligned|gather|gathered|equation|split|multline|eqnarray)\*?$"
 )
@@ -32,7 +33,8 @@ _WORDS = {
     "cdot": "·", "times": "×", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "sim": "~",
     "cong": "≈", "to": "→", "rightarrow": "→", "Rightarrow": "→", "implies": "→", "therefore": "∴",
     "longrightarrow": "→", "leftarrow": "←", "equiv": "=", "coloneqq": "=", "infty": "∞",
-    "alpha": "α", "beta": "β", "sigma": "softmax", "sum": "∑", "top": "T", "intercal": "T",
+    "alpha": "α", "beta": "β", "gamma": "γ", "mu": "μ", "sigma": "σ", "sum": "∑",
+    "top": "T", "intercal": "T", "partial": "∂", "nabla": "∇",
     "ldots": "…", "dots": "…", "cdots": "…", "vdots": "…", "ddots": "…", "dagger": "†",
     "textdagger": "†", "quad": "   ", "qquad": "   ", "exp": "exp", "softmax": "softmax",
     "par": BREAK, "newline": BREAK, "noindent": "", "item": BREAK + "- ", "ss": "ß", "pm": "±",
@@ -409,4 +411,6 @@ class _Converter:
 
 def _operand(text: str) -> str:
     """Return what stands over or under a fraction, in brackets where it is more than a number."""
+    if _DIFFERENTIAL.fullmatch(text):  # ∂L/∂Q is a name, and no quotient
+        return "".join(text.split())
     return text.strip() if _SIMPLE.fullmatch(text) and text.strip() else f"({text.strip()})"

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from attncalc.reading.plain.html_tables import with_flat_tables
 from attncalc.reading.plain.marks import BREAK, COMMA, PRIVATE
 from attncalc.reading.plain.programs import without_session
 
@@ -71,6 +72,8 @@ _BRACES = re.compile(r"(?<![_^])\{")
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
 _SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
+_BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[(\d{1,2})\][ \t]{1,9}(?=[^\W\d_])")
+"""The number of a list: [1] Q."""
 _STRUCK = (("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>"), ("<strike>", "</strike>"))
 
 
@@ -90,6 +93,8 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
     """
     text = PRIVATE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    if "[1]" in text:
+        text = _BRACKETED_COUNT.sub(r"\1(\2) ", text)
     text = without_session(_FENCES.sub("", text))
     if "==" in text:
         text = _WIKI_HEADING.sub(r"# \1", text)
@@ -154,6 +159,7 @@ def _break(match: "re.Match[str]") -> str:
 
 
 def _without_tags(text: str) -> str:
+    text = with_flat_tables(text) if "</t" in text or "</T" in text else text
     text = _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text))
     text = _PARAGRAPHS.sub(_break, _INSIDE_TABLE.sub("|---|", text))
     text = _CELLS.sub("|", _ROWS.sub(_break, _CLOSING.sub("", _TAGS.sub("", text))))

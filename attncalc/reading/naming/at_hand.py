@@ -1,0 +1,134 @@
+r"""Names of the layers of the problem at hand: R_1, 1.Q, Q^{[1]}, R_{1;2,3}, S_{1,2}^{self scaled}.
+
+They are known where such a problem is marked, and nowhere else: of an attention alone, Y is O.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from attncalc.problem.gradients.naming import gradient_from
+from attncalc.reading.naming.gradients import gradient_named
+
+_NAMES: ContextVar[frozenset[str]] = ContextVar("names at hand", default=frozenset())
+_STEPS: ContextVar[frozenset[str]] = ContextVar("steps at hand", default=frozenset())
+_GREEK = {"μ": "mu", "γ": "gamma", "β": "beta", "σ²": "var"}
+_HEAD = re.compile(r"\bhead (\d{1,3})\)?$", re.IGNORECASE)
+_PLAIN = re.compile(r"([\w.]+?)(?:\[([\d, :]+)\])?")
+_TEX = re.compile(r"([^\W\d_]+?)(?:_(?:\{([^{}]*)\}|(\w+)))?(?:\^(?:\{(.*)\}|(\w)))?")
+_OF_LOSS = re.compile(r"∂ ?L ?/ ?∂ ?([^ ]{1,60})(?: via ([\w.]{1,20}))?")
+_ABOVE = re.compile(r"\[(\d+)\]|\((\d+)\)|(self|cross)|([A-Za-z]+)")
+
+Found = tuple[str, int, int, int]
+"""A matrix, and which head, row and column of it; 0 for all."""
+
+
+@contextmanager
+def names_at_hand(names: Iterable[str], steps: Iterable[str] = ()) -> Iterator[None]:
+    """Let these names be known as they are, and which of them are steps."""
+    tokens = _NAMES.set(frozenset(names)), _STEPS.set(frozenset(steps))
+    try:
+        yield
+    finally:
+        _NAMES.reset(tokens[0])
+        _STEPS.reset(tokens[1])
+
+
+def is_step_at_hand(name: str) -> bool:
+    """Say whether a matrix is a step of the problem at hand, as X is where it is made of ids."""
+    return name in _STEPS.get()
+
+
+def are_there() -> bool:
+    """Say whether any names are at hand."""
+    return bool(_NAMES.get())
+
+
+def knows(name: str) -> bool:
+    """Say whether a name is at hand."""
+    return name in _NAMES.get()
+
+
+def names_there() -> frozenset[str]:
+    """Return the names that are at hand."""
+    return _NAMES.get()
+
+
+def name_at_hand(text: str) -> Found | None:
+    """Return the matrix, or the entry of one, that a text names.
+
+    Examples
+    --------
+    >>> with names_at_hand(["R_1", "1.Q", "2.self.S_scaled"]):
+    ...     print(name_at_hand("R_1[2,3]"), name_at_hand("R_{1;2,3}"), name_at_hand("1.Q"))
+    ...     print(name_at_hand("Q^{[1]}"), name_at_hand("S_{1,2}^{[2] self scaled (1)}"))
+    ('R_1', 0, 2, 3) ('R_1', 0, 2, 3) ('1.Q', 0, 0, 0)
+    ('1.Q', 0, 0, 0) ('2.self.S_scaled', 1, 1, 2)
+    """
+    known = _NAMES.get()
+    if not known or len(text) > 80:
+        return None
+    clean = text.strip(" \t*`#$:=.≈")
+    head = 0
+    if match := _HEAD.search(clean):
+        head, clean = int(match[1]), clean[: match.start()].strip(" ,(")
+    found = _plain(clean, known) or _gradient(clean, known) or _tex(clean.replace("\\", ""), known)
+    if found is None:
+        return None
+    return (found[0], head or found[1], *found[2:])
+
+
+def _gradient(clean: str, known: frozenset[str]) -> Found | None:
+    """Return the gradient that is named, where any are asked for."""
+    gradients = {name: of for name in known if (of := gradient_from(name)) is not None}
+    found = gradient_named(clean, frozenset(gradients)) if gradients else None
+    match = _OF_LOSS.fullmatch(" ".join(clean.split())) if not found else None
+    if match is None or not gradients:
+        return found
+    # as our own pages write entries: ∂ L / ∂ W_{1,2}^{Q}, ∂ L / ∂ X_{2;1,1} via K
+    named = {of.of: name for name, of in gradients.items() if of.by == (match[2] or "")}
+    entry = _tex(match[1].replace("\\", ""), frozenset(named))
+    return entry and (named[entry[0]], *entry[1:])
+
+
+def _plain(clean: str, known: frozenset[str]) -> Found | None:
+    match = _PLAIN.fullmatch(clean)
+    name = match and next((each for each in (match[1], _latin(match[1])) if each in known), None)
+    if not match or name is None:
+        return None
+    index = match[2]
+    places = [0 if each.strip() == ":" else int(each) for each in (index or "").split(",") if each]
+    if len(places) not in (0, 2, 3):
+        return None
+    head, row, column = [0, 0, 0][len(places) :] + places
+    return name, head, row, column
+
+
+def _latin(letters: str) -> str:
+    for greek, latin in _GREEK.items():
+        letters = letters.replace(greek, latin)
+    return letters
+
+
+def _tex(clean: str, known: frozenset[str]) -> Found | None:
+    match = _TEX.fullmatch("".join(clean.split()) if "^" not in clean else clean.strip())
+    if match is None:
+        return None
+    letters, below = _latin(match[1]), (match[2] or match[3] or "").replace(" ", "")
+    place, side, words, head = "", "", [], 0
+    for layer, of_head, beside, word in _ABOVE.findall(match[4] or match[5] or ""):
+        place = f"{layer}." if layer else place
+        head = int(of_head) if of_head else head
+        side = f"{beside}." if beside else side
+        words += [word] if word else []
+    number, _, index = below.rpartition(";") if ";" in below else ("", "", below)
+    row, _, column = index.partition(",")
+    if not (row.isdigit() and column.isdigit()):
+        number, row, column = index, "0", "0"
+    ends = [each for each in (number, *words) if each]
+    for between in ("_", ""):
+        name = place + side + between.join([letters, *ends])
+        if name in known:
+            return name, head, int(row), int(column)
+    return None

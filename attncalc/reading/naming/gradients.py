@@ -1,0 +1,99 @@
+r"""Names of gradients: dQ, ∂L/∂Q, dL/dQ, \frac{\partial L}{\partial Q}, grad_Q, Q.grad, ∇_Q L.
+
+They are known where gradients are asked for, and nowhere else.
+"""
+
+import re
+
+from attncalc.problem.gradients.naming import gradient_name, part_name
+from attncalc.reading.naming.symbols import indexed
+
+Found = tuple[str, int, int, int]
+LONGEST = 80
+_LOSS = r"(?:\\?mathcal)?[{(]{0,2}(?:L|ℒ|l|J|E|C|[Ll]oss|Loss)[})]{0,2}"
+_D = r"(?:∂|d|δ|\\partial)"
+_RATIO = re.compile(rf"\(?{_D} ?{_LOSS}\)? ?(?:/|by) ?[({{]?{_D} ?(?P<of>[^()/]{{1,40}})[)}}]?")
+_JOINED = re.compile(rf"{_D}{_LOSS}_?{_D}_?(?P<of>\S{{1,40}})")
+_WORD = re.compile(
+    r"(?:grad(?:ient)?s?|∇|nabla|delta|δ|Δ|[Gg]rad(?:ient)?)[ _]?(?:L|loss)?[ _]?"
+    r"(?:(?:of|in|for|wrt|w\.r\.t\.|with respect to|von|nach|für|de|du|del|respecto a|"
+    r"par rapport à) )?[({]?(?P<of>[^() ][^()]{0,39}?)[)}]?(?: ?(?:L|loss))?",
+)
+_BEHIND = re.compile(r"(?P<of>[^()\s]{1,40}?)(?:\.|_| )grad(?:ient)?(?P<index>\[[\d, :]{1,20}\])?")
+_PLAIN = re.compile(r"[d∂][ _]?(?P<of>\S{1,40})")
+_VIA = re.compile(
+    r"(?P<whole>.{1,60}?) ?\(?(?:via|from|through|by way of|über|von|aus|par|por) "
+    r"(?P<by>[A-Za-z_0-9.]{1,20})\)?"
+)
+_TITLE = re.compile(
+    r"(?:[Gg]radient of )(?P<of>[^,]{1,40})(?:, by way of (?P<by>[^,]{1,20}))?(?:,.{0,60})?"
+)
+"""What a page of our own has above a gradient: Gradient of X, by way of Q, 3 × 4."""
+_FORMS = (_RATIO, _JOINED, _BEHIND, _PLAIN, _WORD)
+
+
+def gradient_named(text: str, known: frozenset[str]) -> Found | None:
+    """Return the gradient, or the entry of one, that a text names: of those that are known.
+
+    Examples
+    --------
+    >>> known = frozenset(["dQ", "dW_Q", "dX", "dX_Q"])
+    >>> [gradient_named(text, known)[0] for text in ("∂L/∂Q", "dL_dW_Q", "W_Q.grad", "grad_Q")]
+    ['dQ', 'dW_Q', 'dW_Q', 'dQ']
+    >>> gradient_named("∂L/∂Q_{1,2}", known), gradient_named("∂L/∂X via Q", known)[0]
+    (('dQ', 0, 1, 2), 'dX_Q')
+    """
+    if len(text) > LONGEST:
+        return None
+    clean = " ".join(text.split())
+    name, _, said = clean.partition(":")
+    if said and name.strip(" `*") in known:
+        return name.strip(" `*"), 0, 0, 0
+    if titled := _TITLE.fullmatch(clean):
+        found = _of(titled["of"].strip(), known)
+        return _part_of(found, titled["by"], known) if found and titled["by"] else found
+    if (via := _VIA.fullmatch(clean)) and (part := _part(via["whole"], via["by"], known)):
+        return part
+    for form in _FORMS:
+        if (match := form.fullmatch(clean)) is None:
+            continue
+        index = match.groupdict().get("index") or ""
+        if found := _of(match["of"].strip() + index, known):
+            return found
+    return None
+
+
+def _of(base: str, known: frozenset[str]) -> Found | None:
+    """Return the gradient of what a text names."""
+    for name, rest in _exact(base):
+        if (own := gradient_name(name)) in known:
+            return (own, *rest)
+    named = indexed(base)
+    if named is None or named[4] or named[5]:
+        return None
+    own = gradient_name(named[0])
+    return (own, named[1], named[2], named[3]) if own in known else None
+
+
+def _exact(base: str) -> list[tuple[str, tuple[int, int, int]]]:
+    """Return a name as it stands, with its place where one stands behind it in brackets."""
+    name, bracket, index = base.partition("[")
+    parts = [each.strip() for each in index.rstrip("] ").split(",")]
+    places = [0 if each == ":" else int(each) for each in parts if each.isdigit() or each == ":"]
+    if bracket and len(places) not in (2, 3):
+        return []
+    head, row, column = [0, 0, 0][len(places) :] + places
+    bare = name.replace("{", "").replace("}", "")
+    return [(bare, (head, row, column))]
+
+
+def _part(whole: str, by: str, known: frozenset[str]) -> Found | None:
+    """Return the part of a gradient that comes by way of a step."""
+    found = gradient_named(whole, known)
+    return None if found is None else _part_of(found, by, known)
+
+
+def _part_of(found: Found, by: str, known: frozenset[str]) -> Found | None:
+    of = found[0].rpartition(".")[2][1:]
+    name = part_name(of, by)
+    return (name, *found[1:]) if name in known else None

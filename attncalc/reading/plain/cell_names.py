@@ -1,0 +1,39 @@
+"""Cells of a spreadsheet under their references, A2: 1 | 3, which are no rows of a matrix A."""
+
+import re
+
+_CELL = re.compile(r"[ \t]{0,8}\$?([A-Z]{1,2})\$?(\d{1,4})[ \t]{0,4}[:=|\t][ \t]{0,4}(?=\S)")
+_NUMBERS = re.compile(r"[-+−–\d.,;:|/% \teE()\[\]]+")
+LEAST = 3
+"""Lines that begin with a reference, from which they are cells of a sheet."""
+
+
+def without_references(text: str) -> str:
+    r"""Return a text without the references before cells of a sheet, where it is sure to be one.
+
+    It is where such a line holds words, as a heading does, or where one reference names Q and
+    another E: rows of a matrix hold numbers.
+
+    Examples
+    --------
+    >>> without_references("A1: Scores\nA2: 1 | 3\nA3: -1 | 1").splitlines()
+    ['Scores', '1 | 3', '-1 | 1']
+    >>> without_references("A1: 0 1\nA2: 1 0\nA3: 0 1").splitlines()
+    ['A1: 0 1', 'A2: 1 0', 'A3: 0 1']
+    """
+    lines = text.split("\n")
+    found = [_CELL.match(line) for line in lines]
+    cells = [match for match in found if match]
+    if len(cells) < LEAST or not any(map(_is_heading, cells)):
+        return text
+    if 2 * len(cells) < sum(bool(line.strip()) for line in lines):
+        return text
+    return "\n".join(
+        line[match.end() :] if match else line for line, match in zip(lines, found, strict=True)
+    )
+
+
+def _is_heading(cell: "re.Match[str]") -> bool:
+    """Say whether a cell holds words, and no number."""
+    rest = cell.string[cell.end() :].strip()
+    return rest[:1].isalpha() and not _NUMBERS.fullmatch(rest) and "|" not in rest

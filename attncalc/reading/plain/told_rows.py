@@ -1,0 +1,214 @@
+"""Rows told within sentences, and tables as lists: written as rows are written elsewhere.
+
+"The first row of S is 1, 2 and the second 3, 4" becomes "S = [1 2; 3 4]".
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+_ORDINALS = (
+    ("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "4th"), ("fifth", "5th"),
+    ("sixth", "6th"), ("seventh", "7th"), ("eighth", "8th"), ("ninth", "9th"), ("tenth", "10th"),
+)  # fmt: skip
+_PLACES = {word: place for place, words in enumerate(_ORDINALS, 1) for word in words}
+_NUMBER = r"[-+−–]?(?:\d{1,30}(?:\.\d{1,30})?(?:/\d{1,30})?|\.\d{1,30})%?(?![\w.]*\w)"
+_LIST = rf"{_NUMBER}(?:(?:,? and |, ?| & | ){_NUMBER}){{1,50}}"
+_CLAUSE = re.compile(
+    rf"\b(?:(?P<word>{'|'.join(_PLACES)})(?: (?:row|one|line))?|"
+    r"(?:row|token|line) (?P<number>\d{1,3}))"
+    r"(?: of (?P<of>[^\d,;:()]{1,40}?))?(?: is| are| reads| has|:| =)? ?[(\[]?"
+    rf"(?P<list>{_LIST})[)\]]?",
+    re.IGNORECASE,
+)
+_ROWS = re.compile(
+    r"(?:for )?(?P<of>[^\d;:()]{1,40}?),?(?: the| has| with| its){0,2} rows?"
+    r"(?: are| is| being)?:? (?P<rest>[(\[\d.+−–-].{1,900})",
+    re.IGNORECASE,
+)
+_WHOLE_LIST = re.compile(rf"(?:(?:then|and|finally|lastly) ){{0,2}}[(\[]?(?P<list>{_LIST})[)\]]?")
+_NEXT_ROW = re.compile(r"; ?|[)\]],? (?:and )?(?=[(\[])")
+_SENTENCE = re.compile(r"(?<=[^\d\s]\.) (?=[A-Z])|(?<=\d\.) (?=[A-Z])")
+_PARTED = re.compile(r",? and |, ?| & | ")
+_STEP = re.compile(r"\s{0,4}(?:step|part|task|schritt|question)\s\d{1,2}[.:)]\s", re.IGNORECASE)
+_CHAT = re.compile(
+    r"(?:\[[\d:/., ]{4,22}(?:[AP]M)?\]|\d{1,2}:\d\d(?::\d\d)?)\s(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
+)
+"""Who says something, and when: [10:02] ana: …."""
+_HEAD = re.compile(r"\s*h(?:ead|d)? ?(?P<head>\d)\s?[:.)] (?P<rest>[^\n]{5,900})", re.IGNORECASE)
+_VECTORS = re.compile(
+    rf"(?P<name>[^\[\](){{}}|=:]{{1,30}}[^\[\](){{}}|=:\s]|[A-Z])\s?[=:]?\s?"
+    rf"(?P<rows>[(\[]{_LIST}[)\]](?:, ?[(\[]{_LIST}[)\]]){{1,30}})"
+)
+_ROW = re.compile(rf"[(\[]({_LIST})[)\]]")
+_MEANS = re.compile(
+    rf"(?:and |, ?|; ?| )?(?P<of>μ|mu|σ²|σ\^2|var)_?\{{?(?P<place>\d{{1,2}})\}}?"
+    rf" ?[=≈:] ?(?P<value>{_NUMBER})"
+)
+_SHORT = r"[-+−–]?(?:\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(?![\w.]*\w)"
+_IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
+_SLASHED = re.compile(rf"(?<![\w.,/]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
+LONGEST = 1000
+"""Letters of a line that is looked at."""
+Named = Callable[[str], tuple[str, tuple[int, ...]]]
+"""Returns the step that a text names, and its rows and columns; "" where it names none."""
+
+
+def with_rows(text: str, named: Named) -> str:
+    """Return a text in which rows that sentences tell stand as rows of a step.
+
+    Parameters
+    ----------
+    text
+        The text.
+    named
+        Which step a text names, and how large it is: other numbers of a sentence are no rows.
+
+    Examples
+    --------
+    >>> with_rows("The first row of S is 1, 2 and the second 3, 4.", lambda name: (name, (2, 2)))
+    'S = [1 2; 3 4] '
+    """
+    return "\n".join(_line(line, named) for line in _without_lists(text.split("\n")))
+
+
+def _of_head(match: "re.Match[str]") -> str:
+    """Return the matrices of one head, each as an equation: h1: Q [0, 4], [2, 1] | K ….
+
+    A line in which anything else stands is left as it is.
+    """
+    found = [_VECTORS.fullmatch(piece.strip()) for piece in match["rest"].split("|")]
+    if None in found:
+        return match[0]
+    said = ((each["name"].strip(), _ROW.findall(each["rows"])) for each in found if each)
+    made = (
+        f"head {match['head']} {name} = [{'; '.join(' '.join(_PARTED.split(r)) for r in rows)}]"
+        for name, rows in said
+    )
+    return ", ".join(made)
+
+
+def _with_slashes(match: "re.Match[str]") -> str:
+    """Return rows that slashes part as a matrix, where they are of one width: 5 2 / -2 -1."""
+    rows = [_PARTED.split(row) for row in match[0].split(" / ")]
+    if len({len(row) for row in rows}) > 1:
+        return match[0]
+    before = match.string[: match.start()].rstrip()
+    sign = "= " if before[-1:].isalpha() else ""
+    return f"{sign}[{'; '.join(' '.join(row) for row in rows)}]"
+
+
+def _line(line: str, named: Named) -> str:
+    if len(line) <= LONGEST and (match := _HEAD.fullmatch(line)):
+        line = _of_head(match)
+    if len(line) <= LONGEST and "_" in line:
+        line = _means(line, named)
+    if len(line) <= LONGEST and "|" not in line:
+        line = _CHAT.sub("", line, count=1) if _CHAT.match(line) else line
+        line = _SLASHED.sub(_with_slashes, line) if " / " in line else line
+    if len(line) > LONGEST or not any(each in line.lower() for each in ("row", "token", "line")):
+        return line
+    return " ".join(_sentence(each, named) for each in _SENTENCE.split(line))
+
+
+def _means(line: str, named: Named) -> str:
+    """Return numbers that are counted by tokens as one vector: μ_1 = 2, μ_2 = -1.
+
+    Of a normalisation each mean is a vector, so that one number for each is of a token.
+    """
+    found = list(_MEANS.finditer(line.strip()))
+    if len(found) < 2 or _MEANS.sub("", line).strip(" .;,"):
+        return line
+    places = [int(each["place"]) for each in found]
+    kinds = {each["of"] for each in found}
+    word = "mean" if kinds <= {"μ", "mu"} else "variance"
+    if places != [*range(1, len(places) + 1)] or len(kinds) > 1:
+        return line
+    if named(f"{word} 1")[1] != (len(places), 1):
+        return line
+    return f"{word} = ({', '.join(each['value'] for each in found)})"
+
+
+def _sentence(sentence: str, named: Named) -> str:
+    """Return the rows of a sentence, each under its name; as it is where they are not all of it."""
+    text, rows = _by_places(sentence) or _by_lists(sentence) or ("", {})
+    name, shape = named(text) if text else ("", ())
+    if not name or any((len(rows), len(row)) != shape for row in rows.values()):
+        return sentence
+    return f"{name} = [{'; '.join(' '.join(row) for row in rows.values())}] "
+
+
+def _by_places(sentence: str) -> tuple[str, dict[int, list[str]]] | None:
+    """Return rows that are told with their places: the first is …, the second …."""
+    clauses = list(_CLAUSE.finditer(sentence))
+    places = [_place(clause) for clause in clauses]
+    if len(clauses) < 2 or places != [*range(1, len(places) + 1)]:
+        return None
+    others = _CLAUSE.sub(" ", sentence)
+    others = _STEP.sub(" ", others, count=1)
+    if any(sign.isdigit() for sign in others):
+        return None
+    named = {clause["of"].strip() for clause in clauses if clause["of"]}
+    before = sentence[: clauses[0].start()].strip(" :,.").removesuffix(" the").removesuffix(" of")
+    if len(named) > 1:
+        return None
+    rows = {place: _PARTED.split(each["list"]) for place, each in zip(places, clauses, strict=True)}
+    return (named.pop() if named else before), rows
+
+
+def place_of(word: str) -> int:
+    """Return the place that an ordinal says: 2 for second, 0 for any other word."""
+    return _PLACES.get(word, 0)
+
+
+def _place(clause: "re.Match[str]") -> int:
+    return int(clause["number"]) if clause["number"] else _PLACES[clause["word"].lower()]
+
+
+def _by_lists(sentence: str) -> tuple[str, dict[int, list[str]]] | None:
+    """Return rows that are listed: Q has rows (1, 2), (3, 4)."""
+    found = _ROWS.fullmatch(sentence.strip().removesuffix("."))
+    if found is None:
+        return None
+    listed = [_WHOLE_LIST.fullmatch(each.strip()) for each in _NEXT_ROW.split(found["rest"])]
+    if len(listed) < 2 or None in listed:
+        return None
+    rows = (_PARTED.split(each["list"]) for each in listed if each)
+    return found["of"].strip(), dict(enumerate(rows, 1))
+
+
+_DIRECTIVE = re.compile(r"\.\. (?:list-table|csv-table|table)::(?P<title>.{0,200})")
+_OPTION = re.compile(r"\s{1,40}:[\w-]{1,40}:.{0,200}")
+_ITEM = re.compile(r"\s{1,40}(?P<row>\* )?\s{0,9}- ?(?P<cell>.{0,200})")
+
+
+def _without_lists(lines: list[str]) -> Iterator[str]:
+    """Yield lines in which tables of reStructuredText that are lists have bars between cells."""
+    at = 0
+    while at < len(lines):
+        found = _DIRECTIVE.match(lines[at])
+        stop, rows = _rows_of_list(lines, at + 1) if found else (at + 1, [])
+        if found is None or not rows:
+            yield lines[at]
+            at += 1
+            continue
+        made = [f"{found['title'].strip()}:" if found["title"].strip() else "", ""]
+        made += [f"| {' | '.join(row)} |" for row in rows]
+        yield from (made + [""] * (stop - at))[: max(stop - at, len(made))]
+        at = stop
+
+
+def _rows_of_list(lines: list[str], start: int) -> tuple[int, list[list[str]]]:
+    """Return where a table that is a list ends, and its rows."""
+    rows: list[list[str]] = []
+    at = start
+    while at < len(lines):
+        line = lines[at]
+        item = _ITEM.fullmatch(line)
+        if item and item["row"]:
+            rows.append([item["cell"].strip()])
+        elif item and rows:
+            rows[-1].append(item["cell"].strip())
+        elif line.strip() and not _OPTION.fullmatch(line):
+            break
+        at += 1
+    return at, rows
