@@ -1,31 +1,54 @@
 """Reading worked answers: JSON, CSV, NumPy files, folders, and text of every kind."""
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array
-from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.answer import Answer, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import (
     NUMPY_STARTS,
     decode,
     files_of,
+    holds_arrays,
     is_folder,
     list_folder,
     read_bytes,
 )
 from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.notebooks import text_of_notebook
 from attncalc.sources import remember
 
 SHEETS = (".csv", ".tsv")
-ENDINGS = (".json", *SHEETS, ".npz", ".md", ".markdown", ".tex", ".txt", ".m", ".py")
+ENDINGS = (
+    ".json",
+    *SHEETS,
+    ".npz",
+    ".safetensors",
+    ".md",
+    ".markdown",
+    ".tex",
+    ".html",
+    ".htm",
+    ".txt",
+    ".m",
+    ".py",
+    ".ipynb",
+    ".html",
+    ".htm",
+)
 """How the names of files end that are taken for answers in a folder."""
 
+_FLOAT = re.compile(r"-?[0-9]++(?:\.[0-9]*+)?+(?:e[-+]?[0-9]++)?+")
 CAN_BE_READ = (
     "type the matrices into a text, as Q = [1 3; -1 1], in Markdown or LaTeX, "
     "or fill in the worksheet of --blank"
@@ -66,7 +89,7 @@ def read_answer(source: str | Path, expected: Expected | None = None) -> Answer:
     """
     path = Path(source)
     if is_folder(path):
-        return _checked(_read_folder(path))
+        return _checked(_read_folder(path, expected))
     return read_answer_bytes(read_bytes(path), str(path), expected)
 
 
@@ -74,16 +97,20 @@ def read_answer_bytes(data: bytes, place: str, expected: Expected | None = None)
     """Read a worked answer from bytes; `place` names them in messages."""
     if kind := _picture(data, place):
         raise InputError(f"{place}: {kind} cannot be read: {CAN_BE_READ}")
-    if data.startswith(NUMPY_STARTS):
+    if holds_arrays(data):
         from attncalc.reading.answers.npz_file import read_npz_answer
 
         return _checked(read_npz_answer(data, place))
     text = decode(data, place)
     suffix = Path(place).suffix.lower()
+    if suffix in (".json", ".ipynb", "", ".txt") and (cells := text_of_notebook(text)):
+        from attncalc.reading.answers.text import read_text_answer
+
+        return _checked(read_text_answer(cells, place, expected))
     if suffix == ".json" or (suffix in ("", ".txt") and text.lstrip()[:1] == "{"):
         from attncalc.reading.answers.json_text import read_json_answer
 
-        return _checked(read_json_answer(text, place))
+        return _checked(read_json_answer(text, place, expected))
     if suffix in SHEETS:
         from attncalc.reading.answers.csv_text import read_sheet
 
@@ -111,7 +138,25 @@ def answer_of(matrices: Mapping[str, Any]) -> Answer:
     InputError
         When one of them is something else.
     """
-    return read_answer_bytes(json.dumps(dict(matrices), default=_plain).encode(), "answer.json")
+    text = json.dumps(dict(matrices), default=_plain)
+    typed = '"'.join(re.findall('"([^"]*)"', text))
+    answer = read_answer_bytes(text.encode(), "answer.json")
+    return replace(
+        answer,
+        matrices={name: _shortened(each, typed) for name, each in answer.matrices.items()},
+    )
+
+
+def _shortened(written: WrittenMatrix, typed: str) -> WrittenMatrix:
+    """Return a matrix whose floats show as those of an array do; what was typed stays as it is."""
+    if written.texts is None:
+        return written
+    values = written.values.astype(object)
+    texts = [
+        f"{value:.10g}" if _FLOAT.fullmatch(text) and text not in typed else text
+        for text, value in zip(written.texts.flat, values.flat, strict=True)
+    ]
+    return replace(written, texts=np.array(texts, dtype=object).reshape(written.shape))
 
 
 def _plain(given: Any) -> Any:
@@ -160,14 +205,14 @@ def _holds_steps(folder: Path) -> bool:
     return any(path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in inside)
 
 
-def _read_folder(folder: Path) -> Answer:
+def _read_folder(folder: Path, expected: Expected | None) -> Answer:
     from attncalc.reading.answers.csv_text import read_csv_folder
 
     sheets = files_of(folder, SHEETS)
     if not sheets:
         raise InputError(f"{folder}: this folder holds no step, as Q.csv or A.csv")
     return read_csv_folder(
-        {path.stem: decode(read_bytes(path), str(path)) for path in sheets}, str(folder)
+        {path.stem: decode(read_bytes(path), str(path)) for path in sheets}, str(folder), expected
     )
 
 

@@ -104,12 +104,16 @@ class WrittenMatrix:
 
 
 class WrittenConnection(NamedTuple):
-    """Which inputs the lines of one output lead to, by name, as it was written."""
+    """Which inputs the lines of one output lead to, by name, as it was written.
+
+    `of` says which attention's map it is, as "cross" or "1.self"; "" where nothing does.
+    """
 
     head: int
     output: str
     most: tuple[str, ...]
     second: tuple[str, ...]
+    of: str = ""
 
 
 class Unread(NamedTuple):

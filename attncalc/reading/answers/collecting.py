@@ -3,12 +3,14 @@
 import re
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from attncalc.problem.fields import MATRICES
 from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
-from attncalc.reading.answers.copying import Copies, values_of
-from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.copying import LIKE, Copies, values_of
+from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.labels import Labels
-from attncalc.reading.answers.lines import connection_in
+from attncalc.reading.answers.lines import attention_in, connection_in
 from attncalc.reading.answers.parts import Part
 from attncalc.reading.answers.prose import (
     asks_for_work,
@@ -18,13 +20,16 @@ from attncalc.reading.answers.prose import (
     is_worked,
     role_of_words,
 )
+from attncalc.reading.naming.at_hand import is_step_at_hand
 from attncalc.reading.naming.name import Name, says_again
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
-from attncalc.reading.plain.rows import Rows
+from attncalc.reading.plain.rows import Rows, without_counted_rows, without_counts_from_0
 
 MOST_HEADS = 1000
+SENTENCE = 6
+"""Words from which a line that begins with a number is prose: 2 heads, their outputs …."""
 _TOKEN = re.compile(
     r"\W*(?:(?:for|für|fuer|pour|para)\s+)?"
     r"(?:(?:token|tok|word|wort|mot|palabra|row|zeile|fila|ligne)\s*|(?-i:x_?))(\d{1,3})",
@@ -36,6 +41,19 @@ _WORD = re.compile(
     re.IGNORECASE,
 )
 """What names a token by its word: For the word "cat"."""
+_SIDE_BY_SIDE = re.compile(r"\d(?:\s?+[|;]\s?+[-+]?|,\s[-+]?|\s)\d")
+"""Numbers with no sign of arithmetic between them."""
+_LISTED = re.compile(
+    r"(?<![\w.,;/^_\[({-])"
+    r"(?:[-+]?\d{1,9}(?:[.,]\d{1,9})?%?(?:, ?| ?; ?| and | und | et | y | )){2,9}"
+    r"[-+]?\d{1,9}(?:[.,]\d{1,9})?%?(?![\w/^)\]}])"
+)
+"""Three numbers or more, side by side."""
+_PAIR = re.compile(r"\d\.\d{1,9}%?,? (?:(?:and|und|et|y) )?[-+]?\d")
+MASKS = -1000
+"""What a mask adds, at the most, where it forbids."""
+SURELY = 0.8
+"""The share of its numbers that must be right for what is called work to be a step."""
 WEAKLY = 1 / 3
 """The share of its numbers that must be right for a weak word to name a matrix."""
 
@@ -82,13 +100,19 @@ class _Collector(Labels):
         self.copies = Copies(expected)
         self.found = Collected()
         self.again = False
+        self.of_map = ""
         self.last: Part | None = None
         self.token = 0, 0
+        self.token_is_inline = False
+        self.on_line = (0, "", 0)
+        self.counts = ""
         self.pending: list[Block] = []
         self.before: Block | None = None
 
     def take(self, block: Block) -> None:
         """Take one block."""
+        if block.is_new and self.token_is_inline:
+            self.token = 0, 0
         if block.is_other:
             self._line_of_map(block)
         elif block.grid is None:
@@ -98,17 +122,18 @@ class _Collector(Labels):
         self.before = block
 
     def _line_of_map(self, block: Block) -> None:
-        if found := connection_in(block.text, self.head):
+        if found := connection_in(block.text, self.head, self.of_map):
             self.found.connections.append(found)
         self.is_fresh = False
         self._note(block, "", "a line of the map")
 
     def _words(self, block: Block) -> None:
         """Take from words whose the next matrix is, and say what their numbers are."""
+        self._say_map(block)
         if self.takes_caption(block) or self._is_token(block):
             self._note(block, "", "words")
             return
-        name = self.name(block.names)
+        name = self.name(block.names) or next(iter(self.names_beside(block)), None)
         self.copies.look(block, self.found.remarks)
         self.again = self.again or says_again(block.text)
         if block.is_heading or (name and not block.goes_on):
@@ -126,29 +151,44 @@ class _Collector(Labels):
             self.label, self.is_fresh = None, False
         self._say_role(block)
 
+    def _say_map(self, block: Block) -> None:
+        """Take from words which attention's map follows; a heading without a word is of none."""
+        of = attention_in(block.text)
+        if of or block.is_heading:
+            self.of_map = of
+
     def _is_token(self, block: Block) -> bool:
         """Take from words alone that what follows is one token's, or one row."""
         clean = block.text.strip(" #*_:.-")
         if match := _TOKEN.fullmatch(clean):
-            self.token = block.line, int(match[1])
+            self.token, self.token_is_inline = (block.line, int(match[1])), False
             return True
         said = _WORD.fullmatch(clean)
         if said and said[1] in self.expected.labels and self.name([clean]) is None:
             self.token = block.line, self.expected.labels.row("Q", said[1])
+            self.token_is_inline = False
             return True
         return False
 
     def _say_role(self, block: Block) -> None:
         """Say what the numbers among words are."""
         is_work = block.work or is_worked(block.names)
-        role = role_of_words(block.text) or ("a line of work" if is_work else "")
+        said = role_of_words(block.text)
+        if said == "prose with its numbers" and _LISTED.search(block.text):
+            said = ""
+        role = said or ("a line of work" if is_work else "")
         if block.factors:
             self.pending.append(block)
             self.last = None  # what goes on below is this product's
-        elif role:
+        elif role and not self._holds_rows(block):
             self._note(block, "", role)
         else:
             self._unread(block, "these numbers stand among words")
+
+    def _holds_rows(self, block: Block) -> bool:
+        """Say whether the work behind the name of a step is numbers side by side, and no sum."""
+        name = self.name(block.names) if any(map(_SIDE_BY_SIDE.search, block.work)) else None
+        return name is not None and not name.row and not self._is_given(name)
 
     def finish(self) -> None:
         """Say what the numbers in products are, now that all the rest is read."""
@@ -170,17 +210,33 @@ class _Collector(Labels):
 
     def _numbers(self, block: Block, grid: Grid) -> None:
         """Take numbers: by their own name, as what goes on, by what was said above, or unnamed."""
+        grid = self._without_counts(grid)
         self.again = self.again or any(map(says_again, block.names))
         self.copies.look(block, self.found.remarks)
         for text in block.names:
             if match := _TOKEN.fullmatch(text.strip()):
-                self.token = block.line, int(match[1])
+                self.token, self.token_is_inline = (block.line, int(match[1])), True
+        if any(_LISTED.search(name) or _PAIR.search(name) for name in block.names):
+            self._unread(block, "numbers stand before its name, too", could_be=True)
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
             return
         if block.names and not block.is_table:
             self._not_known(block, grid)
         elif not self._by_label(block, grid):
             self._without_name(block, grid)
+
+    def _without_counts(self, grid: Grid, name: Name | None = None) -> Grid:
+        """Return a table without its counts, where only its entries have a shape we know."""
+        if len(grid.heads) > 1:
+            return grid
+        known = [*self.expected.steps.values(), *self.expected.given.values()]
+        shapes = {np.atleast_2d(matrix).shape[-2:] for matrix in known}
+        if name and self.expected.shape(name.matrix):
+            shapes = {self.expected.shape(name.matrix)[-2:]}
+        for rows in (without_counts_from_0(grid.rows), without_counted_rows(grid.rows)):
+            if rows and _size(grid) not in shapes and (len(rows), len(rows[0])) in shapes:
+                return grid._replace(heads=(rows,))
+        return grid
 
     def _by_own_name(self, block: Block, grid: Grid) -> bool:
         if self._are_several(block, grid):
@@ -192,10 +248,41 @@ class _Collector(Labels):
             return False
         if block.is_table and not name.row and self.is_fresh and self.label is not None:
             name = self.label  # a heading above, and a word in the corner of its table
+        counts = ""
+        if self._is_counted_by(name, grid) and (label := self._label_of_rows(grid)):
+            name = label._replace(row=name.row, column=0, number=0)  # q1: 1 3 2, below Scores
+            counts = label.matrix
+        self.counts = counts
         self.begin(name)
         self.is_fresh = False
         self._named(block, grid, name, "its name")
         return True
+
+    def _is_counted_by(self, name: Name, grid: Grid) -> bool:
+        """Say whether a vector's name only counts a row of something else.
+
+        It has another width, or all of the matrix that is named was written before.
+        """
+        width = self.expected.shape(name.matrix)[-1:]
+        label = self.label
+        if label is None or not name.row or name.column or len(grid.rows) > 1 or self.again:
+            return False
+        if width and width != (len(grid.rows[0]),):
+            return True
+        if not (self.is_fresh or self.counts == label.matrix) or label.matrix == name.matrix:
+            return False
+        if name.matrix == "S" and label.matrix in ("S_scaled", "S_masked"):
+            return not self._is_row_of(name, grid)
+        before = [each for each in self.found.parts if each.name == name.matrix]
+        own = [each for each in before if each.is_whole or each.row == name.row]
+        return any(grid.rows[0] not in each.rows for each in own)
+
+    def _is_row_of(self, name: Name, grid: Grid) -> bool:
+        """Say whether a row has the numbers of that row of a step."""
+        key = self.expected.steps.get(name.matrix)
+        if key is None or key.ndim != 2 or name.row > len(key):
+            return True
+        return share_alike(values_of(grid), key[name.row - 1 : name.row]) >= LIKE
 
     def _are_several(self, block: Block, grid: Grid) -> bool:
         """Take one number for several entries, a_12 = a_13 = 0, or one row for several of them."""
@@ -219,9 +306,18 @@ class _Collector(Labels):
             return base._replace(row=self.expected.labels.row(base.matrix, last), number=0)
         line, row = self.token
         base = self.name(block.names[-1:])
-        if line == block.line and base and not base.row and not base.number:
-            return base._replace(row=row)
-        return None
+        if line != block.line or base is None:
+            return None
+        if self._is_given(base) and (label := self._label_of_rows(grid)):
+            return label._replace(row=row, column=0, number=0)  # x1 -> (1, 3), below Queries
+        return base._replace(row=row) if not base.row and not base.number else None
+
+    def _label_of_rows(self, grid: Grid) -> Name | None:
+        """Return the step whose rows stand below its name, where a row is one of them."""
+        label = self.label
+        if label is None or self._is_given(label) or self.copies.holds(grid):
+            return None
+        return label if self.expected.shape(label.matrix)[-1:] == (len(grid.rows[0]),) else None
 
     def _by_going_on(self, block: Block, grid: Grid) -> bool:
         """Take what goes on with an equation: of the words above, or of the matrix before."""
@@ -251,6 +347,9 @@ class _Collector(Labels):
         if self.is_fresh and not self._is_stray(block):
             if self._beside(block, grid):
                 return True
+            if self.beside and not self._fits(self.label, grid):
+                self._keep_loose(block, grid, "")
+                return True
             how = "its heading" if self.label.how != "words" else "the words above it"
             self.is_fresh = self.head_is_new = False
             self._named(block, grid, self.label, how)
@@ -278,7 +377,7 @@ class _Collector(Labels):
         return True
 
     def _without_name(self, block: Block, grid: Grid) -> None:
-        if self.is_work:
+        if self.is_work and not self._is_like_a_step(grid):
             self.is_work = False
             self._note(block, "", "work on the way")
             return
@@ -288,6 +387,13 @@ class _Collector(Labels):
             self._named(block, grid, self._of_last(), "the result below its factors", replaces=True)
         else:
             self._keep_loose(block, grid, "")
+
+    def _is_like_a_step(self, grid: Grid) -> bool:
+        """Say whether what is called work has the numbers of a step: max(0, N_1 W_1)."""
+        if len(grid.rows) < 2:
+            return False
+        values = values_of(grid)
+        return any(self.expected.agreement(each, values) > SURELY for each in self.expected.steps)
 
     def _is_stray(self, block: Block) -> bool:
         """Say whether a single number cannot be what was announced."""
@@ -323,7 +429,7 @@ class _Collector(Labels):
 
     def _not_known(self, block: Block, grid: Grid) -> None:
         """Take numbers under a name that is no step's."""
-        if is_worked(block.names) and not block.factors:
+        if is_worked(block.names) and not block.factors and not self._is_like_a_step(grid):
             self._note(block, "", "a line of work")
         elif is_constant(block.names) and (block.is_single or is_size(grid.rows)):
             self._note(block, "", "a dimension, or a number of its own")
@@ -338,6 +444,8 @@ class _Collector(Labels):
     def _single(self, block: Block) -> None:
         if block.work:
             self._note(block, "", "a line of work")
+        elif len(block.text.split()) >= SENTENCE and (role := role_of_words(block.text)):
+            self._note(block, "", role)
         else:
             self._unread(block, "a number alone", could_be=False)
 
@@ -355,18 +463,58 @@ class _Collector(Labels):
         if self._is_given(name):
             self._given(block, grid, name)
             return
-        if (given := self.copies.is_copy(grid)) and not self._fits(name, grid):
+        if self.head and name.matrix == "O" and self._is_of_head(grid):
+            name = name._replace(matrix="H")
+        if (given := self._copied(name, grid)) is not None:
             self._note(block, given, "given, copied")
             return
         if replaces and self.found.parts and self.found.parts[-1] is self.last:
             self.found.parts.pop()
+        grid = self._without_counts(grid, name)
         name = self._of_row(self._with_number(name, grid), grid)
-        if _is_too_large(name, block, grid):
+        name = self._of_head_beside(block, name)
+        if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
+            self._note(block, "", "the mask itself")
+        elif _is_too_large(name, block, grid):
             self._keep_loose(block, grid, "")
         elif block.is_single and not name.column and self._is_no_matrix(name):
             self._alone(block, name)
         else:
             self._keep(block, grid, name, how)
+
+    def _copied(self, name: Name, grid: Grid) -> str | None:
+        """Return the given matrix that a grid is, where it cannot be what its name says.
+
+        It is "" for a row of one: "for x1 = (1, 0, 2)" is no query. None where it is no copy.
+        """
+        given = self.copies.is_copy(grid)
+        if given and not self._fits(name, grid):
+            return given
+        width = self.expected.shape(name.matrix)[-1:]
+        is_other = name.row and width and width != (len(grid.rows[0]),)
+        return "" if is_other and self.copies.is_row(grid) else None
+
+    def _is_of_head(self, grid: Grid) -> bool:
+        """Say whether outputs have the size of one head's, and not of all heads together."""
+        sizes = [self.expected.shape(each)[-2:] for each in ("H", "O")]
+        return sizes[0] == _size(grid) != sizes[1]
+
+    def _is_mask(self, name: Name, grid: Grid) -> bool:
+        """Say whether a matrix says where a mask forbids, and no scores: 0 and 1, or 0 and -∞."""
+        values = values_of(grid)
+        is_one = len(grid.rows) > 1 and len({*values.ravel()}) == 2
+        is_one = is_one and all(each in (0, 1) or each <= MASKS for each in values.ravel())
+        return bool(is_one) and self.expected.agreement(name.matrix, values) < LIKE
+
+    def _of_head_beside(self, block: Block, name: Name) -> Name:
+        """Return the name of the head in whose column a matrix stands: Head 1     Head 2."""
+        if not self.heads_beside or name.head or not self.expected.heads(name.matrix):
+            return name
+        line, matrix, count = self.on_line
+        count = count + 1 if (line, matrix) == (block.line, name.matrix) else 0
+        self.on_line = block.line, name.matrix, count
+        heads = self.heads_beside
+        return name._replace(head=heads[count]) if count < len(heads) else name
 
     def _fits(self, name: Name, grid: Grid) -> bool:
         """Say whether a matrix is a row, an entry or all of what its name says, as far as known."""
@@ -377,7 +525,7 @@ class _Collector(Labels):
     def _is_given(self, name: Name) -> bool:
         """Say whether a name is that of a matrix of the problem, as Q is where it is given."""
         matrix, steps = name.matrix, self.expected.steps
-        if matrix in STEPS:
+        if matrix in STEPS or matrix in steps or is_step_at_hand(matrix):
             return matrix in self.expected.given and matrix not in steps
         return matrix in MATRICES
 
@@ -393,10 +541,21 @@ class _Collector(Labels):
         if self.again:
             how = f"{how}, said to be a correction"
             self.again = False
-        turned = (name.turned != block.turned) and name.matrix == "K"
+        turned = (name.turned != block.turned) and self._may_be_turned(name, grid)
         for number, rows in enumerate(grid.heads, start=1):
             several = number if len(grid.heads) > 1 else 0
             self._part(block, name._replace(turned=turned), rows, how, several)
+
+    def _may_be_turned(self, name: Name, grid: Grid) -> bool:
+        """Say whether a matrix that is called a transpose is one: its shape says so, or numbers."""
+        height, width = self.expected.shape(name.matrix)[-2:] or (0, 0)
+        if name.matrix == "K" or not height or name.is_vector or len(grid.heads) > 1:
+            return name.matrix == "K"
+        if height != width:
+            return _size(grid) == (width, height)
+        values = values_of(grid)
+        agreement = self.expected.agreement
+        return agreement(name.matrix, values.T) > agreement(name.matrix, values)
 
     def _alone(self, block: Block, name: Name) -> None:
         """Take one number under the name of a matrix that has more."""
@@ -419,9 +578,15 @@ class _Collector(Labels):
         """Take a matrix of the problem itself, copied; what only words call one may be another."""
         given = self.expected.given
         may_be_other = name.how == "words" or name.matrix not in given
-        is_other = may_be_other and not name.row and not self.copies.name_of(grid)
+        is_other = may_be_other and not self.copies.name_of(grid) and not self.copies.is_row(grid)
         if given and is_other and not block.is_single:
             self._keep_loose(block, grid, "" if name.matrix in given else name.matrix)
+            return
+        if name.matrix in given and not name.row and self.copies.is_unlike(name.matrix, grid):
+            self._keep_loose(block, grid, "")
+            return
+        if given and is_other and name.how != "words" and not self.copies.holds(grid):
+            self._unread(block, f"{name.matrix} is not given", could_be=True)
             return
         self.copies.compare(name.matrix, block, self.found.remarks)
         self._note(block, name.matrix, "given, copied")

@@ -43,6 +43,26 @@ class Copies:
         rows = [row for matrix in self.given.values() for row in np.atleast_2d(matrix)]
         return values.shape[0] == 1 and any(np.array_equal(values[0], row) for row in rows)
 
+    def is_row(self, grid: Grid) -> bool:
+        """Say whether a row looks like one of a given matrix, copied with a slip it may be."""
+        values = values_of(grid)
+        rows = [row for matrix in self.given.values() for row in np.atleast_2d(matrix)]
+        is_single = values.shape[0] != 1 or values.size < 2
+        return not is_single and any(share_alike(values[0], row) >= LIKE for row in rows)
+
+    def is_unlike(self, name: str, grid: Grid) -> bool:
+        """Say whether a matrix has few of the numbers of the given one that it is called."""
+        values, given = values_of(grid), np.atleast_2d(self.given[name])
+        if min(values.shape) < 2 or self.holds_all(grid):
+            return False
+        turned = np.swapaxes(given, -1, -2)
+        parts = [*given] if given.ndim == 3 else _columns(given, values.shape[-1])
+        return all(share_alike(values, each) < LIKE for each in (given, turned, *parts))
+
+    def holds_all(self, grid: Grid) -> bool:
+        """Say whether each row of a matrix stands in a given one: some of its rows or heads."""
+        return all(self.holds(grid._replace(heads=([row],))) for row in grid.rows)
+
     def is_copy(self, grid: Grid) -> str:
         """Return the given matrix whose numbers a grid holds, every one; "" for none."""
         values = values_of(grid)
@@ -55,7 +75,8 @@ class Copies:
         values, given = values_of(grid), np.atleast_2d(self.given[name])
         if values.shape != given.shape:
             return
-        places = np.argwhere((np.abs(values - given) > 1e-9) & ~np.isnan(values))
+        with np.errstate(invalid="ignore"):  # -inf less -inf, of a bias that forbids
+            places = np.argwhere((np.abs(values - given) > 1e-9) & ~np.isnan(values))
         for place in places[:3]:
             i, j = place[-2:]
             remarks.append(
@@ -67,3 +88,8 @@ class Copies:
 def values_of(grid: Grid) -> Matrix:
     """Return the numbers of a grid."""
     return matrix_of_entries([entries_of(rows) for rows in grid.heads], "").values
+
+
+def _columns(matrix: Matrix, count: int) -> list[Matrix]:
+    """Return so many columns side by side of a matrix that is written in parts: all that can be."""
+    return [matrix[:, start : start + count] for start in range(matrix.shape[-1] - count + 1)]

@@ -8,7 +8,8 @@ from attncalc.errors import InputError
 from attncalc.problem.serialising import RESULTS
 from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection, is_sparse
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.answers.lines import connection_in, is_about_lines, names_in
+from attncalc.reading.answers.lines import attention_in, connection_in, is_about_lines, names_in
+from attncalc.reading.answers.own_page import MapLines
 from attncalc.reading.answers.raw import Raw, assembled, unread
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults
@@ -41,19 +42,24 @@ class _Block:
 def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answer:
     """Return the answer of a sheet: of blocks under their names, or laid out in any other way."""
     try:
-        answer, reason = read_csv_answer(text, place), None
+        answer, reason = read_csv_answer(text, place, expected), None
     except InputError as error:
         answer, reason = None, error
-    if answer and answer.matrices and not answer.faults and not answer.unread:
+    expected = expected or Expected()
+    if answer and answer.matrices and not any(_trouble(answer, expected)):
         return answer
     other = read_text_answer(_with_tabs(text, place), place, expected)
     if answer is None and not other.matrices and reason:
         raise reason
-    return answer if answer and _trouble(answer) <= _trouble(other) else other
+    worse = answer is None or _trouble(answer, expected) > _trouble(other, expected)
+    return other if worse or answer is None else answer
 
 
-def _trouble(answer: Answer) -> tuple[bool, int]:
-    return not answer.matrices, len(answer.faults) + len(answer.unread)
+def _trouble(answer: Answer, expected: Expected) -> tuple[bool, int]:
+    """Return whether nothing was read, and how much was not, or has not its step's shape."""
+    shaped = {name: matrix for name, matrix in answer.matrices.items() if name in expected.steps}
+    odd = sum(not expected.fits(name, matrix.values) for name, matrix in shaped.items())
+    return not answer.matrices, len(answer.faults) + len(answer.unread) + odd
 
 
 def _with_tabs(text: str, place: str) -> str:
@@ -67,7 +73,7 @@ def _with_tabs(text: str, place: str) -> str:
     return "\n".join(lines[1:])
 
 
-def read_csv_answer(text: str, place: str) -> Answer:
+def read_csv_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
     """Return the answer of one file of blocks; in our own output, what follows the problem."""
     delimiter = delimiter_of(text)
     rows = list(rows_of(text, delimiter, Faults(place), blank=True))
@@ -78,10 +84,12 @@ def read_csv_answer(text: str, place: str) -> Answer:
     blocks = _blocks(rows, decimal_comma=delimiter != ",")
     if not blocks:
         raise InputError(f"{place}: no step is named: head each block with its name, as Q")
-    return _answer(place, blocks)
+    return _answer(place, blocks, expected=expected)
 
 
-def read_csv_folder(texts: Mapping[str, str], place: str) -> Answer:
+def read_csv_folder(
+    texts: Mapping[str, str], place: str, expected: Expected | None = None
+) -> Answer:
     """Return the answer of files by their names: Q.csv holds Q, or its heads in blocks."""
     blocks: list[_Block] = []
     not_read: list[Unread] = []
@@ -92,7 +100,7 @@ def read_csv_folder(texts: Mapping[str, str], place: str) -> Answer:
             blocks += _blocks(rows, stem, decimal_comma=delimiter != ",")
         elif stem.lower() not in _OWN:
             not_read.append(unread(stem, text))
-    return _answer(place, blocks, not_read)
+    return _answer(place, blocks, not_read, expected)
 
 
 def _blocks(rows: list[Row], name: str = "", *, decimal_comma: bool) -> list[_Block]:
@@ -126,12 +134,17 @@ def _heading(row: Row, *, may_be_padded: bool) -> str:
     return name if may_be_padded and len(row.filled) == 1 and name_of_key(name) else ""
 
 
-def _answer(place: str, blocks: list[_Block], not_read: Sequence[Unread] = ()) -> Answer:
+def _answer(
+    place: str,
+    blocks: list[_Block],
+    not_read: Sequence[Unread] = (),
+    expected: Expected | None = None,
+) -> Answer:
     found: list[Raw] = []
     connections: list[WrittenConnection] = []
     for block in blocks:
         if block.name.lower() == "connections":
-            connections += _connections(block.rows)
+            connections += _connections(block.rows, MapLines(expected.names if expected else ()))
         elif block.name.lower() not in _WORDS and any(row.filled for row in block.rows):
             cells = without_names(_cells(block))
             found.append(Raw(block.name, 0, cells, block.rows[0].line))
@@ -159,12 +172,14 @@ def _with_point(cell: str) -> str:
     return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
 
 
-def _connections(rows: list[Row]) -> Iterator[WrittenConnection]:
+def _connections(rows: list[Row], of_map: MapLines) -> Iterator[WrittenConnection]:
     """Read our own sentences, or lines of an output, its solid and its dashed line."""
     for row in rows:
-        sentence = next((each for cell in row.cells if (each := connection_in(cell))), None)
+        told = (connection_in(of_map.told(cell)) for cell in row.cells)
+        sentence = next((of_map.named(each) for each in told if each), None)
         if sentence:
-            yield sentence._replace(head=head_in(row.cells[0]))
+            of = attention_in(row.cells[0]) or sentence.of
+            yield sentence._replace(head=head_in(row.cells[0]), of=of)
         elif any(map(is_about_lines, row.cells)) or not row.filled:
             continue  # still to be filled in
         elif len(row.cells) >= 2 and row.cells[0].lower() not in ("output", "outputs"):

@@ -28,12 +28,15 @@ class Expected:
         What the tokens are called.
     by_columns
         Whether tokens are columns.
+    names
+        What all tokens are called, as our own pages have it.
     """
 
     steps: Mapping[str, Matrix] = field(default_factory=dict)
     given: Mapping[str, Matrix] = field(default_factory=dict)
     labels: Tokens = NO_TOKENS
     by_columns: bool = False
+    names: tuple[str, ...] = ()
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a step; () for one that it does not have."""

@@ -1,15 +1,19 @@
 """Answers as JSON: a step under each name, or what attncalc itself writes."""
 
 import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from attncalc.errors import InputError
 from attncalc.reading.answers.answer import Answer, Unread
+from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.cells import Faults, in_words
 from attncalc.reading.json_text import parse, plain
 from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.naming.name import head_in
 from attncalc.reading.plain.grids import only_grid
 
 _NOT_STEPS = (
@@ -17,55 +21,122 @@ _NOT_STEPS = (
     *("name", "student"),
 )
 """What may stand in the object beside the steps."""
+_VALUES = ("shown", "values", "value", "matrix", "result", "data")
+_NAMES = ("name", "step", "symbol", "matrix_name", "label", "title")
+"""Under what an object of a list has its matrix, and its name."""
+_DIGITS = re.compile(r"\d{1,4}")
+_Named = tuple[str, Any, int]
+"""A name, what stands under it, and the head that it is of; 0 for all."""
 
 
 MOST_NAMES = 5000
 """Names of an answer that are read: the entries of matrices, each under a name of its own."""
 
 
-def read_json_answer(text: str, place: str) -> Answer:
+def read_json_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
     """Return the answer of a JSON object: `{"Q": [[1, 3]], "A": [["0.30", null]]}`."""
+    content = _content(text, place)
+    found: list[Raw] = []
+    not_read: list[Unread] = []
+    connections = None
+    steps = list(_steps(content))
+    for key, value, head in steps[:MOST_NAMES]:
+        if key == "connections":
+            connections = [*(connections or ()), *connections_in(value)]
+        elif key not in _NOT_STEPS or name_of_key(key):
+            _add(key, value, found, not_read, head)
+    if (more := len(steps) - MOST_NAMES) > 0:
+        why = f"{more:,} more names stand behind {MOST_NAMES:,}: they are not read"
+        not_read.append(Unread(0, "…", why, could_be_matrix=True))
+    return assembled(place, found, not_read, connections, expected)
+
+
+def _content(text: str, place: str) -> dict[str, Any]:
+    """Return the object that holds the steps."""
     try:
         content = plain(parse(text, Faults(place)))
     except RecursionError:
         raise InputError(f"{place}: not an answer: its lists are nested too deeply") from None
+    if isinstance(content, list) and content and all(isinstance(each, dict) for each in content):
+        content = {"steps": content}
     if isinstance(content, dict) and isinstance(content.get("answer"), dict):
         content = content["answer"]
     if not isinstance(content, dict):
         raise InputError(
             f'{place}: an answer is one JSON object, like {{"Q": [[1, 3]], "A": [[0.3, 0.7]]}}'
         )
-    found: list[Raw] = []
-    not_read: list[Unread] = []
-    connections = None
-    steps = _steps(content)
-    for key, value in steps[:MOST_NAMES]:
-        if key == "connections":
-            connections = list(connections_in(value))
-        elif key not in _NOT_STEPS or name_of_key(key):
-            _add(key, value, found, not_read)
-    if (more := len(steps) - MOST_NAMES) > 0:
-        why = f"{more:,} more names stand behind {MOST_NAMES:,}: they are not read"
-        not_read.append(Unread(0, "…", why, could_be_matrix=True))
-    return assembled(place, found, not_read, connections)
+    return content
 
 
-def _steps(content: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return what stands under each name; steps may stand in a list, as we write them."""
-    pairs: list[tuple[str, Any]] = []
+def _steps(content: dict[str, Any], head: int = 0, before: str = "") -> Iterator[_Named]:
+    """Yield what stands under each name, and in which head; steps may stand in lists, or deeper.
+
+    `before` is the layer, or the attention, that they are of: "1.", "cross.".
+    """
     for key, value in content.items():
-        if key == "steps" and isinstance(value, dict):
-            pairs += value.items()
-        elif key == "steps" and isinstance(value, list):
-            for step in value:
-                if isinstance(step, dict) and "name" in step:
-                    pairs.append((str(step["name"]), step.get("shown", step.get("values"))))
+        own_head = head_in(key) or _count(key, "head")
+        if key in _NOT_STEPS or key == "connections":
+            yield key, value, head
+        elif _is_object(value) and (own_head or name_of_key(key) is None):
+            yield from _steps(value, own_head or head, _of(key, before))
+        elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            yield from _listed(key, value, head, before)
+        elif _is_object(value) and (rows := _named_rows(value)) is not None:
+            yield before + key if name_of_key(before + key) else key, rows, head
         else:
-            pairs.append((key, value))
-    return pairs
+            yield before + key if name_of_key(before + key) else key, value, head
 
 
-def _add(key: str, value: Any, found: list[Raw], not_read: list[Unread]) -> None:
+def _is_object(value: Any) -> bool:
+    """Say whether a value is an object that holds steps, and not that of one step."""
+    if not isinstance(value, dict) or not any(key in value for key in _VALUES):
+        return isinstance(value, dict)
+    others = [key for key, each in value.items() if isinstance(each, list | dict)]
+    return any(name_of_key(key) for key in others if key not in _VALUES)
+
+
+def _listed(key: str, values: list[dict[str, Any]], head: int, before: str) -> Iterator[_Named]:
+    """Yield the steps of a list of objects: each with its name, or each a head or a layer."""
+    for number, each in enumerate(values, start=1):
+        own = next((each[word] for word in _NAMES if isinstance(each.get(word), str)), "")
+        value = next((each[word] for word in _VALUES if word in each), None)
+        if own and value is not None:
+            yield from _steps({own: value}, each.get("head") or head, before)
+        elif key.lower().rstrip("s") == "layer":
+            yield from _steps(each, head, f"{number}.")
+        elif key.lower().rstrip("s") == "head":
+            yield from _steps(each, number, before)
+        elif name_of_key(key) is None:
+            yield from _steps(each, head, before)
+        else:
+            yield key, values, head
+            return
+
+
+def _of(key: str, before: str) -> str:
+    """Return which layer, or attention, what stands under a key is of."""
+    if layer := _count(key, "layer"):
+        return f"{layer}."
+    side = key.lower().removesuffix("attention").strip("_- ")
+    return f"{before}{side}." if side in ("self", "cross") else before
+
+
+def _count(key: str, word: str) -> int:
+    """Return the number behind a word: layer_2; 0 for any other key."""
+    count = key.lower().removeprefix(word).strip("_-# ")
+    return int(count) if key.lower().startswith(word) and count.isdigit() and len(count) < 4 else 0
+
+
+def _named_rows(value: dict[str, Any]) -> list[Any] | None:
+    """Return rows, or heads, under names of their own in their order; None for anything else."""
+    counts = [int(digits[-1]) for key in value if (digits := _DIGITS.findall(key))]
+    if not value or not all(isinstance(each, list) for each in value.values()):
+        return None
+    in_order = counts == list(range(counts[0], counts[0] + len(value))) if counts else True
+    return list(value.values()) if in_order and len({*map(_depth, value.values())}) == 1 else None
+
+
+def _add(key: str, value: Any, found: list[Raw], not_read: list[Unread], head: int = 0) -> None:
     """Keep a matrix: a list of rows, of heads, one row, an entry, or rows written as text."""
     name = name_of_key(key)
     value = _as_lists(value)
@@ -90,13 +161,13 @@ def _add(key: str, value: Any, found: list[Raw], not_read: list[Unread]) -> None
     for number, rows in enumerate(heads, start=1):
         listed = [row if isinstance(row, list) else [row] for row in rows]
         cells = [[_cell(cell) for cell in row] for row in listed]
-        found.append(Raw(key, number if len(heads) > 1 else 0, cells))
+        found.append(Raw(key, number if len(heads) > 1 else head, cells))
 
 
 def _as_lists(value: Any) -> Any:
     """Return the rows that a text or a step's object holds; anything else as it is."""
-    if isinstance(value, dict) and ("shown" in value or "values" in value):
-        return value.get("shown", value.get("values"))
+    if isinstance(value, dict):
+        return next((value[word] for word in _VALUES if word in value), value)
     if not isinstance(value, str):
         return value
     grid = only_grid(value)

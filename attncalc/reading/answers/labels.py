@@ -13,7 +13,9 @@ SHORT_LABEL = 6
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
 _NAMES_OF = re.compile(r"\s*(?:columns|rows|spalten|zeilen|colonnes|lignes|columnas|filas): ", re.I)
 _HEAD_ALONE = re.compile(
-    r"^\W*(?:head|kopf|t[eê]te|cabeza)\W*\d+\s*(?:of \d+)?\s*(?:\([^()]*\))?\W*$", re.IGNORECASE
+    r"^\W*(?:head|kopf|t[eê]te|cabeza)\W*(?:\d+|one|two|three|four)\s*"
+    r"(?:of \d+)?\s*(?:\([^()]*\))?\W*$",
+    re.IGNORECASE,
 )
 
 
@@ -32,15 +34,22 @@ class Labels:
         self.row_from = self.column_from = 0
         self.is_part = self.caption_is_new = self.is_work = False
         self.beside: list[Name] = []
+        self.heads_beside: list[int] = []
 
     def takes_caption(self, block: Block) -> bool:
         """Take what only says which part of a matrix follows, or which head; say whether it did."""
         captions = list(_CAPTION.finditer(block.text))
         for caption in captions:
             self._caption(caption)
+        parts = re.split(r" {2,}|\t+|\|", block.text.strip(" |"))
+        if len(parts) > 1 and all(map(_HEAD_ALONE.match, parts)):
+            self.head, self.head_is_new, self.head_is_wide = 0, False, False
+            self.heads_beside = [head_in(part) for part in parts]
+            return True
         alone = _HEAD_ALONE.match(block.text) is not None
         if alone or (head_in(block.text) and self.name(block.names) is None):
             self.head, self.head_is_new = head_in(block.text), True
+            self.heads_beside = []
             self.is_fresh = self.label is not None
             return True
         return bool(captions) or _NAMES_OF.match(block.text) is not None
@@ -54,13 +63,16 @@ class Labels:
             return
         if name.weak and (self.is_fresh or not ends):
             return
+        beside = self.names_beside(block)
         self.begin(name)
         self.label_is_sure = is_sure
+        self.beside = beside
+
+    def names_beside(self, block: Block) -> list[Name]:
+        """Return the names that stand side by side on a line, if it holds nothing else: Q   K."""
         parts = re.split(r" {2,}|\t+", block.text.strip())
-        if len(parts) > 1:
-            named = [self.name([part]) for part in parts]
-            self.beside = [each for each in named if each is not None]
-            self.beside = self.beside if len(self.beside) == len(parts) else []
+        named = [self.name([part]) for part in parts] if len(parts) > 1 else []
+        return [each for each in named if each is not None] if all(named) else []
 
     def begin(self, name: Name) -> None:
         """Keep whose the next matrix is."""

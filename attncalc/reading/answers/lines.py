@@ -23,24 +23,52 @@ _NOTHING = re.compile(r"(?:no (?:inputs?|line|key).*|none|nothing|-|–|—|_*|\
 _TEX = re.compile(r"\\(?:noindent|par)\b|\\\\\s*$")
 
 
-def connection_in(line: str, head: int = 0) -> WrittenConnection | None:
+_LAYER = re.compile(
+    r"\blayer\s{0,3}(\d{1,4})\b|(?<![\w.])(\d{1,4})\.(?=(?:self|cross|A)\b)", re.IGNORECASE
+)
+_SIDE = re.compile(r"\b(self|cross)\b", re.IGNORECASE)
+
+
+def attention_in(text: str) -> str:
+    """Return which attention of layers a text speaks of: its layer, its side; "" for none.
+
+    Examples
+    --------
+    >>> attention_in("Cross map:"), attention_in("attends to: 2.self.A"), attention_in("Layer 3")
+    ('cross', '2.self', '3')
+    """
+    layer, side = _LAYER.search(text[:LONGEST_LINE]), _SIDE.search(text[:LONGEST_LINE])
+    number = (layer[1] or layer[2]) if layer else ""
+    return ".".join(part for part in (number, side[1].lower() if side else "") if part)
+
+
+def connection_in(line: str, head: int = 0, of: str = "") -> WrittenConnection | None:
     """Return the connection that a sentence states, if it does.
+
+    Parameters
+    ----------
+    line
+        The sentence; what stands before "Output" may say which attention it is of.
+    head, of
+        The head, and the attention, that were spoken of before.
 
     Examples
     --------
     >>> connection_in("Output 2: most input 3 (0.99), second inputs 1 and 2 (0.01 each)")
-    WrittenConnection(head=0, output='2', most=('3',), second=('1', '2'))
+    WrittenConnection(head=0, output='2', most=('3',), second=('1', '2'), of='')
     >>> connection_in("Output 3: dashed 2, solid 1").second
     ('2',)
     """
-    match = _SENTENCE.search(_plain(line))
+    plain = _plain(line)
+    match = _SENTENCE.search(plain)
     if match is None:
         return None
     parts = _parts(match[2])
+    of = attention_in(plain[: match.start()]) or of
     if all(set(text.strip(" .")) <= {"_"} for text in parts.values()):
         return None  # a line to write on
     return WrittenConnection(
-        head, match[1], names_in(parts.get("most", "")), names_in(parts.get("second", ""))
+        head, match[1], names_in(parts.get("most", "")), names_in(parts.get("second", "")), of
     )
 
 
@@ -80,23 +108,42 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in re.split(r",|&|\band\b", clean) if part.strip())
 
 
-def connections_in(value: Any, head: int = 0) -> Iterator[WrittenConnection]:
-    """Yield the connections that JSON states: a list of objects, or of lists for each head."""
+def connections_in(value: Any, head: int = 0, of: str = "") -> Iterator[WrittenConnection]:
+    """Yield the connections that JSON states: a list of objects, or of lists for each head.
+
+    Of several attentions such a list for each, under its name.
+    """
+    if _is_of_several(value):
+        for name, each in value.items():
+            yield from connections_in(each, head, attention_in(name))
+        return
     if isinstance(value, dict):
         value = [{"output": key, **each} for key, each in value.items() if isinstance(each, dict)]
     if not isinstance(value, list):
         return
     if head == 0 and value and all(isinstance(each, list) for each in value):
         for number, each in enumerate(value, start=1):
-            yield from connections_in(each, number)
+            yield from connections_in(each, number, of)
         return
-    for each in value:
-        if isinstance(each, str) and (found := connection_in(each, head)):
-            yield found
-        elif isinstance(each, dict) and "output" in each:
-            most = each.get("most", each.get("solid"))
-            second = each.get("second", each.get("dashed"))
-            yield WrittenConnection(head, str(each["output"]), _inputs(most), _inputs(second))
+    yield from filter(None, (_stated(each, head, of) for each in value))
+
+
+def _is_of_several(value: Any) -> bool:
+    """Say whether lists stand under the names of attentions; a token may be called "self", too."""
+    if not isinstance(value, dict) or not value:
+        return False
+    return all(attention_in(name) and isinstance(each, list) for name, each in value.items())
+
+
+def _stated(each: Any, head: int, of: str) -> WrittenConnection | None:
+    """Return the connection that a sentence or an object states, if it does."""
+    if isinstance(each, str):
+        return connection_in(each, head, of)
+    if not isinstance(each, dict) or "output" not in each:
+        return None
+    most, second = each.get("most", each.get("solid")), each.get("second", each.get("dashed"))
+    whose = attention_in(str(each.get("of", ""))) or of
+    return WrittenConnection(head, str(each["output"]), _inputs(most), _inputs(second), whose)
 
 
 def _inputs(value: Any) -> tuple[str, ...]:

@@ -7,19 +7,34 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import SETTINGS
 from attncalc.reading.answers.answer import (
     Answer,
     Unread,
     WrittenMatrix,
     is_sparse,
+    matrix_of_entries,
     matrix_of_floats,
     not_filled,
 )
 from attncalc.reading.answers.raw import MOST_HEADS, is_given, unread
 from attncalc.reading.cells import Faults
+from attncalc.reading.names import canonical
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import Name
 from attncalc.reading.npz_file import OWN, load_arrays
+from attncalc.reading.plain.numerals import read_entry
+
+STATES = {
+    "query_states": "Q",
+    "key_states": "K",
+    "value_states": "V",
+    "attention_probs": "A",
+    "attn_probs": "A",
+    "attention_scores": "S",
+    "context_layer": "H",
+}
+"""What frameworks call steps in their code."""
 
 
 def read_npz_answer(data: bytes, place: str) -> Answer:
@@ -30,8 +45,9 @@ def read_npz_answer(data: bytes, place: str) -> Answer:
     not_read: list[Unread] = []
     found: dict[str, dict[int, Matrix]] = {}
     for key, array in arrays.items():
-        name = name_of_key(key)
-        if key == OWN or (OWN in arrays and name is None):
+        name = name_of_key(STATES.get(key, key))
+        is_of_problem = canonical(key) in SETTINGS or key.startswith("labels ")
+        if key == OWN or (OWN in arrays and (name is None or is_of_problem)):
             continue  # the settings and texts of our own output
         if name is None:
             shape = " × ".join(map(str, array.shape))
@@ -50,6 +66,9 @@ def _keep(
     what, head = name.matrix, name.head or name.number or name.row
     while array.ndim > 2 and len(array) == 1:
         array = array[0]
+    if array.dtype.kind == "U" and array.ndim in (2, 3) and array.size:
+        found.setdefault(what, {})[head] = array
+        return
     if array.ndim == 1:
         array = array[np.newaxis]
     if array.dtype.kind not in "biuf" or array.ndim not in (2, 3) or not array.size:
@@ -63,13 +82,23 @@ def _keep(
 
 def _joined(heads: dict[int, Matrix]) -> WrittenMatrix:
     if 0 in heads:
-        return matrix_of_floats(heads[0])
+        return _matrix(heads[0])
     shape = next(iter(heads.values())).shape
     if is_sparse(max(heads) * prod(shape), len(heads) * prod(shape)):
         why = f"head {max(heads)} is written, and of those before it {len(heads) - 1}"
         return not_filled(why, "")
-    blank = np.full(shape, np.nan)
+    has_texts = any(each.dtype.kind == "U" for each in heads.values())
+    blank = np.full(shape, "" if has_texts else np.nan)
     listed = [heads.get(number, blank) for number in range(1, max(heads) + 1)]
     if any(each.shape != shape for each in listed):
-        return replace(matrix_of_floats(listed[0]), problem="its heads differ in size")
-    return matrix_of_floats(np.array(listed))
+        return replace(_matrix(listed[0]), problem="its heads differ in size")
+    return _matrix(np.array(listed))
+
+
+def _matrix(array: Matrix) -> WrittenMatrix:
+    """Return the matrix of numbers, or of texts that are numbers as typed: 1/3."""
+    if array.dtype.kind != "U":
+        return matrix_of_floats(array)
+    heads = array if array.ndim == 3 else array[np.newaxis]
+    entries = [[[read_entry(str(cell)) for cell in row] for row in head] for head in heads]
+    return matrix_of_entries(entries, "")

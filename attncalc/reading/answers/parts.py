@@ -1,6 +1,8 @@
 """Matrices put together from what was found of them: wholes, heads, rows, columns and entries."""
 
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from math import prod
 from typing import NamedTuple
 
@@ -13,7 +15,8 @@ from attncalc.reading.answers.answer import (
     matrix_of_entries,
     not_filled,
 )
-from attncalc.reading.plain.numerals import read_entry
+from attncalc.reading.answers.expected import NEAR
+from attncalc.reading.plain.numerals import is_number_cell, read_entry
 from attncalc.reading.plain.rows import Rows
 
 Cells = list[list[Entry]]
@@ -120,6 +123,46 @@ def _of_head(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) ->
         return rows
     pieces = _counted_from_one([part for part in parts if not part.is_whole], by_columns)
     return _from_pieces(pieces, shape[-2:]) if pieces else rows
+
+
+def contradicting(parts: Sequence[Part], by_columns: bool) -> list[Part]:
+    """Return the rows and entries that say something else than the whole they are of.
+
+    The whole counts, and they would be lost without a word.
+    """
+    found = []
+    for head in dict.fromkeys(part.head for part in parts):
+        own = [part for part in parts if part.head == head]
+        rows = _from_wholes([part for part in own if part.is_whole])
+        if any(entry.text for row in rows for entry in row):
+            pieces = _counted_from_one([part for part in own if not part.is_whole], by_columns)
+            found += [part for part in pieces if not _agrees(part, rows)]
+    return found
+
+
+def _agrees(part: Part, rows: Cells) -> bool:
+    """Say whether a row, a column or an entry stands in a whole matrix, rounded or not.
+
+    A calculation says nothing else: it is worked out from numbers that are rounded themselves.
+    """
+    for k, cell in enumerate(cell for row in part.rows for cell in row):
+        if not is_number_cell(cell):
+            continue
+        entry, i, j = (
+            read_entry(cell),
+            part.row - 1 if part.row else k,
+            part.column - 1 if part.column else k,
+        )
+        if not (i < len(rows) and j < len(rows[i])):
+            return False
+        value, other = entry.value, rows[i][j].value
+        if value != other and (value is None or other is None or not _are_near(value, other)):
+            return False
+    return True
+
+
+def _are_near(value: Decimal | Fraction, other: Decimal | Fraction) -> bool:
+    return abs(float(value) - float(other)) <= NEAR * max(1, abs(float(other)) / 10)
 
 
 def _from_wholes(parts: Sequence[Part]) -> Cells:

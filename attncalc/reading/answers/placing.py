@@ -1,5 +1,6 @@
 """Names for matrices that have none: from their place among the others, their shape and values."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from attncalc.reading.answers.collecting import Collected, Loose
 from attncalc.reading.answers.copying import Copies, values_of
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.parts import Part, entries_of
+from attncalc.reading.naming.layer_words import kind_of
 
 ENOUGH_ALONE, ENOUGH = 1 / 3, 1 / 2
 """The share of its numbers that must be right, where one step fits, and where several do.
@@ -43,14 +45,21 @@ def _place(loose: Loose, found: Collected, expected: Expected, written: "_Writte
     if name := copies.is_copy(loose.grid):
         _note(found, loose, name, "given, copied")
         return
-    if again := written.already(values):
+    fits = _fits(loose, values, found, expected, written)
+    is_turned = not fits and values.ndim == 2 and values.shape[0] == 1 < values.shape[1]
+    if is_turned and (fits := _fits(loose, values.T, found, expected, written)):
+        grid = loose.grid
+        loose.grid = grid._replace(heads=([[cell] for cell in grid.rows[0]],))
+        values = values.T
+        found.remarks.append(f"line {loose.block.line}: this row is taken as a column")
+    best = _best(fits)
+    is_another = loose.own_name and best is not None and best.share == 1
+    if (again := written.already(values)) and not is_another:
         _note(found, loose, again, f"{again} again")
         return
     if loose.is_correction and (name := _corrected(values, found, expected)):
         _put(loose, _Fit(name, 0, 1), f"taken as {name}, corrected: its numbers are", found)
         return
-    fits = _fits(loose, values, found, expected)
-    best = _best(fits)
     if best is None:
         name = copies.name_of(loose.grid)
         _leave(loose, found, fits, name)
@@ -80,15 +89,19 @@ def _corrected(values: Matrix, found: Collected, expected: Expected) -> str:
     return best if best and shares[best] >= ENOUGH else ""
 
 
-def _fits(loose: Loose, values: Matrix, found: Collected, expected: Expected) -> list[_Fit]:
+def _fits(
+    loose: Loose, values: Matrix, found: Collected, expected: Expected, written: "_Written"
+) -> list[_Fit]:
     """Return the steps without a matrix that have this shape, between those around it."""
-    there = {(part.name, part.head) for part in found.parts if part.is_whole}
-    partly = {part.name for part in found.parts if not part.is_whole}
+    there, partly = written.steps
     order = list(expected.steps)
     low, high = _between(loose, found, order)
+    kind = kind_of(loose.own_name) if loose.own_name else ""
     fits = []
     for place, (name, key) in enumerate(expected.steps.items()):
         if not low < place < high or name in partly:
+            continue
+        if kind and not name.rpartition(".")[2].startswith(f"{kind}_"):
             continue
         if loose.own_name and _is_other_letter(loose.own_name, name):
             continue
@@ -111,18 +124,18 @@ def _is_other_letter(own: str, name: str) -> bool:
 
 def _between(loose: Loose, found: Collected, order: list[str]) -> tuple[int, int]:
     """Return the places in the plan of the steps that stand before and after it."""
-    own = [p.name in order and (not loose.head or p.head == loose.head) for p in found.parts]
-    places = [
-        order.index(p.name) if is_own else -1 for p, is_own in zip(found.parts, own, strict=True)
-    ]
-    before = [place for place in places[: loose.after] if place >= 0]
-    after = [place for place in places[loose.after :] if place >= 0]
-    low = before[-1] if before else -1
-    high = after[0] if after else len(order)
+    low = _first_place(reversed(found.parts[: loose.after]), loose.head, order, -1)
+    high = _first_place(found.parts[loose.after :], loose.head, order, len(order))
     if low >= high:  # the steps are not written in their order
         return -1, len(order)
     is_head = bool(found.parts) and any(p.head for p in found.parts)
     return (low - 1, high + 1) if is_head else (low, high)
+
+
+def _first_place(parts: Iterable[Part], head: int, order: list[str], none: int) -> int:
+    """Return the place in the plan of the first of these parts that has one, of a head's own."""
+    own = (p.name for p in parts if p.name in order and (not head or p.head == head))
+    return next(map(order.index, own), none)
 
 
 def _best(fits: list[_Fit]) -> _Fit | None:
@@ -151,7 +164,18 @@ class _Written:
     def __init__(self, found: Collected) -> None:
         self._found = found
         self._known: set[int] = set()
+        self._steps: tuple[set[tuple[str, int]], set[str]] | None = None
+        self._count = 0
         self._names: dict[tuple[tuple[int, ...], bytes], str] = {}
+
+    @property
+    def steps(self) -> tuple[set[tuple[str, int]], set[str]]:
+        """The steps and heads of which a whole matrix is there, and those of which a part is."""
+        if self._steps is None or self._count != len(self._found.parts):
+            whole = {(part.name, part.head) for part in self._found.parts if part.is_whole}
+            partly = {part.name for part in self._found.parts if not part.is_whole}
+            self._steps, self._count = (whole, partly), len(self._found.parts)
+        return self._steps
 
     def already(self, values: Matrix) -> str:
         """Return the step that was written before with these very numbers, or its transpose."""

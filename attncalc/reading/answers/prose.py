@@ -27,6 +27,8 @@ _INDEXED = re.compile(
     r"\b(?:at|bei|en) ?[(\[]\d{1,3}[,; ] ?\d{1,3}[)\]]"
     r"|[A-Za-zα-ωΑ-Ω][^\W\d]{0,12}+(?:[_^]?[\[({]?[\d,:]{1,9}[\])}]?)++"
 )
+_IDENTITY = re.compile(r"(?<![\w.,-])\d{6,12}(?![\w.]|,\d)")
+"""The number of a student, or of a telephone."""
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
 _DATE = re.compile(
     r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b"
@@ -38,7 +40,8 @@ _OPERATOR = re.compile(r"\d\s*[+*·×/]\s*[-(\d]|[=≈]|e\^|\^|√|∑|\d\s-\s\d
 _CODE = re.compile(r"@|\.\w{2,20}\(|\b(?:np|torch|import|print|range|Rational)\b|%\*%|<- ")
 _LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
 _WORKED = re.compile(
-    r"\bexp\b|e\^|\bexponential|\bwork(?:ing)?\b|rechnung|\bcalcul|cálculo|\bchecks?\b|\bprobe\b|vérif|comprob|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√",
+    r"\bexp\b|e\^|\bexponential|\bwork(?:ing)?\b|rechnung|\bcalcul|cálculo|\bchecks?\b|\bprobe\b|vérif|comprob|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√"
+    r"|tanh ?\(\s?[-(\d]",
     re.I,
 )
 _REMARK = re.compile(r"\W*+(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
@@ -61,7 +64,7 @@ def numbers_in(text: str) -> list[str]:
     >>> numbers_in("3) Head 2: Q is 3 × 2, with d_k = 2 and 0.38 in row 1")
     ['2', '0.38']
     """
-    text = _LIST_NUMBER.sub(" ", text[:4000])
+    text = _IDENTITY.sub(" ", _LIST_NUMBER.sub(" ", text[:4000]))
     for pattern in (_DATE, _DIMENSIONS, _COUNTED, _COUNTS, _INDEXED, _ROOT):
         text = pattern.sub(" ", text)
     return _NUMBER.findall(text)

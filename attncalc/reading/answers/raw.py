@@ -4,14 +4,21 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from attncalc.numbers.typed import quoted
-from attncalc.problem.fields import MATRICES
-from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenConnection
+from attncalc.problem.fields import MATRICES, role_of
+from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenConnection, WrittenMatrix
+from attncalc.reading.answers.collecting import Collected, Loose
+from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.parts import Part, matrix_of
+from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import numbers_in
+from attncalc.reading.answers.renaming import with_better_names
+from attncalc.reading.naming.at_hand import is_step_at_hand, knows
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import Name
 from attncalc.reading.naming.symbols import STEPS
-from attncalc.reading.plain.rows import Rows
+from attncalc.reading.plain.blocks import Block
+from attncalc.reading.plain.grids import Grid
+from attncalc.reading.plain.rows import Rows, fitted
 
 MOST_HEADS = 1000
 
@@ -27,7 +34,9 @@ class Raw(NamedTuple):
 
 def is_given(name: str) -> bool:
     """Say whether a matrix is the problem's own, which stands on a worksheet too."""
-    return name in MATRICES and name not in STEPS
+    is_gradient = role_of(name) == "arriving" and knows(name)  # one of a target's own steps
+    is_step = name in STEPS or is_step_at_hand(name)
+    return name in MATRICES and not is_step and not is_gradient
 
 
 def unread(name: str, what: str, line: int = 0, *, is_step: bool = False) -> Unread:
@@ -45,17 +54,25 @@ def assembled(
     found: Sequence[Raw],
     not_read: Sequence[Unread] = (),
     connections: Sequence[WrittenConnection] | None = None,
+    expected: Expected | None = None,
 ) -> Answer:
-    """Return the answer that these matrices make: parts and heads put together, entries read."""
+    """Return the answer that these matrices make: parts and heads put together, entries read.
+
+    With what is expected, what has no step's name is given one as in texts.
+    """
     not_read = list(not_read)
     faults: list[str] = []
     taken: list[Taken] = []
+    loose: list[Raw] = []
     parts: dict[str, dict[tuple[int, int, int], Part]] = {}
     for raw in found:
         name = name_of_key(raw.name)
         text = "; ".join(" ".join(row) for row in raw.rows)[:200]
         if name is None:
-            not_read.append(unread(raw.name, text, raw.line))
+            if expected and len(raw.rows) > 1:
+                loose.append(raw)
+            else:
+                not_read.append(unread(raw.name, text, raw.line))
             continue
         if is_given(name.matrix):
             taken.append(Taken(raw.line, raw.line, name.matrix, "given, copied", text))
@@ -71,13 +88,39 @@ def assembled(
             faults.append(f"{where}{part.name} is written twice: the later one counts")
         own[_place(part)] = part
         taken.append(Taken(raw.line, raw.line, part.what, "its name", text))
-    matrices = {
-        name: matrix_of(list(own.values()), (), by_columns=False) for name, own in parts.items()
-    }
+    collected = Collected([part for own in parts.values() for part in own.values()], taken=taken)
+    matrices = _matrices(collected, loose, expected)
     for step, matrix in matrices.items():
         faults += [f"{step}{_index(where)}: {why}" for where, why in matrix.faults.items()]
     drawn = None if connections is None else tuple(connections)
-    return Answer(place, matrices, drawn, tuple(faults), tuple(not_read), taken=tuple(taken))
+    return Answer(
+        place, matrices, drawn, tuple(faults), (*not_read, *collected.unread),
+        tuple(collected.remarks), tuple(taken),
+    )  # fmt: skip
+
+
+def _matrices(
+    collected: Collected, loose: Sequence[Raw], expected: Expected | None
+) -> dict[str, WrittenMatrix]:
+    """Return the matrices that the parts make, under the names that are meant."""
+    if expected:
+        _name_better(collected, loose, expected)
+    by_name: dict[str, list[Part]] = {}
+    for part in collected.parts:
+        by_name.setdefault(part.name, []).append(part)
+    return {name: matrix_of(own, (), by_columns=False) for name, own in by_name.items()}
+
+
+def _name_better(collected: Collected, loose: Sequence[Raw], expected: Expected) -> None:
+    """Name what has no step's name, or another's, by its place, its shape and its numbers."""
+    for raw in loose:
+        text = f"{raw.name}: {'; '.join(' '.join(row) for row in raw.rows)}"[:200]
+        grid = Grid((fitted(raw.rows),), raw.line, raw.line, "rows")
+        block = Block(raw.line, raw.line, text, [raw.name], grid)
+        collected.loose.append(Loose(block, grid, len(collected.parts), raw.name, raw.head))
+    place_loose(collected, expected)
+    collected.parts = with_better_names(collected, expected)
+    collected.remarks = [each.removeprefix("line 0: ") for each in collected.remarks]
 
 
 def _part(raw: Raw, name: Name) -> Part:

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import numpy as np
+
 from attncalc.reading.answers.answer import matrix_of_entries
 from attncalc.reading.answers.collecting import Collected
 from attncalc.reading.answers.expected import Expected
@@ -79,13 +81,22 @@ def _renamed(
 
 def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: bool) -> str | None:
     """Return the step that most numbers under a name are those of, where few are its own."""
-    options = [meant for name, meant in _ALSO if name == part.name and meant not in there]
+    options = [
+        meant
+        for name, meant in _ALSO
+        if name == part.name and meant not in there and meant in expected.steps
+    ]
     values = matrix_of_entries([entries_of(part.rows)], "").values
     if is_doubled or not expected.fits(part.name, values):
         options = [name for name in expected.steps if name not in there]
+    # where all numbers of a step are alike, as of scores times 0, having them proves nothing
+    options = [name for name in options if np.unique(expected.steps.get(name, 0)).size > 1]
     if not options:
         return None
+    if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():
+        return "S_masked" if np.isneginf(expected.steps["S_masked"]).any() else None
     own = expected.agreement(part.name, values)
     shares = {meant: expected.agreement(meant, values) for meant in options}
     best = max(shares, key=lambda each: shares[each])
-    return best if own < SURE < shares[best] else None
+    is_surely = own <= SURE and shares[best] == 1
+    return best if is_surely or own < SURE < shares[best] else None

@@ -2,33 +2,48 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
 
 from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenMatrix
 from attncalc.reading.answers.collecting import Collected, collected
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.lines import is_about_lines
-from attncalc.reading.answers.parts import Part, entries_of, matrix_of
+from attncalc.reading.answers.own_page import handed_back
+from attncalc.reading.answers.parts import Part, contradicting, entries_of, matrix_of
 from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
+from attncalc.reading.answers.told_tokens import with_rows_of_tokens
+from attncalc.reading.naming.at_hand import names_there
+from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import name_in
+from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
+from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.marks import MOST_GRIDS, typed
+from attncalc.reading.plain.told_rows import with_rows
+from attncalc.reading.plain.told_vectors import with_vectors
 
 MOST_FAULTS = 100
+ENOUGH_COLUMNS = 2
+"""Matrices with rows for columns that are no slip, but how somebody writes."""
+_MASKED = ("x", "X", "×", "*", "/", "-", "--", "---", "–", "—")
+"""What people put where a mask forbids."""
 _DOTS = re.compile(r"[^●•]{0,60}[●•]\s{3,}[●•][^●•]{0,60}|\s*(?:\S{1,40} )?[●•]\s*")
 
 
 def read_text_answer(text: str, place: str, expected: Expected | None = None) -> Answer:
     """Return the answer that a text holds; what cannot be read is noted, and the rest is kept."""
     expected = expected or Expected()
+    html = text_of_html(text) if is_html(text) else None
+    page = handed_back(text if html is None else html.text, expected.names, html)
 
-    def names_a_row(label: str) -> bool:
-        name = name_in(label, expected.labels)
-        return name is not None and name.matrix not in ("X", "X1", "X2", "X3")
-
-    blocks, document = blocks_of(text, names_a_row, _is_of_map, expected.labels)
+    text = _rewritten(page.text, expected)
+    blocks, document = blocks_of(text, partial(_names_a_row, expected), _is_of_map, expected.labels)
     found = collected(blocks, expected)
     for struck in document.struck:
         found.taken.append(Taken(struck.line, struck.line, "", "struck out", struck.text))
@@ -44,15 +59,63 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
+    _tell_columns(matrices, expected, found)
     faults += found.faults
     for name, matrix in matrices.items():
         faults += [f"{name}{_index(where)}: {why}" for where, why in matrix.faults.items()]
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
     taken = tuple(sorted(found.taken, key=lambda each: each.line))
-    connections = tuple(found.connections) or None
+    connections = tuple(map(page.lines.named, found.connections)) or None
     return Answer(
         place, matrices, connections, tuple(faults), unread, tuple(found.remarks), taken
     )  # fmt: skip
+
+
+def _rewritten(text: str, expected: Expected) -> str:
+    """Return a text in which what sentences tell stands as matrices; lines stay lines."""
+
+    def size(words: str) -> tuple[int, ...]:
+        return _step_named(expected, words)[1]
+
+    text = with_rows_of_tokens(without_references(text), expected.labels)
+    return with_vectors(with_rows(text, partial(_step_named, expected)), size)
+
+
+def _step_named(expected: Expected, words: str) -> tuple[str, tuple[int, ...]]:
+    """Return the step that words name, and its shape; "" for none, or for a part of one."""
+    name = name_in(words, expected.labels)
+    if name is None or any((name.head, name.row, name.column, name.number, name.turned)):
+        return "", ()
+    return name.matrix, expected.shape(name.matrix)
+
+
+def _names_a_row(expected: Expected, label: str) -> bool:
+    """Say whether what stands before a row names it, and does not only count it."""
+    if len(label) > 1 and label in expected.labels and label not in STEPS:
+        return False
+    if names_there() and step_of_layer(label, names_there()) is not None:
+        return True
+    name = name_in(label, expected.labels)
+    return name is not None and name.matrix not in ("X", "X1", "X2", "X3")
+
+
+def _tell_columns(
+    matrices: Mapping[str, WrittenMatrix], expected: Expected, found: Collected
+) -> None:
+    """List matrices that all stand with tokens as columns, which nobody said."""
+    turned = [
+        name
+        for name, written in matrices.items()
+        if name in ("Q", "K", "V")
+        and written.values.ndim == 2
+        and written.values.shape == expected.shape(name)[::-1] != expected.shape(name)
+    ]
+    if len(turned) < ENOUGH_COLUMNS:
+        return
+    said = ", ".join(turned[:-1]) + f" and {turned[-1]}"
+    why = "it looks as if tokens were columns here: write them as rows, or mark with that layout"
+    line = next((part.line for part in found.parts if part.name == turned[0]), 0)
+    found.unread.append(Unread(line, said, why, could_be_matrix=True))
 
 
 def _take_comment(comment: Comment, found: Collected) -> None:
@@ -77,8 +140,55 @@ def _matrices(
     matrices = {}
     for name, own in by_name.items():
         latest = _latest(_in_order(own, expected, found), expected, found)
+        for part in contradicting(latest, expected.by_columns):
+            why = f"all of {name} stands elsewhere, with other numbers here"
+            found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+        latest = [_with_masks(part, expected, found) for part in latest]
+        latest = [_as_column(part, expected, found) for part in latest]
+        if _is_one_row(latest, expected):
+            part = latest[0]
+            why = f"one row, where {name} has {expected.shape(name)[-2]}"
+            found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+            continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
+
+
+def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
+    """Return a matrix with -∞ for the crosses and dashes that stand where a mask forbids."""
+    key = expected.steps.get(part.name)
+    key = key[max(part.head, 1) - 1] if key is not None and key.ndim == 3 else key
+    if key is None or not part.is_whole or key.shape != part.size or part.turned:
+        return part
+    rows = [
+        [
+            "-inf" if value == -np.inf and cell.strip() in _MASKED else cell
+            for cell, value in zip(row, values, strict=False)
+        ]
+        for row, values in zip(part.rows, key, strict=True)
+    ]
+    if rows == part.rows:
+        return part
+    marks = {cell for row, own in zip(part.rows, rows, strict=True) for cell in {*row} - {*own}}
+    said = " and ".join(sorted(marks))
+    found.remarks.append(f"line {part.line}: {said} in {part.what} is read as -∞, where masked")
+    return part._replace(rows=rows)
+
+
+def _as_column(part: Part, expected: Expected, found: Collected) -> Part:
+    """Return a row under the name of a column as that column, and say so."""
+    shape = expected.shape(part.name)[-2:]
+    if not part.is_whole or part.size[0] != 1 or shape != part.size[::-1] or shape[0] == 1:
+        return part
+    found.remarks.append(f"line {part.line}: the row under {part.name} is taken as its column")
+    return part._replace(rows=[[cell] for row in part.rows for cell in row], turned=False)
+
+
+def _is_one_row(parts: list[Part], expected: Expected) -> bool:
+    """Say whether all that there is of a matrix is one row, and no word of which."""
+    height, width = (0, 0, *expected.shape(parts[0].name))[-2:]
+    is_alone = len(parts) == 1 and parts[0].is_whole and parts[0].row_from == 0
+    return is_alone and height > 1 and parts[0].size == (1, width) and width > 1
 
 
 def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
@@ -128,10 +238,13 @@ def _is_other(before: Part, part: Part, expected: Expected) -> bool:
 
 def _list(lost: Part, kept: Part, found: Collected) -> None:
     """List a matrix of another size than the one of its name that counts."""
-    text = "; ".join(" ".join(row) for row in lost.rows)
     why = f"{lost.what} stands on line {kept.line} too"
     why += "" if lost.size == kept.size else ", in another size"
-    found.unread.append(Unread(lost.line, typed(text), why, could_be_matrix=True))
+    found.unread.append(Unread(lost.line, typed(_text(lost)), why, could_be_matrix=True))
+
+
+def _text(part: Part) -> str:
+    return "; ".join(" ".join(row) for row in part.rows)
 
 
 def _differ(wholes: list[Part], part: Part) -> bool:

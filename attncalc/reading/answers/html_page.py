@@ -1,0 +1,211 @@
+"""Pages of HTML as lines of text: tables as Markdown has them, without what only shows.
+
+In pages of our own a table says by `data-step` and `data-head` whose it is (see
+`writing/html/page.py`), and what stands beside it, equations and work, is no answer.
+"""
+
+import re
+from html.parser import HTMLParser
+from typing import NamedTuple
+
+_START = re.compile(r"\s{0,99}(?:<\?xml[^>]{0,200}>\s{0,9})?(?:<!--.{0,500}?-->\s{0,9})?"
+                    r"<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)  # fmt: skip
+_OWN = re.compile(r"<meta name=\"?generator\"? content=\"?attncalc\b")
+_SKIPPED = ("style", "script", "template", "svg", "title", "head", "noscript", "button", "select")
+_BESIDE = ("facts", "equation", "work", "legend", "remark", "on-paper", "unseen", "label")
+"""Classes of what stands beside the matrices of our own pages."""
+_VOID = ("meta", "link", "br", "img", "input", "hr", "col", "wbr", "base", "source", "mspace")
+_BLOCKS = ("p", "div", "li", "ul", "ol", "section", "main", "article", "pre", "br", "summary",
+           "details", "figure", "figcaption", "header", "footer", "body", "blockquote", "caption",
+           "dd", "dt")  # fmt: skip
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_MATHEMATICS = {"mtable": " [", "mtr": "; ", "mtd": " "}
+"""What stands for the parts of a matrix in MathML."""
+_BLANKS = re.compile(r"\s+")
+
+
+def is_html(text: str) -> bool:
+    """Say whether a text is a page of HTML."""
+    return _START.match(text.removeprefix("\ufeff")) is not None
+
+
+class Page(NamedTuple):
+    """A page of HTML as lines of text, and whether it is one of our own."""
+
+    text: str
+    is_own: bool
+
+
+def text_of_html(text: str) -> Page:
+    """Return the lines of a page, each where it stands in the file if there is room.
+
+    Examples
+    --------
+    >>> page = "<html><h2>Q</h2><table><tr><td>1<td>2</tr><tr><td>3<td>4</tr></table>"
+    >>> print(text_of_html(page).text)
+    ## Q
+    <BLANKLINE>
+    | 1 | 2 |
+    | 3 | 4 |
+    """
+    reader = _Reader(is_own=_OWN.search(text[:20_000]) is not None)
+    reader.feed(text)
+    reader.close()
+    reader.end_line()
+    return Page("\n".join(reader.lines), reader.is_own)
+
+
+class _Reader(HTMLParser):
+    """Collects the lines of a page."""
+
+    def __init__(self, *, is_own: bool) -> None:
+        super().__init__(convert_charrefs=True)
+        self.is_own = is_own
+        self.lines: list[str] = []
+        self.piece: list[str] = []
+        self.skipping: list[str] = []
+        self.prefix = ""
+        self.rows: list[list[str]] | None = None
+        self.named_rows = False
+        self.whose: tuple[str, str] = ("", "")
+        self.in_cell = self.is_pre = False
+
+    # -- what begins and ends ---------------------------------------------------------------------
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take the start of an element."""
+        said = {name: value or "" for name, value in attrs}
+        if self.skipping or self._is_skipped(tag, said):
+            if tag not in _VOID:
+                self.skipping.append(tag)
+        elif tag == "table":
+            self._begin_table(said)
+        elif self.rows is not None:
+            self._in_table(tag, said)
+        elif tag in _MATHEMATICS:
+            self.piece.append(_MATHEMATICS[tag])
+        elif tag in _HEADINGS:
+            self.end_line()
+            self.prefix = "## "
+        elif tag in _BLOCKS:
+            self.end_line()
+            self._begin_block(tag, said)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Take the end of an element."""
+        if self.skipping:
+            self._end_skipped(tag)
+        elif tag == "table":
+            self._end_table()
+        elif self.rows is not None:
+            self.in_cell = self.in_cell and tag not in ("td", "th", "tr")
+        elif tag == "mtable":
+            self.piece.append("] ")
+        elif tag in (*_BLOCKS, *_HEADINGS):
+            self.end_line()
+            self.is_pre = self.is_pre and tag != "pre"
+
+    def _end_skipped(self, tag: str) -> None:
+        if tag in self.skipping:
+            while self.skipping.pop() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        """Take text."""
+        if self.skipping:
+            return
+        if self.rows is not None:
+            if self.in_cell:
+                self.rows[-1][-1] += data
+        elif self.is_pre:
+            self._pre(data)
+        else:
+            self.piece.append(data)
+
+    def _is_skipped(self, tag: str, said: dict[str, str]) -> bool:
+        if tag in _SKIPPED:
+            return True
+        classes = said.get("class", "").split()
+        return self.is_own and (tag in _HEADINGS or any(each in _BESIDE for each in classes))
+
+    # -- words ------------------------------------------------------------------------------------
+
+    def _begin_block(self, tag: str, said: dict[str, str]) -> None:
+        self.is_pre = self.is_pre or tag == "pre"
+        self.prefix = "- " if tag == "li" else ""
+        if self.is_own and "data-weights" in said:
+            self._heading_of_map(said["data-weights"], said.get("data-head", ""))
+
+    def _heading_of_map(self, weights: str, head: str) -> None:
+        of = f": {weights}" if "." in weights else ""
+        self._write([f"## What each output attends to{of}", *([f"Head {head}"] if head else [])])
+
+    def _pre(self, data: str) -> None:
+        first, *others = data.split("\n")
+        self.piece.append(first)
+        for each in others:
+            self.end_line(keep=True)
+            self.piece.append(each)
+
+    def end_line(self, *, keep: bool = False) -> None:
+        """Write down the words since the last line."""
+        text = "".join(self.piece)
+        text = text.rstrip() if self.is_pre or keep else _BLANKS.sub(" ", text).strip()
+        self.piece = []
+        if text or keep:
+            self._write([self.prefix + text], close=keep)
+        if not keep:
+            self.prefix = ""
+
+    def _write(self, lines: list[str], *, close: bool = False) -> None:
+        """Write lines down where they stand in the file, behind a blank one."""
+        if not close:
+            self.lines += [""] * (self.getpos()[0] - 1 - len(self.lines))
+            if self.lines and self.lines[-1]:
+                self.lines.append("")
+        self.lines += lines
+
+    # -- tables -----------------------------------------------------------------------------------
+
+    def _begin_table(self, said: dict[str, str]) -> None:
+        self.end_line()
+        if self.rows is None:
+            self.rows = []
+            name = said.get("data-step") or said.get("data-given") or ""
+            self.whose = (name, said.get("data-head", "")) if self.is_own else ("", "")
+            self.named_rows = False
+
+    def _in_table(self, tag: str, said: dict[str, str]) -> None:
+        assert self.rows is not None
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows = self.rows or [[]]
+            self.rows[-1].append("")
+            self.in_cell = True
+            self.named_rows = self.named_rows or said.get("scope") == "row"
+        elif tag == "input" and self.in_cell:
+            self.rows[-1][-1] += said.get("value", "")
+        elif tag in ("br", "p", "div") and self.in_cell:
+            self.rows[-1][-1] += " "
+
+    def _end_table(self) -> None:
+        rows = [[_BLANKS.sub(" ", cell).strip() for cell in row] for row in self.rows or [] if row]
+        self.rows, self.in_cell = None, False
+        name, head = self.whose
+        lines = [f"## `{name}`"] if name else []
+        lines += ["", f"Head {head}"] if head else []
+        lines += [""] if lines else []
+        self._write([*lines, *_piped(rows, is_own=bool(name))])
+
+
+def _piped(rows: list[list[str]], *, is_own: bool) -> list[str]:
+    """Return a table as Markdown has it; its names as our own pages have them."""
+    cells = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
+    if not is_own or not rows:
+        return [f"| {' | '.join(row)} |" for row in cells]
+    first, *others = cells
+    width = len(first) - 1
+    rule = ["---", *["---:"] * width]
+    named = [[f"**{row[0]}**", *row[1:]] for row in others]
+    return [f"| {' | '.join(row)} |" for row in (["", *first[1:]], rule, *named)]

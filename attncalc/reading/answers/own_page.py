@@ -1,0 +1,288 @@
+"""Pages of our own, handed back: what stands around their matrices is no part of an answer.
+
+Tokens may be called anything: a number, a name of a matrix, a bar that parts cells. Where our own
+pages have their names, short ones of our making are put, and taken back when all is read.
+"""
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from attncalc.latex_text import in_latex
+from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.answers.html_page import Page as Html
+from attncalc.text import on_a_line
+
+_SIGN = "halves away from zero"
+_RULE = ("(rounding: display)", "(rounding: each-step)")
+"""What all of our pages say."""
+MOST_BEFORE = 80
+"""Lines in which the conventions begin."""
+LONGEST_LINE = 100_000
+_TITLE = re.compile(
+    r"(?:# |\\section\*\{)?(?:(?:Self-|Cross-)?[Aa]ttention|Encoder|Decoder|Vision Transformer)\b"
+)
+_SENTENCES = re.compile(
+    r"(?:- |\\noindent )?(?:weights are rounded as shown|weights as given (?:need|may)|"
+    r"in \d{1,6} more heads, too,|the weights of a (?:row|column) sum to|L rose by |"
+    r"output .{1,9000}: no key is left to attend to|too large for exact decimals|"
+    r"(?:rounding each step|carrying full precision) \(|"
+    r"(?:†|\\textdagger\{\}) not zero: )",
+    re.IGNORECASE,
+)
+"""How sentences of our own begin that are no answer."""
+_RULE_OF_TABLE = re.compile(r"\|\s?:?-+:?\s?(?:\|\s?:?-+:?\s?)++\|\s*")
+_BAR_OF_FRAME = re.compile(r"[│|]")
+_TOP, _BOTTOM = ("╭", "+"), ("╰", "+")
+_SHAPE = re.compile(r" × (\d{1,7})\s*$")
+_CAPTION = re.compile(r"columns? (\d{1,7})(?: to (\d{1,7}))? of \d+")
+_LEFT_OUT = "…"
+_MARKS = re.compile(r"[●○†]")
+_TEX_NAME = "\\text{"
+_TEX_HEAD = "\\makebox[0pt]{"
+_TEX_CAPTION = "\\parbox{330pt}{\\raggedright "
+_TEX_NAMED = re.compile(r"(?:, )?(?:columns|rows): |\} \\\\\*?", re.IGNORECASE)
+_SAYS_OUTPUT = "Output "
+_OUTPUT = re.compile(r"(- |\\noindent )?Output ")
+_LISTED = re.compile(r"\b(?:inputs?|lines? to|solid|dashed) ")
+_AFTER_LIST = re.compile(r"\s*(?:$|[.,;(]|and \d+ more|\\par)")
+_OWN_NAME = re.compile(r"token (\d{1,7})(?: \([^()]*\))?")
+
+
+class MapLines:
+    """Sentences of our own about the map, whatever the tokens in them are called.
+
+    Parameters
+    ----------
+    names
+        What the tokens are called; the first of them is "token 1" in what comes out.
+    plain
+        Returns a sentence as it reads.
+    shown
+        Returns a name as it stands in that.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        plain: Callable[[str], str] = str,
+        shown: Callable[[str], str] = str,
+    ) -> None:
+        self.names = tuple(dict.fromkeys(names))
+        self._plain = plain
+        told = ((shown(on_a_line(name)), i) for i, name in enumerate(self.names, 1))
+        # of two that begin alike the longer one is meant
+        self._shown = sorted(told, key=lambda pair: -len(pair[0]))
+
+    def told(self, line: str) -> str:
+        """Return a sentence with names of our making; as it is where it names no output."""
+        text = self._plain(line.removeprefix("- "))
+        start = text.find(_SAYS_OUTPUT) + len(_SAYS_OUTPUT)
+        for name, number in self._shown if _SAYS_OUTPUT in text else ():
+            if text.startswith(f"{name}:", start):
+                rest = self._with_lists(text[start + len(name) :])
+                return f"{text[:start]}token {number}{rest}"
+        return line
+
+    def named(self, line: WrittenConnection) -> WrittenConnection:
+        """Return a line of the map with the names that tokens have."""
+        most, second = (tuple(map(self._name, names)) for names in (line.most, line.second))
+        return line._replace(output=self._name(line.output), most=most, second=second)
+
+    def _name(self, name: str) -> str:
+        match = _OWN_NAME.fullmatch(name)
+        number = int(match[1]) if match else 0
+        return self.names[number - 1] if 0 < number <= len(self.names) else name
+
+    def _with_lists(self, text: str) -> str:
+        """Return what stands behind an output, its inputs by names of our making."""
+        found, at = "", 0
+        for match in _LISTED.finditer(text):
+            if match.start() < at:
+                continue
+            end, numbers = self._listed(text, match.end())
+            if end:
+                named = " and ".join(f"token {number}" for number in numbers)
+                found += text[at : match.end()] + named
+                at = end
+        return found + text[at:]
+
+    def _listed(self, text: str, start: int) -> tuple[int, tuple[int, ...]]:
+        """Return where a list of names ends, and whose they are; 0 where there is none."""
+        begun: dict[int, tuple[int, ...]] = {start: ()}
+        ended: dict[int, tuple[int, ...]] = {}
+        while begun:
+            at, before = begun.popitem()
+            for name, number in self._shown:
+                end = at + len(name)
+                if end in ended or not text.startswith(name, at):
+                    continue
+                ended[end] = (*before, number)
+                for parting in (", ", " and "):
+                    if text.startswith(parting, end):
+                        begun.setdefault(end + len(parting), ended[end])
+        ends = [end for end in ended if _AFTER_LIST.match(text, end)]
+        return (max(ends), ended[max(ends)]) if ends else (0, ())
+
+
+class Handed(NamedTuple):
+    """A page as it is read: its lines, and what its tokens are called.
+
+    Parameters
+    ----------
+    text
+        The page, with names of our making where names of tokens were.
+    lines
+        What knows these names.
+    """
+
+    text: str
+    lines: MapLines
+
+
+def handed_back(text: str, names: Sequence[str], html: Html | None = None) -> Handed:
+    """Return a page of our own without what its tokens are called; any other text as it is.
+
+    Parameters
+    ----------
+    text
+        The answer.
+    names
+        What the tokens of the problem are called.
+    html
+        The page of HTML that it was; names stand there as they are.
+    """
+    lines = text.split("\n")
+    opening = _opening(lines) if html is None else -1 if html.is_own else None
+    if opening is None:
+        return Handed(text, MapLines(()))
+    page = _Page(lines, names, is_decoded=html is not None)
+    page.clean(opening)
+    return Handed("\n".join(page.lines), page.of_map)
+
+
+def _opening(lines: Sequence[str]) -> int | None:
+    """Return on which line the conventions end that our pages state; None where none do."""
+    for number, line in enumerate(lines[:MOST_BEFORE]):
+        near = [line, *lines[number + 1 : number + 2]]
+        if _SIGN in line and any(rule in each for rule in _RULE for each in near):
+            return number if any(rule in line for rule in _RULE) else number + 1
+    return None
+
+
+class _Page:
+    """Goes through the lines of a page of our own."""
+
+    def __init__(self, lines: list[str], names: Sequence[str], *, is_decoded: bool) -> None:
+        self.lines = lines
+        self.is_tex = any(line.startswith("\\begingroup") for line in lines[:20])
+        if self.is_tex:
+            self.of_map = MapLines(names, _plain_tex, lambda name: _plain_tex(in_latex(name)))
+        elif is_decoded:
+            self.of_map = MapLines(names, _on_one_line, _on_one_line)
+        else:
+            is_markdown = any(map(_RULE_OF_TABLE.fullmatch, lines))
+            self.of_map = MapLines(names, _unescaped if is_markdown else str)
+        self.width = 0
+
+    def clean(self, opening: int) -> None:
+        """Take out titles and conventions, and the names of tokens."""
+        for number in self._first_lines(opening):
+            self.lines[number] = ""
+        i = opening + 1
+        while i < len(self.lines):
+            i += self._table(i) or self._line(i)
+
+    def _first_lines(self, opening: int) -> Iterator[int]:
+        """Yield the lines with the title and the conventions."""
+        first = max(opening, 0)
+        while first and self.lines[first].startswith("- ") and self.lines[first - 1].strip():
+            first -= 1
+        yield from range(first, opening + 1)
+        yield from (i for i in range(first) if _TITLE.match(self.lines[i]))
+
+    def _line(self, i: int) -> int:
+        line = self.lines[i]
+        if len(line) > LONGEST_LINE:
+            return 1
+        if _SENTENCES.match(line):
+            self.lines[i] = ""
+        elif _OUTPUT.match(line):
+            self.lines[i] = self.of_map.told(line)
+        elif self.is_tex:
+            self.lines[i] = _without_names(line)
+        elif shape := _SHAPE.search(line):
+            self.width = int(shape[1])
+        elif caption := _CAPTION.fullmatch(line.strip()):
+            self.width = 1 + int(caption[2] or caption[1]) - int(caption[1])
+        return 1
+
+    # -- tables -----------------------------------------------------------------------------------
+
+    def _table(self, i: int) -> int:
+        """Take the names off a table; return how many lines it has, 0 where there is none."""
+        line, below = self.lines[i], "".join(self.lines[i + 1 : i + 2])
+        if line.startswith("|") and _RULE_OF_TABLE.fullmatch(below):
+            return self._piped(i)
+        return self._framed(i) if line.startswith(_TOP) and _is_frame(line) else 0
+
+    def _piped(self, i: int) -> int:
+        width = self.lines[i + 1].count("|") - 2
+        self.lines[i] = f"|  | {' | '.join(map(str, range(1, width + 1)))} |"
+        stop = i + 2
+        while stop < len(self.lines) and self.lines[stop].startswith("|"):
+            _, name, *cells = self.lines[stop].split("|")
+            if name.strip(" *") != _LEFT_OUT:
+                self.lines[stop] = "|".join(["", f" **{stop - i - 1}** ", *cells])
+            stop += 1
+        return stop - i
+
+    def _framed(self, i: int) -> int:
+        stop = i + 1
+        while stop < len(self.lines) and not self.lines[stop].startswith(_BOTTOM):
+            stop += 1
+            if stop < len(self.lines) and _is_frame(self.lines[stop], "├+"):
+                stop += 1
+        rows = [j for j in range(i + 3, stop) if _BAR_OF_FRAME.match(self.lines[j])]
+        cells = [self.lines[j].rstrip().rsplit(self.lines[j][0], 2) for j in rows]
+        if any(len(each) < 3 for each in cells) or not rows:
+            return 0
+        bar = self.lines[rows[0]][0]
+        width = self.width or len(_MARKS.sub(" ", cells[0][1]).split("  "))
+        self.lines[i + 1] = f"{bar} {bar} {'  '.join(map(str, range(1, width + 1)))} {bar}"
+        for number, (j, each) in enumerate(zip(rows, cells, strict=True), start=1):
+            name = _LEFT_OUT if each[0].strip(f" {bar}") == _LEFT_OUT else str(number)
+            self.lines[j] = f"{bar} {name} {bar}{each[1]}{bar}"
+        self.width = 0
+        return stop - i
+
+
+def _without_names(line: str) -> str:
+    """Return a line of LaTeX whose names of rows or columns are gone."""
+    if line.startswith(_TEX_NAME):
+        return r"\text{t} \\"
+    if line.startswith(_TEX_HEAD):
+        return " & ".join([r"\makebox[0pt]{t}"] * line.count(_TEX_HEAD)) + r" \\[-1em]"
+    if line.startswith(_TEX_CAPTION):
+        return _TEX_CAPTION + _TEX_NAMED.split(line.removeprefix(_TEX_CAPTION))[0] + "}"
+    return line
+
+
+def _is_frame(line: str, first: str = "╭+") -> bool:
+    return line[:1] in first and not line.strip("╭─┬╮├┼┤+-━ \n\r")
+
+
+def _unescaped(text: str) -> str:
+    """Return a line of Markdown as it reads."""
+    return html.unescape(text.replace("<span>", "").replace("</span>", ""))
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text as pages of HTML show it."""
+    return " ".join(text.split()).replace(" :", ":").replace(" ,", ",")
+
+
+def _plain_tex(text: str) -> str:
+    """Return LaTeX without what only lets it break."""
+    return text.replace(r"\allowbreak{}", "").replace("{}", "")

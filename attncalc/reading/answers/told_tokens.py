@@ -1,0 +1,83 @@
+"""Rows told by the words of tokens: "why -> why 80%, fish 20%", "Q: le 2 0 | chat 0 2"."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from attncalc.reading.naming.name import Tokens
+
+LONGEST = 1000
+_ARROW = re.compile(r"\s*(?P<row>\S{1,40})\s*(?:->|→|=>|:)\s*(?P<rest>.{3,600})")
+_SHARES = re.compile(r" ?[,;|] ?")
+_SHARE = re.compile(r"(?P<word>[^\s:=]{1,40}) ?[:=]? ?(?P<share>\d{0,6}(?:\.\d{1,6})? ?%?)")
+_NAMED = re.compile(r"(?P<name>[^:=|\d]{1,40})[:=](?P<rest>[^:=]{3,600})")
+_SUM = re.compile(r"(?:sum|total|Σ|∑|summe|somme|suma|check)\.?", re.IGNORECASE)
+_BARS = re.compile(r" ?[|;] ?")
+_NUMBERS = re.compile(r"(?:[-+−–]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?:, ?| +|$))+")
+
+
+def with_rows_of_tokens(text: str, labels: Tokens) -> str:
+    """Return a text in which rows that are told by words are rows of numbers.
+
+    A line that leaves a token out stays as it is: what is missing is not for us to say.
+    """
+    if not labels.keys:
+        return text
+    lines = [_line(line, labels) for line in text.split("\n")]
+    return "\n".join(_without_sums(lines, labels))
+
+
+def _without_sums(lines: list[str], labels: Tokens) -> Iterator[str]:
+    """Yield lines in which the sum behind a row stands in brackets, where a heading says so."""
+    is_table = False
+    for line in lines:
+        words = line.split() if len(line) < LONGEST else []
+        if words and words[-1:] != [*labels.keys][-1:] and tuple(words[:-1]) == labels.keys:
+            is_table = _SUM.fullmatch(words[-1]) is not None
+            yield line[: line.rindex(words[-1])].rstrip() if is_table else line
+        elif is_table and len(words) == len(labels.keys) + 2 and words[0] in labels:
+            yield f"{line[: line.rindex(words[-1])].rstrip()}  (sum: {words[-1]})"
+        else:
+            is_table = is_table and bool(set(line) <= set("-=+ "))
+            yield line
+
+
+def _line(line: str, labels: Tokens) -> str:
+    if len(line) > LONGEST or not any(map(str.isdigit, line)):
+        return line
+    return _shares(line, labels) or _named(line, labels) or line
+
+
+def _shares(line: str, labels: Tokens) -> str:
+    """Return a line that says how much each token gets, in their order: home -> we 16%, …."""
+    match = _ARROW.fullmatch(line.rstrip(" ."))
+    if match is None or match["row"] not in labels:
+        return ""
+    found = [_SHARE.fullmatch(each) for each in _SHARES.split(match["rest"])]
+    told = {each["word"]: each["share"] for each in found if each and each["share"].strip(" %")}
+    if len(told) < len(found) or len(found) < 2 or {*told} != {*labels.keys}:
+        return ""
+    return f"{match['row']}: {', '.join(told[key] for key in labels.keys)}"
+
+
+def _named(line: str, labels: Tokens) -> str:
+    """Return a line that holds a matrix row by row, each behind its token, as a matrix."""
+    match = _NAMED.fullmatch(line)
+    pieces = _BARS.split(match["rest"].strip()) if match else []
+    side = _side(pieces, labels)
+    if match is None or not side:
+        return ""
+    rows = [piece[len(word) :].strip(" :") for piece, word in zip(pieces, side, strict=True)]
+    if not all(map(_NUMBERS.fullmatch, rows)):
+        return ""
+    return f"{match['name'].strip()} = [{'; '.join(row.replace(',', ' ') for row in rows)}]"
+
+
+def _side(pieces: Sequence[str], labels: Tokens) -> Sequence[str]:
+    """Return the tokens that stand before pieces of a line, all of one side in their order."""
+    for side in (labels.queries, labels.keys):
+        if len(side) == len(pieces) > 1 and all(
+            piece.startswith((f"{word} ", f"{word}: "))
+            for piece, word in zip(pieces, side, strict=True)
+        ):
+            return side
+    return ()
