@@ -9,7 +9,7 @@ from attncalc.problem.fields import LABELLED, MATRICES
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
 from attncalc.reading.cells import Faults, in_place
-from attncalc.reading.files import NUMPY_STARTS, decode, exists, files_of, is_folder, read_bytes
+from attncalc.reading.files import decode, exists, files_of, holds_arrays, is_folder, read_bytes
 from attncalc.reading.inline_text import (
     INLINE_FORMS,
     is_written_out,
@@ -23,6 +23,8 @@ Fields = dict[str, Any]
 
 _SHEETS = (".csv", ".tsv")
 _ARRAYS = (".npy",)
+TENSORS = ".safetensors"
+"""How files are called that are mapped into memory, of which only what is used is read."""
 
 # each form's reader is imported where it is needed: a run reads one form
 
@@ -33,7 +35,8 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     Parameters
     ----------
     source
-        A JSON file, a CSV file of blocks, an `.npz` file, or a folder with `X.csv`, `W_Q.csv` …;
+        A JSON file, a CSV file of blocks, an `.npz` or `.safetensors` file, or a folder with
+        `X.csv`, `W_Q.csv` …;
         what attncalc itself wrote in these forms is read back as the problem that it holds.
     **changes
         Fields of `Problem` that override those of the file.
@@ -56,10 +59,7 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
     path = Path(source)
     if is_folder(path) and exists(str(path / OWN_PROBLEM)):
         path /= OWN_PROBLEM
-    fields = (
-        _read_folder(path) if is_folder(path) else _read_content(read_bytes(path), path, changes)
-    )
-    return build(str(path), fields, changes)
+    return build(str(path), _read_path(path, changes), changes)
 
 
 def read_stream(data: bytes, place: str, **changes: Any) -> Problem:
@@ -97,10 +97,36 @@ def build(place: str, fields: Fields, changes: Fields) -> Problem:
     try:
         if changes.get("Q") is ANY_QUERY:
             others = {name: value for name, value in changes.items() if name != "Q"}
-            return Problem(**with_any_query(merged(fields, others)))
-        return Problem(**merged(fields, changes))
+            return Problem(**with_any_query(in_parts(merged(fields, others))))
+        return Problem(**in_parts(merged(fields, changes)))
     except AttncalcError as error:
         raise type(error)(in_place(place, str(error).split("\n"))) from None
+
+
+def in_parts(fields: Fields) -> Fields:
+    """Return fields with those of a layer, or of an attention in one, where they belong.
+
+    Examples
+    --------
+    >>> in_parts({"X": 1, "self.W_Q": 2, "1.W_1": 3})
+    {'X': 1, 'self': {'W_Q': 2}, 'layers': [{'W_1': 3}]}
+    """
+    found = {name: value for name, value in fields.items() if "." not in name}
+    layers: dict[int, Fields] = {}
+    for name in fields.keys() - found.keys():
+        *parts, own = name.split(".")
+        part = found
+        if parts[0].isdigit():
+            part = layers.setdefault(int(parts.pop(0)), {})
+        for side in parts:
+            part = part.setdefault(side, {})
+        part[own] = fields[name]
+    missing = next((n for n in range(1, len(layers) + 1) if n not in layers), None)
+    if missing:
+        raise InputError(f"layer {max(layers)} is named, and nothing is given of layer {missing}")
+    if layers:
+        found["layers"] = [layers[n] for n in sorted(layers)]
+    return found
 
 
 def merged(fields: Fields, changes: Fields) -> Fields:
@@ -111,6 +137,8 @@ def merged(fields: Fields, changes: Fields) -> Fields:
     everything = fields | changes
     by_columns = str(everything.get("layout")).strip().lower() == "columns"
     tokens, features = (COLUMN_NAMES, ROW_NAMES) if by_columns else (ROW_NAMES, COLUMN_NAMES)
+    for each in (fields, changes):
+        _name_sides(each, tokens, features)
     everything.pop(features, None)
     everything.pop(tokens, None)
     labels = _labels(fields, tokens, [name for name in LABELLED if name in changes])
@@ -118,6 +146,16 @@ def merged(fields: Fields, changes: Fields) -> Fields:
     if isinstance(new, dict) and isinstance(labels, dict):
         new = labels | new
     return everything | {"labels": labels if new is None else new}
+
+
+def _name_sides(fields: Fields, queries: str, keys: str) -> None:
+    """Take the names of both sides of scores, or of weights, as those of queries and keys."""
+    for name in ("S", "A"):
+        for axis, side in ((queries, "Q"), (keys, "K")):
+            if (names := fields.get(axis, {}).pop(name, None)) is not None:
+                fields.setdefault(queries, {})[side] = names
+    if fields.get(queries) == {}:
+        del fields[queries]
 
 
 def _labels(fields: Fields, sheets: str, changed: list[str]) -> Any:
@@ -128,9 +166,20 @@ def _labels(fields: Fields, sheets: str, changed: list[str]) -> Any:
     return None if changed else labels
 
 
+def _read_path(path: Path, changes: Fields) -> Fields:
+    if is_folder(path):
+        return _read_folder(path)
+    if path.suffix.lower() == TENSORS:
+        from attncalc.reading.state import read_state
+        from attncalc.reading.tensors import open_tensors
+
+        return read_state(open_tensors(path), Faults(str(path)), changes)
+    return _read_content(read_bytes(path), path, changes)
+
+
 def _read_content(data: bytes, path: Path, changes: Fields) -> Fields:
     faults = Faults(str(path))
-    if data.startswith(NUMPY_STARTS):
+    if holds_arrays(data):
         from attncalc.reading.npz_file import read_npz_problem
 
         return read_npz_problem(data, faults, changes)
@@ -159,7 +208,7 @@ def _read_folder(folder: Path) -> Fields:
         if path.name.startswith("."):
             continue
         name = canonical(path.stem)
-        if name not in MATRICES:
+        if name is None or name not in MATRICES:
             faults.add(f"{path.name}: {unknown(path.stem, MATRICES)}")
         elif name in fields:
             faults.add(f"{path.name}: {name} is given twice")
@@ -175,7 +224,7 @@ def _read_folder(folder: Path) -> Fields:
 
 def _read_matrix_file(name: str, path: Path, fields: Fields, faults: Faults) -> None:
     data = read_bytes(path)
-    if data.startswith(NUMPY_STARTS):
+    if holds_arrays(data):
         from attncalc.reading.npz_file import read_npy_matrix
 
         fields[name] = read_npy_matrix(name, data, faults)

@@ -107,7 +107,7 @@ def read_cell(field: str, cell: object, *, decimal_comma: bool = False) -> Numbe
         if word not in _MARKS:
             raise NotANumber(f"{quoted(text)} is no mark: write 1 or 0, true or false")
         return _MARKS[word]
-    if field == "bias" and word in ("-inf", "-infinity", "-∞"):
+    if field in ("bias", "S") and word in ("-inf", "-infinity", "-∞"):
         return Decimal("-Infinity")
     return read_number(text, decimal_comma=decimal_comma)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import is_number, quoted
-from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS
+from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS, TEXTS, own_name
 from attncalc.problem.serialising import COLUMN_NAMES, RESULTS, ROW_NAMES
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
@@ -62,7 +62,7 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
     for row in takewhile(_is_of_problem, rows_of(text, delimiter, faults)):
         heading = _heading(row, decimal_comma=delimiter != ",")
         name = canonical(heading) if heading else None
-        if name in MATRICES:
+        if name and name in MATRICES:
             if name in sheets:
                 faults.add(f"line {row.line}: {name} is given twice")
             sheet = sheets[name] = _Sheet(name, delimiter != ",")
@@ -143,25 +143,44 @@ def _is_entry(cell: str, *, decimal_comma: bool) -> bool:
 
 
 def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults) -> None:
+    if (tokens := _labelled(row)) is not None:
+        names = list(map(without_quote, row.filled[1:]))
+        for axis in (ROW_NAMES, COLUMN_NAMES):  # tokens have names, whatever the layout
+            fields.setdefault(axis, {})[tokens] = names
+        return
     name = canonical(row.cells[0].rstrip(":"))
     lists = name == "asked" and len(row.filled) > 2
-    if name not in ("title", *SETTINGS) or (len(row.filled) != 2 and not lists):
+    if name is None or not _sets(name) or (len(row.filled) != 2 and not lists):
         faults.add(f"line {row.line}: these cells belong to no matrix: {HOW_TO_NAME}")
     elif name in fields:
         faults.add(f"line {row.line}: {name} is given twice")
     else:
         value = without_quote(", ".join(row.filled[1:]))
         fields[name] = (
-            value.replace(",", ".") if decimal_comma and name not in ("title", "asked") else value
+            value.replace(",", ".") if decimal_comma and name not in (*TEXTS, "asked") else value
         )
+
+
+def _labelled(row: Row) -> str | None:
+    """Return the tokens that a row names, as in labels X,the,cat, where it does."""
+    word, _, tokens = row.cells[0].rstrip(":").partition(" ")
+    name = tokens.strip().upper() or "X"
+    if word.lower() != "labels" or name not in LABELLED or len(row.filled) < 2:
+        return None
+    return name
+
+
+def _sets(name: str | None) -> bool:
+    """Say whether a name is that of a setting, of whatever part."""
+    return name in TEXTS or (name is not None and own_name(name) in SETTINGS)
 
 
 def _is_setting(row: Row, sheet: _Sheet) -> bool:
     """Say whether a row below a block sets a convention, and is no token of that name."""
     name = canonical(row.cells[0].rstrip(":"))
-    if name == "asked" and len(row.filled) > 2:
+    if (name == "asked" and len(row.filled) > 2) or _labelled(row) is not None:
         return True
-    if len(row.filled) != 2 or name not in (*SETTINGS, "title"):
+    if len(row.filled) != 2 or not _sets(name):
         return False
     is_entry = _is_entry(row.filled[1], decimal_comma=sheet.decimal_comma)
     has_labels = bool(sheet.rows) and not _is_entry(

@@ -3,7 +3,8 @@
 import codecs
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +14,8 @@ from attncalc.sources import remember
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 """How the bytes of NumPy's files begin."""
+TENSORS_LENGTH = 8
+"""Bytes that say how long the header of a safetensors file is, with which it begins."""
 MOST_BYTES = 4 * 2**30
 PIECE = 2**22
 """Bytes read of one file of NumPy's: more is no problem but a mistake."""
@@ -25,12 +28,38 @@ _BOMS = (
 )
 
 
+def holds_arrays(start: bytes) -> bool:
+    """Say whether bytes begin as a file of NumPy's does, or one of safetensors."""
+    return start.startswith(NUMPY_STARTS) or looks_like_tensors(start)
+
+
+def looks_like_tensors(start: bytes) -> bool:
+    """Say whether bytes begin as a safetensors file does: a length below 4 GiB, and an object.
+
+    Examples
+    --------
+    >>> looks_like_tensors(bytes([9, 0, 0, 0, 0, 0, 0, 0]) + b'{"a":'), looks_like_tensors(b"{}")
+    (True, False)
+    """
+    length = TENSORS_LENGTH
+    return start[length // 2 : length] == bytes(4) and start[length : length + 1] == b"{"
+
+
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file."""
+    with opened(path) as file:
+        return read_within(file, str(path))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to read, whatever is wrong with it said as a fault of what was given."""
     remember(path)  # before it can fail: of many answers, one that cannot be read is kept, too
     try:
         with path.open("rb") as file:
-            return read_within(file, str(path))
+            yield file
+    except InputError:  # a ValueError, but one that is said already
+        raise
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -56,14 +85,14 @@ def read_within(file: BinaryIO, place: str) -> bytes:
         When it is larger: its size is asked for first, where it has one.
     """
     size = _size(file)
-    start = file.read(max(map(len, NUMPY_STARTS)))
-    most = MOST_BYTES if start.startswith(NUMPY_STARTS) else MOST_TEXT
+    start = file.read(TENSORS_LENGTH + 1)
+    most = MOST_BYTES if holds_arrays(start) else MOST_TEXT
     if size <= most:
         rest = _up_to(file, most + 1 - len(start))
         if len(start) + len(rest) <= most:
             return start + rest
     is_text = most == MOST_TEXT
-    what = "a text" if is_text else "a file of NumPy's"
+    what = "a text" if is_text else "a file of arrays"
     given = f"{in_units(size)}, where" if size else "too large:"
     mend = ": save large matrices as .npz, which may have 4 GiB" if is_text else ""
     raise InputError(f"{place}: {given} {what} may have {in_units(most)}{mend}")

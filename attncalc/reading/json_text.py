@@ -9,13 +9,17 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import MATRICES, SETTINGS
+from attncalc.problem.fields import MATRICES, NESTED, SETTINGS, TEXTS, one_of, own_name
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
 from attncalc.reading.names import canonical, tell_unknown
 
 Fields = dict[str, Any]
 
+DEEPEST = 100
+"""Lists, objects and the pairs of these within one another: no problem has a tenth of it."""
+OF_EDITORS = "$schema"
+"""What a file says to editors alone: which schema it follows."""
 _BARE_FRACTION = re.compile(r"(?<![\d\"/.])-?\d+ ?/ ?\d+(?![\d\"])")
 
 
@@ -37,26 +41,58 @@ def read_json_problem(text: str, faults: Faults) -> Fields:
             f"{faults.place}: a problem is one JSON object, "
             f'like {{"X": [[1, 0]], "W_Q": …}}; this is {_kind(content)}'
         )
-    fields: Fields = {}
-    written: dict[str, str] = {}
     strange: list[str] = []
-    for key, value in _problem_in(content):
-        name = canonical(key)
-        if name == "positions" and isinstance(value, list):
-            name = "P"  # the positions themselves, to be added
-        if name is None:
-            strange.append(key)
-        elif value is None and (name in SETTINGS or name in ("title", "labels")):
-            continue  # null is the default
-        elif name in written:
-            both = f'"{written[name]}"' + ("" if written[name] == key else f' and "{key}"')
-            faults.add(f"{name} is given twice ({both})")
-        else:
-            written[name] = key
-            fields[name] = _field(name, value, faults)
+    fields = _fields_of(_problem_in(content), faults, strange, "")
     tell_unknown(strange, faults.add)
     faults.raise_if_any()
     return fields
+
+
+def _fields_of(content: _Object, faults: Faults, strange: list[str], before: str) -> Fields:
+    """Return the fields of an object, of a problem or of a part in it, which `before` names."""
+    fields: Fields = {}
+    written: dict[str, str] = {}
+    for key, value in content:
+        if key == OF_EDITORS and not before:
+            continue
+        name = key if key in NESTED else canonical(key)
+        if name == "positions" and isinstance(value, list):
+            name = "P"  # the positions themselves, to be added
+        if name is None:
+            strange.append(before + key)
+        elif value is None and (name in (*SETTINGS, *TEXTS, "labels")):
+            continue  # null is the default
+        elif name in written:
+            both = f'"{written[name]}"' + ("" if written[name] == key else f' and "{key}"')
+            faults.add(f"{before}{name} is given twice ({both})")
+        else:
+            written[name] = key
+            if name in NESTED:
+                fields[name] = _nested(name, value, faults, strange, before)
+            else:
+                fields[name] = _field(before + name, value, faults)
+    return fields
+
+
+def _nested(name: str, value: Any, faults: Faults, strange: list[str], before: str) -> Any:
+    """Return the fields of a part in a problem, or of each of its layers."""
+    if value is None:
+        return None
+    if not NESTED[name].several:
+        return _part(f"{before}{name}.", value, faults, strange)
+    if not isinstance(value, list) or isinstance(value, _Object):
+        faults.add(f"{name}: {_kind(value)}, where a list of objects is needed")
+        return None
+    return [_part(f"{n}.", each, faults, strange) for n, each in enumerate(value, start=1)]
+
+
+def _part(before: str, value: Any, faults: Faults, strange: list[str]) -> Fields | None:
+    if not isinstance(value, _Object):
+        where = before.rstrip(".")
+        what = f"layer {where}" if where.isdigit() else where
+        faults.add(f"{what}: {_kind(value)}, where an object with its fields is needed")
+        return None
+    return _fields_of(value, faults, strange, before)
 
 
 def _problem_in(content: _Object) -> _Object:
@@ -74,20 +110,51 @@ def read_json_matrix(name: str, text: str, faults: Faults) -> Matrix | None:
 def parse(text: str, faults: Faults) -> Any:
     """Return what JSON holds: numbers as they were typed, objects as their pairs."""
     try:
-        return json.loads(
+        content = json.loads(
             text,
             parse_int=_Number,
             parse_float=_Number,
             parse_constant=_Number,
             object_pairs_hook=_Object,
         )
+        if _is_deep(content):
+            raise RecursionError
     except json.JSONDecodeError as error:
+        if _depth_at(text, error.pos) > DEEPEST:
+            raise _too_deep(faults) from None
         place = f"not JSON at line {error.lineno}, column {error.colno}"
         raise InputError(f"{faults.place}: {place}: {_what_mends(text, error)}") from None
     except RecursionError:
-        raise InputError(
-            f"{faults.place}: not a problem: its lists are nested too deeply"
-        ) from None
+        raise _too_deep(faults) from None
+    return content
+
+
+def _too_deep(faults: Faults) -> InputError:
+    return InputError(f"{faults.place}: not a problem: its lists are nested too deeply")
+
+
+def _is_deep(content: Any) -> bool:
+    """Say whether lists are deeper than any are read: how deep Python itself goes is not the same.
+
+    Since Python 3.12 it parses what its own functions are too deep for.
+    """
+    level = [content]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, list | tuple)
+            for inner in each
+            if isinstance(inner, list | tuple)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _depth_at(text: str, place: int) -> int:
+    """Return about how deep a place lies in lists and objects."""
+    return sum(text.count(c, 0, place) for c in "[{") - sum(text.count(c, 0, place) for c in "]}")
 
 
 def _what_mends(text: str, error: json.JSONDecodeError) -> str:
@@ -116,14 +183,21 @@ def plain(value: Any) -> Any:
 
 
 def _field(name: str, value: Any, faults: Faults) -> Any:
-    if name in MATRICES:
+    if own_name(name) in MATRICES:
         return _matrix(name, value, faults)
     if name == "labels":
         return _labels(value, faults)
-    if isinstance(value, str | bool) or (name == "asked" and isinstance(value, list)):
+    is_list = isinstance(value, list) and not isinstance(value, _Object)
+    if isinstance(value, str | bool) or (_is_list(name) and is_list):
         return value
+    if own_name(name) == "rope_scaling" and isinstance(value, _Object):
+        return plain(value)
     faults.add(f"{name}: {_kind(value)} cannot be read here")
     return None
+
+
+def _is_list(name: str) -> bool:
+    return name == "asked" or (name in SETTINGS and SETTINGS[name].is_list)
 
 
 def _matrix(name: str, value: Any, faults: Faults) -> Matrix | None:
@@ -141,18 +215,18 @@ def _matrix(name: str, value: Any, faults: Faults) -> Matrix | None:
 
 
 def _heads(name: str, value: list[Any], faults: Faults) -> Matrix | None:
-    """Read a list of matrices, one for each head."""
-    parts = []
+    """Read a list of matrices, one for each head, or for each channel of an image."""
+    parts, one = [], one_of(name)
     for i, part in enumerate(value, start=1):
         if not isinstance(part, list) or isinstance(part, _Object):
-            faults.add(f"{name}, head {i}: {_kind(part)}, where a list of rows is needed")
+            faults.add(f"{name}, {one} {i}: {_kind(part)}, where a list of rows is needed")
             return None
-        parts.append(_rows(f"{name}, head {i}", part, faults, field=name))
+        parts.append(_rows(f"{name}, {one} {i}", part, faults, field=name))
     if any(part is None for part in parts):
         return None
     shapes = {part.shape for part in parts if part is not None}
     if len(shapes) > 1:
-        faults.add(f"{name}: its heads differ in shape")
+        faults.add(f"{name}: its {one}s differ in shape")
         return None
     return np.array(parts, dtype=object)
 

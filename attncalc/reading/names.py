@@ -1,26 +1,17 @@
 """Names as people write them: `W_Q`, `w q`, `query weights`; and the nearest one for a slip."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 from attncalc.numbers.typed import quoted
-from attncalc.problem.fields import KNOWN
+from attncalc.problem.fields import ALIASES, KNOWN
 
 MOST_LISTED = 12
 """Names that a message lists; of more, it says only the nearest."""
 
 MOST_TOLD = 10
 """Unknown names of one file that are told; the others are counted."""
-
-_ALIASES = {
-    "input tokens": "X",
-    "input tokens 1": "X1",
-    "input tokens 2": "X2",
-    "query weights": "W_Q",
-    "key weights": "W_K",
-    "value weights": "W_V",
-}
-
 
 _OTHER_WORDS = {
     "mask": (
@@ -39,12 +30,16 @@ _OTHER_WORDS = {
 """What people call a field, and what to write instead: guessing which is meant would be wrong."""
 
 
+_IN_PART = re.compile(r"((?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?)(?<=\.)(\S+)", re.IGNORECASE)
+"""A name in a layer, or in an attention of a decoder: 1.W_Q, self.W_Q, 2.cross.W_Q."""
+
+
 def _plain(name: str) -> str:
     return "".join(name.split()).replace("_", "").replace("-", "").lower()
 
 
 _BY_PLAIN = {_plain(name): name for name in KNOWN} | {
-    _plain(alias): name for alias, name in _ALIASES.items()
+    _plain(alias): name for alias, name in ALIASES.items()
 }
 
 
@@ -53,10 +48,14 @@ def canonical(name: str) -> str | None:
 
     Examples
     --------
-    >>> canonical("Query weights"), canonical("wq"), canonical("W_X")
-    ('W_Q', 'W_Q', None)
+    >>> canonical("Query weights"), canonical("wq"), canonical("W_X"), canonical("2.self.wq")
+    ('W_Q', 'W_Q', None, '2.self.W_Q')
     """
-    return _BY_PLAIN.get(_plain(name))
+    found = _BY_PLAIN.get(_plain(name))
+    if found is None and (match := _IN_PART.fullmatch(name)):
+        own = _BY_PLAIN.get(_plain(match[2]))
+        return own and match[1].lower() + own
+    return found
 
 
 def tell_unknown(

@@ -5,10 +5,17 @@ from typing import Any
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.problem.fields import MASKS
+from attncalc.problem.attention.fields import DOT
+from attncalc.problem.field import IMAGE, LAYERS, plain
+from attncalc.problem.fields import GIVEN, MASKS, NESTED, SETTINGS
+from attncalc.problem.layers.fields import ATTENTION
 
 ANY_QUERY = object()
 """In place of Q: whatever query a problem has is taken out, and one of zeros stands there."""
+OF_LAYERS = (
+    *(name for name, each in (GIVEN | SETTINGS).items() if each.kind in (LAYERS, IMAGE)),
+    *NESTED,
+)
 OF_QUERIES = ("Q", "W_Q", "b_Q", "X1", "P1")
 
 
@@ -18,8 +25,17 @@ def with_any_query(fields: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        When there are masks, whose rows are queries.
+        When there are masks, whose rows are queries, fields of layers, or scores that are no dot
+        products of queries and keys.
     """
+    of_layers = [name for name in OF_LAYERS if fields.get(name) is not None]
+    if of_layers and fields.get("block") != ATTENTION:
+        raise InputError(f"a query is designed for an attention alone: leave out {of_layers[0]}")
+    for name in ("S", "A"):
+        if fields.get(name) is not None:
+            raise InputError(f"a query is designed for keys and values: leave out {name}")
+    if plain(fields.get("score") or DOT) != DOT:
+        raise InputError("a query is designed for its dot products with keys: leave out score")
     for name in MASKS:
         if fields.get(name) is not None:
             raise InputError(f"a designed query sees every key: leave out {name}")

@@ -2,13 +2,15 @@
 
 import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import NotANumber, quoted, read_number
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import GIVEN, MARKS, SETTINGS, read_setting
+from attncalc.problem.field import LAYERS
+from attncalc.problem.fields import FIXED, GIVEN, SETTINGS, WHOLE, own_name, read_setting
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import canonical, unknown
 from attncalc.reading.studies.names import check_given, place_of, read_row
@@ -21,7 +23,7 @@ HOW_TO_CHANGE = (
 HOW_TO_RANGE = "from:to, from:to:steps, from:to:log, or values as 0.1,1,10"
 
 _CHANGE = re.compile(
-    r"(?P<name>[^\W\d][\w ]*+)(?:\[(?P<place>[^\]]*+)\])?"
+    r"(?P<name>(?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?[^\W\d][\w ]*+)(?:\[(?P<place>[^\]]*+)\])?"
     r"\s*+(?P<sign>[*+]?=)\s*+(?P<values>.+)",
     re.DOTALL,
 )
@@ -54,16 +56,18 @@ def _read_change(text: str, problem: Problem) -> Change:
         raise InputError(HOW_TO_CHANGE)
     named = found["name"].strip()
     name = canonical(named)
-    if name in SETTINGS:
+    own = own_name(name or "")
+    if name and own in SETTINGS:
         return _of_setting(text, name, found, problem)
-    if name not in GIVEN or name in MARKS:
+    if not name or own not in GIVEN or own in FIXED:
         check_given(named, problem, among_steps=True)
         names = [*problem.names, *SETTINGS]
-        raise InputError(unknown(named, [each for each in names if each not in MARKS]))
+        raise InputError(unknown(named, [each for each in names if each not in FIXED]))
     return _of_matrix(text, name, found, problem)
 
 
 def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) -> Change:
+    _check_setting(name, problem)
     if found["sign"] != "=" or found["place"] is not None:
         raise InputError(f"a setting takes its values by =, as {name}={found['values']}")
     values = _read_values(found["values"], name)
@@ -78,13 +82,40 @@ def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) ->
     return Change(text.strip(), name, name, "set", values, is_setting=True, is_smooth=is_smooth)
 
 
+def _check_setting(name: str, problem: Problem) -> None:
+    """Refuse a setting of layers for an attention alone, and one of a part that is not there."""
+    problem.check_part(name)
+    own = own_name(name)
+    if problem.is_alone and SETTINGS[own].kind == LAYERS:
+        raise InputError(f"{own} is of an encoder or a decoder, and this is an attention alone")
+    if name != own and own in WHOLE:
+        raise InputError(f"{own} belongs to the whole, and not to a part of it: write {own}=…")
+    if own in ("block", "asked"):
+        raise InputError(f"{own} is no setting that changes what is worked out")
+
+
 def _check_limit(problem: Problem, name: str) -> None:
     """Refuse a limit that is not known, or is none."""
-    if name != "scale":
+    if own_name(name) != "scale":
         raise InputError(f"only scale has a limit at inf: give {name} a largest value")
-    if problem.softcap is not None:
+    prefix = name.removesuffix("scale")
+    parts = [part for part in problem.calculation.parts if part.attention is not None]
+    met = [part.attention for part in parts if part.prefix.startswith(prefix)]
+    if len(met) > 1:
+        one = f"{parts[0].prefix}scale"
+        raise InputError(
+            "several attentions have this scale, and at inf ties in a later one would hang on "
+            f"how fast the others get there: name one, as {one}, or give a largest value"
+        )
+    for attention in met:
+        _check_limit_of(attention)
+
+
+def _check_limit_of(attention: Any) -> None:
+    if attention.softcap is not None:
         raise InputError("with a softcap scores have no limit at inf: give scale a largest value")
-    if problem.bias is not None and np.any(np.isfinite(problem.bias) & (problem.bias != 0)):
+    bias = attention.bias
+    if bias is not None and np.any(np.isfinite(bias) & (bias != 0)):
         raise InputError(
             "a bias is added to the scaled scores, so ties at inf would hang on it: "
             "give scale a largest value"
@@ -121,7 +152,7 @@ def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> 
         raise InputError(f"{name} takes numbers: {HOW_TO_RANGE}")
     if isinstance(values, Span) and isinstance(values.last, Infinity):
         raise InputError(f"only scale has a limit at inf: give {name} a largest value")
-    part = getattr(problem, name)[place]
+    part = problem.stored(name)[place]
     direction = None if row is None else _direction(row, np.shape(part), name)
     sign = found["sign"]
     what = name if found["place"] is None else f"{name}[{found['place'].strip()}]"
@@ -220,6 +251,6 @@ def _value(text: str, name: str) -> Value:
     try:
         return Fraction(read_number(plain))
     except NotANumber as reason:
-        if name in SETTINGS:
+        if own_name(name) in SETTINGS:
             return plain
         raise InputError(f"{reason}: write {HOW_TO_RANGE}") from None

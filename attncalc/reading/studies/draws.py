@@ -10,7 +10,7 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.typed import NotANumber, quoted, read_number
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import GIVEN, MARKS
+from attncalc.problem.fields import FIXED, GIVEN, own_name
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import canonical, unknown
 from attncalc.reading.studies.names import (
@@ -33,7 +33,7 @@ HOW_TO_SPREAD = (
 )
 
 _DRAW = re.compile(
-    r"(?P<name>[^\W\d]\w*+)\s*+(?:\[(?P<place>[^\]]*+)\]\s*+)?~\s*+"
+    r"(?P<name>(?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?[^\W\d]\w*+)\s*+(?:\[(?P<place>[^\]]*+)\]\s*+)?~\s*+"
     r"(?P<law>\w++)\s*+\((?P<inner>.*)\)",
     re.DOTALL,
 )
@@ -76,14 +76,14 @@ def _read_draw(text: str, problem: Problem) -> Draw:
     if found is None or law not in ("n", "normal", "u", "uniform"):
         raise InputError(HOW_TO_DRAW)
     name = canonical(found["name"])
-    if name not in GIVEN or name in MARKS:
+    if not name or own_name(name) not in GIVEN or own_name(name) in FIXED:
         check_given(found["name"], problem, among_steps=True)
-        known = [each for each in problem.names if each not in MARKS]
+        known = [each for each in problem.names if each not in FIXED]
         raise InputError(unknown(found["name"], known))
     check_given(name, problem)
     place = place_of(name, found["place"], problem)
     is_turned = problem.standing.has_token_columns(name)
-    part = np.asarray(getattr(problem, name)[place], dtype=np.float64)
+    part = np.asarray(problem.stored(name)[place], dtype=np.float64)
     rows = part.swapaxes(-1, -2) if is_turned and part.ndim > 1 else part
     rows = rows.reshape(-1, rows.shape[-1] if rows.ndim else 1)
     if not np.isfinite(rows).all():

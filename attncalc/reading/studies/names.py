@@ -10,7 +10,7 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.typed import NotANumber, quoted, read_number
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import BIASES, GIVEN, MARKS
+from attncalc.problem.fields import BIASES, FIXED, GIVEN, own_name
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.text import of_each, on_a_line
@@ -59,7 +59,7 @@ def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice
     """
     if text is None:
         return ()
-    matrix: Matrix = getattr(problem, name)
+    matrix: Matrix = problem.stored(name)
     axes = _axes(name, matrix, problem)
     indices = split_list(text)
     what = f"{name} is {' × '.join(map(str, matrix.shape))}"
@@ -76,21 +76,22 @@ def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice
 
 def _token_axis(name: str, problem: Problem) -> int:
     """Return which axis an index alone counts: tokens, or the numbers of a bias."""
-    if name in BIASES:
+    if own_name(name) in BIASES:
         return -2 if problem.standing.by_columns else -1
     return -1 if problem.standing.has_token_columns(name) else -2
 
 
 def _axes(name: str, matrix: Matrix, problem: Problem) -> list[_Axis]:
     names = tokens_of(name, problem)
-    rows, columns = problem.standing.pair(names, ())
+    others = problem.keys if name in ("S", "A") else ()
+    rows, columns = problem.standing.pair(names, others)
     found = [_Axis("row", matrix.shape[-2], rows), _Axis("column", matrix.shape[-1], columns)]
     return [_Axis("head", matrix.shape[0]), *found] if matrix.ndim == 3 else found
 
 
 def tokens_of(name: str, problem: Problem) -> tuple[str, ...]:
     """Return the names of the tokens that a given matrix has, if it has any."""
-    if name in (problem.query_source, problem.query_source.replace("X", "P"), "Q"):
+    if name in (problem.query_source, problem.query_source.replace("X", "P"), "Q", "S", "A"):
         return problem.queries
     if name in ("K", "V", "X", "X2", "P2"):
         return problem.keys
@@ -171,12 +172,15 @@ def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> No
     steps = [step.name for step in plan(problem)]
     if among_steps and name not in steps:
         return
-    given = of_each([each for each in problem.names if each not in MARKS])
+    given = of_each([each for each in problem.names if each not in FIXED])
     how = f"{name} is worked out here" if name in steps else f"this problem has no {name}"
     raise InputError(f"{how}, and only what is given can change: there are {given}")
 
 
-_ROW_OF = re.compile(r"([^\W\d]\w*+)\s*+\[(.+)\]|([xkvq])_(?:\{(.+)\}|(.+))", re.DOTALL)
+_ROW_OF = re.compile(
+    r"((?:\d{1,4}\.)?(?:(?:self|cross)\.)?[^\W\d]\w*+)\s*+\[(.+)\]|([xkvq])_(?:\{(.+)\}|(.+))",
+    re.DOTALL,
+)
 
 
 def row_named(text: str, problem: Problem) -> Matrix | None:
@@ -192,7 +196,7 @@ def row_named(text: str, problem: Problem) -> Matrix | None:
         return None
     name = found[1] or found[3].upper()
     token = found[2] or found[4] or found[5]
-    if name not in GIVEN:
+    if own_name(name) not in GIVEN:
         return None
     check_given(name, problem)
     row: Matrix = problem.as_typed(name)[place_of(name, token, problem)]

@@ -12,6 +12,7 @@ from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.reading.studies.names import index_of, split_list, split_outside, tokens_of
 from attncalc.solving.entries import chosen_entries
+from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.watched import (
     Measure,
@@ -45,7 +46,7 @@ def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
     solution = solve(problem)
     asked = [part for text in texts for part in split_outside(text)]
     if not asked:
-        asked = [_usual(solution)]
+        asked = _usual(solution)
     found = [each for text in asked for each in _watched(text, solution)]
     return tuple({each.name: each for each in found}.values())
 
@@ -61,16 +62,20 @@ def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
         Whether weights are watched.
     """
     solution = solve(problem)
-    outputs = next(step.name for step in solution.plan if step.role == "outputs")
-    few = solution[outputs].size <= MOST_SHOWN_UNASKED
-    first = ",".join(problem.standing.pair("1", ":"))
-    asked = [outputs if few else f"{outputs}[{first}]"]
-    return read_watched([*([_usual(solution)] if weights_too else []), *asked], problem)
+    weights = [_few(solution, step.name) for step in solution.all_weights]
+    outputs = _few(solution, outputs_of(problem))
+    return read_watched([*(weights if weights_too else []), outputs], problem)
 
 
-def _usual(solution: Solution) -> str:
-    assert solution.weights is not None
-    name = solution.weights.name
+def _usual(solution: Solution) -> list[str]:
+    """Return what is watched where nobody says what is: weights, and what layers give."""
+    weights = [_few(solution, step.name) for step in solution.all_weights]
+    problem = solution.problem
+    return weights if problem.is_alone else [*weights, _few(solution, outputs_of(problem))]
+
+
+def _few(solution: Solution, name: str) -> str:
+    """Return a step where it is small, and else its first row, or that of its first head."""
     if solution[name].size <= MOST_SHOWN_UNASKED:
         return name
     head = "1," if solution[name].ndim == 3 else ""
@@ -80,7 +85,7 @@ def _usual(solution: Solution) -> str:
 
 _MEASURE = re.compile(r"\s*+(\w++)\s*+\((.*)\)\s*+", re.DOTALL)
 _ROWS = re.compile(
-    r"\s*+(?P<mean>mean(?:\s++of)?\s++)?(?P<name>\w++)\s*+(?:\[(?P<rows>.*)\])?\s*+", re.DOTALL
+    r"\s*+(?P<mean>mean(?:\s++of)?\s++)?(?P<name>[\w.]++)\s*+(?:\[(?P<rows>.*)\])?\s*+", re.DOTALL
 )
 _OF_ROW: dict[str, tuple[tuple[str, Callable[[Matrix], Matrix]], ...]] = {
     "entropy": (("entropy", entropy), ("e^entropy", effective_inputs)),
@@ -105,7 +110,7 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
     by_name = {step.name.lower(): step for step in solution.plan}
     by_name = {step.title: step for step in solution.plan} | by_name
     for name, places in chosen_entries(solution, [text], by_name).items():
-        is_weight = name == getattr(solution.weights, "name", None)
+        is_weight = name in [step.name for step in solution.all_weights]
         for shown in places:
             place = solution.problem.standing.place(shown)
             numbers = ",".join(str(index + 1) for index in shown)
@@ -153,16 +158,18 @@ def _labels(name: str, count: int, solution: Solution) -> tuple[str, ...]:
     if axis is None:
         labels = tokens_of(name, problem)
     else:
-        labels = problem.queries if axis == "queries" else problem.keys
+        attention = problem.attention_of(name)
+        labels = attention.queries if axis == "queries" else attention.keys
     return labels if len(labels) == count else ()
 
 
 def _of_rows(kind: str, inner: str, text: str, solution: Solution) -> Iterator[Watched]:
     rows = _rows(inner, text, solution)
-    weights = getattr(solution.weights, "name", "A")
-    if kind == "entropy" and rows.name != weights:
-        raise InputError(f"{quoted(text)}: entropy is of weights: write entropy({weights})")
-    if kind == "entropy" and solution.problem.normalizer == "sum":
+    weights = [step.name for step in solution.all_weights]
+    if kind == "entropy" and rows.name not in weights:
+        how = f": write entropy({weights[-1]})" if weights else ", and there are none"
+        raise InputError(f"{quoted(text)}: entropy is of weights{how}")
+    if kind == "entropy" and solution.problem.attention_of(rows.name).normalizer == "sum":
         raise InputError(
             f"{quoted(text)}: entropy is of shares, and the weights of the normalizer sum can be "
             "negative: watch them themselves"

@@ -1,0 +1,193 @@
+"""A class list: who gets a problem. Names are data, and folders are called after them safely."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
+from pathlib import Path
+from typing import NamedTuple
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import quoted
+from attncalc.reading.cells import Faults
+from attncalc.reading.csv_text import Row, rows_of
+from attncalc.reading.files import decode, read_bytes
+from attncalc.text import KEPT_FOR_DEVICES, as_key, harmless, of_each, without_quote
+
+HEADINGS: Mapping[str, tuple[str, ...]] = {
+    "name": ("name", "student", "student name", "full name", "fullname", "nom", "nombre"),
+    "first": ("first name", "firstname", "given name", "forename", "vorname", "prénom", "prenom"),
+    "last": ("last name", "lastname", "surname", "family name", "nachname", "nom de famille"),
+    "id": ("id", "student id", "id number", "sid", "number", "student number", "matriculation",
+           "matriculation number", "matrikelnummer", "username", "login"),
+    "email": ("email", "e-mail", "mail", "email address", "e-mail address", "e-mail-adresse"),
+}  # fmt: skip
+"""What columns are for, by what people head them with."""
+MOST_BYTES_OF_NAME = 80
+"""Bytes of a folder's name: systems take 255, and endings and paths come to it."""
+OF_THE_SET = ("keys", "manifest", "worksheets", "attncalc")
+"""Names that a set has for something else than a student's folder."""
+_KEPT = ("L", "M", "N")
+"""Categories of characters that folders are called with: letters, marks on them, numbers."""
+
+
+class Student(NamedTuple):
+    """Somebody on the list.
+
+    Parameters
+    ----------
+    name
+        As it was written.
+    id, email
+        What tells them from others of that name; "" where the list has none.
+    folder
+        What their folder is called: letters and numbers, unlike that of any other.
+    """
+
+    name: str
+    id: str = ""
+    email: str = ""
+    folder: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What stands for them, wherever on the list they are."""
+        if self.id:
+            return "id", self.id
+        return ("email", self.email.lower()) if self.email else ("name", self.name)
+
+
+class Roster(NamedTuple):
+    """A class list, and what should be said of it."""
+
+    students: tuple[Student, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_roster(source: str | Path) -> Roster:
+    """Read a class list: CSV with a name in each row, or name, id and email under their headings.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, nobody is on it, somebody has no name, or two have the same id.
+    """
+    place = str(source)
+    text = decode(read_bytes(Path(source)), place)
+    delimiter = max("\t;,", key=text.partition("\n")[0].count)
+    return roster_of(list(rows_of(text, delimiter, Faults(place))), place)
+
+
+def roster_of(rows: Sequence[Row], place: str) -> Roster:
+    """Return the class list that rows make; `place` names it in messages."""
+    if not rows:
+        raise InputError(f"{place}: nobody is on this list")
+    columns = _columns(rows[0])
+    below = rows[1:] if columns else rows
+    if not columns and any(len(row.filled) > 1 for row in rows):
+        raise InputError(
+            f"{place}: head its columns with what they hold, in a first row: name, id, email"
+        )
+    students = [_student(row, columns or {"name": 0}, place) for row in below]
+    if not students:
+        raise InputError(f"{place}: nobody is on this list")
+    _refuse_twins(below, students, place)
+    passed = [
+        cell
+        for i, cell in enumerate(rows[0].cells)
+        if columns and cell and i not in columns.values()
+    ]
+    notes = [f"{place}: not read: {of_each(list(map(harmless, passed)))}"] if passed else []
+    return Roster(_with_folders(_numbered(students)), tuple(notes))
+
+
+def _columns(row: Row) -> dict[str, int]:
+    """Return which column holds what; nothing where the first row is no heading."""
+    found: dict[str, int] = {}
+    for place, cell in enumerate(row.cells):
+        for what, headings in HEADINGS.items():
+            if cell.strip().lower().rstrip(":") in headings:
+                found.setdefault(what, place)
+    return found if found.keys() & {"name", "first", "last"} else {}
+
+
+def _student(row: Row, columns: Mapping[str, int], place: str) -> Student:
+    def cell(what: str) -> str:
+        at = columns.get(what)
+        text = row.cells[at] if at is not None and at < len(row.cells) else ""
+        return unicodedata.normalize("NFC", without_quote(text).strip())
+
+    name = cell("name") or " ".join(filter(None, (cell("first"), cell("last"))))
+    if not name:
+        raise InputError(f"{place}: line {row.line}: no name stands in it")
+    return Student(name, cell("id"), cell("email"))
+
+
+def _refuse_twins(rows: Sequence[Row], students: Sequence[Student], place: str) -> None:
+    """Refuse two rows with one id or email: answers could not be told apart."""
+    for what in ("id", "email"):
+        seen: dict[str, int] = {}
+        for row, student in zip(rows, students, strict=True):
+            value = getattr(student, what).lower()
+            if value and value in seen:
+                shown = quoted(harmless(getattr(student, what)))
+                raise InputError(
+                    f"{place}: line {row.line}: the {what} {shown} is that of "
+                    f"line {seen[value]} too: leave one of them out"
+                )
+            seen.setdefault(value, row.line)
+
+
+def _numbered(students: Iterable[Student]) -> list[Student]:
+    """Return them with numbers behind names that alone stand for two: there is nothing else."""
+    taken: set[tuple[str, str]] = set()
+    found = []
+    for student in students:
+        numbered = (student._replace(name=f"{student.name} ({again})") for again in count(2))
+        one = next(each for each in chain([student], numbered) if each.key not in taken)
+        taken.add(one.key)
+        found.append(one)
+    return found
+
+
+def _with_folders(students: Sequence[Student]) -> tuple[Student, ...]:
+    """Return them with a folder each, unlike any other in whatever case."""
+    names = Counter(as_key(path_name(student.name)) for student in students)
+    taken = {as_key(name) for name in OF_THE_SET}
+    seen: Counter[str] = Counter()
+    found: list[Student] = []
+    for student in students:
+        stem = path_name(student.name)
+        seen[as_key(stem)] += 1
+        more = path_name(student.id or student.email.partition("@")[0], "")
+        if more and (names[as_key(stem)] > 1 or as_key(stem) in taken):
+            stem = path_name(f"{stem[: MOST_BYTES_OF_NAME // 4]}-{more}")
+        elif names[as_key(stem)] > 1:  # each has a number, for the name alone is nobody's own
+            stem = f"{stem}-{seen[as_key(stem)]}"
+        numbered = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+        folder = next(each for each in numbered if as_key(each) not in taken)
+        taken.add(as_key(folder))
+        found.append(student._replace(folder=folder))
+    return tuple(found)
+
+
+def path_name(text: str, otherwise: str = "student") -> str:
+    """Return the name of a folder that any system takes, after a text that may hold anything.
+
+    Examples
+    --------
+    >>> path_name("Ada Lovelace"), path_name("../../etc/passwd"), path_name("CON")
+    ('Ada-Lovelace', 'etc-passwd', 'CON-')
+    """
+    kept = "".join(c if unicodedata.category(c)[0] in _KEPT else " " for c in _plain(text))
+    name = "-".join(kept.split())
+    while len(name.encode()) > MOST_BYTES_OF_NAME:
+        name = name[:-1]
+    name = name.strip("-") or otherwise
+    return f"{name}-" if KEPT_FOR_DEVICES.fullmatch(name.lower()) else name
+
+
+def _plain(text: str) -> str:
+    """Return a text in composed letters; apostrophes within names leave no gap."""
+    return re.sub("['’ʼ`]", "", unicodedata.normalize("NFC", text))

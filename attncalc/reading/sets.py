@@ -1,0 +1,361 @@
+"""A set that was made for a class, read back; and whose answer is whose, by names alone."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attncalc.errors import InputError
+from attncalc.reading.answers import ENDINGS, SHEETS
+from attncalc.reading.files import is_folder, list_folder
+from attncalc.reading.json_values import read_json_object
+from attncalc.reading.naming.keys import name_of_key
+from attncalc.reading.roster import Student, path_name
+from attncalc.sources import remember
+from attncalc.text import as_key, of_each
+
+MANIFEST = "manifest.json"
+SHORTEST = 3
+"""Letters of what is looked for among any other words: shorter ones are anywhere."""
+DEEPEST = 3
+"""Folders within one another that answers are looked for in."""
+
+
+class Handed(NamedTuple):
+    """A student's version of a problem, as the set lists it: its name, and where it stands."""
+
+    problem: str
+    file: Path
+
+
+class ClassSet(NamedTuple):
+    """A set: who is in the class, and what each was handed.
+
+    Parameters
+    ----------
+    place
+        The set's folder.
+    students
+        Who is in the class.
+    handed
+        For each of them, what they were handed, in the order of the problems.
+    """
+
+    place: Path
+    students: tuple[Student, ...]
+    handed: tuple[tuple[Handed, ...], ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The names of the problems."""
+        return tuple(each.problem for each in self.handed[0])
+
+
+class Paired(NamedTuple):
+    """An answer with its student and problem, by their places in the set, and how that is known."""
+
+    student: int
+    problem: int
+    place: Path
+    how: str
+
+
+class Unpaired(NamedTuple):
+    """A file that is nobody's answer, and why not."""
+
+    place: Path
+    why: str
+
+
+def is_set(place: str) -> bool:
+    """Say whether a folder is a set for a class."""
+    return bool(place) and os.path.isfile(os.path.join(place, MANIFEST))  # noqa: PTH113, PTH118
+
+
+def read_set(place: Path) -> ClassSet:
+    """Read what a set for a class lists.
+
+    Raises
+    ------
+    InputError
+        When its list cannot be read, or is not what `attncalc new --class` writes.
+    """
+    source = place / MANIFEST
+    content = read_json_object(source, "the list of a set")
+    remember(place, (".json",))
+    listed = content.get("students")
+    if not isinstance(listed, list) or not listed:
+        raise _strange(source)
+    students = tuple(_student(each, source) for each in listed)
+    handed = tuple(_handed(each, place, source) for each in listed)
+    if len({tuple(each.problem for each in row) for row in handed}) != 1 or not handed[0]:
+        raise _strange(source)
+    folders = [as_key(student.folder) for student in students]
+    if len(set(folders)) != len(folders):
+        raise _strange(source)
+    return ClassSet(place, students, handed)
+
+
+def _strange(source: Path) -> InputError:
+    return InputError(f"{source}: not the list that attncalc new --class writes with a set")
+
+
+def _student(given: Any, source: Path) -> Student:
+    if not isinstance(given, dict):
+        raise _strange(source)
+    texts = [given.get(name, "") for name in ("name", "id", "email", "folder")]
+    if not all(isinstance(text, str) for text in texts) or texts[3] != path_name(texts[3]):
+        raise _strange(source)  # a folder of the list is a name, and no way out of the set
+    return Student(*texts)
+
+
+def _handed(given: Any, place: Path, source: Path) -> tuple[Handed, ...]:
+    listed = given.get("problems")
+    if not isinstance(listed, list):
+        raise _strange(source)
+    found = []
+    for each in listed:
+        of_it = each if isinstance(each, dict) else {}
+        name, file = of_it.get("problem"), of_it.get("file")
+        if not isinstance(name, str) or not isinstance(file, str):
+            raise _strange(source)
+        parts = file.split("/")
+        if parts[0] != given["folder"] or not all(part == _in_set(part) for part in parts):
+            raise _strange(source)
+        found.append(Handed(name, place.joinpath(*parts)))
+    return tuple(found)
+
+
+def _in_set(part: str) -> str:
+    return part if part == "problem.json" else path_name(part, "")
+
+
+def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[Unpaired]]:
+    """Return whose answers are whose, by the names of files and folders; and what is nobody's.
+
+    Parameters
+    ----------
+    given
+        The set.
+    answers
+        Folders of answers, or single ones.
+
+    Raises
+    ------
+    InputError
+        When one of them is not there.
+    """
+    names = _Names(given)
+    found: dict[tuple[int, int], list[Paired]] = defaultdict(list)
+    unpaired: list[Unpaired] = []
+    for place, steps in _answers(given, answers):
+        whose = names.paired(place, steps)
+        if isinstance(whose, str):
+            unpaired.append(Unpaired(place, whose))
+        else:
+            found[whose.student, whose.problem].append(whose)
+    paired: list[Paired] = []
+    for each in found.values():
+        changed = [one for one in each if not _is_as_handed_out(given, one)]
+        if len(changed) == 1:
+            paired += changed
+        else:
+            unpaired += _of_several(given, changed) if changed else map(_untouched, each)
+    return sorted(paired), unpaired
+
+
+def _is_as_handed_out(given: ClassSet, one: Paired) -> bool:
+    """Say whether a file is what the student was given, in a folder that came back whole."""
+    original = given.handed[one.student][one.problem].file.parent / one.place.name
+    try:
+        are_files = original.is_file() and one.place.is_file()  # a pipe may wait for ever
+        return are_files and original.read_bytes() == one.place.read_bytes()
+    except OSError:  # which reading it says once more
+        return False
+
+
+def _untouched(one: Paired) -> Unpaired:
+    return Unpaired(one.place, "as it was handed out: nothing is filled in")
+
+
+def _of_several(given: ClassSet, each: Sequence[Paired]) -> Iterator[Unpaired]:
+    """Yield answers of which one alone could be marked, and nothing says which."""
+    who = given.students[each[0].student].name
+    which = f" to problem {given.problems[each[0].problem]}" if len(given.problems) > 1 else ""
+    for one in each:
+        others = of_each([str(other.place) for other in each if other is not one])
+        why = f"one of {len(each)} answers of {who}{which}: also {others}"
+        yield Unpaired(one.place, why)
+
+
+def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Yield each answer, and the names that lead to it, from the folder that was named."""
+    for answer in answers:
+        path = Path(answer)
+        if not path.exists():
+            raise InputError(f"{answer}: no such file or folder")
+        if not is_folder(path):
+            yield path, (path.name,)
+            continue
+        remember(path, ENDINGS)
+        if path.resolve() == given.place.resolve():
+            raise InputError(f"{answer}: this is the set itself: name the folder of the answers")
+        yield from _within(path, ())
+
+
+def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    for path in list_folder(folder):
+        if path.name.startswith("."):
+            continue
+        here = (*steps, path.name)
+        if not is_folder(path):
+            if path.suffix.lower() in ENDINGS or not path.suffix or len(here) == 1:
+                yield path, here
+        elif _is_answer(path):
+            yield path, here
+        elif len(here) < DEEPEST:
+            remember(path, ENDINGS)
+            yield from _within(path, here)
+
+
+def _is_answer(folder: Path) -> bool:
+    """Say whether a folder is one answer itself, with a file for each step."""
+    return any(
+        path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in list_folder(folder)
+    )
+
+
+class _Names:
+    """Whom a name stands for: what each student is called, in whatever case and punctuation."""
+
+    def __init__(self, given: ClassSet) -> None:
+        self.given = given
+        self.of_whom: dict[str, set[int]] = defaultdict(set)
+        self.called: dict[str, str] = {}
+        for place, student in enumerate(given.students):
+            self._add(student.folder, place, "folder")
+            self._add(path_name(student.name, ""), place, "name")
+            self._add(path_name(student.email, ""), place, "email")
+            self._add(path_name(student.id, ""), place, "id")
+            words = path_name(student.name, "").split("-")
+            self._add("-".join([*words[-1:], *words[:-1]]), place, "name")
+        named = set(self.of_whom)
+        for place, student in enumerate(given.students):  # where nobody is called so
+            words = path_name(student.name, "").split("-")
+            start = path_name(student.email.partition("@")[0], "")
+            # systems hand names back in one word, the last name first
+            joined = ["".join(words), "".join([*words[-1:], *words[:-1]])]
+            for name, what in ((start, "email"), *((each, "name") for each in joined)):
+                if _key(name) not in named:
+                    self._add(name, place, what)
+        self.longest = max(len(name.split("-")) for name in self.of_whom)
+        problems = (as_key(path_name(name, "problem")) for name in given.problems)
+        self.of_problems = {word for name in problems for word in name.split("-")}
+
+    def _add(self, name: str, place: int, what: str) -> None:
+        if name:
+            key = _key(name)
+            self.of_whom[key].add(place)
+            self.called.setdefault(key, what)
+
+    def paired(self, place: Path, steps: tuple[str, ...]) -> Paired | str:
+        """Return whose answer it is, and to which problem; or why nobody's."""
+        perhaps: set[int] = set()
+        for number, step in enumerate(steps):
+            is_last = number == len(steps) - 1
+            words = self._words(step, is_file=is_last)
+            named = self._named(words)
+            whom = {student for student, *_ in named}
+            if len(whom) != 1:
+                perhaps |= whom or self._perhaps(words)
+                continue
+            (student,) = whom
+            used = {at for _, start, stop in named for at in range(start, stop)}
+            rest = tuple(word for at, word in enumerate(words) if at not in used)
+            _, start, stop = named[0]
+            what = self.called["-".join(words[start:stop])]
+            how = self._how(place, what, is_last=is_last, whole=not rest)
+            return self._to_problem(place, student, rest, steps[number + 1 :], how)
+        if perhaps:
+            names = of_each(sorted(self.given.students[each].name for each in perhaps))
+            return f"it could be that of {names}"
+        return "no name of the class is in its name"
+
+    def _named(self, words: Sequence[str]) -> list[tuple[int, int, int]]:
+        """Return the students that a name names, each with where it does: the longest names."""
+        found: list[tuple[int, int, int]] = []
+        for start, stop in self._stretches(words):
+            if any(start < last and first < stop for _, first, last in found):
+                continue
+            whom = self.of_whom.get("-".join(words[start:stop]), set())
+            if len(whom) == 1:
+                (student,) = whom
+                found.append((student, start, stop))
+        return found
+
+    def _perhaps(self, words: Sequence[str]) -> set[int]:
+        """Return those who all are called as a name has it, or as a short word of it is."""
+        parts = ("-".join(words[start:stop]) for start, stop in self._stretches(words))
+        for part in (*parts, *(word for word in words if word.isalpha())):
+            if part in self.of_whom:
+                return self.of_whom[part]
+        return set()
+
+    def _words(self, step: str, *, is_file: bool) -> tuple[str, ...]:
+        stem, ending = os.path.splitext(step)  # noqa: PTH122
+        is_ending = is_file and ending.lower() in ENDINGS
+        plain = path_name((stem if is_ending else step).replace("_", " "), "")
+        return tuple(_key(plain).split("-")) if plain else ()
+
+    def _stretches(self, words: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Yield parts of a name, longest first, then those that stand first."""
+        for length in range(min(len(words), self.longest), 0, -1):
+            for start in range(len(words) - length + 1):
+                part = "-".join(words[start : start + length])
+                others = {*words[:start], *words[start + length :]}
+                if len(part) >= SHORTEST or self._stands_alone(part, others):
+                    yield start, start + length
+
+    def _stands_alone(self, part: str, others: set[str]) -> bool:
+        """Say whether a short word is all of a name, or all but the name of a problem."""
+        return not others or (others <= self.of_problems and not part.isdigit())
+
+    def _how(self, place: Path, what: str, *, is_last: bool, whole: bool) -> str:
+        where = "file" if is_last and not is_folder(place) else "folder"
+        return f"{where} name" if whole and what == "folder" else f"{what} in the {where} name"
+
+    def _to_problem(
+        self,
+        place: Path,
+        student: int,
+        rest: Sequence[str],
+        below: Sequence[str],
+        how: str,
+    ) -> Paired | str:
+        problems = self.given.problems
+        if len(problems) == 1:
+            return Paired(student, 0, place, how)
+        said = [tuple(rest)]
+        said += [self._words(step, is_file=step == below[-1]) for step in below]
+        named = {
+            number
+            for number, name in enumerate(problems)
+            for words in said
+            if _holds(words, tuple(as_key(path_name(name, "problem")).split("-")))
+        }
+        if len(named) != 1:
+            who = self.given.students[student].name
+            return f"that of {who}, but its name does not say to which of {of_each(problems)}"
+        return Paired(student, named.pop(), place, how)
+
+
+def _key(name: str) -> str:
+    """Return what a name is looked for by: without the sign that keeps it from being a device's."""
+    return as_key(name).rstrip("-")
+
+
+def _holds(words: Sequence[str], part: Sequence[str]) -> bool:
+    """Say whether words stand in others, one after another."""
+    last = len(words) - len(part)
+    return any(tuple(words[at : at + len(part)]) == tuple(part) for at in range(last + 1))
