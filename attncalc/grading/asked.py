@@ -2,6 +2,7 @@
 
 from attncalc.errors import InputError
 from attncalc.grading.key import Key
+from attncalc.grading.lines import maps_of
 from attncalc.grading.rules import Rules
 from attncalc.numbers.typed import quoted
 from attncalc.problem.fields import LINES
@@ -21,18 +22,30 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
         When the rules ask for what is no step of the problem.
     """
     said = rules.asked if rules.asked is not None else key.problem.asked
-    known = (*key.steps, LINES)
+    known = (*key.steps, *((LINES,) if key.problem.attentions else ()))
     for name in said or ():
         if name not in known:
             listed = ", ".join(known)
             raise InputError(f"asked names {quoted(name)}, which is no step (known: {listed})")
     if said is not None:
         return tuple(name for name in known if name in said)
-    drawn = () if answer.connections is None else (LINES,)
+    if rules.same_for_all:
+        return tuple(name for name in key.steps if name not in passed_by(key, answer))
+    written = answer.connections or ()
+    # of several attentions there are several maps: some say which of them is meant
+    is_one = answer.connections is not None and len(key.problem.attentions) == 1
+    has_map = is_one or any(each.own(written) for each in maps_of(key))
+    drawn = (LINES,) if has_map else ()
     if rules.in_tolerance:
         return (*(name for name in key.steps if name in answer.matrices), *drawn)
     past = passed_by(key, answer)
     return (*(name for name in key.steps if name not in past), *drawn)
+
+
+def all_asked(key: Key, rules: Rules) -> tuple[str, ...]:
+    """Return what every answer is asked for, whatever somebody happens to write."""
+    said = rules.asked if rules.asked is not None else key.problem.asked
+    return tuple(key.steps) if said is None else said
 
 
 def passed_by(key: Key, answer: Answer) -> tuple[str, ...]:

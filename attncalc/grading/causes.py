@@ -12,11 +12,23 @@ from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
+from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.text import of_each
 
 ANY_SLIP = "slip"
+MOST_LEFT_OUT = 40
+"""Steps left out before another in which a mistake is looked for: two layers, or so."""
+MOST_OF_TWO = 12
+"""The same of two mistakes at once: an attention, or so."""
+TOGETHER = (("Q_rot", "K_rot"), ("Q", "K"), ("Q", "K", "V"), ("K", "V"), ("S", "H"))
+"""Steps that one function of a program makes."""
+SHARED = ("rope-", "heads-viewed", "heads-interleaved", "heads-tiled", "wrong-source")
+"""How the codes begin of what such a function does wrong."""
 MOST_PAIRED = 1000
 """Entries of a step up to which pairs of mistakes are tried."""
+MOST_IN_PAIRS = 150
+"""Mistakes up to which an order of heads is tried together with another."""
 
 
 class Cause(NamedTuple):
@@ -59,9 +71,9 @@ def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[C
     """
     fine = np.maximum(written.decimals, known.key.problem.decimals)
     found = dict(_fitting(known, step, written, fine))
-    if found or (written.decimals == fine).all():
-        return found
-    return dict(_fitting(known, step, written, written.decimals))
+    if not found and not (written.decimals == fine).all():
+        found = dict(_fitting(known, step, written, written.decimals))
+    return found or dict(_by_other_conventions(known, step, written))
 
 
 def _fitting(
@@ -75,17 +87,34 @@ def _fitting(
         right = None
         with suppress(ValueError):  # of another shape than the plan can go on from
             right = known.result(step, rule)
-        for recipe in _candidates(known, step):
+        for recipe, *twins in (*_alone(known, step), *_twins(known, step)):
             made = None
             if recipe.code not in found:
                 with suppress(ValueError, InputError):  # shapes do not go together, a sum is 0
-                    made = known.result(step, rule, recipe)
+                    made = known.result(step, rule, recipe, *twins)
             if made is None or made.low.shape != written.shape:
                 continue
             is_near = known.slack.as_written().near(written.values, decimals, made)[answered].all()
             if is_near and (seen_in := _differences(made, right, answered)):
                 found.add(recipe.code)
-                yield Cause(recipe.code, recipe.says, recipe.step), seen_in
+                yield Cause(recipe.code, _says(recipe, twins), recipe.step), seen_in
+
+
+def _by_other_conventions(
+    known: Known, step: Step, written: WrittenMatrix
+) -> Iterator[tuple[Cause, int]]:
+    """Yield the conventions by which the whole problem gives every entry of a step."""
+    answered = ~np.isnan(written.values)
+    if answered.sum() < 2 or written.problem:
+        return
+    right = Range.at(known.key.exact[step.name])
+    for code, says, steps in known.key.otherwise:
+        made = steps.get(step.name)
+        if made is None or made.shape != written.shape:
+            continue
+        near = known.slack.as_written().near(written.values, written.decimals, Range.at(made))
+        if near[answered].all() and (seen_in := _differences(Range.at(made), right, answered)):
+            yield Cause(code, says, step.name), seen_in
 
 
 def pairs_that_fit(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Cause]:
@@ -93,7 +122,10 @@ def pairs_that_fit(known: Known, step: Step, written: WrittenMatrix) -> Iterator
     if written.values.size > MOST_PAIRED or np.isnan(written.values).any():
         return
     found: set[str] = set()  # left out before or done here: one mistake
-    for first, second in combinations(_candidates(known, step), 2):
+    candidates = list(_candidates(known, step, MOST_OF_TWO))
+    if len(candidates) > MOST_IN_PAIRS:  # orders of heads are most of them
+        candidates = [each for each in candidates if not each.code.startswith("heads-order")]
+    for first, second in combinations(candidates, 2):
         code = f"{first.code}+{second.code}"
         if first.step == second.step or code in found:
             continue
@@ -116,7 +148,56 @@ def _differences(made: Range, right: Range | None, answered: Matrix) -> int:
     return int((apart & answered).sum())
 
 
-def _candidates(known: Known, step: Step) -> Iterator[Recipe]:
-    """Yield the wrong recipes of the step, and of those that are left out before it."""
-    for each in (*dict.fromkeys(known.missing(step)), step):
+def results_of_recipes(known: Known, step: Step) -> Iterator[Matrix]:
+    """Yield what each wrong recipe comes to, of a step or of those that are left out before it."""
+    for recipes in (*_alone(known, step), *_twins(known, step)):
+        with suppress(ValueError, InputError):
+            yield known.result(step, None, *recipes).low
+
+
+def _alone(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
+    return ((recipe,) for recipe in _candidates(known, step))
+
+
+def _twins(known: Known, step: Step) -> Iterator[tuple[Recipe, ...]]:
+    """Yield what one line of a program does to several steps: to queries and keys alike, say."""
+    missing = [each.name for each in known.missing(step)]
+    for group in TOGETHER:
+        for first in missing:
+            prefix, _, own = first.rpartition(".")
+            names = [f"{prefix}.{name}" if prefix else name for name in group]
+            if own != group[0] or not all(name in missing for name in names):
+                continue
+            for recipe in known.key.recipes[first]:
+                if recipe.code.startswith(SHARED):
+                    others = [_same_done(known, recipe, name) for name in names[1:]]
+                    yield (recipe, *(each for each in others if each is not None))
+
+
+def _same_done(known: Known, recipe: Recipe, step: str) -> Recipe | None:
+    """Return the recipe that does to another step what one does."""
+    alike = (each for each in known.key.recipes[step] if each.code == recipe.code)
+    return next((each for each in alike if each.says == recipe.says), None) or next(
+        (each for each in known.key.recipes[step] if each.code == recipe.code), None
+    )
+
+
+def _says(recipe: Recipe, twins: list[Recipe]) -> str:
+    """Return what was done, and where it was done too."""
+    if not twins:
+        return recipe.says
+    return f"{recipe.says} (in {of_each([recipe.step, *(each.step for each in twins)])})"
+
+
+def _candidates(known: Known, step: Step, most: int = MOST_LEFT_OUT) -> Iterator[Recipe]:
+    """Yield the wrong recipes of the step, and of the last of those that are left out before it.
+
+    Of a gradient those of the way back come first, the nearest first: of its signs, all turned, it
+    says more than of those of V, which would turn it as well.
+    """
+    tried = (*tuple(known.missing(step))[-most:], step)
+    if is_of_the_way_back(step.name):
+        back = [each for each in tried if is_of_the_way_back(each.name)]
+        tried = (*reversed(back), *(each for each in tried if each not in back))
+    for each in tried:
         yield from known.key.recipes[each.name]

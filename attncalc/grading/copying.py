@@ -27,7 +27,8 @@ def miscopied(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Foun
     The product is linear in each of them, so that its value is found by solving back.
     """
     given = known.key.problem.given
-    if not isinstance(step.operation, Project) or step.inputs[0] not in given:
+    # after a step against the gradients, weights are a step themselves
+    if not isinstance(step.operation, Project) or not given.keys() >= set(step.inputs):
         return
     right = known.key.exact[step.name]
     if right.shape != written.shape or not np.isfinite(written.values).all():

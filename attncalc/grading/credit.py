@@ -3,7 +3,10 @@
 from fractions import Fraction
 from typing import NamedTuple
 
+from attncalc.grading.asked import all_asked, passed_by
+from attncalc.grading.key import Key
 from attncalc.grading.marks import Marking
+from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
 
 
@@ -21,15 +24,36 @@ def score(marking: Marking) -> Score:
     """
     rules = marking.rules
     earned = possible = Fraction(0)
-    for marks in marking.steps:
-        weight = rules.weights.get(marks.step.name, Fraction(1))
-        earned += weight * marks.credit(rules)
+    for name, credit in credits_of(marking).items():
+        weight = rules.weights.get(name, Fraction(1))
+        earned += weight * credit
         possible += weight
     if marking.lines:
         weight = rules.weights.get(LINES, Fraction(1))
         earned += weight * share_of_lines(marking)
         possible += weight
     return Score(earned, possible)
+
+
+def credits_of(marking: Marking) -> dict[str, Fraction]:
+    """Return the share of each step that is earned: gone past, it earns what the next one does."""
+    rules = marking.rules
+    shares = {marks.step.name: marks.credit(rules) for marks in marking.steps}
+    if not rules.same_for_all:
+        return shares
+    past = passed_by(marking.key, marking.answer)
+    names = [name for name in marking.key.steps if name in shares or name in past]
+    found: dict[str, Fraction] = {}
+    for name in reversed(names):
+        following = next(reversed(found.values()), Fraction(0))
+        found[name] = shares.get(name, following)
+    return {name: found[name] for name in names}
+
+
+def possible_of(key: Key, rules: Rules) -> Fraction:
+    """Return what can be earned in every answer to a problem: what it asks for."""
+    weights = (rules.weights.get(name, Fraction(1)) for name in all_asked(key, rules))
+    return sum(weights, Fraction(0))
 
 
 def share_of_lines(marking: Marking) -> Fraction:

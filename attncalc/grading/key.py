@@ -1,7 +1,7 @@
 """The key: what each entry should be, and what every honest way of rounding makes of it."""
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -9,15 +9,27 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.grading.recipes import Recipe, recipes, roundings
+from attncalc.grading.recipes import (
+    Recipe,
+    in_place,
+    recipes,
+    recipes_between,
+    recipes_of_layers,
+    roundings,
+)
+from attncalc.grading.recipes.conventions import Otherwise, otherwise
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step, run
+from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.fields import role_of
+from attncalc.problem.part import Built
 from attncalc.problem.problem import Problem
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.naming.at_hand import names_at_hand
 from attncalc.reading.naming.name import Tokens
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
@@ -59,8 +71,35 @@ class Key:
 
     @cached_property
     def steps(self) -> Mapping[str, Step]:
-        """The steps of its plan, by name."""
-        return {step.name: step for step in self.solution.plan}
+        """The steps of its plan, by name; what is given, and only shown as one, is no answer."""
+        given = self.problem.names
+        return {step.name: step for step in self.solution.plan if step.name not in given}
+
+    @cached_property
+    def before(self) -> Mapping[str, frozenset[str]]:
+        """Each step, with all that it goes back to, by name."""
+        found: dict[str, frozenset[str]] = {}
+        for name, step in self.steps.items():
+            earlier = (found.get(read, frozenset()) for read in step.inputs)
+            found[name] = frozenset({name}).union(*earlier)
+        return found
+
+    @cached_property
+    def tokens(self) -> Attention:
+        """The attention whose lines the map draws: what its queries and keys are called."""
+        return next(iter(self.problem.attentions), self.problem)
+
+    def names_at_hand(self) -> AbstractContextManager[None]:
+        """Return where names of layers, as 1.Q, and of gradients are known, to read an answer."""
+        problem = self.problem
+        # those of its normalisations too: mu_Q
+        of_layers = problem.block != "attention" or problem.made_tokens
+        if of_layers or problem.qk_norm != "none":
+            given = (name for name in problem.names if role_of(name) != "arriving")
+            return names_at_hand((*self.steps, *given), self.steps)
+        forward = {step.name for step in problem.calculation.parts[0].plan}
+        of_gradients = tuple(name for name in self.steps if name not in forward)
+        return names_at_hand(of_gradients, of_gradients)
 
     @cached_property
     def expected(self) -> Expected:
@@ -68,9 +107,10 @@ class Key:
         problem = self.problem
         return Expected(
             {name: problem.standing.shown(each) for name, each in self.shown.items()},
-            {name: np.asarray(getattr(problem, name), np.float64) for name in problem.names},
-            Tokens(_words(problem.queries), _words(problem.keys)),
+            {name: np.asarray(problem.stored(name), np.float64) for name in problem.names},
+            Tokens(_words(self.tokens.queries), _words(self.tokens.keys)),
             problem.standing.by_columns,
+            tuple(n for each in problem.attentions for n in (*each.queries, *each.keys)),
         )
 
     @cached_property
@@ -127,8 +167,26 @@ class Key:
     @cached_property
     def recipes(self) -> Mapping[str, tuple[Recipe, ...]]:
         """The wrong ways to come by each step."""
-        plan = self.solution.plan
-        return {step.name: recipes(step, self.problem, plan) for step in plan}
+        return {
+            part.name(step.name): self._recipes(step, part)
+            for part in self.problem.calculation.parts
+            for step in part.steps
+            if part.name(step.name) in self.steps
+        }
+
+    def _recipes(self, step: Step, part: Built) -> tuple[Recipe, ...]:
+        """Return the wrong ways to come by a step: of an attention in its own names, at first."""
+        if part.attention is None:
+            return recipes_of_layers(step, self.problem, self.solution.plan)
+        found = recipes(step, part.attention, part.steps)
+        placed = self.steps[part.name(step.name)]
+        between = recipes_between(placed, self.solution.plan)
+        return (*(in_place(each, part) for each in found), *between)
+
+    @cached_property
+    def otherwise(self) -> tuple[Otherwise, ...]:
+        """Its layers, worked out by each other convention."""
+        return tuple(otherwise(self.problem))
 
     @cached_property
     def roundings(self) -> Mapping[str, tuple[Recipe, ...]]:

@@ -76,11 +76,20 @@ class Known:
         return tuple(dict.fromkeys(name for name in read if name in self.misshapen))
 
     def missing(self, step: Step) -> Iterator[Step]:
-        """Yield the steps before this one that the script leaves out, back to what it shows."""
+        """Yield the steps before this one that the script leaves out, back to what it shows.
+
+        Each once: in layers a step is read by several, and so are these.
+        """
+        return self._missing(step, set())
+
+    def _missing(self, step: Step, seen: set[str]) -> Iterator[Step]:
         for name in step.inputs:
-            if name in self.key.steps and name not in self.points and name not in self.unusable:
-                yield from self.missing(self.key.steps[name])
-                yield self.key.steps[name]
+            is_shown = name in self.points or name in self.unusable
+            if name in seen or name not in self.key.steps or is_shown:
+                continue
+            seen.add(name)
+            yield from self._missing(self.key.steps[name], seen)
+            yield self.key.steps[name]
 
     def rules(self, step: Step) -> tuple[Rule | None, ...]:
         """Return how a script's values can be read: as more was carried, or as they are written.
@@ -108,21 +117,24 @@ class Known:
             When shapes do not go together in the wrong recipe, or a sum in it is 0.
         """
         if instead:
-            return self._result(step, rule, instead)
+            return self._result(step, rule, instead, {})
         if (step.name, rule) not in self._results:
-            self._results[step.name, rule] = self._result(step, rule, ())
+            self._results[step.name, rule] = self._result(step, rule, (), {})
         return self._results[step.name, rule]
 
-    def _result(self, step: Step, rule: Rule | None, instead: tuple[Recipe, ...]) -> Range:
+    def _result(
+        self, step: Step, rule: Rule | None, instead: tuple[Recipe, ...], made_so: "_Made"
+    ) -> Range:
         with np.errstate(all="ignore"):
             own = next((each for each in instead if each.step == step.name), None)
             if own is not None:
                 others = tuple(each for each in instead if each is not own)
-                made = own.make(partial(self.read, rule=rule, instead=others))
+                read = partial(self.read, rule=rule, instead=others, made_so=made_so)
+                made = own.make(read)
                 if made is None:
                     raise ValueError
                 return made
-            inputs = [self.read(name, rule, instead) for name in step.inputs]
+            inputs = [self.read(name, rule, instead, made_so) for name in step.inputs]
             operation = step.operation
             if self.misshapen and not _allow(operation, inputs):
                 raise ValueError
@@ -133,18 +145,36 @@ class Known:
             except InputError:  # own scores that sum to 0, say: nothing follows from them
                 return Range.at(np.full(self.key.shown[step.name].shape, np.nan))
 
-    def read(self, name: str, rule: Rule | None, instead: tuple[Recipe, ...] = ()) -> Range:
-        """Return where the values of a matrix may lie that a step reads."""
+    def read(
+        self,
+        name: str,
+        rule: Rule | None,
+        instead: tuple[Recipe, ...] = (),
+        made_so: "_Made | None" = None,
+    ) -> Range:
+        """Return where the values of a matrix may lie that a step reads.
+
+        `made_so` holds what was made already of these recipes: in layers a step is read by several.
+        """
         if name in self.points:
             return self.behind[name] if rule is None else Range.at(self.points[name])
         if name not in self.key.steps or name in self.unusable:
             return self.key.range_of(name)
+        if not any(each.step in self.key.before[name] for each in instead):
+            instead = ()
         if not instead and (name, rule) in self._left_out:
             return self._left_out[name, rule]
-        made = self.result(self.key.steps[name], rule, *instead)
+        made_so = {} if made_so is None else made_so
+        place = (name, *map(id, instead))
+        if instead and place in made_so:
+            return made_so[place]
+        step = self.key.steps[name]
+        made = self._result(step, rule, instead, made_so) if instead else self.result(step, rule)
         if rule is not None:
             made = made.map(lambda end: round_floats(end, self.key.problem.decimals, rule))
-        if not instead:
+        if instead:
+            made_so[place] = made
+        else:
             self._left_out[name, rule] = made
         return made
 
@@ -165,6 +195,10 @@ class Known:
             _left_out={},
             _results={},
         )
+
+
+_Made = dict[tuple[object, ...], Range]
+"""What was made of some recipes, by the step and these."""
 
 
 def _allow(operation: Operation, inputs: Sequence[Range]) -> bool:

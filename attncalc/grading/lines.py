@@ -10,6 +10,8 @@ import numpy as np
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
 from attncalc.numbers.types import Matrix
+from attncalc.operations.step import Step
+from attncalc.problem.attention.attention import Attention
 from attncalc.reading.answers.answer import WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.lines import names_in
 from attncalc.solving.connections import Connection, connections
@@ -34,6 +36,8 @@ class LineMark(NamedTuple):
         Correct, following from own weights, wrong, or blank.
     share
         How much of them is right: the solid and the dashed line count alike.
+    weights
+        The step of the weights whose map it is.
     """
 
     head: int
@@ -41,34 +45,96 @@ class LineMark(NamedTuple):
     right: Connection
     status: Status
     share: Fraction
+    weights: str = "A"
+
+
+class Map(NamedTuple):
+    """The map of one attention.
+
+    Parameters
+    ----------
+    key, weights
+        The key, and the step of the weights.
+    is_only
+        Whether it is the only map of the problem.
+    """
+
+    key: Key
+    weights: Step
+    is_only: bool
+
+    @property
+    def tokens(self) -> Attention:
+        """The attention, which knows what its queries and keys are called."""
+        return self.key.problem.attention_of(self.weights.name)
+
+    def own(self, written: Sequence[WrittenConnection]) -> list[WrittenConnection]:
+        """Return those of the written lines that are of this map."""
+        if self.is_only:
+            return list(written)
+        names = [each.name for each in self.key.solution.all_weights]
+        return [each for each in written if meant_by(each.of, names) == self.weights.name]
+
+
+def maps_of(key: Key) -> tuple[Map, ...]:
+    """Return the maps of a problem, one of each attention."""
+    weights = key.solution.all_weights
+    return tuple(Map(key, each, len(weights) == 1) for each in weights)
+
+
+def meant_by(said: str, names: Sequence[str]) -> str | None:
+    """Return the weights that are meant by a layer and a side, where these are of one alone.
+
+    Examples
+    --------
+    >>> meant_by("cross", ["self.A", "cross.A"]), meant_by("self", ["1.self.A", "2.self.A"])
+    ('cross.A', None)
+    """
+    wanted = set(said.split(".")) - {""}
+    found = [name for name in names if wanted <= set(name.split(".")[:-1])]
+    return found[0] if wanted and len(found) == 1 else None
+
+
+def nameless(key: Key, written: Sequence[WrittenConnection]) -> bool:
+    """Say whether there are lines of which nothing says whose map they are."""
+    maps = maps_of(key)
+    return any(not any(each in one.own(written) for one in maps) for each in written)
 
 
 def mark_lines(
-    key: Key, written: Sequence[WrittenConnection], weights: WrittenMatrix | None, rules: Rules
+    of: Map, written: Sequence[WrittenConnection], weights: WrittenMatrix | None, rules: Rules
 ) -> tuple[LineMark, ...]:
     """Mark the lines of every output: by the key, then by the script's own weights.
 
     Parameters
     ----------
+    of
+        The map that they are of.
     weights
         The script's own A as the plan has it, where it is usable.
     """
     by_output = {
-        (max(each.head, 1), _index(each.output, key.problem.queries)): each for each in written
+        (max(each.head, 1), _index(each.output, of.tokens.queries)): each
+        for each in of.own(written)
     }
     marks = []
-    for place, head in enumerate(key.solution.heads):
+    for place, head in enumerate(of.key.solution.heads_of(of.weights)):
         own = head.connections if weights is None else _own_lines(weights, place, head.weights)
         for ours, theirs in zip(head.connections, own, strict=True):
             found = by_output.get((place + 1, ours.output))
-            marks.append(_marked(key, head.number, found, (ours, theirs), rules))
+            marks.append(_marked(of, head.number, found, (ours, theirs), rules))
     return tuple(marks)
 
 
 def unknown_outputs(key: Key, written: Sequence[WrittenConnection]) -> tuple[str, ...]:
     """Return the outputs that lines are drawn for, and that the problem does not have."""
-    places = ((each.output, _index(each.output, key.problem.queries)) for each in written)
-    return tuple(name for name, place in places if place is None or place >= key.problem.n)
+    return tuple(
+        each.output
+        for one in maps_of(key)
+        for each in one.own(written)
+        if (place := _index(each.output, one.tokens.queries)) is None
+        or place >= len(one.tokens.queries)
+    )
 
 
 def _own_lines(weights: WrittenMatrix, head: int, of_key: Matrix) -> tuple[Connection, ...]:
@@ -79,7 +145,7 @@ def _own_lines(weights: WrittenMatrix, head: int, of_key: Matrix) -> tuple[Conne
 
 
 def _marked(
-    key: Key,
+    of: Map,
     head: int,
     found: WrittenConnection | None,
     right: tuple[Connection, Connection],
@@ -87,34 +153,39 @@ def _marked(
 ) -> LineMark:
     """Mark the lines of one output; `right` is where they lead by the key, and by own weights."""
     ours, theirs = right
+    weights = of.weights.name
     if found is None:
-        return LineMark(head, None, ours, Status.BLANK, Fraction(0))
-    by_key, by_own = (_share(key, found, each) for each in right)
+        return LineMark(head, None, ours, Status.BLANK, Fraction(0), weights)
+    by_key, by_own = (_share(of.tokens, found, each) for each in right)
     if by_key >= by_own:
         status = Status.CORRECT if by_key == 1 else Status.WRONG
-        return LineMark(head, found, ours, status, by_key)
+        return LineMark(head, found, ours, status, by_key, weights)
     status = Status.FOLLOWS if by_own == 1 else Status.WRONG
-    return LineMark(head, found, theirs, status, by_own * rules.credit(Status.FOLLOWS))
+    return LineMark(head, found, theirs, status, by_own * rules.credit(Status.FOLLOWS), weights)
 
 
-def _share(key: Key, found: WrittenConnection, right: Connection) -> Fraction:
+def _share(tokens: Attention, found: WrittenConnection, right: Connection) -> Fraction:
     """Return how many of the two lines lead where they should."""
     pairs = ((found.most, right.most), (found.second, right.second))
-    return Fraction(sum(_are_same(key, names, inputs) for names, inputs in pairs), 2)
+    return Fraction(sum(_are_same(tokens, names, inputs) for names, inputs in pairs), 2)
 
 
-def _are_same(key: Key, names: Sequence[str], inputs: tuple[int, ...]) -> bool:
+def _are_same(tokens: Attention, names: Sequence[str], inputs: tuple[int, ...]) -> bool:
     """Say whether names stand for these inputs; "and 2 more", as our own sentences have, counts."""
-    labels = [on_a_line(key.problem.keys[index]) for index in inputs]
+    labels = [on_a_line(tokens.keys[index]) for index in inputs]
     if names and names == names_in(of_each(labels) if labels else ""):
         return True  # "salt and pepper" is one label, and read as two
     more = _MORE.fullmatch(names[-1]) if names else None
-    named = {_index(name, key.problem.keys) for name in (names[:-1] if more else names)}
+    named = {_index(name, tokens.keys) for name in (names[:-1] if more else names)}
     return named <= set(inputs) and len(named) + int(more[1] if more else 0) == len(inputs)
 
 
 def _index(name: str, labels: Sequence[str]) -> int | None:
     """Return which token is meant, from 0: by its name, or by its number."""
+    shown = [on_a_line(label).strip() for label in labels]
+    for wanted, known in ((name, labels), (name.strip(), shown)):
+        if wanted in known:
+            return known.index(wanted)
     plain = name.strip().strip("\"'`*")
     if plain in labels:
         return labels.index(plain)

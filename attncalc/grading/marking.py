@@ -8,12 +8,13 @@ import numpy as np
 from attncalc.grading.asked import asked_of
 from attncalc.grading.compare import CompareWalk
 from attncalc.grading.digits import marks_of_digits, style_of
+from attncalc.grading.framework import recognised
 from attncalc.grading.key import Key
-from attncalc.grading.lines import LineMark, mark_lines
+from attncalc.grading.lines import LineMark, maps_of, mark_lines
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Rules, Status
 from attncalc.problem.fields import LINES
-from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.answer import Answer, WrittenMatrix
 from attncalc.solving.memory import refuse_what_cannot_fit
 
 BYTES_OF_MARKING, BYTES_OF_KEY = 160, 120
@@ -46,6 +47,9 @@ def mark(key: Key, answer: Answer, rules: Rules) -> Marking:
 def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     """Return a marking of this kind: one that can say its score, say."""
     _refuse_too_many_entries(key, answer)
+    said = rules.asked if rules.asked is not None else key.problem.asked
+    if rules.in_tolerance:
+        answer = recognised(key, answer)
     asked = asked_of(key, answer, rules)
     rules = replace(rules, asked=asked)
     steps = (
@@ -57,24 +61,44 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     style = None if rules.in_tolerance else style_of(key, steps)
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
-    return kind(key, answer, steps, rules, style, not_asked, _lines(key, answer, steps, rules))
+    return kind(
+        key, answer, steps, rules, style, not_asked, _lines(key, answer, steps, rules, said)
+    )
 
 
 def _refuse_too_many_entries(key: Key, answer: Answer) -> None:
     """Refuse what marking cannot hold: beside each entry stand its bounds, its status and more."""
     written = sum(each.values.size for each in answer.matrices.values())
-    scores = key.problem.n_heads * key.problem.n * key.problem.m
+    scores = key.problem.most_scores
     sizes = {"marking": BYTES_OF_MARKING * written, "key": BYTES_OF_KEY * scores}
     refuse_what_cannot_fit(sizes, set(), "check an answer that holds fewer steps, as A and O alone")
 
 
 def _lines(
-    key: Key, answer: Answer, steps: tuple[StepMarks, ...], rules: Rules
+    key: Key,
+    answer: Answer,
+    steps: tuple[StepMarks, ...],
+    rules: Rules,
+    said: tuple[str, ...] | None,
 ) -> tuple[LineMark, ...]:
-    """Mark the lines of the map, where they are asked for."""
+    """Mark the lines of the map where they are asked for; of several maps, those that are drawn.
+
+    All of them where it is said that they are asked for.
+    """
     if LINES not in (rules.asked or ()):
         return ()
-    own = next((marks for marks in steps if marks.step.role == "weights"), None)
-    usable = own is not None and not own.count(Status.WRONG_SHAPE) and not own.problem
-    weights = own.written if own and usable else None
-    return mark_lines(key, answer.connections or (), weights, rules)
+    written = answer.connections or ()
+    by_name = {marks.step.name: marks for marks in steps}
+    return tuple(
+        line
+        for each in maps_of(key)
+        if said is not None or each.is_only or each.own(written)
+        for line in mark_lines(each, written, _usable(by_name.get(each.weights.name)), rules)
+    )
+
+
+def _usable(own: StepMarks | None) -> WrittenMatrix | None:
+    """Return the script's own weights, where lines can follow from them."""
+    if own is None or own.count(Status.WRONG_SHAPE) or own.problem:
+        return None
+    return own.written

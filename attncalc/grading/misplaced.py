@@ -10,6 +10,7 @@ from attncalc.grading.copying import Found, entry_name
 from attncalc.grading.known import Known
 from attncalc.grading.slack import Slack
 from attncalc.numbers.types import Matrix, Range
+from attncalc.operations.patches import Patches
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
@@ -66,6 +67,8 @@ class _Compared(NamedTuple):
 
 def misplaced(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Found]:
     """Yield which rows or columns, or which two neighbours, stand in other places."""
+    if isinstance(step.operation, Patches):
+        return  # there, an image that is cut otherwise explains what stands elsewhere
     for rule in known.rules(step):
         right = known.result(step, rule)
         if right.low.shape == written.shape:

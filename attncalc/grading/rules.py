@@ -45,6 +45,10 @@ class Rules:
     asked
         The steps that are asked for, and "connections" for the map; None for what the problem
         says, as `attncalc.grading.asked` has it.
+    same_for_all
+        Whether every answer is asked for the same where neither these rules nor the problem say
+        for what: for every step, and for no map. A step that one may go past, as S_scaled, then
+        earns what the next one does.
     atol, rtol
         For programs: how far a number may be off, absolute and relative to the right one. None
         for answers that are written to the problem's decimals.
@@ -55,6 +59,7 @@ class Rules:
     precision_penalty: Fraction = Fraction(1, 2)
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     asked: tuple[str, ...] | None = None
+    same_for_all: bool = False
     atol: float | None = None
     rtol: float | None = None
 

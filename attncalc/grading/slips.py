@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -146,8 +146,12 @@ def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[fl
     first, *others = (known.read(name, None) for name in step.inputs)
     if first.low.ndim < 2 or first.low.shape[-1] > MOST_TERMS:
         return
+    if place[-2] >= first.low.shape[-2]:  # no row of it is summed, as in keys behind earlier ones
+        return
     nothing = -np.inf if isinstance(step.operation, Softmax) else 0.0
-    row = (*place[:-2], place[-2]) if first.low.ndim == len(place) else (place[-2],)
+    # of fewer heads or of more, as where a gradient gathers them, all of them give the term
+    has_own = first.low.ndim == len(place) and place[0] < len(first.low)
+    row: tuple[Any, ...] = place[:-1] if has_own else (..., place[-2])
     for k in range(first.low.shape[-1]):
         if step.role == "weights" and k == place[-1]:
             continue

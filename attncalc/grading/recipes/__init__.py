@@ -4,38 +4,63 @@ Each is made of the right operations on other matrices, so none of them is a sec
 each says what is done as a clause: "every entry is what comes out when …".
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 
-from attncalc.grading.recipes.common import Read, Recipe, Wrong
+from attncalc.grading.recipes.common import Read, Recipe, Wrong, in_place
+from attncalc.grading.recipes.distances import of_alibi, of_relative
+from attncalc.grading.recipes.gradients import of_gradients
+from attncalc.grading.recipes.layers import of_layers, of_normalised, of_skipped
 from attncalc.grading.recipes.masks import of_mask
 from attncalc.grading.recipes.others import of_others, of_outputs, of_the_whole
 from attncalc.grading.recipes.projections import of_projection
 from attncalc.grading.recipes.roundings import roundings
 from attncalc.grading.recipes.scores import of_scale, of_scale_not_asked, of_scores
+from attncalc.grading.recipes.scoring import of_other_scores, of_scored
 from attncalc.grading.recipes.weights import of_weights
-from attncalc.operations import DivideBySqrt, Mask, Multiply, Project, Scores, Weigh
+from attncalc.operations import (
+    DivideBySqrt,
+    Given,
+    Mask,
+    Multiply,
+    Project,
+    Scores,
+    Scoring,
+    Weigh,
+)
+from attncalc.operations.distances import Alibi, RelativeBias
 from attncalc.operations.step import Plan, Step
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
 
-__all__ = ["Read", "Recipe", "recipes", "roundings"]
+__all__ = [
+    "Read",
+    "Recipe",
+    "in_place",
+    "recipes",
+    "recipes_between",
+    "recipes_of_layers",
+    "roundings",
+]
 
 
-def recipes(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
+def recipes(step: Step, problem: Attention, steps: Plan) -> tuple[Recipe, ...]:
     """Return the wrong ways to come by a step of a problem's plan."""
     found: list[Wrong] = []
     operation = step.operation
-    if isinstance(operation, Project):
-        found += of_projection(step, problem)
-    elif isinstance(operation, Scores):
-        found += of_scores(step, problem)
-    elif isinstance(operation, DivideBySqrt | Multiply):
-        found += of_scale(step, problem)
-    elif isinstance(operation, Mask):
-        found += of_mask(step, operation, _scale(problem))
+    if isinstance(operation, Given):
+        return ()  # what is given can only be copied
+    if isinstance(operation, Project | Scoring):
+        found += _of_product(step, problem, steps)
+    elif isinstance(operation, DivideBySqrt | Multiply | Mask | Alibi | RelativeBias):
+        found += _of_changed_scores(step, problem)
     elif isinstance(operation, Weigh):
         found += of_outputs(step, problem, steps)
     elif step.role == "weights":
         found += of_weights(step, problem, steps)
+    elif step.name.endswith(("_Q", "_K", "_norm")):
+        found += of_normalised(step, steps)
     else:
         found += of_others(step, problem)
     found += of_scale_not_asked(step, problem, steps)
@@ -43,7 +68,44 @@ def recipes(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
 
 
-def _scale(problem: Problem) -> float:
+def _of_product(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
+    """Return the wrong ways to project tokens, and to score queries with keys."""
+    if step.name in ("Q_S", "K_S"):
+        return of_scored(step)
+    if isinstance(step.operation, Project):
+        return of_projection(step, problem)
+    if isinstance(step.operation, Scores):
+        return of_scores(step, problem, steps)
+    return of_other_scores(step)
+
+
+def _of_changed_scores(step: Step, problem: Attention) -> Iterator[Wrong]:
+    """Yield what comes of other scales, masks and biases."""
+    operation = step.operation
+    if isinstance(operation, Mask):
+        yield from of_mask(step, operation, _scale(problem))
+    elif isinstance(operation, Alibi):
+        yield from of_alibi(step, operation, _scale(problem))
+    elif isinstance(operation, RelativeBias):
+        yield from of_relative(step, operation, _scale(problem))
+    else:
+        yield from of_scale(step, problem)
+
+
+def recipes_between(step: Step, steps: Plan) -> tuple[Recipe, ...]:
+    """Return the wrong ways to come by a step of an attention from the part before it."""
+    found = of_skipped(step, steps)
+    return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
+
+
+def recipes_of_layers(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
+    """Return the wrong ways to come by a step of a part that is no attention."""
+    of_part = of_gradients if is_of_the_way_back(step.name) else of_layers
+    found = of_part(step, problem, steps)
+    return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
+
+
+def _scale(problem: Attention) -> float:
     """Return what the scores of a problem are multiplied by."""
     if isinstance(problem.scale, Fraction):
         return float(problem.scale)

@@ -1,5 +1,6 @@
 """What a wrong recipe is, and what recipes are made with."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -7,8 +8,11 @@ import numpy as np
 
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
-from attncalc.problem.problem import Problem
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.part import Built
 
+_A_NAME = re.compile(r"\b(?:[WbP]_[A-Za-z0-9]+|[QKVSAHCO](?:_[a-z]+)?|X[123]?(?:_P)?)\b")
+"""What may be the name of a matrix in a clause."""
 Read = Callable[[str], Range]
 """Returns where the values of a matrix may lie."""
 
@@ -34,6 +38,26 @@ class Recipe(NamedTuple):
     make: Callable[[Read], Range | None]
 
 
+def in_place(recipe: Recipe, part: Built) -> Recipe:
+    """Return the recipe of a step of a part in its place: with the names that all have there.
+
+    Recipes know a part by its own names: what its attention reads is X, though N_1 may stand there.
+    """
+    step = part.name(recipe.step)
+    if not (part.prefix or part.names):
+        return recipe
+
+    def make(read: Read) -> Range | None:
+        return recipe.make(lambda name: read(part.name(name)))
+
+    return Recipe(recipe.code, _in_words(recipe.says, part), step, make)
+
+
+def _in_words(says: str, part: Built) -> str:
+    """Return a clause with the names of matrices as they are in the calculation."""
+    return _A_NAME.sub(lambda match: part.name(match[0]), says)
+
+
 Make = Callable[[Read], Range | None]
 Wrong = tuple[str, str, Make]
 """A code, what is done, and what comes of it."""
@@ -56,7 +80,7 @@ def entry_by_entry(values: Range, factors: Matrix) -> Range:
     return Range(np.minimum(low, high), np.maximum(low, high))
 
 
-def of_tiled_heads(step: Step, problem: Problem) -> Iterator[Wrong]:
+def of_tiled_heads(step: Step, problem: Attention) -> Iterator[Wrong]:
     """Yield what comes of the fewer heads of keys or values over and over again: 1, 2, 1, 2."""
     asking, shared = step.inputs
     if not 1 < problem.n_kv_heads < problem.n_heads:
@@ -69,6 +93,33 @@ def of_tiled_heads(step: Step, problem: Problem) -> Iterator[Wrong]:
 
     says = f"the shared heads of {shared} are tiled (1, 2, 1, 2), and not repeated (1, 1, 2, 2)"
     yield "heads-tiled", says, of_tiled
+
+
+def beside_sinks(step: Step, make: Make) -> Make:
+    """Return what makes weights when the sinks of heads, if any, stand behind the scores.
+
+    A sink is a score of no key: what is right or wrong for a row of scores is so for one longer.
+    """
+    scores, *sinks = step.inputs
+    if not sinks:
+        return make
+
+    def made(read: Read) -> Range | None:
+        def longer(name: str) -> Range:
+            return _joined(read(name), read(sinks[0])) if name == scores else read(name)
+
+        weights = make(longer)
+        return None if weights is None else weights.map(lambda end: end[..., :-1])
+
+    return made
+
+
+def _joined(scores: Range, sinks: Range) -> Range:
+    ends = [
+        np.concatenate([end, np.broadcast_to(sink, (*end.shape[:-1], 1))], axis=-1)
+        for end, sink in zip(scores, sinks, strict=True)
+    ]
+    return Range.at(ends[0]) if scores.is_point else Range(*ends)
 
 
 def done_right(step: Step, read: Read) -> Range:

@@ -12,6 +12,8 @@ from attncalc.operations import Mask
 from attncalc.operations.step import Step
 
 MASKED = float("-inf")
+FILL = -1e9
+"""What programs write for -∞: any number so far below all scores gives the same weights."""
 
 
 def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
@@ -30,6 +32,13 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
     yield "mask-forgotten", "no score is masked", partial(masked, np.zeros_like)
     inverted = "the mask is inverted: what may be attended to is forbidden"
     yield "mask-inverted", inverted, partial(masked, np.logical_not)
+
+    def filled(read: Read) -> Range | None:
+        """Return the same with a number for -∞: where all keys of a query are forbidden, A is."""
+        made = masked(np.logical_not, read)
+        return made and made.map(lambda end: np.where(np.isneginf(end), FILL, end))
+
+    yield "mask-inverted", inverted, filled
     turned = "the mask is turned: rows and columns of it are exchanged"
     yield "mask-turned", turned, partial(masked, lambda forbidden: forbidden.swapaxes(-1, -2))
     zero = "0 is written where a score is forbidden, not -∞"
@@ -37,6 +46,8 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
     for by, way in ((1, "further"), (-1, "less")):
         says = f"the mask is shifted by one: each query sees one key {way}"
         yield "mask-shifted", says, partial(_shifted_mask, operation, scores, masks, by)
+    if operation.window is not None:
+        yield from _of_window(step, operation, operation.window)
     if operation.masks and operation.masks != ("bias",):
         says = "the window is off by one: each query sees one key {} into the past"
         yield "window-off", says.format("further"), partial(masked, _wider)
@@ -50,6 +61,21 @@ def of_mask(step: Step, operation: Mask, scale: float) -> Iterator[Wrong]:
         if scale != 1:
             says = f"{masks[-1]} is added before the scores are scaled"
             yield "bias-before-scale", says, partial(_biased, operation, step, scale)
+
+
+def _of_window(step: Step, operation: Mask, window: int) -> Iterator[Wrong]:
+    """Yield what comes of a window of one key more or less, of one that looks ahead, of none."""
+
+    def otherwise(changed: Mask, read: Read) -> Range:
+        return changed.over(*map(read, step.inputs))
+
+    for by in (1, -1) if window > 1 else (1,):
+        width = window + by
+        keys = "one key" if width == 1 else f"{width} keys"
+        says = f"the window is off by one: each query sees {keys}, not {window}"
+        yield "window-off", says, partial(otherwise, replace(operation, window=width))
+    says = "the window is left out: each query sees all keys up to its own place"
+    yield "window-forgotten", says, partial(otherwise, replace(operation, window=None))
 
 
 def _right_with_zeros(step: Step, read: Read) -> Range:

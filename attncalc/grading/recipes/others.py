@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import permutations
 from typing import Any
+
+import numpy as np
 
 from attncalc.grading.recipes.common import (
     Read,
@@ -20,25 +23,33 @@ from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import (
     Add,
     Concat,
+    DistanceScores,
     DivideBySqrt,
     Mask,
     Mean,
     Multiply,
     Rotate,
     Same,
-    Scores,
+    Scoring,
     Sinusoids,
     SoftCap,
+    Stack,
     Weigh,
 )
+from attncalc.operations.distances import Alibi, RelativeBias
 from attncalc.operations.step import Plan, Step
-from attncalc.problem.problem import Problem
+from attncalc.problem.attention.attention import Attention
 
+OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
+"""The bases of rope that models have: where one is meant, another may be taken."""
 MOST_PERMUTED = 4
 """Heads up to which every order of them is tried; of more, the reverse alone."""
 
+OF_SCORES = (Scoring, DivideBySqrt, Multiply, SoftCap, Mask, Alibi, RelativeBias)
+"""What makes scores, ready or not."""
 
-def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
+
+def of_outputs(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
     """Yield what comes of weighing with, or weighing, another matrix."""
     A, V = step.inputs
     weigh = Weigh()  # of any numbers, whether or not they sum to 1
@@ -61,21 +72,26 @@ def of_outputs(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
             says = f"{product(A, other)} is computed, not {product(A, V)}"
             yield code, says, partial(weighed, A, other)
     for each in steps:
-        if isinstance(each.operation, Scores | DivideBySqrt | Multiply | SoftCap | Mask):
+        if isinstance(each.operation, OF_SCORES):
             says = f"the scores {each.name} weigh the values, and not {A}"
             yield f"scores-for-weights:{each.name}", says, partial(weighed, each.name, V)
 
 
-def of_others(step: Step, problem: Problem) -> Iterator[Wrong]:
+def of_others(step: Step, problem: Attention) -> Iterator[Wrong]:
     """Yield what comes of leaving out what is added, rotated, capped, or joined otherwise."""
     operation, first = step.operation, step.inputs[0]
     if isinstance(operation, Add):
         yield from _of_sum(step)
     elif isinstance(operation, Rotate):
-        yield from _of_rotation(operation, first, problem)
+        yield from _of_rotation(step, operation, problem)
     elif isinstance(operation, Sinusoids) and operation.offset:
         says = "places are counted from 0, as those of keys"
         yield "places-of-keys", says, lambda read: replace(operation, offset=0).over(read(first))
+    elif isinstance(operation, Stack):
+        earlier, new = step.inputs
+        says = f"{new} is put before {earlier}: a cache comes first"
+        yield "cache-order", says, lambda read: operation.over(read(new), read(earlier))
+        yield "cache-forgotten", f"{earlier} is left out", lambda read: read(new)
     elif isinstance(operation, SoftCap):
         yield "cap-forgotten", "the scores are not capped", lambda read: read(first)
     elif isinstance(operation, Concat):
@@ -119,16 +135,32 @@ def _viewed(heads: Matrix) -> Matrix:
     return heads.reshape(heads.shape[1], -1)
 
 
-def _of_rotation(operation: Rotate, first: str, problem: Problem) -> Iterator[Wrong]:
-    """Yield what comes of other pairs, and of other places."""
+def _of_rotation(step: Step, operation: Rotate, problem: Attention) -> Iterator[Wrong]:
+    """Yield what comes of other pairs, other places, other frequencies, and other columns."""
+    first, *own = step.inputs
     yield "rope-forgotten", f"{first} is not rotated", lambda read: read(first)
 
     def otherwise(read: Read, **change: Any) -> Range:
-        return replace(operation, **change).over(read(first))
+        return replace(operation, **change).over(*map(read, step.inputs))
 
+    if operation.scaling is not None:
+        says = "the frequencies are not slowed down: rope_scaling is left out"
+        yield "rope-unscaled", says, partial(otherwise, scaling=None)
+    if own:
+        says = f"the frequencies are those of the base, and not {own[0]}"
+        yield "rope-unscaled", says, lambda read: operation.over(read(first))
+    if operation.dims not in (None, problem.d_k) and not own and problem.d_k % 2 == 0:
+        says = f"all {problem.d_k} columns are rotated, and not the first {operation.dims} alone"
+        yield "rope-all-columns", says, partial(otherwise, dims=None)
     other = "interleaved" if operation.pairing == "halves" else "halves"
     says = f"the columns are paired otherwise ({other})"
     yield "rope-pairing", says, partial(otherwise, pairing=other)
+    says = "the columns are rotated the other way round: its sines have the other sign"
+    yield "rope-sign", says, partial(_turned_back, step, operation)
+    for base in OTHER_BASES:
+        if not own and base != operation.base:
+            says = f"the base of the angles is {as_written(base)}, not {as_written(operation.base)}"
+            yield "rope-base", says, partial(otherwise, base=base)
     says = "places are counted from one more"
     yield "rope-offset", says, partial(otherwise, offset=operation.offset + 1)
     if operation.offset != problem.rope_offset:
@@ -137,12 +169,22 @@ def _of_rotation(operation: Rotate, first: str, problem: Problem) -> Iterator[Wr
         yield "places-of-keys", says, partial(otherwise, offset=of_keys)
 
 
-def of_the_whole(step: Step, problem: Problem) -> Iterator[Wrong]:
+def _turned_back(step: Step, operation: Rotate, read: Read) -> Range:
+    """Return the rows rotated by the negative angles: mirrored, turned, and mirrored again."""
+    first, *own = map(read, step.inputs)
+    width = operation.dims or first.low.shape[-1]
+    signs = np.ones(first.low.shape[-1])
+    of_second = slice(width // 2, width) if operation.pairing == "halves" else slice(1, width, 2)
+    signs[of_second] = -1.0
+    return entry_by_entry(operation.over(entry_by_entry(first, signs), *own), signs)
+
+
+def of_the_whole(step: Step, problem: Attention) -> Iterator[Wrong]:
     """Yield what can happen to the matrix of any step: turned, or its heads in another order."""
-    if not isinstance(step.operation, Scores | Same):
+    if not isinstance(step.operation, Scoring | Same):
         says = f"the rows of {step.name} are written as columns"
         yield "transposed", says, lambda read: transposed(done_right(step, read))
-    if step.role != "weights":
+    if step.role != "weights" and not isinstance(step.operation, DistanceScores):
         negated = "every sign is the other one"
         yield "negated", negated, lambda read: times(done_right(step, read), -1.0)
     heads = problem.n_kv_heads if step.rows == "keys" else problem.n_heads
@@ -167,9 +209,11 @@ def _with_axes_swapped(step: Step, read: Read) -> Range | None:
 
 
 def _reordered(step: Step, order: list[int], read: Read) -> Range | None:
-    if isinstance(step.operation, Concat):
-        return step.operation.over(read(step.inputs[0]).map(lambda end: end[order]))
-    right = done_right(step, read)
-    if right.low.ndim != 3 or len(right.low) != len(order):
+    of_heads = (
+        read(step.inputs[0]) if isinstance(step.operation, Concat) else done_right(step, read)
+    )
+    # of another recipe before it there may be more heads, or fewer
+    if of_heads.low.ndim != 3 or len(of_heads.low) != len(order):
         return None
-    return right.map(lambda end: end[order])
+    turned = of_heads.map(lambda end: end[order])
+    return step.operation.over(turned) if isinstance(step.operation, Concat) else turned

@@ -9,11 +9,11 @@ from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_en
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Concat
 from attncalc.operations.step import Step
-from attncalc.problem.problem import Problem
+from attncalc.problem.attention.attention import Attention
 from attncalc.problem.standing import split_heads
 
 
-def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
+def of_projection(step: Step, problem: Attention) -> Iterator[Wrong]:
     """Yield what comes of other weights or tokens, or without the bias."""
     tokens, weights, *bias = step.inputs
 
@@ -44,7 +44,7 @@ def of_projection(step: Step, problem: Problem) -> Iterator[Wrong]:
     yield from _of_sources(step, problem)
 
 
-def _of_splitting(step: Step, problem: Problem) -> Iterator[Wrong]:
+def _of_splitting(step: Step, problem: Attention) -> Iterator[Wrong]:
     """Yield what comes of parting heads in other ways."""
     heads = problem.n_heads if step.rows == "queries" else problem.n_kv_heads
     if heads > 1 and step.role != "outputs":
@@ -86,7 +86,7 @@ def _viewed(heads: int, beside: Matrix) -> Matrix:
     return beside.reshape(heads, len(beside), -1)
 
 
-def _of_sources(step: Step, problem: Problem) -> Iterator[Wrong]:
+def _of_sources(step: Step, problem: Attention) -> Iterator[Wrong]:
     """Yield what comes of other tokens, or of tokens that are not projected at all."""
     tokens, weights, *bias = step.inputs
     product = f"the product with {weights} is left out"

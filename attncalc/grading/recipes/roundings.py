@@ -4,15 +4,26 @@ Like wrong recipes they are the right operations on other numbers, run on the sc
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import chain, product
 
 import numpy as np
 
-from attncalc.grading.recipes.common import Read, Recipe, Wrong, done_right, times
+from attncalc.grading.recipes.common import (
+    Read,
+    Recipe,
+    Wrong,
+    beside_sinks,
+    done_right,
+    times,
+)
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax, exponentials
+from attncalc.operations.back_scores import SoftmaxBack
+from attncalc.operations.ranges import less, total
+from attncalc.operations.ranges import times as entrywise
 from attncalc.operations.step import Step
 
 E_WRITTEN = (2.72, 2.718, 2.71, 2.7183)
@@ -33,10 +44,29 @@ def roundings(step: Step, decimals: int) -> tuple[Recipe, ...]:
     elif isinstance(step.operation, Multiply):
         found = _of_factor(step.inputs[0], float(step.operation.factor), "the factor")
     elif isinstance(step.operation, Softmax):
-        found = _of_powers(step.inputs[0], decimals, step.operation)
-    if step.role == "weights":
+        found = _of_softmax(step, step.operation, decimals)
+    elif isinstance(step.operation, SoftmaxBack):
+        found = _of_row_sum(step.inputs[0], step.inputs[1], decimals)
+    if step.role == "weights" and len(step.inputs) == 1:  # beside a sink they sum to less
         found = chain(found, _adjusted(step, decimals))
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
+
+
+def _of_row_sum(A: str, dA: str, decimals: int) -> Iterator[Wrong]:
+    """Yield gradients of scores with the sums of A ⊙ dA rounded, and with the differences, too."""
+    for digits in dict.fromkeys((decimals, *range(2, FINEST + 1))):
+        for code, cuts_rest in (("rowsum-rounded", False), ("difference-rounded", True)):
+            also = ", and what they leave of dA" if cuts_rest else ""
+            says = f"the sums of A ⊙ dA are rounded to {digits} decimals{also}"
+            cut = partial(_less_rounded_sum, A, dA, _to(digits), cuts_rest)
+            yield f"{code}:{digits}", says, cut
+
+
+def _less_rounded_sum(A: str, dA: str, cut: Cut, cuts_rest: bool, read: Read) -> Range:
+    weights, slopes = read(A), read(dA)
+    sums = total(entrywise(weights, slopes), axis=-1).map(cut)
+    rest = less(slopes, sums)
+    return entrywise(weights, rest.map(cut) if cuts_rest else rest)
 
 
 def _of_root(scores: str, root: float) -> Iterator[Wrong]:
@@ -66,6 +96,12 @@ def _written(number: float) -> Iterator[str]:
 
 def _scaled(scores: str, factor: float, read: Read) -> Range:
     return times(read(scores), factor)
+
+
+def _of_softmax(step: Step, softmax: Softmax, decimals: int) -> Iterator[Wrong]:
+    alone = replace(softmax, has_sink=False)
+    for code, says, make in _of_powers(step.inputs[0], decimals, alone):
+        yield code, says, beside_sinks(step, make)
 
 
 def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:

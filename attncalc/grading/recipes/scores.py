@@ -14,12 +14,16 @@ from attncalc.grading.recipes.common import (
     transposed,
 )
 from attncalc.numbers.types import Range
-from attncalc.operations import Multiply, Scores
+from attncalc.operations import Multiply, Rotate, Scoring
+from attncalc.operations.normalisation import Normalise
 from attncalc.operations.step import Plan, Step
-from attncalc.problem.problem import Problem
+from attncalc.problem.attention.attention import Attention
+
+TURNS = (Rotate, Normalise)
+"""What happens to queries and keys on their way to the scores."""
 
 
-def of_scores(step: Step, problem: Problem) -> Iterator[Wrong]:
+def of_scores(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
     """Yield what comes of other products of queries, keys and values."""
     Q, K = step.inputs
     standing = problem.standing
@@ -46,14 +50,30 @@ def of_scores(step: Step, problem: Problem) -> Iterator[Wrong]:
     yield "k-not-transposed", f"{K} is not transposed ({plain})", untransposed
     swapped = f"{product(K, Q)} is computed, not {product(Q, K)}"
     yield "scores-transposed", f"{swapped}: the scores are transposed", partial(scores, K, Q)
-    for code, left, right in (("q-q", Q, Q), ("k-k", K, K), ("q-v", Q, "V")):
+    of_values = () if problem.is_bare("V") else (("q-v", Q, "V"),)
+    for code, left, right in (("q-q", Q, Q), ("k-k", K, K), *of_values):
         says = f"{product(left, right)} is computed, not {product(Q, K)}"
         yield code, says, partial(scores, left, right)
     yield from of_tiled_heads(step, problem)
     yield "entrywise", f"{Q} and {K} are multiplied entry by entry", entrywise
-    if Q != "Q":
-        says = "queries and keys are not rotated"
-        yield "rope-forgotten", says, partial(scores, "Q", "K")
+    for code, done, left, right in _left_out(step, steps):
+        says = f"queries and keys are not {done}"
+        yield code, says, partial(scores, left, right)
+
+
+def _left_out(step: Step, steps: Plan) -> Iterator[tuple[str, str, str, str]]:
+    """Yield what may be left out on the way to the scores, and what is multiplied then."""
+    by_name = {each.name: each for each in steps}
+    pair = [by_name.get(name) for name in step.inputs]
+    while all(each is not None and isinstance(each.operation, TURNS) for each in pair):
+        made = [each for each in pair if each is not None]
+        left, right = (each.inputs[0] for each in made)
+        is_turned = isinstance(made[0].operation, Rotate)
+        code, done = (
+            ("rope-forgotten", "rotated") if is_turned else ("norm-forgotten", "normalised")
+        )
+        yield code, done, left, right
+        pair = [by_name.get(left), by_name.get(right)]
 
 
 def _of_equal_heads(left: Range, right: Range) -> tuple[Range, Range]:
@@ -68,8 +88,11 @@ def _of_equal_heads(left: Range, right: Range) -> tuple[Range, Range]:
     return spread(left), spread(right)
 
 
-def _factors(problem: Problem) -> Iterator[tuple[str, str, float]]:
+def _factors(problem: Attention) -> Iterator[tuple[str, str, float]]:
     """Yield what scores are multiplied by, rightly or wrongly: code, words, factor."""
+    if problem.start:
+        yield "scale-none", "the scores are not scaled", 1.0
+        return
     d_k = problem.d_k
     divided = "the scores are divided by"
     yield "scale-none", "the scores are not scaled", 1.0
@@ -83,9 +106,10 @@ def _factors(problem: Problem) -> Iterator[tuple[str, str, float]]:
         yield "scale-sqrt-n", f"{divided} √{size}, the root of n", size**-0.5
 
 
-def of_scale(step: Step, problem: Problem) -> Iterator[Wrong]:
+def of_scale(step: Step, problem: Attention) -> Iterator[Wrong]:
     """Yield what comes of another factor."""
-    right, others = problem.d_k**-0.5, list(_factors(problem))
+    others = list(_factors(problem))
+    right = problem.d_k**-0.5 if problem.d_k else 1.0
     if isinstance(step.operation, Multiply):
         right = float(step.operation.factor)
         if right:
@@ -99,12 +123,12 @@ def _scaled(scores: str, factor: float, read: Read) -> Range:
     return times(read(scores), factor)
 
 
-def of_scale_not_asked(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
+def of_scale_not_asked(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
     """Yield what comes of dividing by √d_k where that is not asked for, or not yet."""
-    root, is_asked = problem.d_k**0.5, problem.scale != "none"
-    (plain,) = (each.name for each in steps if isinstance(each.operation, Scores))
-    if problem.d_k == 1:
+    if problem.d_k <= 1:
         return
+    root, is_asked = problem.d_k**0.5, problem.scale != "none"
+    (plain,) = (each.name for each in steps if isinstance(each.operation, Scoring))
     by_root = f"the scores are divided by √d_k = √{problem.d_k}"
     says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"
     if step.name == plain:

@@ -1,0 +1,229 @@
+"""What frameworks keep of a step, known again: turned, scaled, masked, repeated or averaged.
+
+A dump is not made to be marked: under `Q` may stand the rotated queries, heads may be the second
+axis, keys may be repeated for each head that asks. What is found out is by the numbers alone, and
+said; what no right or known wrong step comes to is left as it is.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.grading.causes import recipes_that_fit, results_of_recipes
+from attncalc.grading.key import Key
+from attncalc.grading.known import Known
+from attncalc.grading.slack import stands_for_minus_infinity
+from attncalc.numbers.types import Matrix, Range
+from attncalc.operations.step import Step
+from attncalc.problem.standing import split_heads
+from attncalc.reading.answers.answer import Answer, WrittenMatrix
+
+LATER = {
+    "Q": ("Q_norm", "Q_rot"),
+    "K": ("K_norm", "K_all", "K_rot"),
+    "V": ("V_all",),
+    "S": ("S_scaled", "S_capped", "S_masked"),
+    "S_scaled": ("S_capped", "S_masked", "S"),
+    "O": ("C", "H"),
+}
+"""The steps that may be kept under the name of another."""
+Arrange = Callable[[Matrix], Matrix]
+
+
+class Form(NamedTuple):
+    """A way in which an array may stand, and how it becomes the plan's."""
+
+    says: str
+    arrange: Arrange
+
+
+AS_IT_IS = Form("", lambda array: array)
+BY_TOKENS = Form("(tokens, heads, width)", lambda array: array.swapaxes(0, 1))
+TURNED = (
+    Form("(heads, width, tokens)", lambda array: array.swapaxes(1, 2)),
+    Form("(width, heads, tokens)", lambda array: array.transpose(1, 2, 0)),
+)
+"""Kᵀ, which frameworks keep for the product; any other step that is turned is a mistake."""
+
+
+def recognised(key: Key, answer: Answer) -> Answer:
+    """Return a program's dump with each array under the step that it is, as the plan has it.
+
+    Parameters
+    ----------
+    key
+        The problem, solved, with the tolerance that is allowed.
+    answer
+        The dump.
+    """
+    matrices: dict[str, WrittenMatrix] = {}
+    remarks: list[str] = []
+    for name, written in answer.matrices.items():
+        if name not in key.steps or written.problem or written.values.ndim not in (2, 3):
+            matrices[name] = written
+            continue
+        found = _Array(key, name, written).found()
+        taken = name if found.step in answer.matrices else found.step
+        if taken in matrices:
+            matrices[name] = written
+            continue
+        matrices[taken] = found.written
+        remarks += [f"{name} is {said}" for said in found.says]
+    return replace(answer, matrices=matrices, remarks=(*answer.remarks, *remarks))
+
+
+class Found(NamedTuple):
+    """What an array was found to be: which step, how it stands there, and what is said of it."""
+
+    step: str
+    written: WrittenMatrix
+    says: tuple[str, ...] = ()
+
+
+class _Array:
+    """An array of a dump, and what it may be.
+
+    Parameters
+    ----------
+    key, name, written
+        The key; the step that the dump calls it, and its numbers.
+    """
+
+    def __init__(self, key: Key, name: str, written: WrittenMatrix) -> None:
+        self.key, self.name, self.written = key, name, written
+        prefix, _, own = name.rpartition(".")
+        later = (f"{prefix}.{each}" if prefix else each for each in LATER.get(own, ()))
+        self.steps = [name, *(each for each in later if each in key.steps)]
+
+    def found(self) -> Found:
+        """Return what it is: by its numbers, by a mistake that gives them, or by its shape."""
+        for found in self._as_it_may_stand():
+            if self._is_near(found.written, found.step):
+                return found
+        averaged = self._averaged()
+        if averaged is not None:
+            return averaged
+        for found in self._as_it_may_stand():
+            if found.step != self.name and len(found.says) == 1 and self._is_forbidding(found):
+                return found
+        for found in self._as_it_may_stand():
+            if self._is_a_mistake(found):
+                return found
+        standing = [each for each in self._as_it_may_stand() if each.step == self.name]
+        return standing[0] if standing else Found(self.name, self.written)
+
+    def _as_it_may_stand(self) -> Iterator[Found]:
+        """Yield each form in which it has the shape of a step that it may be."""
+        seen: set[tuple[str, str]] = set()
+        # all steps in the plan's form first: what looks turned may be another mistake
+        for form in self._forms():
+            written = self.written if not form.says else self.written.arranged(form.arrange)
+            for step in self.steps:
+                shape = self.key.shown[step].shape
+                for arranged, said in _without_repeats(written, shape):
+                    if (step, said + form.says) in seen:
+                        continue
+                    seen.add((step, said + form.says))
+                    named = () if step == self.name else (f"taken for {step}, {self._title(step)}",)
+                    stands = (f"read as {form.says}",) if form.says else ()
+                    yield Found(step, arranged, (*named, *stands, *((said,) if said else ())))
+
+    def _forms(self) -> tuple[Form, ...]:
+        """Return the ways in which it may stand; scores and weights stand in one alone."""
+        if self.written.values.ndim != 3 or self.key.steps[self.name].columns == "keys":
+            return (AS_IT_IS,)
+        turned = TURNED if self.name.rpartition(".")[2].startswith("K") else ()
+        return (AS_IT_IS, BY_TOKENS, *turned)
+
+    def _title(self, step: str) -> str:
+        return self.key.steps[step].title
+
+    def _is_near(self, written: WrittenMatrix, step: str) -> bool:
+        near = self.key.slack.near(written.values, written.decimals, Range.at(self.key.exact[step]))
+        return bool(near.all())
+
+    def _is_forbidding(self, found: Found) -> bool:
+        """Say whether it has the place-holders of −∞ where the mask forbids: it is masked."""
+        right = self.key.shown[found.step]
+        forbidden = np.isneginf(right)
+        is_masked = self.key.steps[found.step].role == "masked" and forbidden.any()
+        written = np.where(np.isfinite(found.written.values), found.written.values, -1e30)
+        return bool(is_masked and stands_for_minus_infinity(written, right)[forbidden].all())
+
+    def _is_a_mistake(self, found: Found) -> bool:
+        """Say whether a wrong way to come by a step, or by one before it, gives every number."""
+        fresh = Known(self.key, self.key.slack)
+        return bool(recipes_that_fit(fresh, self.key.steps[found.step], found.written))
+
+    def _averaged(self) -> Found | None:
+        """Return the weights of each head, where the mean of them is what was kept."""
+        step = self.key.steps[self.name]
+        right = self.key.exact[self.name]
+        values = self.written.values
+        if values.ndim == 3 and len(values) == 1:
+            values = values[0]
+        if step.role != "weights" or right.ndim != 3 or values.shape != right.shape[1:]:
+            return None
+        made = next(self._of_mean(step, right, values), None)
+        if made is None:
+            return None
+        says = "averaged over the heads: their mean is compared, and not each head's own"
+        decimals = np.broadcast_to(self.written.decimals.reshape(values.shape), right.shape)
+        return Found(self.name, WrittenMatrix(made, decimals.copy()), (says,))
+
+    def _of_mean(self, step: Step, right: Matrix, values: Matrix) -> Iterator[Matrix]:
+        """Yield the heads, right or by one mistake, whose mean is what was kept."""
+        decimals = np.zeros(values.shape)
+        fresh = Known(self.key, self.key.slack)
+        for made in (right, *_mistaken(fresh, step)):
+            if self.key.slack.near(values, decimals, Range.at(made.mean(axis=0))).all():
+                yield made
+
+
+def _mistaken(known: Known, step: Step) -> Iterator[Matrix]:
+    """Yield the weights that each wrong recipe comes to."""
+    right = known.key.shown[step.name].shape
+    for made in results_of_recipes(known, step):
+        if made.shape == right:
+            yield made
+
+
+def _without_repeats(
+    written: WrittenMatrix, shape: tuple[int, ...]
+) -> Iterator[tuple[WrittenMatrix, str]]:
+    """Yield a matrix that has a shape, or has it once heads that repeat one another are one."""
+    if written.shape == shape:
+        yield written, ""
+    elif len(shape) == 3 and written.shape == (shape[1], shape[0] * shape[2]):
+        yield written.arranged(partial(split_heads, heads=shape[0])), ""
+    elif written.values.ndim == 3 and written.shape[1:] == shape[-2:]:
+        times, rest = divmod(len(written.values), shape[0] if len(shape) == 3 else 1)
+        if times == 1 and not rest:
+            yield written.arranged(_first), ""
+        elif times > 1 and not rest and _repeats(written.values, times):
+            said = f"repeated for each head that asks: {times} times, in turn"
+            each = written.arranged(lambda array: array[::times])
+            yield each if len(shape) == 3 else each.arranged(_first), said
+        elif times > 1 and not rest and _takes_turns(written.values, times):
+            said = f"repeated {times} times as a whole: heads that ask take turns"
+            count = len(written.values) // times
+            yield written.arranged(lambda array: array[:count]), said
+
+
+def _first(array: Matrix) -> Matrix:
+    one: Matrix = array[0]
+    return one
+
+
+def _repeats(heads: Matrix, times: int) -> bool:
+    """Say whether each head stands so many times in turn."""
+    return all(np.array_equal(heads[place::times], heads[::times]) for place in range(times))
+
+
+def _takes_turns(heads: Matrix, times: int) -> bool:
+    """Say whether all heads stand one after another, so many times."""
+    first, *others = np.split(heads, times)
+    return all(np.array_equal(each, first) for each in others)

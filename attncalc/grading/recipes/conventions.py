@@ -1,0 +1,214 @@
+"""A whole problem done by another convention: what one line of a program does wrong everywhere.
+
+A program normalises, activates and scales in one place, for all parts and all layers. What comes of
+another convention there is the same problem with another setting, worked out once more.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.errors import AttncalcError
+from attncalc.numbers.arrays import Owned
+from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.typed import as_written
+from attncalc.numbers.types import Matrix
+from attncalc.operations.activation_kinds import KINDS
+from attncalc.operations.step import run
+from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.fields import SETTINGS, own_name
+from attncalc.problem.problem import Problem
+
+OTHER_EPS = (Fraction(0), Fraction(1, 10**3), *(Fraction(1, 10**power) for power in (5, 6, 8, 12)))
+"""What normalisations of common libraries and models add: where one is meant, another is taken."""
+LARGEST = 1_000_000
+"""Scores up to which a problem is worked out again for each convention."""
+_NORMS = {
+    "post": "behind each part, once it is added",
+    "pre": "before each part",
+    "around": "before each part and behind it",
+    "none": "nowhere",
+}
+_ELSEWHERE = ("gamma_E", "beta_E", "gamma_out", "beta_out", "gamma_pre", "beta_pre")
+"""What is of normalisations that stand outside the layers."""
+_UNSAID = {n: SETTINGS[n].default for n in ("normalization", "eps", "eps_place", "ddof")}
+"""How tokens are normalised, where none are: else it would be refused as read by nothing."""
+_PAIRS = (("W_Q", "W_K"), ("W_Q", "W_V"), ("W_K", "W_V"), ("W_1", "W_3"))
+
+
+class Otherwise(NamedTuple):
+    """A problem done by another convention.
+
+    Parameters
+    ----------
+    code, says
+        What it is called in JSON, and what is done, as a clause.
+    steps
+        What each step comes to, as the plan has it, by name.
+    """
+
+    code: str
+    says: str
+    steps: Mapping[str, Matrix]
+
+
+def otherwise(problem: Problem) -> Iterator[Otherwise]:
+    """Yield layers worked out by each other convention that these can have.
+
+    Parameters
+    ----------
+    problem
+        The problem. Of an attention alone, and of a large problem, nothing is yielded.
+    """
+    if problem.is_alone or problem.most_scores > LARGEST or problem.backward:
+        return
+    for code, says, fields in _changes(problem):
+        try:
+            changed = _with_fields(problem, fields)
+            with np.errstate(all="ignore"):
+                yield Otherwise(code, says, _worked_out(changed))
+        except AttncalcError:  # it cannot be done so: weights do not fit where others stood
+            continue
+
+
+def _with_fields(problem: Problem, fields: Mapping[str, Any]) -> Problem:
+    """Return the problem with other fields: those of the whole at once, for they go together."""
+    changed = replace(problem, **{k: v for k, v in fields.items() if "." not in k})
+    for name, value in fields.items():
+        if "." in name:
+            changed = changed.with_field(name, value)
+    return changed
+
+
+def _worked_out(problem: Problem) -> Mapping[str, Matrix]:
+    def cut(values: Matrix) -> Matrix:
+        return round_floats(values, problem.decimals)
+
+    after = cut if problem.rounding == EACH_STEP else None
+    made: dict[str, Matrix] = {}
+    run(problem.calculation.steps, problem.given, after, made)
+    return made
+
+
+Change = tuple[str, str, Mapping[str, Any]]
+"""A code, what is done, and the fields that say so."""
+
+
+def _changes(problem: Problem) -> Iterator[Change]:
+    yield from _of_normalisations(problem)
+    for kind, own in KINDS.items():
+        if kind not in (problem.activation, "tanh"):
+            by = " by tanh" if kind == "gelu-tanh" else ""
+            yield f"activation-other:{kind}", f"{own.title} is taken{by}", {"activation": kind}
+    if problem.residual:
+        says = "what a part reads is never added to what it gives"
+        yield "residual-forgotten", says, {"residual": False}
+    yield from _of_attentions(problem)
+    for prefix in ("", *problem.inner):
+        for one, other in _interchangeable(problem, prefix):
+            swap = {one: Owned(problem.stored(other)), other: Owned(problem.stored(one))}
+            yield "weights-swapped", f"{one} and {other} are exchanged", swap
+
+
+def _interchangeable(problem: Problem, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield the weights of a part that may be taken for one another."""
+    there = set(problem.names)
+    for one, other in _PAIRS:
+        pair = prefix + one, prefix + other
+        if there.issuperset(pair) and len({problem.stored(name).shape for name in pair}) == 1:
+            yield pair
+
+
+def _of_normalisations(problem: Problem) -> Iterator[Change]:
+    for norm, where in _NORMS.items():
+        if norm != problem.norm:
+            changed = _with_gains(problem, norm)
+            if norm == "none" and not problem.those_given(*_ELSEWHERE):
+                changed = {**changed, **_UNSAID}
+            yield f"norm-place:{norm}", f"tokens are normalised {where}", changed
+    kind = "rms" if problem.normalization == "layer" else "layer"
+    by = "by the root of the mean square" if kind == "rms" else "to mean 0 and variance 1"
+    yield f"norm-other:{kind}", f"tokens are normalised {by} ({kind})", {"normalization": kind}
+    place = "outside" if problem.eps_place == "inside" else "inside"
+    yield f"eps-{place}", f"ε stands {place} the root", {"eps_place": place}
+    ddof = 1 - problem.ddof
+    count = "d - 1" if ddof else "d"
+    yield "variance-other-count", f"variances are divided by {count}", {"ddof": ddof}
+    own = as_written(Fraction(problem.eps))
+    for eps in OTHER_EPS:
+        if eps == problem.eps:
+            continue
+        code = f"eps-other:{float(eps):g}" if eps else "eps-forgotten"
+        says = f"ε is {as_written(eps)}, not {own}" if eps else "ε is not added"
+        yield code, says, {"eps": eps}
+    gains = [name for name in problem.names if own_name(name).startswith("gamma_")]
+    for by_one, what in ((-1, "less"), (1, "more")) if gains else ():
+        says = f"every gain is 1 {what}: some models keep what it is above 1"
+        changed = {name: Owned(problem.stored(name) + by_one) for name in gains}
+        yield f"gains-{what}-one", says, changed
+
+
+def _of_attentions(problem: Problem) -> Iterator[Change]:
+    """Yield what attentions can do otherwise that their own recipes do not tell."""
+    if problem.qk_norm != "none":
+        yield from _of_one_size(problem)
+    for prefix in ("", *problem.inner):
+        if not getattr(problem.inner.get(prefix, problem), "causal", True):
+            where = f" in {prefix.rstrip('.')}" if prefix else ""
+            says = f"a query sees keys up to its own place only{where}: nothing asks for that"
+            yield "mask-not-asked", says, {f"{prefix}causal": True}
+    if problem.layers:
+        yield from _of_a_stack(problem)
+
+
+def _of_one_size(problem: Problem) -> Iterator[Change]:
+    """Yield what comes of queries and keys that are not normalised, or with another ε."""
+    given = [name for name in problem.names if own_name(name) in _QK_GAINS]
+    changed: dict[str, Any] = dict.fromkeys(given)
+    says = "queries and keys are not normalised"
+    yield "qk-norm-forgotten", says, changed | {"qk_norm": "none"}
+    for eps in OTHER_EPS:
+        says = f"ε is {as_written(eps)} where queries and keys are normalised"
+        yield f"qk-eps-other:{float(eps):g}", says, {"qk_eps": eps}
+
+
+def _of_a_stack(problem: Problem) -> Iterator[Change]:
+    """Yield what all attentions of several layers do otherwise."""
+    pairing = "interleaved" if problem.rope_pairing == "halves" else "halves"
+    off: tuple[tuple[bool, str, str, str, Any], ...] = (
+        (problem.causal, "mask-forgotten", "no attention is causal", "causal", False),
+        (problem.scale != "none", "scale-forgotten", "no scores are scaled", "scale", "none"),
+        (problem.softcap is not None, "cap-forgotten", "no scores are capped", "softcap", None),
+        (problem.window is not None, "window-forgotten", "no window is there", "window", None),
+        (
+            problem.positions == "rope",
+            "rope-pairing",
+            f"columns are paired otherwise ({pairing})",
+            "rope_pairing",
+            pairing,
+        ),
+    )
+    for is_there, code, says, name, value in off:
+        if is_there:
+            yield code, says, {name: value}
+
+
+def _with_gains(problem: Problem, norm: str) -> dict[str, Any]:
+    """Return what says where tokens are normalised, with the gains that are read there.
+
+    Of four normalisations around two parts, one before each is the first and the third.
+    """
+    changed: dict[str, Any] = {"norm": norm}
+    if (problem.norm, norm) != ("around", "pre"):
+        return changed
+    for name in ("gamma", "beta"):
+        third = getattr(problem, f"{name}_3")
+        changed[f"{name}_2"] = None if third is None else Owned(third)
+        changed |= {f"{name}_3": None, f"{name}_4": None}
+    return changed
+
+
+_QK_GAINS = ("gamma_Q", "beta_Q", "gamma_K", "beta_K")

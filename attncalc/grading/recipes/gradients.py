@@ -1,0 +1,277 @@
+"""Wrong gradients: turned the wrong way, through half a Jacobian, by one way of several."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from attncalc.grading.recipes.common import Make, Read, Wrong, done_right, times, transposed
+from attncalc.numbers.types import Range
+from attncalc.operations import Add, DivideBySqrt, Multiply, Scores, Softmax, Weigh
+from attncalc.operations.back_entries import ActivateBack
+from attncalc.operations.back_products import SumTo, TimesTransposed, TransposedTimes
+from attncalc.operations.back_scores import DivideBySumBack, SoftmaxBack
+from attncalc.operations.losses import Descend, Difference, LessOneHot
+from attncalc.operations.ranges import less, total
+from attncalc.operations.ranges import times as entrywise
+from attncalc.operations.step import Plan, Step
+from attncalc.problem.fields import own_name, role_of
+from attncalc.problem.gradients.naming import gradient_from
+from attncalc.problem.problem import Problem
+
+
+def of_gradients(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
+    """Yield the wrong ways to come by a step of the way back."""
+    operation = step.operation
+    if gradient_from(step.name) is None:  # what comes after a step against the gradients
+        yield from _of_entries(step)
+    elif isinstance(operation, SoftmaxBack | DivideBySumBack):
+        yield from _of_jacobian(step, problem, steps)
+    elif isinstance(operation, TransposedTimes):
+        yield from _of_transposed_times(step, operation, steps)
+    elif isinstance(operation, TimesTransposed | Scores):
+        yield from _of_times_transposed(step)
+        yield from _of_other_factors(step, steps)
+    elif isinstance(operation, Weigh):
+        yield from _of_times(step)
+        yield from _of_other_factors(step, steps)
+    elif isinstance(operation, DivideBySqrt | Multiply):
+        yield from _of_scale(step)
+    elif isinstance(operation, Add):
+        yield from _of_parts(step)
+    else:
+        yield from _of_entries(step)
+    yield from _of_the_whole(step, steps)
+
+
+def _of_the_whole(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield what can happen to any gradient: another one in its place, turned, its signs."""
+    for other in _like(step.name, steps):
+        yield f"gradient-swapped:{other}", f"it is {other}, and not {step.name}", _reading(other)
+    says = f"the rows of {step.name} are written as columns"
+    yield "transposed", says, lambda read: transposed(done_right(step, read))
+    yield "negated", "every sign is the other one", lambda read: times(done_right(step, read), -1.0)
+
+
+def _of_jacobian(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
+    """Yield what comes of half the Jacobian of the softmax, or of its sum along other lines."""
+    *_, A, dA = step.inputs
+    line, other = problem.standing.line, problem.standing.line_across
+
+    def diagonal(read: Read) -> Range:
+        weights = read(A)
+        return entrywise(read(dA), entrywise(weights, weights.map(lambda end: 1 - end)))
+
+    def with_sum(axis: int, read: Read) -> Range:
+        mean = total(entrywise(read(A), read(dA)), axis=axis)
+        return entrywise(read(A), less(read(dA), mean))
+
+    def unweighted(read: Read) -> Range:
+        return entrywise(read(A), less(read(dA), total(read(dA), axis=-1)))
+
+    says = "the Jacobian is taken as its diagonal, A(1 - A): the entries beside it are left out"
+    yield "jacobian-diagonal", says, diagonal
+    says = f"{A} ⊙ {dA} is added along each {other}, not along each {line}"
+    yield "rowsum-axis", says, partial(with_sum, -2)
+    says = f"the sum of {A} ⊙ {dA} along each {line} is not taken off"
+    yield "rowsum-forgotten", says, lambda read: entrywise(read(A), read(dA))
+    says = f"the sum of {dA} along each {line} is taken off, and not that of {A} ⊙ {dA}"
+    yield "rowsum-unweighted", says, unweighted
+    says = f"{dA} is taken as it is: the softmax is not gone back through"
+    yield "softmax-back-forgotten", says, lambda read: read(dA)
+    yield from _of_mask(step, A, dA, steps)
+
+
+def _of_mask(step: Step, A: str, dA: str, steps: Plan) -> Iterator[Wrong]:
+    """Yield what comes of a gradient that is not 0 where the mask forbids."""
+    weights = next(each for each in steps if each.name == A)
+    # scores that are given are no step
+    masked = next((each for each in steps if each.name == weights.inputs[0]), None)
+    if masked is None or masked.role != "masked":
+        return
+    says = "the gradient is not 0 where the mask forbids"
+
+    def let_through(read: Read) -> Range:
+        forbidden = np.isneginf(read(masked.name).low)
+        return done_right(step, read).replaced(forbidden, read(dA))
+
+    yield "mask-gradient", says, let_through
+    if isinstance(weights.operation, Softmax):
+
+        def unmasked(read: Read) -> Range:
+            return SoftmaxBack().over(Softmax().over(read(masked.inputs[0])), read(dA))
+
+        yield "mask-gradient", f"{says}: the weights are those without it", unmasked
+
+
+def _of_transposed_times(step: Step, operation: TransposedTimes, steps: Plan) -> Iterator[Wrong]:
+    """Yield what comes of Aᵀ B without its transpose, turned, or of fewer heads."""
+    left, right = step.inputs
+    says = f"{left} is not transposed: {left} {right} is computed, not {left}ᵀ {right}"
+    yield "transpose-forgotten", says, lambda read: Weigh().over(read(left), read(right))
+    if operation.sharing > 1:
+        yield from _of_shared(step, operation)
+    for other in _like(right, steps):
+        says = f"{other} is used in place of {right}"
+        yield (
+            f"gradient-swapped:{other}",
+            says,
+            partial(_with_other, step, {right: other}),
+        )
+
+
+def _of_shared(step: Step, operation: TransposedTimes) -> Iterator[Wrong]:
+    """Yield what comes where the gradients of heads that share are not added."""
+    left, right = step.inputs
+
+    def of_one(place: int, read: Read) -> Range:
+        each = TransposedTimes(_heads(read(left), read(right)))
+        made = each.over(read(left), read(right))
+        picked = made.map(lambda end: end[place :: operation.sharing])
+        return picked if operation.heads else picked.map(lambda end: end[0])
+
+    for place, which in ((0, "first"), (operation.sharing - 1, "last")):
+        says = f"the gradients of the heads that share are not added: that of the {which} is kept"
+        yield "heads-not-added", says, partial(of_one, place)
+
+    def mean(read: Read) -> Range:
+        return times(done_right(step, read), 1 / operation.sharing)
+
+    yield "heads-averaged", "the gradients of the heads that share are averaged, not added", mean
+
+
+def _heads(*ranges: Range) -> int | None:
+    return max((len(each.low) for each in ranges if each.low.ndim == 3), default=None)
+
+
+def _like(name: str, steps: Plan) -> Iterator[str]:
+    """Yield the other gradients that may be taken for one: dK for dQ."""
+    start, _, own = name.rpartition("d")
+    if own not in ("Q", "K", "V"):
+        return
+    names = {each.name for each in steps}
+    for other in ("Q", "K", "V"):
+        if other != own and f"{start}d{other}" in names:
+            yield f"{start}d{other}"
+
+
+def _with_other(step: Step, instead: dict[str, str], read: Read) -> Range:
+    return step.operation.over(*(read(instead.get(name, name)) for name in step.inputs))
+
+
+def _of_times_transposed(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of A Bᵀ without its transpose."""
+    left, right = step.inputs
+    says = f"{right} is not transposed: {left} {right} is computed, not {left} {right}ᵀ"
+
+    def untransposed(read: Read) -> Range:
+        return step.operation.over(read(left), transposed(read(right)))
+
+    yield "transpose-forgotten", says, untransposed
+    says = f"{right} {left}ᵀ is computed, not {left} {right}ᵀ"
+    yield "product-turned", says, lambda read: transposed(done_right(step, read))
+
+
+def _of_other_factors(step: Step, steps: Plan) -> Iterator[Wrong]:
+    """Yield what comes of K for V, or for Q, in a product, and of ones for what arrives."""
+    gradient, right = step.inputs
+    start, own = right[: -len(own_name(right))], own_name(right)
+    names = {each.name for each in steps}
+    for other in ("Q", "K", "V") if own in ("Q", "K", "V") else ():
+        if other != own and start + other in names:
+            says = f"{start}{other} is used in place of {right}"
+            made = partial(_with_other, step, {right: start + other})
+            yield f"factor-swapped:{start}{other}", says, made
+    if role_of(gradient) == "arriving":
+        says = f"every entry of {gradient} is taken as 1"
+
+        def of_ones(read: Read) -> Range:
+            ones = read(gradient).map(np.ones_like)
+            return step.operation.over(ones, read(right))
+
+        yield "arriving-ones", says, of_ones
+
+
+def _reading(name: str) -> Make:
+    return lambda read: read(name)
+
+
+def _of_times(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of dS K with either of them transposed."""
+    left, right = step.inputs
+    says = f"{left} is transposed: {left}ᵀ {right} is computed, not {left} {right}"
+    yield "weights-turned", says, lambda read: Weigh().over(transposed(read(left)), read(right))
+    says = f"{right} is transposed: {left} {right}ᵀ is computed, not {left} {right}"
+    yield "transpose-added", says, lambda read: Scores().over(read(left), read(right))
+
+
+def _of_scale(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of no scale on the way back, or of it twice."""
+    (gradient,) = step.inputs
+    says = "the scale is forgotten on the way back"
+    yield "scale-back-forgotten", says, lambda read: read(gradient)
+    says = "the scale is used twice on the way back"
+
+    def twice(read: Read) -> Range:
+        return step.operation.over(done_right(step, read))
+
+    yield "scale-back-twice", says, twice
+
+    def inverse(read: Read) -> Range | None:
+        once = step.operation.over(Range.at(np.ones((1, 1)))).low.item()
+        return times(read(gradient), 1 / once) if once else None
+
+    yield "scale-back-inverse", "the gradient is divided by the scale of the scores", inverse
+
+
+def _of_parts(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of a sum over ways back from which one, or all but one, are left out."""
+    names = step.inputs
+    for left_out in names:
+        kept = [name for name in names if name != left_out]
+        says = f"{left_out} is not added"
+        yield f"part-not-added:{left_out}", says, partial(_sum_of, kept)
+    for only in names if len(names) > 2 else ():
+        says = f"{only} alone is taken: the gradients of the other ways are not added"
+        yield f"part-alone:{only}", says, partial(_sum_of, [only])
+
+
+def _sum_of(names: list[str], read: Read) -> Range:
+    if len(names) == 1:
+        return read(names[0])
+    return Add().over(*map(read, names))
+
+
+def _of_entries(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of slopes, ones and rates that are left out."""
+    operation, last = step.operation, step.inputs[-1]
+    if isinstance(operation, SumTo):
+        says = f"the rows of {last} are averaged, and not added"
+
+        def mean(read: Read) -> Range:
+            return times(done_right(step, read), 1 / read(last).low.shape[-2])
+
+        yield "mean-for-sum", says, mean
+    elif isinstance(operation, ActivateBack):
+        says = "the slope of the activation is left out"
+        yield "slope-forgotten", says, lambda read: read(last)
+    elif isinstance(operation, LessOneHot):
+        yield "onehot-forgotten", "the one-hot target is not taken off", lambda read: read(last)
+    elif isinstance(operation, Difference):
+        says = f"{last} is not taken off"
+        yield "target-forgotten", says, lambda read: read(step.inputs[0])
+    elif isinstance(operation, Descend):
+        yield from _of_descent(step)
+
+
+def _of_descent(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of a step up, or of a whole gradient."""
+    weights, gradient = step.inputs
+
+    def with_gradient(factor: float, read: Read) -> Range:
+        return step.operation.over(read(weights), times(read(gradient), factor))
+
+    assert isinstance(step.operation, Descend)
+    whole = 1 / float(step.operation.rate)
+    yield "step-up", "the gradient is added, not taken off", partial(with_gradient, -1.0)
+    yield "rate-forgotten", "the whole gradient is taken off", partial(with_gradient, whole)
