@@ -1,0 +1,1 @@
+"""Problems made anew: drawn, solved, and kept where they are what was wished for."""

@@ -1,0 +1,250 @@
+"""Wishes as they are typed: by flags, by a file of several problems, by a problem's own recipe."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from attncalc import __version__
+from attncalc.errors import InputError
+from attncalc.making.wishes import DEFAULT_ENTRIES, Entries, Wishes
+from attncalc.numbers.typed import NotANumber, as_written, quoted, read_number
+from attncalc.problem.fields import SETTINGS, read_setting
+
+MOST_ENTRIES = 10_001
+"""Numbers that entries may be drawn from."""
+NOT_ASKED = ("block", "asked", "read")
+"""Settings that are no wish: the kind says the first."""
+
+
+def wishes_of(asked: Mapping[str, Any]) -> Wishes:
+    """Return the wishes that are asked for: wishes and conventions, by name.
+
+    Raises
+    ------
+    InputError
+        When there is no such wish, or it cannot have that value.
+
+    Examples
+    --------
+    >>> wishes_of({"tokens": "2", "entries": "0,1", "causal": True}).entries.values
+    (Fraction(0, 1), Fraction(1, 1))
+    """
+    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for typed, value in asked.items():
+        name = typed.replace("-", "_")
+        if value is None:
+            continue
+        if name in READ:
+            found[name] = READ[name](typed, value)
+        elif name in SETTINGS and name not in NOT_ASKED:
+            read_setting(name, value)  # which refuses what it cannot be
+            settings[name] = value
+        else:
+            raise InputError(f"{quoted(typed)} is no wish for a new problem: {_known()}")
+    return Wishes(settings=settings, **found)
+
+
+def _known() -> str:
+    return f"there are {', '.join(READ)}, and the conventions of a problem ({', '.join(SETTINGS)})"
+
+
+def recipe(asked: Mapping[str, Any], seed: int) -> str:
+    """Return the command that makes a problem again: what a problem says that it was made by.
+
+    Examples
+    --------
+    >>> recipe({"tokens": 3, "causal": True, "sharp": None}, 7).partition(": ")[2]
+    'attncalc new --tokens 3 --causal --seed 7'
+    """
+    words = ["attncalc", "new"]
+    for name, value in asked.items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True or value is False:
+            words.append(flag if value else flag.replace("--", "--no-", 1))
+        elif value is not None:
+            words += [flag, _as_text(value)]
+    return f"attncalc {__version__}: {shlex.join([*words, '--seed', str(seed)])}"
+
+
+def asked_of_recipe(made_by: str) -> dict[str, Any]:
+    """Return what was asked for, of what a problem says that it was made by.
+
+    Nothing of it is run: only its wishes are read. Its seed is not one of them.
+
+    Raises
+    ------
+    InputError
+        When it is not what `attncalc new` writes.
+    """
+    _, _, command = made_by.partition(": ")
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = []
+    if words[:2] != ["attncalc", "new"]:
+        raise InputError(f"made_by does not say how attncalc new made it: {quoted(made_by)}")
+    asked: dict[str, Any] = {}
+    rest = iter(words[2:])
+    for flag in rest:
+        name = flag.removeprefix("--").replace("-", "_")
+        positive = name.removeprefix("no_")
+        if _is_switch(name):
+            asked[name] = True
+        elif positive != name and _is_switch(positive):
+            asked[positive] = False
+        else:
+            asked[name] = next(rest, "")
+    return {name: value for name, value in asked.items() if name not in ("seed", "again")}
+
+
+def _is_switch(name: str) -> bool:
+    if name in SETTINGS:
+        return SETTINGS[name].is_switch
+    return name in ("same_digits", "sharp", "tell_apart")
+
+
+def _as_text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def read_entries(name: str, given: Any) -> Entries:
+    """Read what entries are drawn from: a range, a range with its step, or a list.
+
+    Examples
+    --------
+    >>> [str(value) for value in read_entries("entries", "-1:1:1/2").values]
+    ['-1', '-1/2', '0', '1/2', '1']
+    """
+    text = _as_text(given)
+    parts = text.split(":")
+    if len(parts) == 1:
+        values = tuple(_number(name, each) for each in text.split(","))
+        return Entries(values, text)
+    if len(parts) > 3:
+        raise InputError(_how_entries(name, text))
+    low, high, *step = (_number(name, each) for each in parts)
+    by = step[0] if step else Fraction(1)
+    if by <= 0 or low > high:
+        raise InputError(_how_entries(name, text))
+    count = int((high - low) / by) + 1
+    if count > MOST_ENTRIES:
+        raise InputError(f"{name} {text}: {count:,} numbers are too many to draw from")
+    return Entries(tuple(low + by * place for place in range(count)), text)
+
+
+def _how_entries(name: str, text: str) -> str:
+    return (
+        f"{name} takes from:to, from:to:step or a list, as -2:2, -2:2:1/2 or 0,1, "
+        f"not {quoted(text)}"
+    )
+
+
+def _number(name: str, given: Any) -> Fraction:
+    if isinstance(given, bool):
+        raise InputError(f"{name} takes a number, not {given}")
+    try:
+        return Fraction(read_number(str(given)))
+    except NotANumber as reason:
+        raise InputError(f"{name}: {reason}") from None
+
+
+def _whole(name: str, given: Any) -> int:
+    value = _number(name, given)
+    if value.denominator != 1:
+        raise InputError(f"{name} takes a whole number, not {quoted(str(given))}")
+    return int(value)
+
+
+def _whole_or_any(name: str, given: Any) -> int | None:
+    return None if given == "any" else _whole(name, given)
+
+
+def _pair(name: str, given: Any) -> tuple[Fraction, Fraction]:
+    parts = _as_text(given).replace(",", ":").split(":")
+    if len(parts) != 2:
+        raise InputError(f"{name} takes from:to, as 0.3:0.8, not {quoted(_as_text(given))}")
+    return _number(name, parts[0]), _number(name, parts[1])
+
+
+def _margin(name: str, given: Any) -> Fraction | None:
+    return None if given == "none" else _number(name, given)
+
+
+def _yes_or_no(name: str, given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise InputError(f"{name} is either true or false, not {quoted(str(given))}")
+    return given
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    listed = given if isinstance(given, list | tuple) else str(given).split(",")
+    texts = tuple(str(each).strip() for each in listed)
+    if not all(texts):
+        raise InputError(f"{name} takes names between commas, and one of them is empty")
+    return texts
+
+
+def _text(name: str, given: Any) -> str:
+    if not isinstance(given, str):
+        raise InputError(f"{name} takes a text, not {quoted(str(given))}")
+    return given
+
+
+READ: dict[str, Callable[[str, Any], Any]] = {
+    "kind": _text,
+    "tokens": _whole,
+    "keys": _whole,
+    "d": _whole,
+    "d_keys": _whole,
+    "d_k": _whole,
+    "d_v": _whole,
+    "d_ff": _whole,
+    "also": _texts,
+    "entries": read_entries,
+    "labels": _texts,
+    "title": _text,
+    "margin": _margin,
+    "same_digits": _yes_or_no,
+    "ties": _whole_or_any,
+    "second_lines": _whole_or_any,
+    "sharp": _yes_or_no,
+    "spread": _pair,
+    "mean_spread": _pair,
+    "largest_score": _number,
+    "tell_apart": _yes_or_no,
+    "negatives": _whole,
+}
+"""Every wish that is no convention, and what reads it."""
+
+
+def typed_entries(values: set[Fraction]) -> Entries:
+    """Return what entries were drawn from, as those of a problem suggest: all, or a range of them.
+
+    Examples
+    --------
+    >>> typed_entries({Fraction(-1), Fraction(0), Fraction(1, 2)}).text
+    '-1:0.5:0.5'
+    """
+    if not values:
+        return DEFAULT_ENTRIES
+    ordered = sorted(values)
+    gaps = [after - before for before, after in pairwise(ordered)]
+    if not gaps:
+        return Entries((ordered[0],), as_written(ordered[0]))
+    step = gaps[0]
+    for gap in gaps[1:]:
+        step = _common(step, gap)
+    if (ordered[-1] - ordered[0]) / step > MOST_ENTRIES - 1:
+        return Entries(tuple(ordered), ",".join(map(as_written, ordered)))
+    text = ":".join(as_written(each) for each in (ordered[0], ordered[-1], step))
+    return read_entries("entries", text)
+
+
+def _common(one: Fraction, other: Fraction) -> Fraction:
+    """Return the largest step that goes into both."""
+    while other:
+        one, other = other, one % other
+    return one

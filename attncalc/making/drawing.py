@@ -1,0 +1,248 @@
+"""Candidates: a problem's matrices, drawn from the numbers that are wished for."""
+
+from bisect import bisect
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from fractions import Fraction
+from itertools import accumulate, repeat
+from math import prod
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.making.wishes import Wishes
+from attncalc.numbers.types import Matrix
+from attncalc.problem.fields import NESTED, TOKENS, own_name, read_setting, role_of
+from attncalc.problem.problem import Problem
+from attncalc.problem.standing import Standing
+
+Shapes = dict[str, tuple[int, ...]]
+"""The shape of each matrix, upright, by its name: as X, or as cross.W_Q in a decoder."""
+
+MOST_FILLED = 100
+"""Times that rows and columns are drawn anew before those of zeros are said to be unavoidable."""
+OF_LAYERS = {"encoder": ("",), "decoder": ("self.", "cross.")}
+"""The attentions of a layer, by what stands before the names of their matrices."""
+
+
+def shapes_of(wishes: Wishes) -> Shapes:
+    """Return the shape of each matrix that a problem of this kind is given.
+
+    Raises
+    ------
+    InputError
+        When a further matrix is wished for that it does not have.
+    """
+    if wishes.like is not None:
+        return {name: matrix.shape for name, matrix in given_upright(wishes.like).items()}
+    shapes: Shapes = dict(_needed(wishes))
+    possible = dict(_possible(wishes, shapes))
+    for name in wishes.also:
+        if name not in possible:
+            others = ", ".join(possible)
+            raise InputError(f"also takes further matrices of this problem ({others}), not {name}")
+        shapes[name] = possible[name]
+    return shapes
+
+
+def given_upright(problem: Problem) -> dict[str, Matrix]:
+    """Return the matrices of a problem that can be drawn anew, upright: all but its masks."""
+    return {
+        name: problem.standing.upright(own_name(name), problem.as_typed(name))
+        for name in problem.names
+        if role_of(name) not in ("marks", "scores")
+    }
+
+
+def _needed(wishes: Wishes) -> Iterator[tuple[str, tuple[int, ...]]]:
+    tokens, d, heads = wishes.tokens, wishes.d, wishes.heads
+    if wishes.kind in ("self", "encoder"):
+        yield "X", (tokens, d)
+    else:
+        yield "X1", (tokens, d)
+        yield "X2", (wishes.keys or tokens, wishes.d_keys or d)
+    for prefix in OF_LAYERS.get(wishes.kind, ("",)):
+        d_keys = (wishes.d_keys or d) if wishes.kind == "cross" or prefix == "cross." else d
+        yield f"{prefix}W_Q", (d, wishes.d_k * heads)
+        yield f"{prefix}W_K", (d_keys, wishes.d_k * heads)
+        yield f"{prefix}W_V", (d_keys, _d_v(wishes) * heads)
+        if wishes.kind in OF_LAYERS and _d_joined(wishes) != d:  # residual connections add O to X
+            yield f"{prefix}W_O", (_d_joined(wishes), d)
+    if wishes.kind in OF_LAYERS:
+        yield "W_1", (d, wishes.d_ff or d)
+        yield "W_2", (wishes.d_ff or d, d)
+
+
+def _possible(wishes: Wishes, needed: Shapes) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the further matrices that such a problem can be given."""
+    for name, (*_, outs) in needed.items():
+        prefix, is_weight, weights = name.rpartition("W_")
+        if is_weight:
+            yield f"{prefix}b_{weights}", (1, outs)
+        elif name.startswith("X"):
+            yield name.replace("X", "P"), needed[name]
+    for prefix in OF_LAYERS.get(wishes.kind, ("",)):
+        yield f"{prefix}W_O", (_d_joined(wishes), wishes.d)
+        yield f"{prefix}b_O", (1, wishes.d)
+    for number in range(1, {"encoder": 2, "decoder": 3}.get(wishes.kind, 0) + 1):
+        yield f"gamma_{number}", (1, wishes.d)
+        yield f"beta_{number}", (1, wishes.d)
+
+
+def _d_v(wishes: Wishes) -> int:
+    return wishes.d_v or wishes.d_k
+
+
+def _d_joined(wishes: Wishes) -> int:
+    averaged = wishes.settings.get("combine") == "average"
+    return _d_v(wishes) * (1 if averaged else wishes.heads)
+
+
+def draw(wishes: Wishes, shapes: Shapes, random: Random, calm: float = 1.0) -> dict[str, Matrix]:
+    """Return a matrix of each shape, upright, its entries drawn.
+
+    Each entry is `calm` times as likely as one of the next smaller size: below 1, small ones are
+    drawn more often, so that scores of many features stay small.
+    """
+    pick = _pickers(wishes, sum(map(prod, shapes.values())), random, calm)
+    matrices = {}
+    for name, shape in shapes.items():
+        own = [next(pick) for _ in range(prod(shape))]
+        matrices[name] = _filled(wishes, name, shape, own, random)
+    return matrices
+
+
+def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterator["_Urn"]:
+    """Yield what each entry of all matrices is drawn from."""
+    values = wishes.entries.values
+    if wishes.negatives is None:
+        yield from repeat(_Urn(values, calm), count)
+        return
+    below = tuple(value for value in values if value < 0)
+    others = tuple(value for value in values if value >= 0)
+    wanted = wishes.negatives
+    if wanted > count or (wanted and not below) or (wanted < count and not others):
+        raise InputError(
+            f"negatives: {wanted} of {count} entries cannot be below 0 with {wishes.entries.text}"
+        )
+    order = sorted(range(count), key=lambda _: random.random())
+    places = set(order[:wanted])
+    negative, other = _Urn(below, calm), _Urn(others, calm)
+    yield from (negative if place in places else other for place in range(count))
+
+
+def _filled(
+    wishes: Wishes, name: str, shape: tuple[int, ...], urns: list["_Urn"], random: Random
+) -> Matrix:
+    """Return a matrix of which no row and no column is 0, nor, of tokens, any two alike.
+
+    Nothing would be learned of such rows and columns: they are drawn anew, and not the others.
+    """
+    matrix = np.array([urn.one(random) for urn in urns], dtype=object).reshape(shape)
+    for _ in range(MOST_FILLED):
+        idle = _of_zeros(matrix)
+        if name in TOKENS and shape[-1] > 1:
+            idle |= _repeated(matrix)
+        if not idle.any():
+            return matrix
+        for place in np.flatnonzero(idle):
+            matrix.flat[place] = urns[place].one(random)
+    if _of_zeros(matrix).any():
+        size = " × ".join(map(str, shape))
+        raise InputError(
+            f"entries: of {wishes.entries.text} no {size} matrix was drawn without a row or a "
+            "column of zeros"
+        )
+    return matrix
+
+
+def _of_zeros(matrix: Matrix) -> Matrix:
+    """Return which entries stand in a row or a column of zeros; one row has no columns."""
+    there = matrix.astype(bool)
+    idle: Matrix = np.zeros_like(there) | ~there.any(axis=-1, keepdims=True)
+    if matrix.shape[-2] > 1:
+        idle |= ~there.any(axis=-2, keepdims=True)
+    return idle
+
+
+def _repeated(matrix: Matrix) -> Matrix:
+    """Return which entries stand in a row that is like one above it."""
+    rows = list(map(tuple, matrix.tolist()))
+    again = [[row in rows[:number]] for number, row in enumerate(rows)]
+    return np.array(np.broadcast_to(again, matrix.shape))
+
+
+class _Urn:
+    """Numbers to draw from, small ones more often where it is calm."""
+
+    def __init__(self, values: tuple[Fraction, ...], calm: float) -> None:
+        values = values or (Fraction(0),)  # of which none is drawn
+        ranks = {size: rank for rank, size in enumerate(sorted({abs(value) for value in values}))}
+        shares = [1.0] * len(ranks)
+        for rank in range(1, len(ranks)):
+            shares[rank] = shares[rank - 1] * calm
+        self.values = values
+        self.ends = list(accumulate(shares[ranks[abs(value)]] for value in values))
+
+    def one(self, random: Random) -> Fraction:
+        """Return one of them."""
+        # of Random, only random() is promised to be the same in all versions of Python
+        place = bisect(self.ends, random.random() * self.ends[-1])
+        return self.values[min(place, len(self.values) - 1)]
+
+
+def problem_of(wishes: Wishes, matrices: dict[str, Matrix], made_by: str) -> Problem:
+    """Return the problem with these matrices, as its conventions have them stand."""
+    like = wishes.like
+    fields = _conventions(wishes) if like is None else _nested(like)
+    standing = _standing(wishes) if like is None else like.standing
+    for name, matrix in matrices.items():
+        *prefix, own = name.split(".")
+        _inside(fields, prefix)[own] = _stood(standing, own, matrix)
+    fields["made_by"] = made_by
+    return Problem(**fields) if like is None else replace(like, **fields)
+
+
+def _nested(problem: Problem) -> dict[str, Any]:
+    """Return the layers and attentions of a problem, to be changed."""
+    return {name: deepcopy(getattr(problem, name)) for name in NESTED if getattr(problem, name)}
+
+
+def _standing(wishes: Wishes) -> Standing:
+    chosen = {name: read_setting(name, value) for name, value in wishes.settings.items()}
+    return Standing(chosen.get("layout") == "columns", chosen.get("weights_layout") == "torch")
+
+
+def _conventions(wishes: Wishes) -> dict[str, Any]:
+    fields: dict[str, Any] = dict(wishes.settings)
+    if wishes.kind in OF_LAYERS:
+        fields["block"] = wishes.kind
+    if wishes.title:
+        fields["title"] = wishes.title
+    if wishes.labels is not None:
+        fields["labels"] = _labels(wishes)
+    return fields
+
+
+def _inside(fields: dict[str, Any], prefix: list[str]) -> dict[str, Any]:
+    """Return the fields of a layer, or of an attention in one: "1", "self"."""
+    for name in prefix:
+        within = fields["layers"][int(name) - 1] if name.isdigit() else fields.get(name)
+        fields = fields.setdefault(name, {}) if within is None else within
+    return fields
+
+
+def _stood(standing: Standing, name: str, matrix: Matrix) -> Any:
+    if role_of(name) == "bias":
+        return list(matrix[0])
+    return (matrix.swapaxes(-1, -2) if standing.is_turned(name) else matrix).tolist()
+
+
+def _labels(wishes: Wishes) -> Any:
+    labels = list(wishes.labels or ())
+    if wishes.kind in ("self", "encoder"):
+        return labels
+    return {"X1": labels[: wishes.tokens], "X2": labels[wishes.tokens :]}

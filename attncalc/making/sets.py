@@ -1,0 +1,214 @@
+"""Problems for a class: what each student is to get, and the seed that stands for it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from attncalc.errors import InputError
+from attncalc.making.asking import recipe, wishes_of
+from attncalc.making.maker import make, with_words
+from attncalc.making.wishes import Wishes
+from attncalc.numbers.typed import NotANumber, quoted, read_number
+from attncalc.problem.problem import Problem
+from attncalc.reading.json_values import Typed
+from attncalc.reading.roster import path_name
+from attncalc.text import as_key
+
+BYTES_OF_SEED = 6
+"""Of a digest: as many as any program's numbers hold exactly."""
+MOST_PROBLEMS = 100
+DEFAULT_FORMATS = ("markdown", "latex")
+OF_A_PROBLEM = ("name", "asked", "words")
+"""What a specification says of a problem that is no wish."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A problem that each student gets a version of.
+
+    Parameters
+    ----------
+    name
+        What it is called, as "1"; and its folder, where there are several.
+    asked
+        What was wished for, as it was typed.
+    steps
+        The steps that answers are asked for; None for all.
+    words
+        Whether tokens have names, from a short list.
+    """
+
+    name: str
+    asked: Mapping[str, Any]
+    steps: tuple[str, ...] | None = None
+    words: bool = False
+
+    @property
+    def wishes(self) -> Wishes:
+        """What was wished for, read."""
+        return wishes_of(self.asked)
+
+    @property
+    def folder(self) -> str:
+        """What its folder is called."""
+        return path_name(self.name, "problem")
+
+
+class Spec(NamedTuple):
+    """What a class gets.
+
+    Parameters
+    ----------
+    problems
+        The problems.
+    formats
+        The forms that worksheets and keys are written in.
+    seed
+        What all seeds come from.
+    """
+
+    problems: tuple[Wanted, ...]
+    formats: tuple[str, ...]
+    seed: int
+
+
+def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str], seed: int) -> Spec:
+    """Return what a specification says; `place` names it in messages.
+
+    Parameters
+    ----------
+    given
+        The specification: its problems, formats and seed.
+    place
+        Its name, for messages.
+    forms
+        The forms that there are.
+    seed
+        The seed, where it names none.
+
+    Raises
+    ------
+    InputError
+        When it says what there is not, or what no problem can be.
+    """
+    for name in given:
+        if name not in ("problems", "formats", "seed"):
+            raise InputError(
+                f"{place}: {quoted(name)}: it says problems, formats and seed, nothing else"
+            )
+    listed = given.get("problems")
+    if not isinstance(listed, list) or not listed:
+        raise InputError(f'{place}: problems is a list of them, as [{{"name": "1", "tokens": 3}}]')
+    if len(listed) > MOST_PROBLEMS:
+        raise InputError(f"{place}: {len(listed):,} problems: {MOST_PROBLEMS} are the most")
+    problems = tuple(_wanted(each, n, place) for n, each in enumerate(listed, start=1))
+    _refuse_alike([each.folder for each in problems], place)
+    own = given.get("seed")
+    return Spec(
+        problems, _formats(given.get("formats"), place, forms), _seed(own, place, otherwise=seed)
+    )
+
+
+def _wanted(given: Any, number: int, place: str) -> Wanted:
+    if not isinstance(given, dict):
+        raise InputError(f'{place}: problem {number} is no object, as {{"tokens": 3}}')
+    name = str(given.get("name", number)).strip() or str(number)
+    asked = {wish: value for wish, value in given.items() if wish not in OF_A_PROBLEM}
+    asked.setdefault("title", f"Problem {name}")
+    words = given.get("words", False)
+    if not isinstance(words, bool):
+        raise InputError(f"{place}: problem {quoted(name)}: words is either true or false")
+    wanted = Wanted(name, asked, _steps(given.get("asked")), words)
+    try:
+        _ = wanted.wishes
+    except InputError as error:
+        raise InputError(f"{place}: problem {quoted(name)}: {error}") from None
+    return wanted
+
+
+def _steps(given: Any) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    listed = given if isinstance(given, list) else str(given).split(",")
+    return tuple(str(each).strip() for each in listed)
+
+
+def _refuse_alike(folders: Sequence[str], place: str) -> None:
+    keys = [as_key(folder) for folder in folders]
+    for folder, key in zip(folders, keys, strict=True):
+        if keys.count(key) > 1:
+            raise InputError(f"{place}: two problems are called {quoted(folder)}: name them apart")
+
+
+def _formats(given: Any, place: str, forms: Sequence[str]) -> tuple[str, ...]:
+    if given is None:
+        return DEFAULT_FORMATS
+    listed = given if isinstance(given, list) else [given]
+    for each in listed:
+        if each not in forms:
+            known = ", ".join(forms)
+            raise InputError(f"{place}: formats are some of {known}, not {quoted(str(each))}")
+    return tuple(dict.fromkeys(listed))
+
+
+def _seed(given: Any, place: str, otherwise: int) -> int:
+    if given is None:
+        return otherwise
+    try:
+        number = read_number(given) if isinstance(given, Typed) else None
+    except NotANumber:
+        number = None
+    if number is None or number < 0 or number != int(number):
+        raise InputError(f"{place}: seed takes a whole number from 0, not {quoted(str(given))}")
+    return int(number)
+
+
+def seed_of(seed: int, student: Sequence[str], problem: str) -> int:
+    """Return the seed of one student's version of a problem: it is the same on every machine.
+
+    Parameters
+    ----------
+    seed
+        The set's.
+    student
+        What stands for the student, wherever on the list they are: their id, email or name.
+    problem
+        The problem's name.
+
+    Examples
+    --------
+    >>> seed_of(7, ("id", "17"), "1") == seed_of(7, ("id", "17"), "1")
+    True
+    >>> seed_of(7, ("id", "17"), "1") == seed_of(7, ("name", "17"), "1")
+    False
+    """
+    told = json.dumps([seed, list(student), problem]).encode()
+    return int.from_bytes(sha256(told).digest()[:BYTES_OF_SEED])
+
+
+class Version(NamedTuple):
+    """A student's own version of a problem, and how many candidates it took."""
+
+    problem: Problem
+    tried: int
+
+
+def version(wanted: Wanted, seed: int) -> Version:
+    """Return the version of a problem that a seed stands for.
+
+    Raises
+    ------
+    InputError
+        When nothing is as wished for, or it asks for what is no step.
+    """
+    wishes, asked = wanted.wishes, dict(wanted.asked)
+    if wanted.words:
+        wishes = with_words(wishes, seed)
+        asked["labels"] = ",".join(wishes.labels or ())
+    made = make(wishes, seed, recipe(asked, seed))
+    problem = made.problem
+    if wanted.steps is not None:
+        problem = replace(problem, asked=wanted.steps)
+    return Version(problem, made.tried)

@@ -1,0 +1,93 @@
+"""Siblings: other problems that are as hard as one that is there."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from attncalc.errors import InputError
+from attncalc.making.asking import asked_of_recipe, typed_entries, wishes_of
+from attncalc.making.drawing import given_upright
+from attncalc.making.judging import lines_of, mean_spread
+from attncalc.making.wishes import Wishes
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import solve
+
+SPREADS = (Fraction(0), Fraction(1, 3), Fraction(2, 3), Fraction(101, 100))
+"""Where one class of how spread weights are ends, and the next begins: by the mean of e^H / n."""
+ANY_SCORE = "1000000"
+
+
+OF_ALL_SIBLINGS = ("entries", "margin", "same_digits", "sharp", "spread", "largest_score",
+                   "tell_apart")  # fmt: skip
+"""Wishes that a problem's siblings take over from what it was made by."""
+COUNTED = ("ties", "second_lines", "negatives", "mean_spread")
+"""Wishes that are counted in a problem, where its siblings are not asked for others."""
+
+
+def wishes_like(problem: Problem, asked: Mapping[str, Any]) -> Wishes:
+    """Return the wishes that a problem meets, so that its siblings are as hard.
+
+    They have its matrices' shapes and its conventions, numbers of the same kind, and as many ties,
+    second lines and entries below 0; their weights are spread as much. Where it says how it was
+    made, what was wished for then is wished for again.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    asked
+        Wishes for its siblings that differ.
+
+    Raises
+    ------
+    InputError
+        When a wish is about what the problem says, as its sizes; when what it says that it was
+        made by cannot be read, or it cannot be solved.
+    """
+    for name in asked:
+        if name not in (*OF_ALL_SIBLINGS, *COUNTED):
+            flag = f"--{name.replace('_', '-')}"
+            raise InputError(f"again: the problem says that itself: leave out {flag}")
+    own = wishes_of(wishes_taken_over(problem) | dict(asked))
+    return replace(own, **{n: v for n, v in _found(problem, own).items() if n not in asked})
+
+
+def wishes_taken_over(problem: Problem) -> dict[str, Any]:
+    """Return the wishes that hold for a problem's siblings, as they were typed."""
+    if not problem.made_by:  # a problem of somebody's own, who wished for nothing
+        anything = {"sharp": True, "tell_apart": False, "largest_score": ANY_SCORE}
+        return {"entries": _entries(problem), "margin": "none", **anything}
+    asked = asked_of_recipe(problem.made_by)
+    kept = {name: asked[name] for name in OF_ALL_SIBLINGS if name in asked}
+    return {"entries": _entries(problem), **kept}
+
+
+def _found(problem: Problem, own: Wishes) -> dict[str, Any]:
+    """Return what is found in a problem of what can be wished for."""
+    solution = solve(problem)
+    ties, seconds = lines_of(solution)
+    has_one = problem.what in ("self", "encoder")
+    found: dict[str, Any] = {
+        "like": problem,
+        "kind": problem.what,
+        "tokens": problem.n,
+        "keys": None if has_one else problem.m,
+        "settings": {"heads": problem.n_heads},
+        "ties": ties,
+        "second_lines": seconds,
+        "negatives": sum(value < 0 for value in _values(problem)),
+    }
+    if solution.all_weights:
+        spread = mean_spread(solution)
+        found["mean_spread"] = next(pair for pair in pairwise(SPREADS) if spread <= pair[1])
+    return found
+
+
+def _values(problem: Problem) -> list[Fraction]:
+    return [Fraction(v) for matrix in given_upright(problem).values() for v in matrix.flat]
+
+
+def _entries(problem: Problem) -> str:
+    return typed_entries(set(_values(problem))).text

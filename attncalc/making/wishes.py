@@ -1,0 +1,152 @@
+"""What is wished for in a new problem: its sizes, its numbers, and what should come of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from attncalc.errors import InputError
+from attncalc.problem.fields import read_setting
+from attncalc.problem.problem import Problem
+
+KINDS = ("self", "cross", "encoder", "decoder")
+MOST_SIZE = 64
+"""Tokens, keys, heads or features that a new problem may have: more is no exercise by hand."""
+
+
+class Entries(NamedTuple):
+    """The numbers that given matrices are drawn from.
+
+    Parameters
+    ----------
+    values
+        Each of them, as likely as any other.
+    text
+        How that was typed.
+    """
+
+    values: tuple[Fraction, ...]
+    text: str
+
+
+DEFAULT_ENTRIES = Entries(tuple(map(Fraction, range(-2, 3))), "-2:2")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a new problem should be like.
+
+    Parameters
+    ----------
+    kind
+        "self", "cross", "encoder" or "decoder".
+    tokens, keys
+        How many tokens ask, and how many are attended to where those are others.
+    d, d_keys, d_k, d_v, d_ff
+        Features of a token, of one that is attended to, of a head's queries and keys, of its
+        values, and between the two matrices of a feed-forward part. None for what the others
+        suggest.
+    also
+        Further matrices to be given: W_O, a bias, positions.
+    entries
+        What their entries are drawn from.
+    settings
+        Conventions, by name, as a file has them.
+    title
+        The heading.
+    labels
+        The names of the tokens, those that ask first; None for none.
+    margin
+        How near to the middle between two roundings no value may come, in units of the last
+        digit: at two decimals, 0.01 of 0.01; None for anywhere.
+    same_digits
+        Whether rounding each step, and rounding what is shown alone, must give the same digits.
+    ties
+        How many outputs attend to two inputs alike; None for any.
+    second_lines
+        How many outputs have a second, dashed line; None for any.
+    sharp
+        Whether all weights may be 0 or 1.
+    spread
+        Between which values the effective number of inputs, e^H / n, of each row must lie.
+    largest_score
+        How large a score may be, of either sign.
+    tell_apart
+        Whether each common mistake must change a digit.
+    negatives
+        How many entries are below 0; None for any.
+    mean_spread
+        As `spread`, of the mean of all rows.
+    like
+        The problem whose sibling it is to be: sizes, conventions and names are then those of it.
+    """
+
+    kind: str = "self"
+    tokens: int = 3
+    keys: int | None = None
+    d: int = 4
+    d_keys: int | None = None
+    d_k: int = 2
+    d_v: int | None = None
+    d_ff: int | None = None
+    also: tuple[str, ...] = ()
+    entries: Entries = DEFAULT_ENTRIES
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
+    labels: tuple[str, ...] | None = None
+    margin: Fraction | None = Fraction(1, 100)
+    same_digits: bool = False
+    ties: int | None = 0
+    second_lines: int | None = None
+    sharp: bool = False
+    spread: tuple[Fraction, Fraction] | None = None
+    largest_score: Fraction = Fraction(15)
+    tell_apart: bool = True
+    negatives: int | None = None
+    mean_spread: tuple[Fraction, Fraction] | None = None
+    like: Problem | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no problem can be."""
+        if self.kind not in KINDS:
+            raise InputError(f"kind takes {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {self.kind}")
+        if self.kind in ("self", "encoder") and self.keys is not None:
+            raise InputError(f"keys: {self.kind} has one set of tokens: leave it out")
+        if self.like is None:
+            self._check_sizes()
+        self._check_counts()
+
+    def _check_sizes(self) -> None:
+        for name in ("tokens", "keys", "d", "d_keys", "d_k", "d_v", "d_ff"):
+            size = getattr(self, name)
+            if size is not None and not 1 <= size <= MOST_SIZE:
+                raise InputError(f"{name} takes 1 to {MOST_SIZE}, not {size}")
+        if self.heads > MOST_SIZE:
+            raise InputError(f"heads takes 1 to {MOST_SIZE}, not {self.heads}")
+
+    def _check_counts(self) -> None:
+        if self.margin is not None and not 0 <= self.margin < Fraction(1, 2):
+            raise InputError("margin takes a part of the last digit, from 0 to below 0.5: as 0.01")
+        for name in ("ties", "second_lines"):
+            count = getattr(self, name)
+            if self.like is None and count is not None and not 0 <= count <= self.most_outputs:
+                raise InputError(f"{name} takes 0 to {self.most_outputs} outputs, not {count}")
+        for name in ("spread", "mean_spread"):
+            ends = getattr(self, name)
+            if ends is not None and not 0 <= ends[0] < ends[1]:
+                raise InputError(f"{name} takes from:to between 0 and 1, as 0.3:0.8")
+
+    @property
+    def heads(self) -> int:
+        """How many heads ask."""
+        return int(read_setting("heads", self.settings.get("heads", 1)) or 1)
+
+    @property
+    def scores(self) -> int:
+        """How many scores one attention has, of all heads together."""
+        return self.tokens * (self.keys or self.tokens) * self.heads
+
+    @property
+    def most_outputs(self) -> int:
+        """How many rows of weights there are: an output of each head, of each attention."""
+        return self.tokens * self.heads * (2 if self.kind == "decoder" else 1)
