@@ -1,0 +1,1 @@
+"""Problems for the systems that courses are held in, each marked there as far as it can be."""

@@ -1,0 +1,166 @@
+"""What a student handed in, marked as Gradescope has it: a test for each step, never a crash."""
+
+import os
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from attncalc.errors import AttncalcError, InputError
+from attncalc.exporting.rules import Course, read_course
+from attncalc.grading.credit import share_of_lines
+from attncalc.grading.key import Key, key_of
+from attncalc.grading.marking import mark
+from attncalc.grading.marks import Marking
+from attncalc.problem.fields import LINES
+from attncalc.reading import read_problem
+from attncalc.reading.answers import ENDINGS, SHEETS, read_answer
+from attncalc.reading.answers.answer import Answer
+from attncalc.reading.naming.keys import name_of_key
+from attncalc.text import in_json, of_each, on_a_line
+from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
+
+PROBLEM, COURSE = "problem.json", "rules.json"
+MOST_FILES = 100
+"""Files of one student that are looked into: an answer is one."""
+DIGITS = 6
+"""Decimals of points: halves and quarters are exact, sevenths as near as anybody needs."""
+NOTHING = (
+    "Nothing was handed in. Hand in one file with your matrices, each with its name, as in "
+    "Q = [1 3; -1 1]: a text, Markdown, LaTeX, CSV, JSON, or the worksheet filled in."
+)
+
+
+def results(source: Path, submission: Path) -> str:
+    """Return results.json for what lies in a folder.
+
+    Parameters
+    ----------
+    source
+        The folder with the problem and its rules, as `gradescope` writes it.
+    submission
+        What the student handed in.
+    """
+    problem, course = read_problem(source / PROBLEM), read_course(source / COURSE)
+    key = key_of(problem, course.rules)
+    try:
+        with key.names_at_hand():
+            answer = handed_in(submission, key)
+        told = of_marking(mark(key, answer, course.rules), course)
+    except AttncalcError as error:
+        told = of_none(_without_folder(str(error), submission), course)
+    return in_json(told, indent=2) + "\n"
+
+
+def of_marking(marking: Marking, course: Course) -> dict[str, Any]:
+    """Return what is earned, and our sentences: all of them on top, and a step's at its test."""
+    shares = {marks.step.name: marks.credit(marking.rules) for marks in marking.steps}
+    said = {marks.step.name: verdict_of_step(marking, marks) for marks in marking.steps}
+    if marking.lines:
+        shares[LINES] = share_of_lines(marking)
+        said[LINES] = verdict_of_lines(marking)
+    titles = {marks.step.name: marks.step.title for marks in marking.steps}
+    tests = [
+        _test(name, titles.get(name, "the map"), shares.get(name, Fraction(0)), course, said)
+        for name in course.asked
+    ]
+    earned = sum((course.most(name) * shares.get(name, 0) for name in course.asked), Fraction(0))
+    place = on_a_line(Path(marking.answer.place).name)
+    return _told(earned, "\n".join((f"Read from {place}.", *verdict(marking))), tests)
+
+
+def of_none(why: str, course: Course) -> dict[str, Any]:
+    """Return no points for any step, and why."""
+    said = dict.fromkeys(course.asked, ("Not found.",))
+    tests = [_test(name, "", Fraction(0), course, said) for name in course.asked]
+    return _told(Fraction(0), why, tests)
+
+
+def _told(earned: Fraction, output: str, tests: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "score": _points(earned),
+        "output": output,
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "tests": tests,
+    }
+
+
+def _test(
+    name: str, title: str, share: Fraction, course: Course, said: Mapping[str, tuple[str, ...]]
+) -> dict[str, Any]:
+    most = course.most(name)
+    return {
+        "number": str(course.asked.index(name) + 1),
+        "name": f"{name}: {title}" if title else name,
+        "score": _points(share * most),
+        "max_score": _points(most),
+        "status": "passed" if share == 1 else "failed",
+        "output": "\n".join(said[name]),
+    }
+
+
+def _points(points: Fraction) -> float:
+    return float(round(points, DIGITS))
+
+
+# -- what is handed in ----------------------------------------------------------------------------
+
+
+def handed_in(folder: Path, key: Key) -> Answer:
+    """Return the one answer in a folder.
+
+    Raises
+    ------
+    InputError
+        When there is none, or several and one cannot tell which counts.
+    """
+    files = list(_files(folder))
+    if not files:
+        raise InputError(NOTHING)
+    if home := _home_of_steps(files):
+        return read_answer(home, key.expected)
+    named = [path for path in files if path.suffix.lower() in ENDINGS] or files
+    read, refused = [], []
+    for path in named:
+        try:
+            read.append(read_answer(path, key.expected))
+        except AttncalcError as error:
+            refused.append(str(error))
+    if len(read) == 1:
+        return read[0]
+    if read:
+        names = of_each([on_a_line(Path(each.place).name) for each in read])
+        raise InputError(f"{len(read)} files hold an answer ({names}): hand in the one that counts")
+    raise InputError("\n".join(refused[:3]))
+
+
+def _files(folder: Path, depth: int = 3) -> Iterator[Path]:
+    """Yield the files of a student, a few folders deep; a link leads to what is not theirs."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder):
+        is_deep = len(Path(place).relative_to(folder).parts) >= depth
+        folders[:] = [] if is_deep else sorted(name for name in folders if _is_theirs(name))
+        paths = (Path(place, name) for name in sorted(names) if _is_theirs(name))
+        found += [path for path in paths if path.is_file() and not path.is_symlink()]
+    yield from found[:MOST_FILES]
+
+
+def _is_theirs(name: str) -> bool:
+    """Say whether a person made it: other names are those of a version control or of a Mac."""
+    return not name.startswith((".", "__"))
+
+
+def _home_of_steps(files: list[Path]) -> Path | None:
+    """Return the folder whose files are named as steps are, Q.csv and A.csv, if there is one."""
+    homes = {
+        path.parent
+        for path in files
+        if path.suffix.lower() in SHEETS and name_of_key(path.stem) is not None
+    }
+    return homes.pop() if len(homes) == 1 else None
+
+
+def _without_folder(message: str, folder: Path) -> str:
+    return message.replace(f"{folder}{os.sep}", "").replace(str(folder), "what was handed in")

@@ -1,0 +1,82 @@
+"""A question for Moodle: a cloze with a gap for each entry, in Moodle's XML.
+
+How it is read: `qtype_multianswer_extract_question` in question/type/multianswer/questiontype.php
+of Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type.
+"""
+
+import re
+from decimal import Decimal
+from functools import partial
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.exporting.rules import Course
+from attncalc.exporting.worksheet import refuse_the_map, refuse_too_many, table, worksheet
+from attncalc.problem.stated import heading
+from attncalc.solving.solution import Solution
+from attncalc.text import of_each, on_a_line
+from attncalc.writing.document import Grid
+
+MOST_GAPS = 900
+"""PHP takes 1,000 fields of a form (max_input_vars), and a page of Moodle's has some of its own."""
+NOTE = (
+    "Moodle marks each gap alone: a mistake is not followed, and costs in every step that reads "
+    "it (Gradescope and PrairieLearn mark from the student's own values)"
+)
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\uD800-\uDFFF\uFFFE\uFFFF]")
+"""What no XML can hold, in any way: https://www.w3.org/TR/xml/#charsets."""
+_QUESTION = """<?xml version="1.0" encoding="UTF-8"?>
+<quiz>
+  <question type="cloze">
+    <name><text>{name}</text></name>
+    <questiontext format="html"><text><![CDATA[{text}]]></text></questiontext>
+    <generalfeedback format="html"><text></text></generalfeedback>
+    <penalty>0.3333333</penalty>
+    <hidden>0</hidden>
+  </question>
+</quiz>
+"""
+
+
+def cloze(solution: Solution, course: Course) -> str:
+    """Return the XML of a question.
+
+    A gap takes what is within half a unit of the last decimal that is shown.
+
+    Raises
+    ------
+    InputError
+        When what is asked for is no finite number, or too much for one question.
+    """
+    refuse_the_map(course, "Moodle")
+    _refuse_what_gaps_cannot_hold(solution, course)
+    text = worksheet(solution, course, partial(_gaps, solution))
+    closing = "<p>Each entry is marked by itself.</p>\n"
+    name = on_a_line(heading(solution.problem))
+    return _NO_XML.sub(
+        "\N{REPLACEMENT CHARACTER}", _QUESTION.format(name=escape(name), text=text + closing)
+    )
+
+
+def _gaps(solution: Solution, grid: Grid) -> str:
+    shown = solution.shown(grid.name)
+    rows = shown[grid.head - 1] if grid.head else shown
+    half = Decimal(5).scaleb(-solution.problem.decimals - 1)
+    return table(grid, [[f"{{1:NUMERICAL:={text}:{half:f}}}" for text in row] for row in rows])
+
+
+def _refuse_what_gaps_cannot_hold(solution: Solution, course: Course) -> None:
+    refuse_too_many(solution, course, "Moodle", MOST_GAPS)
+    infinite = [name for name in course.asked if not _is_finite(solution, name)]
+    if infinite:
+        others = ",".join(name for name in course.asked if name not in infinite)
+        raise InputError(
+            f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which no gap of "
+            f"Moodle's can ask for: say --steps {others}"
+        )
+
+
+def _is_finite(solution: Solution, name: str) -> bool:
+    return bool(np.isfinite(np.asarray(solution.shown(name), np.float64)).all())

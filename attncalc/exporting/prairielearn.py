@@ -1,0 +1,121 @@
+"""A question for PrairieLearn: a folder in which attncalc itself marks what is typed.
+
+Its files are those of https://prairielearn.readthedocs.io/en/latest/question/; info.json keeps to
+apps/prairielearn/src/schemas/schemas/infoQuestion.json of PrairieLearn.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Iterator
+
+from attncalc.exporting.rules import Course, write_course
+from attncalc.exporting.typed_in import COURSE, PROBLEM, name_of
+from attncalc.exporting.wheels import wheel_of_attncalc
+from attncalc.exporting.worksheet import inert, refuse_the_map, refuse_too_many, table, worksheet
+from attncalc.grading.key import Key
+from attncalc.problem.stated import heading
+from attncalc.text import in_json, on_a_line
+from attncalc.writing.document import Grid
+from attncalc.writing.problem_file import write_problem
+
+MOST_FIELDS = 900
+"""PrairieLearn takes a form of 1,000 fields, some of them its own."""
+WHEEL = "attncalc.whl"
+NOTES = (
+    "attncalc is in it; the Python of the course's PrairieLearn has to be 3.11 or newer, with "
+    "numpy 2: server.py says so where it is not",
+    "what it is worth is set in the assessment that uses it",
+)
+
+SERVER = '''"""Marked by attncalc, which lies beside this file."""
+
+import os
+import sys
+
+
+def _attncalc(data):
+    """Return what marks; say it where this Python is too old."""
+    import numpy
+
+    if sys.version_info < (3, 11) or numpy.__version__.startswith("1."):
+        raise RuntimeError("this question needs Python 3.11 or newer, and numpy 2")
+    folder = data["options"]["question_path"]
+    wheel = os.path.join(folder, "attncalc.whl")
+    if wheel not in sys.path:
+        sys.path.insert(0, wheel)
+    from attncalc.exporting import typed_in
+
+    return typed_in, folder
+
+
+def generate(data):
+    typed_in, folder = _attncalc(data)
+    data["correct_answers"].update(typed_in.correct_answers(folder))
+
+
+def grade(data):
+    typed_in, folder = _attncalc(data)
+    marked = typed_in.marked(folder, data["submitted_answers"])
+    data["partial_scores"] = marked["partial_scores"]
+    data["score"] = marked["score"]
+    data["feedback"]["verdict"] = marked["verdict"]
+'''
+
+_FEEDBACK = """<pl-submission-panel>
+{{#feedback.verdict}}<p>{{.}}</p>
+{{/feedback.verdict}}</pl-submission-panel>
+"""
+
+
+def question(key: Key, course: Course) -> dict[str, str | bytes]:
+    """Return the files of a question, by name.
+
+    Raises
+    ------
+    InputError
+        When so much is asked for that no page holds it, or the lines of the map are.
+    """
+    refuse_the_map(course, "PrairieLearn")
+    refuse_too_many(key.solution, course, "PrairieLearn", MOST_FIELDS)
+    problem, rules = "".join(write_problem(key.problem)), write_course(course)
+    title = on_a_line(heading(key.problem))
+    return {
+        "info.json": _info(title, problem + rules),
+        "question.html": worksheet(key.solution, course, _fields) + _FEEDBACK,
+        "server.py": SERVER,
+        PROBLEM: problem,
+        COURSE: rules,
+        WHEEL: wheel_of_attncalc().content,
+    }
+
+
+def _info(title: str, content: str) -> str:
+    """Return what a question says of itself; the same problem is the same question."""
+    digest = hashlib.sha256(content.encode()).digest()
+    said = {
+        "uuid": str(uuid.UUID(bytes=digest[:16], version=4)),
+        "title": title,
+        "topic": "Attention",
+        "tags": ["attncalc"],
+        "type": "v3",
+        "gradingMethod": "Internal",
+        "singleVariant": True,
+        "partialCredit": True,
+    }
+    return in_json(said, indent=2) + "\n"
+
+
+def _fields(grid: Grid) -> str:
+    """Return a table of fields: each keeps what is typed, decimals and blanks as they are."""
+    return table(grid, [list(_row(grid, i)) for i in range(len(grid.rows))])
+
+
+def _row(grid: Grid, row: int) -> Iterator[str]:
+    for column in range(len(grid.columns)):
+        name = name_of(grid.name, grid.head, row, column)
+        label = inert(f"{grid.name} row {row + 1} column {column + 1}")
+        yield (
+            f'<pl-string-input answers-name="{name}" aria-label="{label}" size="6" '
+            'allow-blank="true" remove-leading-trailing="true" show-help-text="false">'
+            "</pl-string-input>"
+        )

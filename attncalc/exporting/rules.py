@@ -1,0 +1,99 @@
+"""What an exported problem is marked by: the rules, the points, and the steps asked for."""
+
+import json
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from attncalc.errors import InputError
+from attncalc.grading.key import Key
+from attncalc.grading.rules import Rules
+from attncalc.problem.fields import LINES
+from attncalc.text import in_json
+
+PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a problem is marked in a course.
+
+    Parameters
+    ----------
+    rules
+        As for marking, with the steps that are asked for: the same for everybody.
+    points
+        What a flawless answer earns; None for as many as the steps count.
+    """
+
+    rules: Rules
+    points: Fraction | None = None
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The steps that are asked for, and "connections" for the map."""
+        return self.rules.asked or ()
+
+    def most(self, name: str) -> Fraction:
+        """Return what a step can earn, or the map."""
+        weight = self._weight(name)
+        return weight if self.points is None else weight * self.points / self._total
+
+    def _weight(self, name: str) -> Fraction:
+        return self.rules.weights.get(name, Fraction(1))
+
+    @property
+    def _total(self) -> Fraction:
+        return sum(map(self._weight, self.asked), Fraction(0))
+
+    @property
+    def possible(self) -> Fraction:
+        """What a flawless answer earns."""
+        return self._total if self.points is None else self.points
+
+
+def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
+    """Return how a problem is marked: what is asked is said once, and not by any answer.
+
+    Where neither the rules nor the problem say it, it is every step but those one may go past.
+
+    Raises
+    ------
+    InputError
+        When nothing that is asked for counts, or it is no step of the problem.
+    """
+    said = rules.asked if rules.asked is not None else key.problem.asked
+    if said is None:
+        said = tuple(name for name, step in key.steps.items() if not step.is_between)
+    known = (*key.steps, *((LINES,) if len(key.problem.attentions) == 1 else ()))
+    for name in said:
+        if name not in known:
+            raise InputError(f"{name} is asked for, which is none of {', '.join(known)}")
+    course = Course(replace(rules, asked=tuple(name for name in known if name in said)), points)
+    if not sum(rules.weights.get(name, Fraction(1)) for name in course.asked):
+        raise InputError("nothing that is asked for counts: give a step a --weight above 0")
+    return course
+
+
+def write_course(course: Course) -> str:
+    """Return it as JSON, its numbers as fractions."""
+    rules = course.rules
+    values = {name: str(getattr(rules, name)) for name in PENALTIES}
+    weights = {name: str(weight) for name, weight in rules.weights.items()}
+    points = None if course.points is None else str(course.points)
+    said = {**values, "weights": weights, "asked": list(course.asked), "points": points}
+    return in_json(said, indent=2) + "\n"
+
+
+def read_course(path: Path) -> Course:
+    """Return what `write_course` wrote."""
+    said = json.loads(path.read_text(encoding="utf-8"))
+    follow, rounding, precision = (Fraction(said[name]) for name in PENALTIES)
+    rules = Rules(
+        follow,
+        rounding,
+        precision,
+        weights={name: Fraction(weight) for name, weight in said["weights"].items()},
+        asked=tuple(said["asked"]),
+    )
+    return Course(rules, None if said["points"] is None else Fraction(said["points"]))

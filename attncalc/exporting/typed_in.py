@@ -1,0 +1,136 @@
+"""What is typed into the fields of a page, marked as PrairieLearn has it: each has its score."""
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attncalc.errors import AttncalcError
+from attncalc.exporting.handed_in import COURSE, PROBLEM
+from attncalc.exporting.rules import Course, read_course
+from attncalc.grading.credit import score
+from attncalc.grading.key import Key, key_of
+from attncalc.grading.marking import mark
+from attncalc.grading.marks import Marking, StepMarks
+from attncalc.numbers.types import Place
+from attncalc.reading import read_problem
+from attncalc.reading.answers import answer_of
+from attncalc.writing.verdict import verdict
+
+__all__ = ["COURSE", "PROBLEM", "Entry", "correct_answers", "entries_of", "marked", "name_of"]
+
+
+class Entry(NamedTuple):
+    """One entry of a step, as it is shown: its head from 1 (0 where there is one), from 0 else."""
+
+    step: str
+    head: int
+    row: int
+    column: int
+
+    @property
+    def name(self) -> str:
+        """What its field is called."""
+        return name_of(*self)
+
+
+def name_of(step: str, head: int, row: int, column: int) -> str:
+    """Return what a field is called.
+
+    Examples
+    --------
+    >>> name_of("A", 2, 0, 1), name_of("1.Q", 0, 0, 0)
+    ('A_h2_1_2', '1_Q_1_1')
+    """
+    plain = "".join(sign if sign.isalnum() else "_" for sign in step)
+    of_head = f"_h{head}" if head else ""
+    return f"{plain}{of_head}_{row + 1}_{column + 1}"
+
+
+def entries_of(key: Key, course: Course) -> Iterator[Entry]:
+    """Yield all entries that are asked for."""
+    for name in course.asked:
+        for head, rows in enumerate(_heads(key.solution.shown(name)), 1):
+            has_heads = len(key.solution.shape_of(name)) == 3
+            for i, row in enumerate(rows):
+                yield from (Entry(name, head if has_heads else 0, i, j) for j in range(len(row)))
+
+
+def _heads(shown: list[Any]) -> list[Any]:
+    return shown if isinstance(shown[0][0], list) else [shown]
+
+
+def correct_answers(folder: str) -> dict[str, str]:
+    """Return the digits of each field."""
+    key, course = _key(folder)
+    shown = {name: _heads(key.solution.shown(name)) for name in course.asked}
+    return {
+        each.name: shown[each.step][max(each.head - 1, 0)][each.row][each.column]
+        for each in entries_of(key, course)
+    }
+
+
+def marked(folder: str, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the score of each field, that of the question, and what a teacher would write.
+
+    Parameters
+    ----------
+    folder
+        The question, as `prairielearn` writes it.
+    typed
+        What stands in each field, by its name.
+    """
+    key, course = _key(folder)
+    matrices = _matrices(key, course, typed)
+    if not matrices:
+        return {"partial_scores": {}, "score": 0.0, "verdict": ["Nothing is typed in."]}
+    try:
+        with key.names_at_hand():
+            answer = answer_of(matrices)
+        marking = mark(key, answer, course.rules)
+    except AttncalcError as error:
+        why = str(error).removeprefix("answer.json: ")
+        return {"partial_scores": {}, "score": 0.0, "verdict": [why]}
+    earned, possible = score(marking)
+    return {
+        "partial_scores": dict(_scores(marking, key, course)),
+        "score": float(earned / possible),
+        "verdict": list(verdict(marking)),
+    }
+
+
+def _key(folder: str) -> tuple[Key, Course]:
+    problem, course = read_problem(Path(folder) / PROBLEM), read_course(Path(folder) / COURSE)
+    return key_of(problem, course.rules), course
+
+
+def _matrices(key: Key, course: Course, typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the steps of which anything is typed, with a blank for each empty field."""
+    steps: dict[str, Any] = {}
+    for each in entries_of(key, course):
+        heads = steps.setdefault(each.step, {})
+        rows = heads.setdefault(each.head, {})
+        rows.setdefault(each.row, []).append(str(typed.get(each.name) or "").strip())
+    lists = {
+        name: [list(rows.values()) for rows in heads.values()] for name, heads in steps.items()
+    }
+    return {
+        name: heads if 0 not in steps[name] else heads[0]
+        for name, heads in lists.items()
+        if any(text for rows in heads for row in rows for text in row)
+    }
+
+
+def _scores(marking: Marking, key: Key, course: Course) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield the share that each field earns, weighed so that a step counts what it should."""
+    by_step = {marks.step.name: marks for marks in marking.steps}
+    for each in entries_of(key, course):
+        marks = by_step[each.step]
+        head = (each.head - 1,) if each.head else ()
+        place = key.work.turned((*head, each.row, each.column))
+        weight = course.most(each.step) / prod(key.solution.shape_of(each.step))
+        yield each.name, {"score": _share(marking, marks, place), "weight": float(weight)}
+
+
+def _share(marking: Marking, marks: StepMarks, place: Place) -> float:
+    return float(marking.rules.credit(marks.status(place)))

@@ -1,0 +1,124 @@
+"""Wheels of what is installed here, so that what is sent away needs no network to run."""
+
+import base64
+import hashlib
+import io
+import platform
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+import attncalc
+from attncalc.problem.samples import SAMPLES
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""When everything in an archive was made: the same files are the same bytes."""
+EXECUTABLE, PLAIN = 0o755, 0o644
+LEVEL = 3
+"""How hard numpy is packed: harder takes twice the time for a tenth of the size."""
+_OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
+_OURS = """Wheel-Version: 1.0
+Generator: attncalc {version}
+Root-Is-Purelib: true
+Tag: py3-none-any
+"""
+
+
+class Wheel(NamedTuple):
+    """A wheel, its name, and for which Python it is, as in cp312; py3 for any."""
+
+    name: str
+    python: str
+    content: bytes
+
+
+def packed(files: Mapping[str, bytes], level: int | None = None) -> bytes:
+    """Return files as a zip archive; what starts with `#!` can be run."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, EPOCH)
+            entry.create_system = 3  # Unix, whose rights are kept
+            entry.external_attr = (EXECUTABLE if content[:2] == b"#!" else PLAIN) << 16
+            is_packed = name.endswith(".whl")
+            entry.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
+            archive.writestr(entry, content)
+    return buffer.getvalue()
+
+
+def wheel_of_attncalc() -> Wheel:
+    """Return the wheel of this very package, from its files."""
+    version = attncalc.__version__
+    folder = f"attncalc-{version}.dist-info"
+    files = dict(_files_of_attncalc())
+    files[f"{folder}/METADATA"] = _metadata(version).encode()
+    files[f"{folder}/WHEEL"] = _OURS.format(version=version).encode()
+    return _wheel(f"attncalc-{version}-py3-none-any.whl", "py3", files, folder)
+
+
+def wheel_of_numpy() -> Wheel | None:
+    """Return the wheel of the numpy that is installed, or None where it is for other machines.
+
+    Courses' machines run Linux on x86-64. Of one that did not come as a wheel there is none.
+    """
+    try:
+        numpy = metadata.distribution("numpy")
+    except metadata.PackageNotFoundError:
+        return None
+    tags = _tags(numpy)
+    if not tags or sys.platform != "linux" or platform.machine() != "x86_64":
+        return None
+    folder = f"numpy-{numpy.version}.dist-info"
+    files = dict(_files_of(numpy))
+    python, abi, _ = tags[0].split("-")
+    systems = ".".join(tag.split("-")[2] for tag in tags)
+    return _wheel(f"numpy-{numpy.version}-{python}-{abi}-{systems}.whl", python, files, folder)
+
+
+def _files_of_attncalc() -> Iterator[tuple[str, bytes]]:
+    package = Path(attncalc.__file__).parent
+    samples = next(each.path for each in SAMPLES if each.path.is_file()).parent
+    for path in sorted(package.rglob("*")):
+        inside = path.relative_to(package)
+        if path.is_file() and not {"__pycache__", "samples"} & set(inside.parts):
+            yield f"attncalc/{inside.as_posix()}", path.read_bytes()
+    for path in sorted(samples.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield f"attncalc/samples/{path.relative_to(samples).as_posix()}", path.read_bytes()
+
+
+def _metadata(version: str) -> str:
+    """Return what the package says of itself; of one that is only run from its folder, its name."""
+    try:
+        said = metadata.distribution("attncalc").read_text("METADATA")
+    except metadata.PackageNotFoundError:
+        said = None
+    return said or f"Metadata-Version: 2.1\nName: attncalc\nVersion: {version}\n"
+
+
+def _tags(distribution: metadata.Distribution) -> list[str]:
+    said = distribution.read_text("WHEEL") or ""
+    lines = (line.partition(":") for line in said.splitlines())
+    tags = [value.strip() for name, _, value in lines if name == "Tag"]
+    return [tag for tag in tags if tag.count("-") == 2 and "linux" in tag and "x86_64" in tag]
+
+
+def _files_of(distribution: metadata.Distribution) -> Iterator[tuple[str, bytes]]:
+    """Yield what came in a wheel, and nothing that was made or put elsewhere at installation."""
+    for file in distribution.files or ():
+        is_made = "__pycache__" in file.parts or file.name in _OF_THE_INSTALLER
+        if ".." not in file.parts and not is_made:
+            yield file.as_posix(), file.read_binary()
+
+
+def _wheel(name: str, python: str, files: dict[str, bytes], folder: str) -> Wheel:
+    record = "".join(f"{path},sha256={_digest(each)},{len(each)}\n" for path, each in files.items())
+    files[f"{folder}/RECORD"] = f"{record}{folder}/RECORD,,\n".encode()
+    return Wheel(name, python, packed(files, LEVEL))
+
+
+def _digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

@@ -1,0 +1,133 @@
+"""A worksheet as HTML for a page of somebody else's, where what a problem says stays text.
+
+Systems read more than HTML in a page: gaps between braces, templates, mathematics, filters. So
+every sign of a text is written by its number.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+
+from attncalc.errors import InputError
+from attncalc.exporting.rules import Course
+from attncalc.problem.fields import LINES
+from attncalc.solving.solution import Solution
+from attncalc.text import on_a_line
+from attncalc.writing import document as parts
+from attncalc.writing.document import Document, Form, Grid
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import Contents, make_page
+
+_SIGN = re.compile(r"[^\w\s.,-]|_", re.ASCII)
+Asks = Callable[[Grid], str]
+"""Returns the HTML in which a matrix is asked for."""
+
+
+def inert(text: str) -> str:
+    """Return text as HTML in which nothing but letters, digits and blanks stands for itself.
+
+    Examples
+    --------
+    >>> inert("{1:SA:=x} <b>")
+    '&#123;1&#58;SA&#58;&#61;x&#125; &#60;b&#62;'
+    """
+    return _SIGN.sub(_by_number, on_a_line(text))
+
+
+def _by_number(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};" if found[0].isascii() else found[0]
+
+
+def worksheet(solution: Solution, course: Course, asks: Asks) -> str:
+    """Return what is given and what is asked for.
+
+    Parameters
+    ----------
+    solution
+        The problem, solved.
+    course
+        What is asked for.
+    asks
+        How each matrix is asked for.
+    """
+    steps = tuple(step for step in solution.plan if step.name in course.asked)
+    page = make_page(solution, Contents(steps, blank=True))
+    return "\n".join(_Html(asks).document(page)) + "\n"
+
+
+def refuse_the_map(course: Course, system: str) -> None:
+    """Refuse to ask for the lines of the map where only numbers can be asked for."""
+    if LINES in course.asked:
+        others = ",".join(name for name in course.asked if name != LINES)
+        raise InputError(f"{system} asks for numbers, not for {LINES}: say --steps {others}")
+
+
+def refuse_too_many(solution: Solution, course: Course, system: str, most: int) -> None:
+    """Refuse to ask for more entries than a system takes in one question."""
+    count = sum(prod(solution.shape_of(name)) for name in course.asked)
+    if count > most:
+        raise InputError(
+            f"{count:,} entries are asked for, and {system} takes {most} in a question: "
+            "ask for fewer steps with --steps"
+        )
+
+
+def table(grid: Grid, cells: Sequence[Sequence[str]]) -> str:
+    """Return a matrix as a table, its rows and columns named; each cell is HTML."""
+    head = "".join(f"<th scope='col'>{inert(name)}</th>" for name in grid.columns)
+    rows = (
+        f"<tr><th scope='row'>{inert(name)}</th>{''.join(map(_cell, row))}</tr>"
+        for name, row in zip(grid.rows, cells, strict=True)
+    )
+    return f"<table>\n<tr><td></td>{head}</tr>\n" + "\n".join(rows) + "\n</table>"
+
+
+def _cell(html: str) -> str:
+    return f"<td style='text-align: right; padding: 0 0.5em'>{html}</td>"
+
+
+class _Html(Form[str]):
+    """Yields headings, lists and tables."""
+
+    def __init__(self, asks: Asks) -> None:
+        self.asks = asks
+
+    def document(self, document: Document) -> Iterator[str]:
+        for part in document.parts:
+            yield from self.write(part)
+
+    def field(self, field: parts.Field) -> Iterator[str]:
+        """Leave out the line for a name: the system knows who answers."""
+        yield from ()
+
+    def facts(self, facts: parts.Facts) -> Iterator[str]:
+        yield f"<ul>{''.join(f'<li>{inert(text)}</li>' for text in facts.texts)}</ul>"
+
+    def given(self, given: parts.Given) -> Iterator[str]:
+        yield "<h4>Given</h4>"
+        for grid in given.grids:
+            yield f"<p>{_named(grid)}</p>"
+            yield table(grid, [[_text(cell) for cell in row] for row in grid.cells()])
+
+    def section(self, section: parts.Section) -> Iterator[str]:
+        name = inert(section.step.name)
+        yield f"<h4>{name}&#58; {inert(section.said)}</h4>"
+        yield f"<p>{name} &#61; {inert(in_text(section.formula))}</p>"
+        for grid in section.grids:
+            if grid.head:
+                yield f"<p>{_named(grid)}</p>"
+            yield self.asks(grid)
+
+    def connections(self, connections: parts.Connections) -> Iterator[str]:
+        """Leave out the map, which is not asked for."""
+        yield from ()
+
+
+def _named(grid: Grid) -> str:
+    return inert(grid.name) + (f", head {grid.head}" if grid.head else "")
+
+
+def _text(cell: parts.Cell | None) -> str:
+    assert cell is not None  # nothing is left out of a worksheet
+    content = cell.content
+    return inert(content if isinstance(content, str) else in_text(content)) if content else ""
