@@ -1,0 +1,1 @@
+"""Documents as pages of HTML, whole without any JavaScript: elements, mathematics, pictures."""

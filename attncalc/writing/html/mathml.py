@@ -1,0 +1,305 @@
+"""Expressions in MathML Core, which browsers read aloud and set without any script."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from attncalc.operations.expressions import (
+    Call,
+    Expression,
+    Indexed,
+    Negative,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Ratio,
+    Root,
+    Stacked,
+    Sum,
+    Symbol,
+    Transposed,
+    Where,
+)
+from attncalc.problem.gradients.naming import Gradient, gradient_from
+from attncalc.writing.html.elements import Html, element, joined
+from attncalc.writing.latex_math import is_subscripted, parts_of
+from attncalc.writing.mathematics import MathWriter, in_text
+
+_GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "mu": "μ"}
+_CALLED = {
+    "rope^-1": ("msup", "rope", "−1"),
+    **{f"Σ_{what}": ("msub", "Σ", what) for what in ("heads", "keys", "queries")},
+}
+"""Functions whose names have something above or below."""
+_THIN = element("mspace", width="0.18em")
+"""What stands between matrices that are multiplied."""
+WIDEST_IN_FRACTION = 36
+"""Letters above or below a fraction's line; longer sums are broken, with a slash."""
+
+
+class MathMl(MathWriter):
+    """MathML: numbers, names with what stands below and above them, fractions with a line."""
+
+    def write(self, expression: Expression) -> Html:
+        """Return the expression as one element."""
+        return cast("Html", getattr(self, type(expression).__name__.lower())(expression))
+
+    def number(self, number: Number) -> Html:
+        """Return 1.50, or 1.76 times a power of ten."""
+        text = _number(number.text)
+        if not number.tens:
+            return text
+        power = element("msup", _number("10"), _number(str(number.tens)))
+        return _row(text, _sign("×"), power)
+
+    def ratio(self, ratio: Ratio) -> Html:
+        """Return a fraction with its line, or a mixed number."""
+        sign, whole, top, bottom = ratio.parts
+        fraction = element("mfrac", _number(str(top)), _number(str(bottom)))
+        parts = [_number(str(whole))] if whole else []
+        return _row(*([_sign("−")] if sign else []), *parts, fraction)
+
+    def symbol(self, symbol: Symbol) -> Html:
+        """Return a name: a letter, with its index below and its words above."""
+        return name_in_mathml(symbol.name)
+
+    def indexed(self, entry: Indexed) -> Html:
+        """Return an entry, its place below; the head, and words of its name, above."""
+        if (gradient := gradient_from(entry.name)) is not None:
+            of = self.indexed(entry._replace(name=gradient.of))
+            # on a line, for a fraction in each of many lines would stand too close to the next
+            return _gradient(gradient, _row(_slope_of(_word("L")), _sign("/"), _slope_of(of)))
+        name = parts_of(entry.name)
+        *head, row, column = entry.place
+        number = f"{name.number};" if name.number else ""
+        above = _above(name.parts, name.word, name.mark, *(f"({each})" for each in head))
+        return _scripted(
+            _letters(name.letters, entry.name), _text(f"{number}{row},{column}"), above
+        )
+
+    def sum(self, total: Sum) -> Html:
+        """Return the terms with their signs; a product of numbers stands in brackets."""
+        terms = enumerate(total.terms)
+        return _row(*(part for place, term in terms for part in self._term(term, place)))
+
+    def negative(self, negative: Negative) -> Html:
+        """Return −x."""
+        return _row(_sign("−"), self._bracketed(negative.term))
+
+    def product(self, product: Product) -> Html:
+        """Return 2 · 3, S × 1 or X W_Q."""
+        parts: list[Html] = []
+        for place, factor in enumerate(product.factors):
+            parts += [_sign(product.sign) if product.sign else _THIN] if place else []
+            parts.append(
+                self._bracketed(factor)
+                if isinstance(factor, Sum | Negative)
+                else self.write(factor)
+            )
+        return _row(*parts)
+
+    def quotient(self, quotient: Quotient) -> Html:
+        """Return one over the other, with a line."""
+        return element("mfrac", self.write(quotient.top), self.write(quotient.bottom))
+
+    def power(self, power: Power) -> Html:
+        """Return e and above it 8.50."""
+        base = self.write(power.base)
+        if not isinstance(power.base, Symbol | Number) or _is_negative(power.base):
+            base = _in_brackets(base)
+        return element("msup", base, self._exponent(power.exponent))
+
+    def root(self, root: Root) -> Html:
+        """Return a square root."""
+        return element("msqrt", self.write(root.radicand))
+
+    def call(self, call: Call) -> Html:
+        """Return tanh(x), or ‖x‖."""
+        if call.function == "norm":
+            return _row(_sign("‖"), self.write(call.argument), _sign("‖"))
+        return _row(_function(call.function), _in_brackets(self.write(call.argument)))
+
+    def transposed(self, transposed: Transposed) -> Html:
+        """Return K with a T above."""
+        matrix = self.write(transposed.matrix)
+        symbol = transposed.matrix
+        is_name = isinstance(symbol, Symbol) and gradient_from(symbol.name) is None
+        return element("msup", matrix if is_name else _in_brackets(matrix), _sign("⊤"))
+
+    def stacked(self, stacked: Stacked) -> Html:
+        """Return [past_K; K]."""
+        parts: list[Html] = []
+        for place, matrix in enumerate(stacked.matrices):
+            parts += [*([_sign(";")] if place else []), self.write(matrix)]
+        return _row(_sign("["), *parts, _sign("]"))
+
+    def where(self, where: Where) -> Html:
+        """Return x where causal, else −∞."""
+        condition = _text(f"\u00a0where {where.condition}, else\u00a0")
+        return _row(self.write(where.value), condition, self.write(where.otherwise))
+
+    def pieces(self, expression: Expression) -> list[Html]:
+        """Return an expression in parts between which a line may be broken."""
+        if isinstance(expression, Sum):
+            return [_row(*self._term(term, i)) for i, term in enumerate(expression.terms)]
+        if isinstance(expression, Quotient) and _is_long(expression.top):
+            first, *rest = self.pieces(expression.top)
+            last = _row(rest[-1], _sign(")"), _sign("/"), self._bracketed(expression.bottom))
+            return [_row(_sign("("), first), *rest[:-1], last]
+        if isinstance(expression, Quotient) and _is_long(expression.bottom):
+            first, *rest = self.pieces(expression.bottom)
+            top = _row(self._bracketed(expression.top), _sign("/"))
+            return [top, _row(_sign("("), first), *rest[:-1], _row(rest[-1], _sign(")"))]
+        return [self.write(expression)]
+
+    def _term(self, term: Expression, place: int) -> list[Html]:
+        """Return a term of a sum with its sign; signs stand apart only beside other terms."""
+        sign = [_sign("+")] if place else []
+        if isinstance(term, Negative):
+            sign, term = [_sign("−")], term.term
+        written = self.write(term)
+        is_product = isinstance(term, Product) and term.sign == "·"
+        if is_product or (place and _is_negative(term)):
+            written = _in_brackets(written)
+        return [*sign, written]
+
+    def _exponent(self, exponent: Expression) -> Html:
+        """Return what stands raised: a fraction of it with a slash, for its line would be high."""
+        if isinstance(exponent, Quotient):
+            return _row(self._bracketed(exponent.top), _sign("/"), self._bracketed(exponent.bottom))
+        if isinstance(exponent, Ratio):
+            sign = [_sign("−")] if exponent.exact < 0 else []
+            top, bottom = abs(exponent.exact.numerator), exponent.exact.denominator
+            return _row(*sign, _number(str(top)), _sign("/"), _number(str(bottom)))
+        return self.write(exponent)
+
+    def _bracketed(self, expression: Expression) -> Html:
+        written = self.write(expression)
+        is_compound = isinstance(expression, Sum | Negative | Product)
+        return _in_brackets(written) if is_compound else written
+
+
+def name_in_mathml(name: str, head: int = 0) -> Html:
+    """Return the name of a matrix, or of one head of it.
+
+    Examples
+    --------
+    >>> name_in_mathml("W_Q")
+    '<msub><mi>W</mi><mi>Q</mi></msub>'
+    >>> name_in_mathml("dQ")
+    '<mfrac><mrow><mo>∂</mo><mi>L</mi></mrow><mrow><mo>∂</mo><mi>Q</mi></mrow></mfrac>'
+    >>> name_in_mathml("W_Q_new")
+    '<msubsup><mi>W</mi><mi>Q</mi><mtext>new</mtext></msubsup>'
+    >>> name_in_mathml("1.S_scaled")
+    '<msup><mi>S</mi><mtext>[1] scaled</mtext></msup>'
+    """
+    if (gradient := gradient_from(name)) is not None:
+        of = name_in_mathml(gradient.of, head)
+        return _gradient(gradient, element("mfrac", _slope_of(_word("L")), _slope_of(of)))
+    parts = parts_of(name)
+    is_below = is_subscripted(parts)
+    below = (parts.word if is_below else "") or parts.number
+    word = "" if is_below else parts.word
+    above = _above(parts.parts, word, parts.mark, f"({head})" if head else "")
+    index = _word(below) if below and not below.isdigit() else _number(below) if below else None
+    return _scripted(_letters(parts.letters, name), index, above)
+
+
+def in_mathml(*pieces: Html) -> Html:
+    """Return elements of MathML as one formula within a line."""
+    return element("math", *pieces)
+
+
+def formula_in_mathml(name: str, formula: Expression, *, is_open: bool = False) -> Html:
+    """Return the equation of a step; an open one ends with a sign, for its matrix to follow."""
+    end = [_sign("=")] if is_open else []
+    return in_mathml(name_in_mathml(name), _sign("="), MathMl().write(formula), *end)
+
+
+def breakable(expression: Expression) -> Html:
+    """Return an expression as formulas between which a line may be broken."""
+    return joined((in_mathml(piece) for piece in MathMl().pieces(expression)), " ")
+
+
+def _is_long(expression: Expression) -> bool:
+    return isinstance(expression, Sum) and len(in_text(expression)) > WIDEST_IN_FRACTION
+
+
+def _is_negative(expression: Expression) -> bool:
+    """Say whether what is written begins with a minus."""
+    if isinstance(expression, Number):
+        return expression.text.startswith("-")
+    if isinstance(expression, Ratio):
+        return expression.exact < 0
+    if isinstance(expression, Product):
+        return _is_negative(expression.factors[0])
+    return isinstance(expression, Negative)
+
+
+def _slope_of(of: Html) -> Html:
+    return _row(_sign("∂"), of)
+
+
+def _gradient(gradient: Gradient, whole: Html) -> Html:
+    """Return ∂L/∂Q; of a part of it with the step that it comes by."""
+    if not gradient.by:
+        return whole
+    return _row(whole, _text("\u00a0via\u00a0"), name_in_mathml(gradient.by))
+
+
+def _function(name: str) -> Html:
+    """Return the name of a function, with what stands above or below it."""
+    if name not in _CALLED:
+        return _word(name)
+    kind, base, script = _CALLED[name]
+    return element(kind, _word(base), _word(script))
+
+
+def _letters(tex: str, whole: str) -> Html:
+    """Return the letters of a name: italic where it is one, upright where it is a word."""
+    if tex.startswith(r"\text"):  # of no kind that has parts
+        return _word(whole)
+    letters = tex.removeprefix("\\")
+    return _word(_GREEK.get(letters, letters))
+
+
+def _above(parts: Sequence[str], word: str, *others: str) -> Html | None:
+    """Return what stands above: what it is a part of, a word, which head it is."""
+    places = [f"[{part}]" if part.isdigit() else part for part in parts]
+    found = [each for each in (*places, word, *others) if each]
+    return _text(" ".join(found)) if found else None
+
+
+def _scripted(base: Html, below: Html | None, above: Html | None) -> Html:
+    if below and above:
+        return element("msubsup", base, below, above)
+    if below or above:
+        return element("msub" if below else "msup", base, below or above)
+    return base
+
+
+def _row(*parts: Html) -> Html:
+    return parts[0] if len(parts) == 1 else element("mrow", *parts)
+
+
+def _in_brackets(inner: Html) -> Html:
+    return _row(_sign("("), inner, _sign(")"))
+
+
+def _number(text: str) -> Html:
+    """Return a number; a minus is a sign of its own, as MathML has it."""
+    size = text.removeprefix("-")
+    number = element("mi" if size == "∞" else "mn", size)
+    return element("mrow", _sign("−"), number) if size != text else number
+
+
+def _sign(text: str) -> Html:
+    return element("mo", text)
+
+
+def _word(text: str) -> Html:
+    return element("mi", text)
+
+
+def _text(text: str) -> Html:
+    return element("mtext", text)

@@ -1,0 +1,386 @@
+"""Documents as pages of HTML that are whole without JavaScript, and what makes them live.
+
+A page asks nobody for anything: its style stands in it, and its policy allows only what it knows.
+
+What a live page may count on, in every page:
+
+- A matrix is a `<table data-step="S">`, a given one `<table data-given="X">`; where there are
+  several heads it has `data-head="1"`. A study's numbers have neither.
+- An entry is a `<td id="S-1-2" data-row="1" data-column="2">`, from 1, as it is shown; of a head
+  `id="S-h1-1-2"`; where a step is itself given, what is given has `id="given-S-1-2"`. Its class is
+  `most` or `second`, with `<strong>` or `<em>` around its number; `empty` on a worksheet. `†`
+  follows a number that is not 0 and shows as 0.
+- The work of a step is a `<details class="work">` with a `<p data-of="S[1,2]">` for each entry;
+  of a head it is `S[1,1,2]`.
+- A step is a `<section class="step" id="step-S">` with its equation in `<div class="equation">`.
+- Of the map, `<svg class="map" data-weights="A">`, each `<line data-output="3" data-input="1">`
+  has its `<text>` with the same; of the heatmap, `<svg class="heatmap" data-weights="A">`, each
+  cell is a `<g data-row="3" data-column="1">`. Of a head, either has `data-head="1"`.
+- The sentences of what each output attends to are `<ul data-weights="A">`, with `data-head`, a
+  `<li>` for each output; notes are `<ul id="notes">`, conventions `<ul id="conventions">`.
+- Among several documents of one page, all names but the first's begin with `d2-`, `d3-` and so on.
+"""
+
+import base64
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, count, product
+from typing import NamedTuple
+
+from attncalc.solving.work import Derivation
+from attncalc.writing import document as parts
+from attncalc.writing.document import DAGGER, TITLE_OF_PATTERNS, Connections, Document, Form, Grid
+from attncalc.writing.html.elements import LINE, Html, element, joined
+from attncalc.writing.html.heatmap import heatmap_of
+from attncalc.writing.html.map import map_of
+from attncalc.writing.html.mathml import (
+    MathMl,
+    breakable,
+    formula_in_mathml,
+    in_mathml,
+    name_in_mathml,
+)
+from attncalc.writing.html.picture import Panel
+from attncalc.writing.html.style import needed, style
+from attncalc.writing.html.tables import matrix_table, text_table
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.prose import footnote
+
+MOST_WHOLE = 50_000
+"""Entries of a page before its large matrices go without their middle."""
+RANKS = {"most": element("strong", "bold"), "second": element("em", "slanted")}
+TO_DRAW = (
+    "For each output, draw a solid line to the input of its largest weight, and a dashed line to "
+    "that of its second."
+)
+MOST_DRAWN = {"map": 2_000, "heatmap": 10_000}
+"""Lines, and cells, of all pictures of a page."""
+NOT_DRAWN = "the {} of {} is left out, with more than a page shows: attncalc plot draws it"
+
+
+class Live(NamedTuple):
+    """What makes a page live.
+
+    Parameters
+    ----------
+    problem
+        The problem and its plan, as JSON.
+    script, style
+        What runs in the page, and how that looks.
+    """
+
+    problem: str
+    script: str
+    style: str = ""
+
+
+def write_html(
+    document: Document, *, live: Live | None = None, unfolded: bool = False, compact: bool = False
+) -> str:
+    """Return a document as a page of HTML.
+
+    Parameters
+    ----------
+    document
+        What to write.
+    live
+        What makes it live; without it, it has no script.
+    unfolded
+        Whether the work is open, and so printed; else a reader opens it.
+    compact
+        Whether it stands in a notebook, among other things, and has little room.
+    """
+    title = document.title or next(
+        (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
+    )
+    body = joined(_HtmlForm(unfolded=unfolded).document(_as_whole_as_fits(document)), LINE)
+    look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
+    look = needed(look, f"{body} compact {live.script if live else ''}")
+    scripts = [_data(live.problem), element("script", _own(live.script))] if live else []
+    head = (
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(look, live)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content="attncalc"),
+        element("title", title),
+        element("style", _own(look)),
+    )
+    main = element("main", LINE, body, LINE)
+    page = element(
+        "html",
+        LINE,
+        element("head", LINE, joined(head, LINE), LINE),
+        LINE,
+        element("body", LINE, main, LINE, *scripts, class_="compact" if compact else None),
+        LINE,
+        lang="en",
+    )
+    return f"<!DOCTYPE html>\n{page}\n"
+
+
+def _policy(look: str, live: Live | None) -> str:
+    """Return the policy: nothing is loaded, sent or run but what stands in the page itself."""
+    runs = f"; script-src {_fingerprint(live.script)}" if live else ""
+    return (
+        f"default-src 'none'; style-src {_fingerprint(look)}{runs}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _fingerprint(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _own(text: str) -> Html:
+    """Return a style or a script of the package as it is: nothing in it may end it."""
+    assert "</" not in text
+    return Html(text)
+
+
+def _data(text: str) -> Html:
+    """Return JSON as a part of the page; nothing in it is an end, or a beginning, of anything."""
+    harmless = text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+    return element("script", Html(harmless), type="application/json", id="problem")
+
+
+def _as_whole_as_fits(document: Document) -> Document:
+    """Return a document whose matrices are shown whole, where that makes no page too large."""
+    grids = [grid for part in document.parts for grid in _grids(part)]
+    if sum(len(grid.rows) * len(grid.columns) for grid in grids) > MOST_WHOLE:
+        return document
+    return replace(document, parts=tuple(map(_in_full, document.parts)))
+
+
+def _grids(part: parts.Part) -> Sequence[Grid]:
+    if isinstance(part, parts.Given | parts.Section):
+        return part.grids
+    return (part.grid,) if isinstance(part, parts.Sheet) else ()
+
+
+def _in_full(part: parts.Part) -> parts.Part:
+    if isinstance(part, parts.Given | parts.Section):
+        return part._replace(grids=tuple(grid._replace(full=True) for grid in part.grids))
+    if isinstance(part, parts.Sheet):
+        return part._replace(grid=part.grid._replace(full=True))
+    return part
+
+
+class _HtmlForm(Form[Html]):
+    """Yields elements."""
+
+    hint = ": --full shows all of it"
+
+    def __init__(self, *, unfolded: bool) -> None:
+        self.unfolded = unfolded
+        self.level = 1
+        self.prefix = ""
+        self._numbers = count(2)
+        self._counted = dict.fromkeys(MOST_DRAWN, 0.0)
+        self._not_drawn: list[str] = []
+        self._steps: set[str] = set()
+
+    def document(self, document: Document) -> Iterator[Html]:
+        self._not_drawn, self._steps = [], {each.step.name for each in document.sections}
+        if document.title:
+            yield self._heading(0, document.title)
+        for part in document.parts:
+            yield from self.write(part)
+        notes = list(self.notes(document))
+        if notes := [*notes, *self._not_drawn]:
+            listed = _bullets(notes, id=f"{self.prefix}notes")
+            yield self._section("Notes", listed, class_="notes")
+
+    def field(self, field: parts.Field) -> Iterator[Html]:
+        label = element("span", f"{field.label.capitalize()}:", class_="label")
+        text = element("span", class_="line") if field.text is None else field.text
+        yield element("p", label, " ", text, class_="field")
+
+    def facts(self, facts: parts.Facts) -> Iterator[Html]:
+        yield _bullets(facts.texts, id=f"{self.prefix}conventions", class_="facts")
+
+    def bullets(self, bullets: parts.Bullets) -> Iterator[Html]:
+        yield _bullets(bullets.texts)
+
+    def given(self, given: parts.Given) -> Iterator[Html]:
+        tables = (
+            matrix_table(grid, _caption(grid), self._of_given(grid), given=True)
+            for grid in given.shown
+        )
+        yield self._section("Given", _beside(tables), class_="given")
+
+    def _of_given(self, grid: Grid) -> str:
+        """Return what the names of a given matrix begin with, which a step may be called, too."""
+        return f"{self.prefix}given-" if grid.name in self._steps else self.prefix
+
+    def section(self, section: parts.Section) -> Iterator[Html]:
+        name = section.step.name
+        yield self._section(
+            joined([in_mathml(name_in_mathml(name)), f": {section.said}"]),
+            *self._of_section(section),
+            class_="step",
+            id=f"{self.prefix}step-{name}",
+        )
+
+    def _of_section(self, section: parts.Section) -> Iterator[Html]:
+        tables = (matrix_table(grid, _caption(grid), self.prefix) for grid in section.shown)
+        yield _beside(chain(() if section.is_marked else [_equation(section)], tables))
+        if section.legend:
+            yield from self.legend(parts.Legend(section.legend))
+        yield from (element("p", text, class_="remark") for text in footnote(section))
+        yield from (element("p", text, class_="remark") for text in section.remarks)
+        if section.lines:
+            yield self._work(section)
+        if section.has_room:
+            yield element("div", element("p", "Work:"), class_="room")
+
+    def _work(self, section: parts.Section) -> Html:
+        lines = joined(map(_line, section.lines), LINE)
+        what = f"How each entry of {section.step.name} comes about"
+        summary, room = element("summary", what), {"role": "group", "tabindex": 0}
+        shown = element("div", LINE, lines, LINE, class_="lines wide", aria_label=what, **room)
+        return element("details", summary, shown, class_="work", open=self.unfolded)
+
+    def legend(self, legend: parts.Legend) -> Iterator[Html]:
+        said = [joined([RANKS.get(key, key), f" {means}"]) for key, means in legend.entries]
+        yield element("p", joined(said, ", "), class_="legend")
+
+    def connections(self, connections: Connections) -> Iterator[Html]:
+        told, kinds = dict(connections.shown), self._drawn(connections)
+        heads = (
+            self._head(connections, place, number, told[number], kinds)
+            for place, (number, _) in enumerate(connections.heads)
+            if number in told
+        )
+        yield self._section(connections.title, _beside(heads, "heads"), class_="connections")
+
+    def _head(
+        self,
+        connections: Connections,
+        place: int,
+        number: int,
+        told: list[str],
+        kinds: Sequence[str],
+    ) -> Html:
+        """Return what is attended to in one head: sentences, its map and its heatmap."""
+        panel = Panel(connections, place, number, self.prefix, tuple(told))
+        name = {"data_weights": connections.weights, "data_head": number or None}
+        return element(
+            "div",
+            *([self._heading(2, f"Head {number}")] if number else []),
+            _bullets(told, **name),
+            _beside(_FIGURES[kind](panel) for kind in kinds),
+            class_="head",
+        )
+
+    def _drawn(self, connections: Connections) -> list[str]:
+        """Return which pictures of these weights the page has room for, and note which not."""
+        if connections.is_blank:
+            return ["map"]
+        kinds = [kind for kind, most in MOST_DRAWN.items()
+                 if self._count(connections, kind) <= most]  # fmt: skip
+        self._not_drawn += [NOT_DRAWN.format(kind, connections.weights)
+                            for kind in MOST_DRAWN if kind not in kinds]  # fmt: skip
+        return kinds
+
+    def _count(self, connections: Connections, kind: str) -> float:
+        """Return how many lines or cells the pictures of the page have, with these."""
+        heads, outputs = len(connections.heads), len(connections.outputs)
+        attended = connections.attended
+        count: float = heads * outputs * len(connections.inputs)
+        if attended is None:
+            return math.inf
+        if kind == "map" and heads * outputs <= MOST_DRAWN["map"]:
+            rows = (attended(*place) for place in product(range(heads), range(outputs)))
+            count = sum(len(row.most) + len(row.second) for row in rows)
+        self._counted[kind] += count
+        return self._counted[kind]
+
+    def patterns(self, patterns: parts.Patterns) -> Iterator[Html]:
+        yield self._section(TITLE_OF_PATTERNS, _bullets(patterns.shown), class_="patterns")
+
+    def verdict(self, verdict: parts.Verdict) -> Iterator[Html]:
+        score = element("strong", f"Score: {verdict.score}")
+        yield element("p", score, f" ({verdict.share})", class_="score")
+        yield _bullets(verdict.sentences, class_="verdict")
+
+    def table(self, table: parts.Table) -> Iterator[Html]:
+        yield self._heading(0, table.title)
+        yield text_table(table.headings, table.rows, table.title)
+
+    def sheet(self, sheet: parts.Sheet) -> Iterator[Html]:
+        table = matrix_table(sheet.grid, sheet.title, self.prefix, is_step=False)
+        yield self._section(sheet.title, table, class_="sheet")
+
+    def appendix(self, appendix: parts.Appendix) -> Iterator[Html]:
+        outer = self.level, self.prefix, self._not_drawn
+        for document in appendix.documents:
+            self.level, self.prefix = outer[0] + 1, f"d{next(self._numbers)}-"
+            content = joined(self.document(_as_whole_as_fits(document)), LINE)
+            yield element("article", content)
+        self.level, self.prefix, self._not_drawn = outer
+
+    def _heading(self, below: int, text: object) -> Html:
+        return element(f"h{self.level + below}", text)
+
+    def _section(self, title: object, *content: Html, **attributes: str) -> Html:
+        heading = self._heading(1, title)
+        return element("section", LINE, joined([heading, *content], LINE), LINE, **attributes)
+
+
+def _map_figure(panel: Panel) -> Html:
+    said = "Solid: the largest weight of an output; dashed: the second."
+    return _figure(map_of(panel), TO_DRAW if panel.connections.is_blank else said)
+
+
+def _heatmap_figure(panel: Panel) -> Html:
+    sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
+    said = f"{sides[0]} down, {sides[1]} across: the stronger the shade, the larger the weight."
+    return _figure(heatmap_of(panel), said)
+
+
+_FIGURES = {"map": _map_figure, "heatmap": _heatmap_figure}
+
+
+def _equation(section: parts.Section) -> Html:
+    is_open = len(section.shown) == 1  # its matrix stands beside it
+    equation = formula_in_mathml(section.step.name, section.formula, is_open=is_open)
+    room = {"role": "group", "tabindex": 0, "aria_label": f"Equation of {section.step.name}"}
+    look = "equation wide" if is_open else "equation wide alone"
+    return element("div", equation, class_=look, **room)
+
+
+def _figure(picture: Html, said: str) -> Html:
+    shown = element("div", picture, class_="wide", role="group", tabindex=0, aria_label="Picture")
+    return element("figure", shown, element("figcaption", said))
+
+
+def _bullets(texts: Sequence[str], **attributes: object) -> Html:
+    return element("ul", *(element("li", text) for text in texts), **attributes)
+
+
+def _beside(tables: Iterable[Html], name: str = "beside") -> Html:
+    return element("div", LINE, joined(tables, LINE), LINE, class_=name)
+
+
+def _caption(grid: Grid) -> Html:
+    name = in_mathml(name_in_mathml(grid.name))
+    return joined([name, f", {grid.which}"]) if grid.head else name
+
+
+def _line(line: Derivation) -> Html:
+    """Return the work of one entry: what it equals, and what that comes to."""
+    writer = MathMl()
+    equals, nearly = (in_mathml(element("mo", sign)) for sign in "=≈")
+    pieces: list[object] = [in_mathml(writer.write(line.entry))]
+    for form in line.forms:
+        pieces += [equals, breakable(form)]
+    result = in_mathml(writer.write(line.result))
+    pieces += [equals if line.is_exact else nearly, result]
+    shown = joined(pieces, " ")
+    hidden = DAGGER if line.hidden else ""
+    remark = f" ({line.remark})" if line.remark else ""
+    return element("p", shown, hidden, remark, data_of=in_text(line.entry))

@@ -1,0 +1,163 @@
+"""Matrices as tables whose rows and columns have headings, and tables of texts."""
+
+from collections.abc import Iterator, Sequence
+
+from attncalc.text import shown_names
+from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid
+from attncalc.writing.html.elements import LINE, Html, element, id_of, joined
+from attncalc.writing.mathematics import in_text
+
+LONGEST_NAME = 40
+"""Letters of a name before it is cut."""
+PAPER = 48.0
+"""How wide paper is, in em of its letters, on A4 and on letter alike."""
+DIGIT, AROUND, WIDEST_NAME = 0.62, 1.1, 14
+"""How wide a letter is, and the room around an entry, in em; the letters of a name in a line."""
+FITS = (85, 70, 60, 50, 40)
+"""To what share of their size, in percent, wide tables shrink on paper; no eye reads less."""
+TOO_WIDE = f"fit-{FITS[-1]} cut"
+EMPTY = " " * 6
+"""How wide the room is for an answer."""
+CUT = (
+    "Wider than paper: columns at the right may be cut. --format latex, or -o FILE.pdf, sets such "
+    "matrices in blocks."
+)
+LOOKS = {"most": "strong", "second": "em", "wrong": "strong"}
+"""How an entry looks that differs from others, without any colour."""
+
+
+def matrix_table(
+    grid: Grid, caption: object, prefix: str = "", *, given: bool = False, is_step: bool = True
+) -> Html:
+    """Return a matrix, or one head of one, as a table that a reader can scroll.
+
+    Parameters
+    ----------
+    grid
+        The matrix.
+    caption
+        What it is called.
+    prefix
+        What names in this document begin with.
+    given
+        Whether it is a matrix of the problem, and no step.
+    is_step
+        Whether it is a matrix at all, and not numbers of a study.
+    """
+    columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, _name)
+    names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, _name)
+    entries = grid.cells()
+    heading = element("tr", element("td"), *(element("th", name, scope="col") for name in columns))
+    rows = [
+        element("tr", element("th", name, scope="row"), *_cells(grid, i, row, prefix, is_step))
+        for name, i, row in zip(names, grid.row_places, entries, strict=True)
+    ]
+    fit = _fit(grid, entries)
+    name = {"data_given" if given else "data_step": grid.name} if is_step else {}
+    table = element(
+        "table",
+        element("caption", caption, class_=None if grid.head or given else "unseen"),
+        element("thead", heading),
+        element("tbody", joined(rows, LINE)),
+        class_=" ".join(filter(None, ("matrix" if is_step else "numbers", fit))),
+        **name,
+        data_head=grid.head or None,
+    )
+    cut = [element("p", CUT, class_="on-paper")] if fit == TOO_WIDE else []
+    return _scrolling(joined([table, *cut]), _called(grid))
+
+
+def _fit(grid: Grid, entries: Sequence[Sequence[Cell | None]]) -> str | None:
+    """Return how far a table shrinks on paper, where it is wider."""
+    columns = zip(*([_text(cell) for cell in row] for row in entries), strict=True)
+    widths = [max(map(len, texts), default=0) for texts in columns]
+    names = [min(len(name), WIDEST_NAME) for name in grid.columns]
+    places = [0 if place is None else names[place] for place in grid.column_places]
+    first = min(max(map(len, grid.rows), default=0), WIDEST_NAME)
+    letters = [first, *map(max, widths, places)]
+    room = 100 * PAPER / sum(DIGIT * each + AROUND for each in letters)
+    fitting = (f"fit-{fit}" for fit in FITS if fit <= room)
+    return None if room >= 100 else next(fitting, TOO_WIDE)
+
+
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> Html:
+    """Return rows of texts under their headings, the first of each row its name."""
+    head = element("tr", *(element("th", text, scope="col") for text in headings))
+    body = [
+        element(
+            "tr",
+            element("th", row[0], scope="row"),
+            *(element("td", text) for text in row[1:]),
+        )
+        for row in rows
+    ]
+    table = element(
+        "table",
+        element("thead", head),
+        element("tbody", joined(body, LINE)),
+        class_="texts",
+        aria_label=title,
+    )
+    return _scrolling(table, title)
+
+
+def _scrolling(table: Html, name: str) -> Html:
+    """Return a table in a room of its own, which arrow keys move where it is too wide."""
+    return element("div", table, class_="wide", role="group", tabindex=0, aria_label=name)
+
+
+def _called(grid: Grid) -> str:
+    return f"{grid.name}, {grid.which}" if grid.head else grid.name
+
+
+def _name(name: str) -> Html:
+    """Return a name that keeps its direction to itself."""
+    return element("bdi", name) if not name.isascii() else element("span", name)
+
+
+def _cells(
+    grid: Grid, row: int | None, cells: Sequence[Cell | None], prefix: str, is_step: bool
+) -> Iterator[Html]:
+    for column, cell in zip(grid.column_places, cells, strict=True):
+        if row is None or column is None or cell is None:
+            yield element("td", LEFT_OUT, class_="left-out")
+        elif not is_step:
+            yield element("td", *_content(cell))
+        else:
+            yield element(
+                "td",
+                *_content(cell),
+                id=id_of(prefix, grid.name, row + 1, column + 1, head=grid.head),
+                class_=_class(cell),
+                data_row=row + 1,
+                data_column=column + 1,
+            )
+
+
+def _class(cell: Cell) -> str | None:
+    """Return what an entry is, for how it looks and for what makes the page live."""
+    look = cell.mark.look if cell.mark else cell.rank
+    return "empty" if cell.content is None else look or None
+
+
+def _text(cell: Cell | None) -> str:
+    """Return an entry as it stands in a line."""
+    if cell is None:
+        return LEFT_OUT
+    if cell.content is None:
+        return EMPTY
+    text = cell.content if isinstance(cell.content, str) else in_text(cell.content)
+    return text + (DAGGER if cell.hidden else "")
+
+
+def _content(cell: Cell) -> Iterator[object]:
+    """Yield a number, and the sign beside it with what it means for who does not see it."""
+    if cell.content is None:
+        return
+    text = _text(cell)
+    look = LOOKS.get(cell.mark.look if cell.mark else cell.rank)
+    yield element(look, text) if look else text
+    if cell.mark and cell.mark.sign:
+        yield " "
+        yield element("span", cell.mark.sign, class_="sign", aria_hidden="true")
+        yield element("span", f" {cell.mark.means}", class_="unseen")
