@@ -1,0 +1,40 @@
+// The address after `#` carries what was changed, so that a link keeps it.
+
+import { CONTROLS, data, edited, entryFrom, settingFrom, settingsOfBase, state } from "./edited.js";
+import { own } from "./elements.js";
+
+let isWaiting = false;
+
+/** Write the address, once the page has shown what it is of. */
+export function writeAddress() {
+  if (isWaiting) return;
+  isWaiting = true;
+  window.setTimeout(() => {
+    isWaiting = false;
+    const parts = Object.entries(state.edits).flatMap(([name, edits]) =>
+      Object.entries(edits).map(([flat, typed]) => `${encodeURIComponent(name)}[${flat}]=${encodeURIComponent(typed)}`));
+    for (const name of CONTROLS)
+      if (state.settings[name] !== settingsOfBase()[name]) parts.push(`${name}=${encodeURIComponent(state.settings[name] ?? "none")}`);
+    const { pathname, search } = window.location;
+    window.history.replaceState(null, "", parts.length ? `#${parts.join("&")}` : pathname + search);
+  }, 0);
+}
+
+/** Read the state that an address carries, and count what in it is none of it. */
+export function readAddress() {
+  const next = { edits: {}, settings: { ...settingsOfBase() } };
+  let wrong = 0;
+  for (const part of window.location.hash.slice(1).split("&").filter(Boolean)) {
+    try {
+      const [left, right] = part.split("=").map(decodeURIComponent);
+      const [, name, flat] = /^([^[\]]+)\[([0-9]{1,7})\]$/.exec(left) ?? [];
+      if (name && own(data.given, name)?.from.includes(Number(flat)))
+        next.edits = edited(next.edits, name, flat, entryFrom(name, right));
+      else if (CONTROLS.includes(left)) next.settings[left] = settingFrom(left, right);
+      else wrong += 1;
+    } catch {
+      wrong += 1;
+    }
+  }
+  return { next, wrong };
+}

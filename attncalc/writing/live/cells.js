@@ -1,0 +1,65 @@
+// The cells of the page: which entry each shows, and which shows an entry.
+
+import { byColumns, data } from "./edited.js";
+import { all, ENTRY, own } from "./elements.js";
+
+let places, steps, given;
+
+export const tables = () => all("table.matrix[data-step], table.matrix[data-given]");
+
+/** Have Tab go from matrix to matrix: to the first cell of each. */
+export function openToTab() {
+  for (const table of tables()) table.querySelector(ENTRY)?.setAttribute("tabindex", 0);
+}
+
+/** Find the cells again, where there are others. */
+export const forgetCells = () => void (places = null);
+
+function index() {
+  places = new Map();
+  steps = {};
+  given = {};
+  for (const table of tables()) {
+    const isGiven = "given" in table.dataset, name = isGiven ? table.dataset.given : table.dataset.step;
+    const found = ((isGiven ? given : steps)[name] ??= []);
+    const cells = all(ENTRY, table);
+    if (!cells.length) continue;
+    const h = Number(table.dataset.head ?? 1) - 1;
+    const { row: rows, column: columns } = cells.at(-1).dataset;
+    cells.forEach((cell) => {
+      const row = cell.dataset.row - 1, column = cell.dataset.column - 1;
+      const [i, j] = byColumns && !isGiven ? [column, row] : [row, column];
+      const flat = (h * (byColumns && !isGiven ? columns : rows) + i) * (byColumns && !isGiven ? rows : columns) + j;
+      found[flat] = cell;
+      places.set(cell, { name, isGiven, flat, h, i, j });
+    });
+  }
+}
+
+const indexed = () => places ?? index();
+
+/** What a cell shows: its matrix, and its place in the plan, or in what was given; else undefined. */
+export function entryOf(cell) {
+  indexed();
+  return places.get(cell);
+}
+
+/** The cells of a step by their places in the plan, one after another. */
+export function cellsOf(name) {
+  indexed();
+  return own(steps, name) ?? [];
+}
+
+export function givenCell(name, flat) {
+  indexed();
+  return own(given, name)?.[flat];
+}
+
+/** The cell of an entry that is read: of a step, or of a matrix as it was given. */
+export function cellRead({ name, h, i, j }, { r, c }) {
+  const flat = (h * r + i) * c + j;
+  return own(data.given, name) ? givenCell(name, data.given[name].from[flat]) : cellsOf(name)[flat];
+}
+
+/** The cell at a row and a column of a table, as they are counted there. */
+export const cellAt = (table, row, column) => table.querySelector(`td[data-row="${row}"][data-column="${column}"]`);

@@ -1,0 +1,54 @@
+// Every change of the problem: edits, conventions, undo and reset.
+
+import { writeAddress } from "./address.js";
+import { baseState, become, edited, entryFrom, isBase, settingFrom, state } from "./edited.js";
+import { say } from "./elements.js";
+import { Refusal } from "./numbers.js";
+import { render } from "./rendering.js";
+
+const past = [], listeners = [];
+export const hasPast = () => past.length > 0;
+/** Act after every change, told whether the page is that of before; and after one that was refused. */
+export const afterChange = (act) => void listeners.push(act);
+const tell = (isSame) => listeners.forEach((act) => act(isSame));
+
+/** Try something; say why it is refused, if it is. */
+export function tried(act, said = (reason) => say(`Not changed: ${reason}.`)) {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    said(error.message);
+    return false;
+  }
+}
+
+/** Take up another state, if it can be worked out; say why not. */
+export function change(next, { remembers = true, said } = {}) {
+  const before = state, isChange = JSON.stringify(next) !== JSON.stringify(before);
+  let isSame = true;
+  become(next);
+  if (!tried(() => (isSame = render()), said)) {
+    become(before);
+    tell(true);
+    return;
+  }
+  if (remembers && isChange) past.push(before);
+  writeAddress();
+  say(isBase() ? "As it was given." : "Worked out again.");
+  tell(isSame);
+}
+
+/** Change a given number; what it is refused for is said by the caller. */
+export const edit = (name, flat, typed, said) =>
+  change({ ...state, edits: edited(state.edits, name, flat, entryFrom(name, typed)) }, { said });
+export const set = (settings) => change({ ...state, settings: { ...state.settings, ...settings } });
+
+/** Set what was typed or chosen; what is no such setting is said. */
+export function choose(name, typed) {
+  if (!tried(() => set({ [name]: settingFrom(name, typed) }))) tell(true);
+}
+
+export const undo = () => past.length && change(past.pop(), { remembers: false });
+export const reset = () => isBase() || change(baseState());

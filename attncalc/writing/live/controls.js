@@ -1,0 +1,60 @@
+// The controls above the page: conventions, undo and reset, and the problem as a file.
+
+import { afterChange, choose, hasPast, reset, undo } from "./changing.js";
+import { fileNow, isBase, state } from "./edited.js";
+import { button, labelled, main, make, rest, save, say, whereItIsSaid } from "./elements.js";
+import { finder } from "./finding.js";
+import { stepButtons } from "./stepping.js";
+
+const HELP = "Point at a number, or go to it by Tab and arrow keys: what made it lights up, and its work shows. "
+  + "A click pins it; Enter goes to what it was made of, n and p to the next and the one before, "
+  + "Backspace back. To edit a given number, type, or tap it.";
+
+const undoing = button("Undo", undo), resetting = button("Reset", reset);
+const json = make("textarea", { readonly: true, hidden: true, rows: 8, "aria-label": "The problem as JSON" });
+
+function select(name, choices) {
+  const options = choices.map(([value, text]) => make("option", { value }, text));
+  return make("select", { "data-setting": name, onchange: (event) => choose(name, event.target.value) }, ...options);
+}
+
+const settings = () => [
+  labelled("Rounding", select("rounding", [["display", "display: only what is shown"], ["each-step", "each-step: the next step reads it rounded"]])),
+  labelled("Decimals", select("decimals", Array.from({ length: 13 }, (_, k) => [String(k), String(k)]))),
+];
+
+/** Show in the controls what holds now. */
+function show(root) {
+  for (const control of root.querySelectorAll("[data-setting]")) {
+    const value = state.settings[control.dataset.setting];
+    if (control.type === "checkbox") control.checked = value;
+    else control.value = value ?? "none";
+  }
+  rest(undoing, !hasPast());
+  rest(resetting, isBase());
+}
+
+function copy() {
+  const text = fileNow();
+  const shown = () => {
+    json.hidden = false;
+    json.value = text;
+    json.select();
+    say("The problem stands below, to be copied.");
+  };
+  if (!window.navigator.clipboard) return shown();
+  return window.navigator.clipboard.writeText(text).then(() => say("Copied."), shown);
+}
+
+/** Put the controls above the page, behind those of conventions that not every page has. */
+export function startControls(others) {
+  const files = [button("Copy as JSON", copy), button("Download problem", () => save(fileNow(), "problem.json"))];
+  const root = make("div", { class: "live", role: "region", "aria-label": "Controls" },
+    make("details", { class: "conventions", open: window.innerWidth > 700 },
+      make("summary", {}, "Change the conventions"), make("div", { class: "settings" }, ...others, ...settings())),
+    make("div", { class: "buttons" }, undoing, resetting, ...files, ...stepButtons()), ...finder(),
+    whereItIsSaid(), json, make("details", {}, make("summary", {}, "How to use this page"), make("p", {}, HELP)));
+  main.before(root);
+  show(root);
+  afterChange(() => show(root));
+}

@@ -1,0 +1,40 @@
+// Elements of the page, found and made; texts are texts, whatever they hold.
+
+export const main = document.querySelector("main");
+/** What entries of matrices are, among all cells of tables. */
+export const ENTRY = "td[data-row]";
+export const byId = (id) => document.getElementById(id);
+
+/** A property of an object's own, whatever it is called. */
+export const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
+
+/** All such elements of the page's own document, and none of those that are appended to it. */
+export const all = (selector, of = main) => [...of.querySelectorAll(selector)].filter((each) => !each.closest("article"));
+
+/** Make an element: attributes, what it does at an event by its name with "on", and its content. */
+export function make(tag, attributes = {}, ...content) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...content);
+  return element;
+}
+
+export const button = (text, act) => make("button", { type: "button", onclick: act }, text);
+/** Say that a button does nothing now; it keeps the focus. */
+export const rest = (it, isAtRest) => it.setAttribute("aria-disabled", String(isAtRest));
+export const labelled = (text, control) => make("label", {}, make("span", {}, text), control);
+
+const status = make("p", { role: "status", class: "status" });
+export const say = (text) => void (status.textContent = text);
+export const whereItIsSaid = () => status;
+
+/** Hand out a file. */
+export function save(text, name) {
+  const place = window.URL.createObjectURL(new window.Blob([text], { type: "application/json" }));
+  make("a", { href: place, download: name }).click();
+  window.setTimeout(() => window.URL.revokeObjectURL(place), 1000);
+  say(`${name} is in your downloads.`);
+}

@@ -1,0 +1,91 @@
+"""What makes the page of a solution live, or why that page is not."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from attncalc.errors import InputError
+from attncalc.solving.plan import plan
+from attncalc.writing.html.page import Live, write_html
+from attncalc.writing.html.style import style
+from attncalc.writing.live.data import page_data, practice_data
+from attncalc.writing.live.mirrored import modules_for, unknown_in
+from attncalc.writing.live.script import CONVENTIONS, PAGE, PRACTICE, script
+from attncalc.writing.page import Page
+
+WITH = {
+    "Softmax": "DivideBySum",
+    "Gate": "Activate",
+    "GatedBack": "ActivateBack",
+    "ConcatScores": "Project",
+}
+"""Operations that marking takes beside others, for what may have been rounded on the way."""
+LARGEST_SIDE = 512
+MOST_ENTRIES = 50_000
+"""Rows or columns of a matrix, and entries of all of them, that a page can keep fluid."""
+
+
+def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) -> str:
+    """Return the page of a solution as HTML: live, or with a note that says why it is not.
+
+    Parameters
+    ----------
+    page
+        The page; a worksheet lives for practice alone.
+    unfolded
+        Whether the work is open.
+    practice
+        Whether a worksheet is to be filled in and checked where it is read.
+
+    Raises
+    ------
+    InputError
+        When it is to be for practice, and cannot be worked out where it is read.
+    """
+    why = _why_not(page)
+    if practice and why is not None:
+        raise InputError(f"--practice cannot be: {why}")
+    if page.is_blank and not practice:  # no word of what would make it live: it is handed out
+        return write_html(page)
+    if why is not None:
+        note = f"this page does not change when a number in it does: {why}"
+        return write_html(replace(page, notes=(*page.notes, note)), unfolded=unfolded)
+    what = PRACTICE if practice else PAGE
+    return write_html(page, live=live_for(page, what), unfolded=unfolded)
+
+
+def live_for(page: Page, what: str = PAGE) -> Live:
+    """Return what makes a page live: the key for whoever reads it, or a worksheet for practice."""
+    data = (practice_data if what == PRACTICE else page_data)(page.problem)
+    holds_plans = what == PAGE and len(data["plans"]) > 1
+    more = modules_for(plan(page.problem))
+    runs = script(CONVENTIONS if holds_plans else what, operations_of(data, what), more)
+    said = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    looks = ("page.css", "practice.css") if what == PRACTICE else ("page.css",)
+    return Live(said, runs, "".join(style("attncalc.writing.live", each) for each in looks))
+
+
+def operations_of(data: Mapping[str, Any], what: str = PAGE) -> frozenset[str]:
+    """Return the operations that a page's plans take, and the kinds of its activations."""
+    found = (each for step in data["steps"] for each in (step["op"], step.get("kind")))
+    named = frozenset(filter(None, found))
+    return named | {WITH[each] for each in named & WITH.keys()} if what == PRACTICE else named
+
+
+def _why_not(page: Page) -> str | None:
+    solution, problem = page.solution, page.problem
+    if page.has_fractions:
+        return "it is written in fractions, and what can be changed is in decimals"
+    sizes = [solution.shape_of(step.name) for step in solution.steps]
+    sizes += [problem.stored(name).shape for name in problem.names]
+    if max(map(max, sizes)) > LARGEST_SIDE:
+        return f"a matrix has more than {LARGEST_SIDE} rows or columns"
+    if sum(map(prod, sizes)) > MOST_ENTRIES:
+        return f"it holds more than {MOST_ENTRIES:,} numbers"
+    if not solution.is_exact:
+        return "it is too large for exact decimals"
+    if (unknown := unknown_in(plan(problem))) is not None:
+        return f"the script of pages does not know how {unknown} is worked out"
+    return None

@@ -1,0 +1,35 @@
+// A marked answer: what is said of the entry that is pointed at, with its work as attncalc wrote it.
+
+import { openToTab } from "./cells.js";
+import { byId, main, make, own } from "./elements.js";
+import { windowLarge } from "./finding.js";
+import { startPointing } from "./pointing.js";
+
+const HOW = "Point at an entry, tap it, or go to it with Tab and arrow keys: what made it lights up, and its work stands beside it. "
+  + "Enter goes to what it was made of, n and p to the next of them, Backspace back; a click pins it. Nothing can be changed here: this answer is marked.";
+const entries = JSON.parse(byId("problem").textContent).entries;
+const said = make("div", { "aria-live": "polite" });
+
+const knows = ({ id }) => Boolean(byId(id));
+const reads = ({ id }) => (own(entries, id)?.reads ?? []).map(byId).filter(Boolean);
+
+/** X[1,2], or X[1,1,2] of a head, of a given matrix. */
+function givenName(cell) {
+  const { given, head } = cell.closest("table").dataset, { row, column } = cell.dataset;
+  return `${given}[${[head, row, column].filter(Boolean).join(",")}]`;
+}
+
+/** Say what is known of an entry; return what lights up with it. */
+function tell(cell) {
+  const texts = own(entries, cell.id)?.said ?? [`${givenName(cell)} is given, and cannot be changed here`];
+  said.replaceChildren(...texts.map((text) => make("p", { class: "line" }, text)));
+  return reads(cell);
+}
+
+export function start() {
+  document.body.classList.add("lives");
+  openToTab();
+  windowLarge();
+  main.before(make("p", { class: "live" }, HOW));
+  startPointing({ knows, cellOf: () => null, tell, reads, type: () => false }, said);
+}

@@ -1,0 +1,136 @@
+"""What makes the page of a marked answer live: what is said of each entry, with its work."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.own_work import OwnWork
+from attncalc.grading.rules import Status
+from attncalc.numbers.types import Place
+from attncalc.solving.work import Work
+from attncalc.writing.document import Document, Extent, Given, Part, Section
+from attncalc.writing.html.elements import id_of
+from attncalc.writing.html.page import Live, write_html
+from attncalc.writing.html.style import style
+from attncalc.writing.live.script import MARKED, script
+from attncalc.writing.page import given_grids
+from attncalc.writing.prose import line_in_text
+from attncalc.writing.reports.marking import marking_document
+from attncalc.writing.reports.marks import MARKS, place_of
+from attncalc.writing.verdict import entry_named, expected_text, found_text
+
+MOST_NUMBERS = 20_000
+"""Numbers in the work of a page: of more, it would grow large."""
+SHOULD_BE = frozenset({Status.WRONG, Status.PRECISION, Status.UNREADABLE, Status.BLANK})
+"""What is said of entries that should be something else."""
+
+
+def write_marking(marking: Marking, extent: Extent = "elided") -> str:
+    """Return the page of a marked answer as HTML: live, or with a note that says why it is not."""
+    document = marking_document(marking, extent)
+    if not document.sections:  # the verdict alone is asked for
+        return write_html(document)
+    if (why := _why_not(marking)) is not None:
+        note = f"this page does not show how an entry comes about: {why}"
+        return write_html(replace(document, notes=(*document.notes, note)))
+    said = json.dumps(marked_data(marking), ensure_ascii=True, separators=(",", ":"))
+    live = Live(said, script(MARKED), style("attncalc.writing.live", "page.css"))
+    return write_html(_with_given(marking, document), live=live)
+
+
+def marked_data(marking: Marking) -> dict[str, Any]:
+    """Return what is said of each entry of the page, and which entries made it, by their names."""
+    own, on_page = OwnWork(marking), {marks.step.name for marks in _shown(marking)}
+    entries: dict[str, Any] = {}
+    for marks in _shown(marking):
+        for shown in np.ndindex(_shape(marking, marks)):
+            place = place_of(marking, shown)
+            texts = list(_said(marking, marks, place, own))
+            reads = dict.fromkeys(_reads(marking.key.work, on_page, marks, place))
+            entries[_id(marks.step.name, shown)] = {"said": texts, "reads": list(reads)}
+    return {"entries": entries}
+
+
+def _why_not(marking: Marking) -> str | None:
+    key = marking.key
+    if marking.rules.in_tolerance:
+        return "its numbers are compared within a tolerance, and work is in decimals"
+    if not key.solution.is_exact:
+        return "the problem is too large for exact decimals"
+    entries = sum(marks.statuses.size for marks in marking.steps)
+    longest = max(max(matrix.shape) for matrix in key.problem.given.values())
+    if entries * longest > MOST_NUMBERS:
+        return f"its work would hold more than {MOST_NUMBERS:,} numbers (--work writes the key's)"
+    return None
+
+
+def _shown(marking: Marking) -> Iterator[StepMarks]:
+    """Yield the steps whose entries the page shows."""
+    for marks in marking.steps:
+        if marks.written is not None and not marks.count(Status.WRONG_SHAPE):
+            yield marks
+
+
+def _shape(marking: Marking, marks: StepMarks) -> tuple[int, ...]:
+    *heads, rows, columns = marks.statuses.shape
+    return (*heads, *marking.key.problem.standing.pair(rows, columns))
+
+
+def _id(name: str, shown: Place) -> str:
+    *head, row, column = (index + 1 for index in shown)
+    return id_of("", name, row, column, head=head[0] if head else 0)
+
+
+def _is_of_key(marking: Marking, marks: StepMarks) -> bool:
+    return marks.statuses.shape == marking.key.shown[marks.step.name].shape
+
+
+def _said(marking: Marking, marks: StepMarks, place: Place, own: OwnWork) -> Iterator[str]:
+    """Yield the verdict on an entry, and its work, from own values and of the key."""
+    status, name = marks.status(place), entry_named(marking, marks, place).name
+    found, mark = found_text(marks, place), MARKS[marks.status(place)]
+    written = f"{name}, written as {found}" if found else name
+    should = f"; it should be {expected_text(marking, marks, place)}" if status in SHOULD_BE else ""
+    yield f"{written}: {f'{mark.sign} {mark.means}'.strip()}{should}"
+    if not _is_of_key(marking, marks):
+        yield "It is worked out from matrices of another shape than the key's."
+        return
+    if (line := own.line(marks, place)) is not None:
+        yield f"From your own values: {line_in_text(line)}"
+    elif marks.expected[place] != marking.key.shown[marks.step.name][place]:
+        yield f"From your own values it is {expected_text(marking, marks, place)}."
+    yield f"In the key: {line_in_text(marking.key.work.line(marks.step.name, place))}"
+
+
+def _reads(work: Work, on_page: set[str], marks: StepMarks, place: Place) -> Iterator[str]:
+    """Yield what an entry was made of, as far back as the page shows it."""
+    if marks.statuses.shape == work.solution.digits[marks.step.name].shape:
+        yield from _read(work, on_page, marks.step.name, place)
+
+
+def _read(work: Work, on_page: set[str], name: str, place: Place) -> Iterator[str]:
+    for read, there in work.reads(name, place):
+        if read in work.problem.names:
+            yield _id(read, _as_given(work, read, there))
+        elif read in on_page:
+            yield _id(read, work.turned(there))
+        else:  # a step that was left out
+            yield from _read(work, on_page, read, there)
+
+
+def _as_given(work: Work, name: str, place: Place) -> Place:
+    """Return where an entry of a given matrix stands as it was given."""
+    given = work.problem.as_given(name)
+    stands = work.problem.turned(name, np.arange(given.size).reshape(given.shape))
+    return tuple(int(each) for each in np.unravel_index(stands[place], given.shape))
+
+
+def _with_given(marking: Marking, document: Document) -> Document:
+    """Return the page with the given matrices before all steps: they light up, too."""
+    given: Part = Given(tuple(given_grids(marking.key.work, full=True)))
+    first = next(i for i, part in enumerate(document.parts) if isinstance(part, Section))
+    return replace(document, parts=(*document.parts[:first], given, *document.parts[first:]))

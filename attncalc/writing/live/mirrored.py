@@ -1,0 +1,216 @@
+"""Which operations the page's script knows too, and what it is told of each."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import Any
+
+from attncalc.numbers.typed import as_written
+from attncalc.operations.base import Operation
+from attncalc.operations.step import Plan, Step
+
+ALWAYS: Mapping[str, tuple[str, ...]] = {
+    "Activate": ("kind",),
+    "Add": (),
+    "Concat": (),
+    "DivideBySqrt": ("d_k",),
+    "DivideBySum": ("masked", "first_row"),
+    "FeatureMean": (),
+    "FeatureSquares": (),
+    "FeatureVariance": ("ddof",),
+    "Gate": ("kind",),
+    "Given": (),
+    "HardMax": ("masked",),
+    "Mask": ("masks", "causal_from", "window", "is_causal"),
+    "Mean": (),
+    "Multiply": ("factor",),
+    "Normalise": ("eps", "is_inside", "is_centred", "has_gain", "has_bias"),
+    "Project": ("is_turned",),
+    "Rotate": ("base", "offset", "pairing", "scaling", "dims", "is_back"),
+    "Same": (),
+    "Scores": (),
+    "Sinusoids": ("offset",),
+    "SoftCap": ("cap",),
+    "Softmax": ("masked", "shifted", "has_sink"),
+    "Stack": (),
+    "TakeRow": ("which",),
+    "TokenMean": (),
+    "Weigh": ("of_shares",),
+}
+"""The operations of `operations.js`, and those of their parameters that it knows."""
+OTHERS: Mapping[str, tuple[str, ...]] = {
+    "AdditiveScores": (),
+    "Alibi": ("place", "heads", "farthest", "is_near", "has_own"),
+    "ConcatScores": (),
+    "DistanceScores": (),
+    "Lookup": ("first",),
+    "Patches": ("size",),
+    "ProjectBack": (),
+    "RelativeBias": ("place", "buckets", "longest", "both_ways"),
+}
+"""Those of `others.js`, which stands in the pages alone that need it."""
+GRADIENTS: Mapping[str, tuple[str, ...]] = {
+    "ActivateBack": ("kind",),
+    "CentreBack": ("normalise",),
+    "CrossEntropy": ("ids",),
+    "Descend": ("rate", "is_turned"),
+    "Difference": (),
+    "DivideBySumBack": (),
+    "GainBack": ("normalise", "to"),
+    "GatedBack": ("kind",),
+    "HalfSquares": (),
+    "LessOneHot": ("ids",),
+    "MaskBack": ("mask",),
+    "MeanBack": ("features",),
+    "Ones": (),
+    "PlaceRow": ("which", "rows"),
+    "QuotientBack": ("normalise",),
+    "ShareAmongHeads": ("heads",),
+    "ShareAmongRows": ("rows",),
+    "SoftCapBack": ("cap",),
+    "SoftmaxBack": (),
+    "SplitHeads": ("heads",),
+    "SpreadBack": ("normalise",),
+    "SquaresBack": (),
+    "SumTo": ("to",),
+    "TakeRows": ("start", "stop"),
+    "TimesTransposed": ("heads", "sharing"),
+    "Total": (),
+    "TotalProduct": (),
+    "TransposedTimes": ("heads", "sharing", "is_turned"),
+    "VarianceBack": ("ddof",),
+}
+"""Those of `gradients.js`, likewise."""
+RARE = frozenset({"SoftmaxBesideSink", "RotateOtherwise", "ProjectTurned"})
+"""What else stands in `others.js`: what operations of every page do rarely."""
+OF_TURNS = ("scaling", "dims", "is_back")
+MODULES: Mapping[str, Mapping[str, tuple[str, ...]]] = {"others": OTHERS, "gradients": GRADIENTS}
+MIRRORED: Mapping[str, tuple[str, ...]] = {**ALWAYS, **OTHERS, **GRADIENTS}
+
+TWO = ("DistanceScores", "FeatureVariance", "Gate", "Lookup", "RelativeBias", "Scores", "Stack")
+"""Those that read two matrices; the others read one, but those with parts that may be missing."""
+VALUES: Mapping[str, frozenset[object]] = {
+    "kind": frozenset({"relu", "gelu", "gelu-tanh", "silu", "tanh"}),
+    "pairing": frozenset({"halves", "interleaved"}),
+    "which": frozenset({"first", "last"}),
+}
+"""The values of choices that it knows."""
+SEVERAL: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(GRADIENTS, (1, 2, 3, 4, 5)),
+    "Add": tuple(range(2, 100)),
+    "AdditiveScores": (3, 4),
+    "Alibi": (1, 2),
+    "ConcatScores": (4, 5),
+    "Project": (2, 3),
+    "ProjectBack": (2, 3),
+    "Rotate": (1, 2),
+    "Softmax": (1, 2),
+    "Weigh": (2,),
+}
+"""How many matrices those may read that read more than two, or not always as many."""
+MASKS = frozenset({"keep", "ignore", "bias"})
+_MISSING = object()
+"""Stands for a parameter that there is not."""
+
+
+def unknown_in(steps: Plan) -> str | None:
+    """Return the first step that the script cannot work out, or None.
+
+    An operation with a parameter that is new here is not known, unless it is at its default; and
+    none that reads another number of matrices.
+    """
+    return next((step.name for step in steps if not _is_known(step)), None)
+
+
+def _is_known(step: Step) -> bool:
+    name = type(step.operation).__name__
+    if name not in MIRRORED or len(step.inputs) not in _counts(step.operation, name):
+        return False
+    return _is_known_alone(step.operation)
+
+
+def _is_known_alone(operation: Operation) -> bool:
+    name = type(operation).__name__
+    if not all(_is_told(operation, each) for each in MIRRORED[name]):
+        return False
+    others = (each for each in _parameters(operation) if each.name not in MIRRORED[name])
+    return all(getattr(operation, each.name) == each.default for each in others)
+
+
+def _is_told(operation: Operation, parameter: str) -> bool:
+    """Say whether the script can be told of a parameter, and knows its value."""
+    value = getattr(operation, parameter, _MISSING)
+    if parameter == "masks":
+        return isinstance(value, tuple) and set(value) <= MASKS
+    if parameter in VALUES:
+        return value in VALUES[parameter]
+    if isinstance(value, Operation):
+        return _is_known_alone(value)
+    return all(
+        each is None or isinstance(each, bool | int | str | Fraction) for each in _each(value)
+    )
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def modules_for(steps: Plan) -> tuple[str, ...]:
+    """Return the modules that the script needs for a plan, beside those of every page."""
+    used = {name_of(step) for step in steps}
+    return tuple(
+        name
+        for name, known in MODULES.items()
+        if used & {*known, *(RARE if name == "others" else ())}
+    )
+
+
+def _counts(operation: Any, name: str) -> tuple[int, ...]:
+    """Return how many matrices the script lets an operation read."""
+    if name in SEVERAL:
+        return SEVERAL[name]
+    if name == "Mask":
+        return (1 + len(operation.masks),)
+    if name == "Normalise":
+        return (2 + operation.is_centred + operation.has_gain + operation.has_bias,)
+    return (2 if name in TWO else 1,)
+
+
+def _parameters(operation: Operation) -> tuple[Any, ...]:
+    return fields(operation) if is_dataclass(operation) else ()
+
+
+def name_of(step: Step) -> str:
+    """Return what the script calls the operation of a step: what is rare has a name of its own."""
+    operation, name = step.operation, type(step.operation).__name__
+    if name == "Softmax" and len(step.inputs) > 1:
+        return "SoftmaxBesideSink"
+    if name == "Project" and getattr(operation, "is_turned", False):
+        return "ProjectTurned"
+    is_plain = len(step.inputs) == 1 and not any(getattr(operation, each, 0) for each in OF_TURNS)
+    return "RotateOtherwise" if name == "Rotate" and not is_plain else name
+
+
+def step_in_data(step: Step) -> dict[str, Any]:
+    """Return a step as the script reads it: its operation by name, numbers as texts."""
+    return {
+        "name": step.name,
+        "title": step.title,
+        "op": name_of(step),
+        "inputs": list(step.inputs),
+        "role": step.role,
+        **_parameters_in_data(step.operation),
+    }
+
+
+def _parameters_in_data(operation: Operation) -> dict[str, Any]:
+    known = MIRRORED[type(operation).__name__]
+    return {each: _value(getattr(operation, each)) for each in known}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, Operation):
+        return _parameters_in_data(value)
+    if isinstance(value, Fraction):
+        return as_written(value)
+    return [_value(each) for each in value] if isinstance(value, tuple) else value

@@ -1,0 +1,303 @@
+// What fewer problems ask: patches and tables of embeddings, biases by distance, other kinds of scores.
+
+import { Refusal, asWritten, exp, fix, ln, once, pi, ratio, readNumber, tanh, together } from "./numbers.js";
+import {
+  Matrix, OPERATIONS, alone, both, frequencyOf, height, made as matrixOf, most, paired, placeOf, product, rotated, serving,
+  softmax, sum, turn,
+} from "./operations.js";
+import {
+  added, call, fraction, given, negative, ordered, plus, power as raised, productOf, quotient, sumOf, symbol, whole,
+} from "./expressions.js";
+import { EXPLAIN, PRECISE, angle, inBits, made, preciseIn, range, scoresOf, square, turnedEntry, weightOf } from "./work.js";
+
+const NOTHING = ratio(0n);
+const valueAt = (X, ...at) => ratio(X.matrix.at(...at), X.matrix.d);
+/** An entry that is another one: its name, for the number alone would not say where it comes from. */
+const named = (X, remark, ...at) => made([X.entry(...at)], remark, X.at(...at).exact);
+
+// ---------------------------------------------------------------- sinks, and other turns
+
+/** Scores, and the sink of their head behind each row, over one denominator. */
+export function besideSink(S, sink) {
+  const d = together(S.d, sink.d), [s, own] = [S.over(d), sink.over(d)];
+  const n = s.rows.flatMap((row, i) => [...row, own.at(Math.floor(i / S.r), 0, 0)]);
+  return new Matrix(S.h, S.r, S.c + 1, n, d, both(S, sink));
+}
+
+/** How much of a pair's own frequency is kept where rope is scaled, in 2^-w: 1 all of it, 0 none. */
+function kept([kind, , ...numbers], frequency, w) {
+  if (kind === "linear") return 0n;
+  const W = BigInt(w), [low, high, original] = numbers.map((each) => readNumber(each));
+  const turns = (original.n * frequency << W) / (2n * pi(w) * original.d);
+  const span = { n: high.n * low.d - low.n * high.d, d: high.d * low.d };
+  const share = ((turns - fix(low.n, low.d, w)) * span.d) / span.n;
+  return share < 0n ? 0n : share > 1n << W ? 1n << W : share;
+}
+
+const baseOf = ({ base }, pair, d, w) => frequencyOf(readNumber(base), pair, d, w);
+
+/** How fast a pair turns, in 2^-w: slowed down, or by a frequency of its own. */
+function speedOf(step, frequencies, pair, d, w) {
+  if (frequencies) return fix(frequencies.at(0, 0, pair), frequencies.d, w);
+  const own = baseOf(step, pair, d, w);
+  if (!step.scaling) return own;
+  const share = kept(step.scaling, own, w), factor = readNumber(step.scaling[1]), W = BigInt(w);
+  return (own * ((((1n << W) - share) * factor.d) / factor.n + share)) >> W;
+}
+
+/** The cosine and the sine that turn a pair. */
+export const turnOf = (step, frequencies) => (place, pair, d, w) =>
+  turn(place, (wide) => speedOf(step, frequencies, pair, d, wide), w,
+    `${step.base} ${step.scaling} ${pair} ${d} ${frequencies?.at(0, 0, pair)}/${frequencies?.d}`);
+
+/** The angle where rope is scaled, and what is said of its frequency. */
+function slowed(step, plain, pair, d, w, X) {
+  if (!step.scaling) return [plain, ""];
+  const share = kept(step.scaling, baseOf(step, pair, d, w), w), factor = given(readNumber(step.scaling[1]));
+  if (share === 1n << BigInt(w)) return [plain, ""];
+  if (!share) return [quotient(plain, factor), `its frequency is divided by ${asWritten(factor.exact)}`];
+  const [low, high, original] = step.scaling.slice(2).map((each) => given(readNumber(each)));
+  const slowness = raised(given(readNumber(step.base)), quotient(whole(2 * pair), whole(d)));
+  const turns = quotient(original, productOf([whole(2), symbol("π"), ...(slowness.exact ? [] : [slowness])]));
+  const part = quotient(sumOf(turns, negative(low)), sumOf(high, negative(low)));
+  const least = ratio(factor.exact.d, factor.exact.n), rest = ratio(least.d - least.n, least.d);
+  return [productOf([plain, sumOf(given(least), productOf([given(rest), part]))]), "its frequency is divided in part (llama3)"];
+}
+
+// ---------------------------------------------------------------- images and tables
+
+/** Where in an image a number of a patch stands. */
+function pixel({ size: [p, q] }, { c: width }, patch, k) {
+  const across = width / q;
+  const [down, right] = [Math.floor(patch / across), patch % across];
+  const [row, column] = [Math.floor((k % (p * q)) / q), k % q];
+  return { channel: Math.floor(k / (p * q)), down, right, row, column, at: [down * p + row, right * q + column] };
+}
+
+function patches(step, [image]) {
+  const [p, q] = step.size;
+  return matrixOf(0, (image.r / p) * (image.c / q), (image.h || 1) * p * q, (_, i, j) => {
+    const { channel, at } = pixel(step, image, i, j);
+    return image.at(channel, ...at);
+  }, image.d, image.isExact);
+}
+
+/** Which row of the table an id names. */
+function rowOfId(step, ids, table, i) {
+  const row = Number(ids.at(0, 0, i) / ids.d) - step.first;
+  if (ids.at(0, 0, i) % ids.d || row < 0 || row >= table.r)
+    throw new Refusal(`id ${i + 1} names no row of the table: ids are whole, from ${step.first} to ${step.first + table.r - 1}`);
+  return row;
+}
+
+// ---------------------------------------------------------------- by distance
+
+/** x of each head, of which the slope is 2^-x. */
+function exponents(heads) {
+  const below = 2 ** (heads.toString(2).length - 1);
+  const own = range(below).map((k) => ratio(BigInt(8 * (k + 1)), BigInt(below)));
+  const more = range(below).map((k) => ratio(BigInt(8 * (2 * k + 1)), BigInt(2 * below)));
+  return [...own, ...more.slice(0, heads - below)];
+}
+
+function slopes(step, w) {
+  const all = exponents(step.heads), isExact = all.every(({ d }) => d === 1n);
+  const h = step.heads > 1 ? step.heads : 0;
+  if (isExact) {
+    const d = 2n ** all.reduce((deepest, { n }) => (n > deepest ? n : deepest), 0n);
+    return new Matrix(h, 1, 1, all.map(({ n }) => d >> n), d);
+  }
+  const wide = w + 32, two = ln(2n, 1n, wide + 32);
+  return new Matrix(h, 1, 1, all.map(({ n, d }) => exp((-two * n) / d, wide + 32) >> 32n), 1n << BigInt(wide), false);
+}
+
+const distance = ({ place }, i, j) => i + place - j;
+/** Something of the distance, taken off or added to each score. */
+const byDistance = (S, own, entry) => sum(S, matrixOf(S.h, S.r, S.c, entry, own.d, own.isExact));
+
+function alibi(step, [S, given_], w) {
+  const own = given_ ?? slopes(step, w);
+  return byDistance(S, own, (h, i, j) => -own.at(h, 0, 0) * BigInt(Math.abs(distance(step, i, j))));
+}
+
+/** From which distance on each bucket after the first one counts. */
+const starts = (buckets, longest) => once(`starts ${buckets} ${longest}`, () => {
+  const near = Math.floor(buckets / 2), far = buckets - near;
+  const found = range(near).map((k) => k + 1);
+  for (let k = 1; k < far; k += 1) {
+    let start = Math.max(near, Math.floor(near * (longest / near) ** (k / far)) - 2);
+    const [n, f, K] = [BigInt(near), BigInt(far), BigInt(k)];
+    // log(d/near) / log(longest/near) · far ≥ k, in whole numbers: no logarithm is rounded
+    while (BigInt(start) ** f * n ** K < n ** f * BigInt(longest) ** K) start += 1;
+    found.push(start);
+  }
+  return found;
+});
+
+export function bucketOf({ buckets, longest, both_ways: both }, before) {
+  const half = Math.floor(buckets / 2);
+  const away = both ? Math.abs(before) : Math.max(before, 0);
+  return starts(both ? half : buckets, longest).filter((start) => start <= away).length + (both && before < 0 ? half : 0);
+}
+
+// ---------------------------------------------------------------- scores
+
+/** Σ v tanh(left + right + b) for each row of one and of the other. */
+function ofTanh(left, right, v, b, w) {
+  const wide = w + 64 + height(v), h = Math.max(left.h, right.h, v.h, b?.h ?? 0);
+  const d = [left, right, ...(b ? [b] : [])].reduce((all, each) => together(all, each.d), 1n);
+  const [l, r, s] = [left, right, b].map((each) => each?.over(d));
+  return matrixOf(h, left.r, right.r, (head, i, j) => {
+    const key = serving({ h }, r, head);
+    let total = 0n;
+    for (let c = 0; c < l.c; c += 1) {
+      const inner = l.at(head, i, c) + r.at(key, j, c) + (s ? s.at(head, 0, c) : 0n);
+      total += v.at(head, 0, c) * tanh(fix(inner, d, wide), wide);
+    }
+    return total;
+  }, v.d << BigInt(wide), false);
+}
+
+/** Rows of a matrix, from one on. */
+const rowsOf = (X, from, count) =>
+  matrixOf(X.h, count, X.c, (h, i, j) => X.n[((X.h > 1 ? h : 0) * X.r + from + i) * X.c + j], X.d, X.isExact);
+
+/** Keys of as many heads as weights have, where these have their own. */
+const spread = (K, W) => (W.h > K.h && K.h
+  ? matrixOf(W.h, K.r, K.c, (h, i, j) => K.at(serving(W, K, h), i, j), K.d, K.isExact) : K);
+
+function concatenated([Q, K, W, v, b], w) {
+  return ofTanh(product(Q, rowsOf(W, 0, Q.c)), product(spread(K, W), rowsOf(W, Q.c, K.c)), v, b, w);
+}
+
+function distances([Q, K]) {
+  const d = together(Q.d, K.d), [q, k] = [Q.over(d), K.over(d)], h = Math.max(Q.h, K.h);
+  return matrixOf(h, Q.r, K.r, (head, i, j) => {
+    const key = serving({ h }, K, head);
+    let total = 0n;
+    for (let c = 0; c < Q.c; c += 1) total -= (q.at(head, i, c) - k.at(key, j, c)) ** 2n;
+    return total;
+  }, 2n * d * d, Q.isExact && K.isExact);
+}
+
+/** Rows times rows of a table, or of weights that stand (out, in). */
+const ofRows = {
+  apply: (_, [X, W, b]) => (b ? sum(product(X, W, true), b) : product(X, W, true)),
+  factors: (factors) => factors[0] + factors[1],
+};
+
+Object.assign(OPERATIONS, {
+  SoftmaxBesideSink: { apply: (_, [S, sink], w) => softmax(besideSink(S, sink), w, S.c), factors: alone },
+  RotateOtherwise: {
+    apply: (step, [X, frequencies], w) => rotated(step, X, w, turnOf(step, frequencies), step.dims ?? X.c, step.is_back),
+    factors: ([own]) => own,
+  },
+  ProjectBack: ofRows,
+  ProjectTurned: ofRows,
+  Lookup: {
+    apply: (step, [ids, table]) =>
+      matrixOf(0, ids.c, table.c, (_, i, j) => table.at(0, rowOfId(step, ids, table, i), j), table.d, table.isExact),
+    factors: most,
+  },
+  Patches: { apply: patches, factors: most },
+  Alibi: { apply: alibi, factors: most },
+  RelativeBias: {
+    apply: (step, [S, table]) => byDistance(S, table, (h, i, j) => table.at(h, 0, bucketOf(step, distance(step, i, j)))),
+    factors: most,
+  },
+  AdditiveScores: { apply: (_, [Q, K, v, b], w) => ofTanh(Q, K, v, b, w), factors: (factors) => factors[2] + 1 },
+  ConcatScores: {
+    apply: (_, inputs, w) => concatenated(inputs, w),
+    factors: ([q, k, weights, v]) => Math.max(q + weights, k + weights, v + 1),
+  },
+  DistanceScores: { apply: (_, inputs) => distances(inputs), factors: ([q, k]) => 2 * Math.max(q, k) + 1 },
+});
+
+// ---------------------------------------------------------------- how each entry comes about
+
+/** Each tanh of some terms, weighed: what it is of, what that comes to where it is long, and its value. */
+function weighed(v, w, h, terms, values, isLong) {
+  const factors = terms.map((_, c) => v.at(h, 0, c));
+  const each = (entry) => added(...terms.map((_, c) => productOf([factors[c], entry(c)])));
+  const inner = (c) => added(...terms[c]);
+  const tangent = ({ n, d }) => inBits(tanh(fix(n, d, w), w), w);
+  return made([each((c) => call("tanh", inner(c))),
+    ...(isLong ? [each((c) => call("tanh", v.write(values[c], inner(c).exact)))] : []),
+    each((c) => {
+      const value = tangent(values[c]);
+      return v.write(value, value.n ? null : NOTHING);
+    })]);
+}
+
+const total = (numbers) => numbers.reduce(plus, NOTHING);
+
+const byRows = (step, [X, W, b], w, h, i, j) => made([added(
+  ...range(X.matrix.c).map((k) => ordered(X.at(h, i, k), W.at(h, j, k))), ...(b ? [b.at(h, 0, j)] : []))]);
+
+Object.assign(PRECISE, { SoftmaxBesideSink: ([S, sink], ...of) => preciseIn(besideSink(S, sink), ...of) });
+
+Object.assign(EXPLAIN, {
+  SoftmaxBesideSink: (step, [S, sink], w, h, i, j) => {
+    const { matrix: X } = S, own = new Matrix(0, 1, X.c, range(X.c).map((k) => X.at(h, i, k)), X.d, X.isExact);
+    const longer = besideSink(own, new Matrix(0, 1, 1, [sink.matrix.at(h, 0, 0)], sink.matrix.d));
+    const beside = scoresOf({ matrix: longer, at: (_, __, k) => (k < X.c ? S.at(h, i, k) : sink.at(h, 0, 0)) }, 0, 0);
+    const found = weightOf(S, beside, w, j, X.c), largest = beside.numbers[X.c];
+    if (!found.remark.startsWith("the largest") || beside.numbers.some((n, k) => k < X.c && n !== null && n >= largest)) return found;
+    return { ...found, remark: "the sink, larger than each score, is taken off first" };
+  },
+  RotateOtherwise: (step, [X, frequencies], w, h, t, j) => {
+    const d = step.dims ?? X.matrix.c;
+    if (j >= d) return made([X.at(h, t, j)], `the first ${d} columns alone are rotated`);
+    const { pair } = paired(step.pairing, j, d), place = placeOf(step, t);
+    const [said, remark] = frequencies ? [productOf([given(place), frequencies.at(0, 0, pair)]), ""]
+      : slowed(step, angle(place, readNumber(step.base), pair, d), pair, d, w, X);
+    const values = turnOf(step, frequencies?.matrix)(place, pair, d, w);
+    return turnedEntry(step, X, w, [h, t, j], d, said, values, remark, step.is_back);
+  },
+  ProjectBack: byRows,
+  ProjectTurned: byRows,
+  Lookup: (step, [ids, table], w, h, i, j) => {
+    const row = rowOfId(step, ids.matrix, table.matrix, i);
+    return named(table, `row ${row + 1} is that of id ${row + step.first}`, 0, row, j);
+  },
+  Patches: (step, [image], w, h, i, j) => {
+    const { channel, down, right, row, column, at } = pixel(step, image.matrix, i, j);
+    const of = image.matrix.h ? ` of channel ${channel + 1}` : "";
+    return named(image, `patch r${down + 1}c${right + 1}: its row ${row + 1}, column ${column + 1}${of}`, channel, ...at);
+  },
+  Alibi: (step, [S, own], w, h, i, j) => {
+    const { n, d } = own ? {} : exponents(step.heads)[h];
+    const slope = own ? own.at(h, 0, 0)
+      : d === 1n ? fraction(ratio(1n, 2n ** n)) : raised(whole(2), given(ratio(-n, d)));
+    return made([sumOf(S.at(h, i, j), negative(productOf([slope, whole(Math.abs(distance(step, i, j)))])))]);
+  },
+  RelativeBias: (step, [S, table], w, h, i, j) => {
+    const before = distance(step, i, j), bucket = bucketOf(step, before);
+    const where = before ? `${Math.abs(before)} ${before > 0 ? "before" : "behind"}` : "at its place";
+    return made([sumOf(S.at(h, i, j), table.at(h, 0, bucket))],
+      `bucket ${bucket + 1} of ${step.buckets}: the key stands ${where}`);
+  },
+  AdditiveScores: (step, [Q, K, v, b], w, h, i, j) => {
+    const key = serving(Q.matrix, K.matrix, h), read = (at) => (c) => [at(Q, h, i, c), at(K, key, j, c), ...(b ? [at(b, h, 0, c)] : [])];
+    const all = range(Q.matrix.c);
+    return weighed(v, w, h, all.map(read((X, ...at) => X.at(...at))), all.map((c) => total(read(valueAt)(c))), false);
+  },
+  ConcatScores: (step, [Q, K, W, v, b], w, h, i, j) => {
+    const key = serving(Q.matrix, K.matrix, h);
+    const pairs = [...range(Q.matrix.c).map((a) => [Q, h, i, a]), ...range(K.matrix.c).map((a) => [K, key, j, a])];
+    const read = (at, times) => (c) => [
+      ...pairs.map(([X, ...place], a) => times(at(X, ...place), at(W, h, a, c))), ...(b ? [at(b, h, 0, c)] : [])];
+    const all = range(W.matrix.c), by = (x, y) => ratio(x.n * y.n, x.d * y.d);
+    return weighed(v, w, h, all.map(read((X, ...at) => X.at(...at), ordered)),
+      all.map((c) => total(read(valueAt, by)(c))), true);
+  },
+  DistanceScores: (step, [Q, K], w, h, i, j) => {
+    const key = serving(Q.matrix, K.matrix, h), all = range(Q.matrix.c);
+    const squares = added(...all.map((c) => square(sumOf(Q.at(h, i, c), negative(K.at(key, j, c))))));
+    const value = total(all.map((c) => {
+      const [q, k] = [valueAt(Q, h, i, c), valueAt(K, key, j, c)], gap = plus(q, ratio(-k.n, k.d));
+      return ratio(gap.n ** 2n, gap.d ** 2n);
+    }));
+    return made([squares, Q.write(value, squares.exact)].map((each) => negative(quotient(each, whole(2)))));
+  },
+});

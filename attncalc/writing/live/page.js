@@ -1,0 +1,42 @@
+// The page lives: what is pointed at is explained, what is edited is worked out at once.
+
+import { readAddress } from "./address.js";
+import { change, tried } from "./changing.js";
+import { openToTab } from "./cells.js";
+import { startControls } from "./controls.js";
+import { state } from "./edited.js";
+import { main, make, say } from "./elements.js";
+import { windowLarge } from "./finding.js";
+import { keep } from "./rendering.js";
+import { solved } from "./solved.js";
+import { startStepping } from "./stepping.js";
+import { startTelling } from "./telling.js";
+
+/** Take up what the address says, and say what of it cannot be. */
+function readAgain() {
+  const { next, wrong } = readAddress();
+  if (JSON.stringify(next) !== JSON.stringify(state)) change(next);
+  if (wrong) say(`${wrong} of the changes in the address cannot be read, and ${wrong === 1 ? "is" : "are"} left out.`);
+}
+
+/** What takes a moment, and what nobody needs before the page is seen. */
+function prepare() {
+  const isKnown = tried(solved, (reason) =>
+    main.before(make("p", { class: "live" }, `This page does not change when a number in it does: ${reason}.`)));
+  if (isKnown) keep();
+}
+
+/** Make the page live, with controls of conventions that not every page has. */
+export function startWith(controls) {
+  document.body.classList.add("lives");
+  openToTab();
+  windowLarge();
+  startControls(controls);
+  startStepping();
+  startTelling();
+  window.addEventListener("hashchange", readAgain);
+  if (window.location.hash.length > 1) readAgain();
+  window.setTimeout(prepare, 200);
+}
+
+export const start = () => startWith([]);

@@ -1,0 +1,186 @@
+// What the page shows of the problem as it now is: as it was written, or written again.
+
+import { connection, notesOf } from "./attended.js";
+import { cellsOf, forgetCells, givenCell } from "./cells.js";
+import { byColumns, data, isBase, planNow, state, stepsNow } from "./edited.js";
+import { all, byId, main, make } from "./elements.js";
+import { given as asGiven, written } from "./expressions.js";
+import { readNumber } from "./numbers.js";
+import { renderConnections } from "./pictures.js";
+import { shownText } from "./plan.js";
+import { each, solution, solve, work } from "./solved.js";
+
+const WORN = ["lit", "at", "pinned", "not-shown"];
+let untouched = null, lastPlan = planNow();
+let rendered = {}; // what the cells of each step show: what is read again is not written again
+let arrange = () => {};
+/** Have sections and equations be those of the steps, by something that is told whether they are others. */
+export const arrangeBy = (act) => void (arrange = act);
+let changed = new Map(); // cells of given entries that were edited, what they say now, and said
+
+/** Show the problem as it now is; say whether the page is that of before. */
+export function render() {
+  solve(); // refused, nothing on the page has changed
+  const at = main.contains(document.activeElement) ? document.activeElement.closest("[id]").id : null;
+  const plan = planNow();
+  const isBack = untouched !== null && (isBase() || plan !== lastPlan);
+  if (isBack) restore();
+  if (!isBase()) {
+    keep();
+    const steps = stepsNow();
+    arrange(steps, plan !== lastPlan);
+    const fresh = steps.filter((step) => rendered[step.name]?.result !== solution.results[step.name]);
+    for (const step of fresh) renderStep(step);
+    renderGiven();
+    for (const step of fresh) if (step.role === "weights") renderConnections(step.name);
+    renderSentences(plan);
+  }
+  lastPlan = plan;
+  if (at) focusAgain(at);
+  return !isBack;
+}
+
+/** Have the focus where it was, or where there is still something to go to. */
+function focusAgain(id) {
+  const there = byId(id), place = there?.getClientRects().length ? there : main;
+  if (place === there && there.contains(document.activeElement)) return;
+  const cell = place.matches("td") ? place : place.querySelector("td[tabindex]");
+  if (cell.tabIndex < 0) cell.tabIndex = -1;
+  cell.focus({ preventScroll: true });
+}
+
+/** Keep the page as it was written, before it is changed. */
+export function keep() {
+  if (untouched) return untouched;
+  untouched = main.cloneNode(true);
+  for (const name of WORN) for (const worn of untouched.querySelectorAll(`.${name}`)) worn.classList.remove(name);
+  return untouched;
+}
+
+/** Bring back the page as it was written. */
+function restore() {
+  main.replaceChildren(...untouched.childNodes);
+  untouched = null;
+  rendered = {};
+  changed = new Map();
+  forgetCells();
+}
+
+// ---------------------------------------------------------------- steps
+
+/** Put a number into a cell, where it is not there yet. */
+function put(cell, text, rank) {
+  const inner = { most: "strong", second: "em" }[rank];
+  if (cell.textContent === text && (!rank || cell.classList.contains(rank)) && Boolean(inner) === Boolean(cell.firstElementChild)) return;
+  cell.classList.remove("most", "second");
+  if (inner) cell.classList.add(rank);
+  cell.replaceChildren(inner ? make(inner, {}, text) : text);
+}
+
+function renderStep(step) {
+  const { name } = step, result = solution.results[name], { decimals } = state.settings;
+  const ranks = step.role === "weights" ? ranksOf(name) : null;
+  const cells = cellsOf(name), hidden = [], before = rendered[name];
+  rendered[name] = { result, ranks, decimals };
+  each(result.digits, (h, i, j, k) => {
+    const whole = result.digits.n[k], rank = ranks?.[k] ?? "";
+    const isAsBefore = before?.decimals === decimals && before.result.digits.n[k] === whole && (before.ranks?.[k] ?? "") === rank;
+    if (isAsBefore && whole !== 0n) return;
+    const beneath = whole === 0n ? work.hidden(name, h, i, j) : null;
+    if (beneath) hidden.push([h, i, j, beneath]);
+    if (cells[k]) put(cells[k], (whole === null ? "-∞" : shownText(whole, decimals)) + (beneath ? "†" : ""), rank);
+  });
+  const section = byId(`step-${name}`);
+  if (!section) return;
+  renderWork(section, step);
+  for (const remark of section.querySelectorAll("p.remark")) remark.remove();
+  const remarks = [...footnotes(step, hidden), ...(ranks ? notesOf(step) : [])].map((text) => make("p", { class: "remark" }, text));
+  const details = section.querySelector("details");
+  if (details) details.before(...remarks);
+  else section.append(...remarks);
+}
+
+/** Which weights are the most of their output, and which its second, by place. */
+function ranksOf(name) {
+  const { h, r, c } = solution.results[name].carried;
+  const ranks = [];
+  for (let head = 0; head < (h || 1); head += 1)
+    for (let i = 0; i < r; i += 1) {
+      const found = connection(name, head, i);
+      for (const rank of ["second", "most"]) for (const j of found[rank]) ranks[(head * r + i) * c + j] = rank;
+    }
+  return ranks;
+}
+
+function footnotes(step, hidden) {
+  if (!hidden.length) return [];
+  const most = data.look.footnotes;
+  const said = hidden.slice(0, most).map(([h, i, j, value]) => `${written(work.entry(step.name, h, i, j))} ${written(value)}`);
+  if (hidden.length > most) said.push(`${hidden.length - most} more`);
+  return [`† not zero: ${said.join(" · ")}`];
+}
+
+/** Lines of work are written again as they are opened. */
+function renderWork(section, step) {
+  const details = section.querySelector("details.work");
+  if (!details) return;
+  const lines = all("p[data-of]", details);
+  for (const line of lines) line.replaceChildren("…");
+  const fill = () => {
+    if (!details.open || !details.isConnected) return;
+    for (const line of lines) line.replaceChildren(work.text(step.name, ...placeNamed(line.dataset.of)));
+  };
+  details.ontoggle = fill;
+  if (details.open) window.setTimeout(fill, 0);
+}
+
+/** The place in the plan of an entry by its name: S[1,2], or S[1,1,2] of a head. */
+function placeNamed(name) {
+  const places = name.slice(name.indexOf("[") + 1, -1).split(",").map((n) => Number(n) - 1);
+  const [row, column] = places.slice(-2);
+  return [places.length === 3 ? places[0] : 0, ...(byColumns ? [column, row] : [row, column])];
+}
+
+// ---------------------------------------------------------------- what was given, and what is said
+
+function renderGiven() {
+  const now = new Map();
+  for (const [name, edits] of Object.entries(state.edits))
+    for (const [flat, typed] of Object.entries(edits)) {
+      const cell = givenCell(name, flat);
+      if (cell) now.set(cell, { typed, before: changed.get(cell)?.before ?? [...cell.childNodes] });
+    }
+  for (const [cell, { before }] of changed) {
+    if (now.has(cell)) continue;
+    cell.classList.remove("changed");
+    cell.removeAttribute("title");
+    cell.replaceChildren(...before);
+  }
+  for (const [cell, { typed, before }] of now) {
+    if (changed.get(cell)?.typed === typed) continue;
+    cell.classList.add("changed");
+    cell.title = `was ${before.map((node) => node.textContent).join("")}`;
+    cell.replaceChildren(typed === "-inf" ? "-∞" : written(asGiven(readNumber(typed))));
+  }
+  changed = now;
+}
+
+/** Conventions as they are now; what was noted of the problem as given is left out. */
+function renderSentences(plan) {
+  const { scale, softcap, decimals, rounding } = state.settings;
+  const said = plan.conventions[rounding].map((place) => {
+    const text = data.texts[place];
+    if (text.startsWith("scores multiplied by ")) return `scores multiplied by ${scale}`;
+    if (text.startsWith("scores capped at ")) return `scores capped at ${softcap} by tanh`;
+    if (text.startsWith("shown to ")) return `shown to ${decimals === 1 ? "1 decimal" : `${decimals} decimals`}, halves away from zero`;
+    return text;
+  });
+  replaceList(byId("conventions"), said);
+  for (const list of all("section.notes > ul, section.patterns > ul"))
+    replaceList(list, ["left out after a change: they were of the numbers as given"]);
+}
+
+function replaceList(list, texts) {
+  if (list && texts.join("\n") !== [...list.children].map((each) => each.textContent).join("\n"))
+    list.replaceChildren(...texts.map((text) => make("li", {}, text)));
+}

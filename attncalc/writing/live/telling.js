@@ -1,0 +1,71 @@
+// What a key tells of the entry that is pointed at: its work, and where it is given, how to change it.
+
+import { cellRead, entryOf } from "./cells.js";
+import { afterChange, edit, tried, undo } from "./changing.js";
+import { nameOf, typedNow } from "./edited.js";
+import { byId, make } from "./elements.js";
+import { cellOfPicture, marksOf } from "./pictures.js";
+import { atHand, relit, startPointing } from "./pointing.js";
+import { solution, solved, work } from "./solved.js";
+
+const line = make("p", { "aria-live": "polite", class: "line" });
+const input = make("input", { type: "text", size: 12, autocomplete: "off", autocapitalize: "off" });
+const form = make("form", { hidden: true, onsubmit: apply }, input, make("button", { type: "submit" }, "Change"));
+const wrong = make("p", { role: "alert", class: "wrong" });
+
+function apply(event) {
+  event.preventDefault();
+  const cell = atHand(), entry = entryOf(cell);
+  if (!entry?.isGiven) return;
+  const { id } = cell;
+  come();
+  const said = (reason) => (wrong.textContent = `${nameOf(entry)}: ${reason}`);
+  tried(() => edit(entry.name, entry.flat, input.value, said), said);
+  if (!wrong.textContent) byId(id)?.focus({ preventScroll: true });
+}
+
+/** Say how an entry came about; return what lights up with it. */
+function tell(cell) {
+  const entry = entryOf(cell), { name, h, i, j } = entry;
+  form.hidden = !entry.isGiven;
+  if (!entry.isGiven) {
+    solved();
+    line.textContent = work.text(name, h, i, j);
+    return [...reads(cell), ...marksOf(entry)];
+  }
+  line.textContent = `${nameOf(entry)} is given`;
+  if (document.activeElement !== input) input.value = typedNow(entry);
+  input.setAttribute("aria-label", `New value of ${nameOf(entry)}`);
+  return [];
+}
+
+function reads(cell) {
+  const { name, h, i, j } = entryOf(cell);
+  return work.readFor(name, h, i, j).map((read) => cellRead(read, solution.known[read.name])).filter(Boolean);
+}
+
+/** Go to where a given number is edited. */
+function type(cell, text = null) {
+  if (!entryOf(cell).isGiven) return false;
+  if (text === null) input.select();
+  else input.value = text;
+  input.focus();
+  return true;
+}
+
+function onUndo(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.key !== "z" || event.target.matches?.("input, select, textarea")) return;
+  event.preventDefault();
+  undo();
+}
+
+const cellOf = (target) => target?.closest?.("svg") && (solved(), cellOfPicture(target));
+const come = () => void (wrong.textContent = "");
+
+export function startTelling() {
+  startPointing({ knows: entryOf, cellOf, tell, reads, type, come }, line, form, wrong);
+  input.addEventListener("keydown", (event) => event.key === "Escape" && atHand()?.focus());
+  input.addEventListener("input", come);
+  document.addEventListener("keydown", onUndo);
+  afterChange(relit);
+}
