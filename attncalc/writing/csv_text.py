@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.problem.serialising import OWN_PROBLEM, RESULTS, Row, in_csv
 from attncalc.text import harmless_cell
-from attncalc.writing.document import Grid, Section
+from attncalc.writing.document import Connections, Grid, Section
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page
 from attncalc.writing.prose import line_in_text, texts_of_row
@@ -24,7 +24,7 @@ def write_csv(page: Page) -> Iterator[str]:
     InputError
         When the problem has masks for each head, which blocks cannot hold.
     """
-    return _lines(_blocks(page))
+    return as_lines(_blocks(page))
 
 
 def _blocks(page: Page) -> Iterator[Row]:
@@ -40,11 +40,11 @@ def _blocks(page: Page) -> Iterator[Row]:
 
 def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
     """Return the page as files by name: the problem, one for each step, and what is said."""
-    files = {OWN_PROBLEM: _lines(in_csv(page.problem))}
+    files = {OWN_PROBLEM: as_lines(in_csv(page.problem))}
     for section in page.sections:
-        files[f"{section.step.name}.csv"] = _lines(_section(section))
+        files[f"{section.step.name}.csv"] = as_lines(_section(section))
     for name, block in _words(page):
-        files[f"{name}.csv"] = _lines(block)
+        files[f"{name}.csv"] = as_lines(block)
     return files
 
 
@@ -71,8 +71,10 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
     if page.lines:
         yield "work", [[line_in_text(line)] for line in page.lines]
     connections = [
-        [f"head {head}" if head else "", harmless_cell(text)]
-        for head, sentences in page.influences
+        [", ".join(filter(None, (part.of, f"head {head}" if head else ""))), harmless_cell(text)]
+        for part in page.parts
+        if isinstance(part, Connections)
+        for head, sentences in part.heads
         for text in sentences
     ]
     if connections:
@@ -94,7 +96,8 @@ def _elided(section: Section) -> Section:
     return section._replace(grids=tuple(grid._replace(full=False) for grid in section.grids))
 
 
-def _lines(rows: Iterable[Row]) -> Iterator[str]:
+def as_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of a CSV file."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     for row in rows:

@@ -10,6 +10,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from attncalc.operations.expressions import Expression, Indexed, Number, Ratio
 from attncalc.operations.step import Step
+from attncalc.problem.fields import one_of
 from attncalc.solving.work import Derivation
 from attncalc.text import numbered
 
@@ -65,7 +66,7 @@ class Grid(NamedTuple):
     name
         Its name.
     head
-        Which head it is, from 1; 0 where there are none.
+        Which head it is, or channel of an image, from 1; 0 where there are none.
     rows, columns
         What its rows and columns stand for: tokens, by name, or numbers of features.
     cell
@@ -74,6 +75,8 @@ class Grid(NamedTuple):
         Whether it is shown whole, however large it is.
     texts
         Returns the digits of a row, from 0, all at once; None where they are no decimals.
+    heads
+        How many heads there are, where not all of them are shown.
     """
 
     name: str
@@ -83,6 +86,12 @@ class Grid(NamedTuple):
     cell: Callable[[int, int], Cell]
     full: bool = False
     texts: Callable[[int], list[str]] | None = None
+    heads: int = 0
+
+    @property
+    def which(self) -> str:
+        """Which of several matrices of one name it is, as "head 2"; "" for the only one."""
+        return f"{one_of(self.name)} {self.head}" if self.head else ""
 
     @property
     def tokens(self) -> tuple[bool, bool]:
@@ -223,10 +232,44 @@ class Given(NamedTuple):
         return [grid for _, grids in named for grid in _without_middle(tuple(grids))]
 
 
-class Connections(NamedTuple):
-    """What each output attends to: for each head its number (0 where there is one) and sentences.
+class Attended(NamedTuple):
+    """What one output attends to, for what draws it.
 
-    On a worksheet the map of inputs and outputs is drawn on.
+    Parameters
+    ----------
+    most, second
+        The inputs with the largest weight, and with the second, from 0.
+    weights, texts
+        Its weight for each input, and the digits that are shown of it.
+    """
+
+    most: tuple[int, ...]
+    second: tuple[int, ...]
+    weights: Sequence[float]
+    texts: Sequence[str]
+
+
+class Connections(NamedTuple):
+    """What each output attends to.
+
+    Parameters
+    ----------
+    heads
+        For each head its number (0 where there is one) and sentences.
+    inputs, outputs
+        What they are called.
+    is_blank
+        Whether it is a worksheet: the map of inputs and outputs is drawn on.
+    full
+        Whether it is shown whole.
+    of
+        The name of the weights where there are several attentions.
+    weights
+        The name of the weights.
+    are_columns
+        Whether the outputs are columns of the weights as they are shown, and not rows.
+    attended
+        Returns what an output of a head attends to, both from 0; None where none is to be drawn.
     """
 
     heads: tuple[tuple[int, Sequence[str]], ...]
@@ -234,6 +277,15 @@ class Connections(NamedTuple):
     outputs: tuple[str, ...]
     is_blank: bool
     full: bool
+    of: str = ""
+    weights: str = ""
+    are_columns: bool = False
+    attended: Callable[[int, int], Attended] | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is headed with."""
+        return "What each output attends to" + (f": {self.of}" if self.of else "")
 
     @property
     def shown(self) -> Iterator[tuple[int, list[str]]]:

@@ -10,6 +10,7 @@ from typing import IO, NamedTuple
 
 from attncalc.errors import OutputError
 from attncalc.signals import held_back
+from attncalc.writing import places
 from attncalc.writing.places import (
     check_folder,
     check_places,
@@ -55,7 +56,7 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     files
         Their contents by path.
     folder
-        A folder that is made for them, where it does not exist.
+        A folder that is made for them, where it does not exist, and those within it.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     if folder is not None:
         check_folder(folder)
     new = folder if folder is not None and not folder.exists() else None
-    check_places(*(path for path in files if new is None or path.parent != new))
+    check_places(*(path for path in files if new is None or new not in path.parents))
     straight = [path for path in files if is_straight(path)]
     for path in straight:
         _write_straight(path, files[path])
@@ -98,8 +99,9 @@ def _write_set(files: Mapping[Path, Content], new: Path | None, came: Sequence[i
     try:
         inside = None if new is None else _folder_beside(new, moves)
         for path, content in files.items():
-            if inside is not None and path.parent == new:
-                ready = inside / path.name
+            if inside is not None and new is not None and new in path.parents:
+                ready = inside / path.relative_to(new)
+                _make_folder(path.parent, ready.parent)
             else:
                 moves.append(_beside(path))
                 ready = moves[-1].ready
@@ -126,6 +128,13 @@ def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
     return moves[-1].ready
 
 
+def _make_folder(folder: Path, ready: Path) -> None:
+    """Make a folder within a new one, where it is not there yet."""
+    with naming(folder):
+        if not ready.exists():
+            ready.mkdir(parents=True)
+
+
 def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:
     """Write a file that, until it has the rights of the one it replaces, nobody else reads."""
     rights = 0o600 if path.exists() else 0o666
@@ -146,7 +155,7 @@ def _fill(file: IO[bytes], content: Content, came: Sequence[int]) -> None:
         file.write(piece.encode())
 
 
-def _put_on_disk(written: Mapping[Path, Path], folder: Path | None) -> None:
+def _put_on_disk(written: Mapping[Path, Path], new: Path | None) -> None:
     """Wait until files are on the disk: moved before, one could be empty after a power cut."""
     if len(written) <= FEW:
         for path, ready in written.items():
@@ -156,8 +165,9 @@ def _put_on_disk(written: Mapping[Path, Path], folder: Path | None) -> None:
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(_sync, written, written.values()))
-    if folder is not None:
-        _sync_folder(folder)
+    if new is not None:
+        for folder in {new, *(ready.parent for ready in written.values() if new in ready.parents)}:
+            _sync_folder(folder)
 
 
 def _sync(path: Path, ready: Path) -> None:
@@ -204,7 +214,15 @@ def _move(move: _Move, *, replaces: bool, alone: bool) -> None:
     if replaces and not alone:
         with suppress(OSError):  # not every disk has a second name for a file
             move.kept.hardlink_to(move.place)
-    move.ready.replace(move.place)
+    try:
+        move.ready.replace(move.place)
+    except PermissionError as error:
+        if not places.ON_WINDOWS:
+            raise
+        why = error.strerror or "it cannot be replaced"  # which no file that is open can be there
+        raise OutputError(
+            f"cannot write {move.called}: {why} (is it open in another program? close it there)"
+        ) from None
 
 
 def _taken_back(move: _Move, replaced: bool) -> bool:
@@ -223,6 +241,6 @@ def _remove(ready: Path) -> None:
         if not ready.is_dir():
             ready.unlink(missing_ok=True)
             return
-        for file in ready.iterdir():
-            file.unlink()
+        for inside in ready.iterdir():
+            _remove(inside)
         ready.rmdir()

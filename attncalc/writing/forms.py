@@ -4,6 +4,7 @@ FORMS = {
     "table": (".txt",),
     "markdown": (".md", ".markdown"),
     "latex": (".tex",),
+    "html": (".html", ".htm"),
     "csv": (".csv",),
     "json": (".json",),
     "npz": (".npz",),

@@ -9,7 +9,11 @@ import numpy as np
 from attncalc import __version__
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
+from attncalc.operations.frequencies import RopeScaling
+from attncalc.operations.step import Step
+from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.attention.rope import scaling_as_object
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
@@ -31,7 +35,7 @@ def write_json(page: Page) -> Iterator[str]:
     problem = page.problem
     content: dict[str, Any] = {
         "attncalc": __version__,
-        "kind": problem.kind,
+        "kind": problem.what,
         "title": problem.title,
         "problem": in_json(problem),
         "conventions": _conventions(problem),
@@ -74,23 +78,31 @@ def _pattern(problem: Problem, pattern: "Pattern") -> dict[str, Any]:
 
 def _conventions(problem: Problem) -> dict[str, Any]:
     """Return all that is no default, and as numbers what follows: the scale, the queries' place."""
+    alone = problem.attentions[0] if len(problem.attentions) == 1 else None
     stated: dict[str, Any] = {
-        "scale": _factor(problem),
+        **({"scale": _factor(alone)} if alone else {}),
         "rounding": problem.rounding,
         "decimals": problem.decimals,
     }
     for name, setting in SETTINGS.items():
         value = getattr(problem, name)
-        if name not in stated and value != setting.default:
-            stated[name] = float(value) if isinstance(value, Fraction) else value
-    if problem.positions == "rope" and len(set(problem.rope_places)) > 1:
-        stated["rope_query_offset"] = float(problem.rope_places[0])
-    if problem.n_heads > 1:
-        stated |= {"heads": problem.n_heads, "kv_heads": problem.n_kv_heads}
+        if name not in stated and value != setting.default_in(problem.block):
+            stated[name] = _plain(value)
+    if alone and alone.positions == "rope" and len(set(alone.rope_places)) > 1:
+        stated["rope_query_offset"] = float(alone.rope_places[0])
+    if alone and alone.n_heads > 1:
+        stated |= {"heads": alone.n_heads, "kv_heads": alone.n_kv_heads}
     return stated
 
 
-def _factor(problem: Problem) -> float:
+def _plain(value: Any) -> Any:
+    """Return the value of a setting in numbers and texts."""
+    if isinstance(value, RopeScaling):
+        return scaling_as_object(value)
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _factor(problem: Attention) -> float:
     if problem.scale == SQRT_DK:
         return float(problem.d_k**-0.5)
     return 1.0 if isinstance(problem.scale, str) else float(problem.scale)
@@ -137,23 +149,30 @@ def _all_connections(page: Page) -> Any:
     """Return what each output attends to; with several heads, a list for each head."""
     if page.solution.weights is None or not any(each.grids for each in page.sections):
         return []
-    problem = page.problem
+    weights = page.solution.all_weights
+    if len(page.problem.attentions) > 1:
+        return {step.name: _connections_of(page, step) for step in weights}
+    return _connections_of(page, weights[0])
+
+
+def _connections_of(page: Page, step: Step) -> Any:
+    attention = page.problem.attention_of(step.name)
 
     def of(head: Head) -> Iterator[dict[str, Any]]:
-        each = map(head.connection, range(problem.n))
-        return (_connection(problem, head, connection) for connection in each)
+        each = map(head.connection, range(len(attention.queries)))
+        return (_connection(attention, head, connection) for connection in each)
 
-    heads = page.solution.heads
+    heads = page.solution.heads_of(step)
     return of(heads[0]) if len(heads) == 1 else map(of, heads)
 
 
-def _connection(problem: Problem, head: Head, connection: Connection) -> dict[str, Any]:
+def _connection(attention: Attention, head: Head, connection: Connection) -> dict[str, Any]:
     def inputs(indices: tuple[int, ...]) -> list[dict[str, Any]]:
         weights = head.weights[connection.output]
-        return [{"input": problem.keys[i], "weight": float(weights[i])} for i in indices]
+        return [{"input": attention.keys[i], "weight": float(weights[i])} for i in indices]
 
     return {
-        "output": problem.queries[connection.output],
+        "output": attention.queries[connection.output],
         "most": inputs(connection.most),
         "second": inputs(connection.second),
     }

@@ -4,8 +4,9 @@ No line is wider than the narrowest of LaTeX's own pages: wide matrices stand in
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from attncalc.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
 from attncalc.writing.document import LEFT_OUT, TITLE_OF_PATTERNS, Document, Form
 from attncalc.writing.latex_lines import LINE, LINE_OF_OWN, by_rows, in_columns
@@ -18,7 +19,6 @@ from attncalc.writing.latex_matrix import (
     side_by_side,
     tabulars,
 )
-from attncalc.writing.latex_text import LETTERS, in_latex
 from attncalc.writing.prose import MOST_NAMED, more_than_named
 
 LINES_TOGETHER = 40
@@ -66,12 +66,30 @@ def write_latex(document: Document, *, standalone: bool = False, picture: str | 
     picture
         For a file of its own, the name of the file with the map.
     """
-    room = LINE_OF_OWN if standalone else LINE
-    lines = [*_HEAD, *_Latex(picture, room).document(document), r"\endgroup"]
-    body = "\n".join(lines) + "\n"
     if standalone:
-        return f"{_DOCUMENT}{body}\\end{{document}}\n"
+        return "".join(write_together([write_sheet(document, picture=picture)]))
+    body = _body(document, picture, LINE)
     return f"% \\input this into a document with \\usepackage{{amsmath}}\n{body}"
+
+
+def write_sheet(document: Document, *, picture: str | None = None) -> str:
+    """Return one of the documents that `write_together` puts into a file of its own."""
+    return _body(document, picture, LINE_OF_OWN)
+
+
+def write_together(sheets: Iterable[str]) -> Iterator[str]:
+    """Yield a file of its own with several documents, each of which begins a page."""
+    yield _DOCUMENT
+    for place, sheet in enumerate(sheets):
+        if place:
+            yield "\\clearpage\\setcounter{page}{1}\n"
+        yield sheet
+    yield "\\end{document}\n"
+
+
+def _body(document: Document, picture: str | None, room: float) -> str:
+    lines = [*_HEAD, *_Latex(picture, room).document(document), r"\endgroup"]
+    return "\n".join(lines) + "\n"
 
 
 class _Latex(Form[str]):
@@ -145,7 +163,7 @@ class _Latex(Form[str]):
         yield rf"\noindent {'; '.join(keys)}.\par"
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
-        yield r"\subsection*{What each output attends to}"
+        yield rf"\subsection*{{{connections.title}}}"
         if connections.is_blank:  # paper is drawn on
             yield _said(RULE_OF_LINES)
             for head, _ in connections.heads:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from attncalc.latex_text import in_latex
 from attncalc.solving.work import Derivation
 from attncalc.writing.latex_math import TexMath, in_tex
-from attncalc.writing.latex_text import in_latex
 
 LINE = 330.0
 """Points that fit on a line: 345 of LaTeX's own article, less some for safety."""
@@ -20,11 +20,14 @@ BETWEEN_COLUMNS = 12.0
 _WIDTHS = {" ": 2.5, ".": 2.8, ",": 2.8, "(": 3.9, ")": 3.9, "[": 2.8, "]": 2.8, "^": 0.0}
 _WIDTHS |= {"·": 7.4, "+": 8.0, "-": 8.0, "=": 8.0, "≈": 8.0, "×": 8.0, "√": 8.5, "∞": 10.0}
 _WIDTHS |= dict.fromkeys(r"{}\_", 0.0)
-_WIDTHS |= {"†": 5.0, "…": 14.0}
+_WIDTHS |= {"†": 5.0, "…": 14.0, "∂": 6.0}
 _DIGIT, _LETTER = 5.1, 7.5
 _SIGNS = {r"\cdot": "·", r"\times": "×", r"\infty": "∞", r"\sqrt": "√", r"\approx": "≈"}
 _SIGNS |= {r"\dagger": "†", r"\cdots": "…", r"\vdots": " ", r"\mathbf": " ", r"\quad": "…"}
+_SIGNS |= {r"\partial": "∂"}
 _SET = _WIDTHS | {" ": 0.0, "+": 12.3, "=": 13.4, "·": 7.3, "≈": 13.4, "×": 12.3, "&": 0.0}
+_WORDS = {r"\tanh": "tanh", r"\sin": "sin", r"\cos": "cos", r"\Phi": "Φ"}
+"""Commands that are set as letters."""
 _NARROW, _BROAD = 5.7, 10.5
 SCRIPT, BOLD = 0.8, 1.16
 """How wide small and bold letters are, beside others."""
@@ -35,7 +38,7 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 def width(tex: str) -> float:
     """Return how wide mathematics is at most, in points; what stands raised counts in full."""
-    plain = _COMMAND.sub(lambda command: _SIGNS.get(command[0], ""), tex)
+    plain = _COMMAND.sub(lambda command: (_SIGNS | _WORDS).get(command[0], ""), tex)
     return sum(_WIDTHS.get(c, _DIGIT if c.isdigit() else _LETTER) for c in plain)
 
 
@@ -76,6 +79,8 @@ def _of_token(token: str, tokens: Iterator[str]) -> float:
         return max(argument(), argument()) + 4
     if token in (r"\mathbf", r"\textbf"):
         return BOLD * argument()
+    if token in _WORDS:
+        return _NARROW * len(_WORDS[token]) + 2
     if token.startswith("\\"):
         return _SET.get(_SIGNS.get(token, ""), 0.0 if token[1:].isalpha() else 2 * _DIGIT)
     if token.isalpha():

@@ -7,6 +7,7 @@ underscore after it. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 import re
 from typing import NamedTuple
 
+from attncalc.latex_text import in_latex
 from attncalc.operations.expressions import (
     Call,
     Expression,
@@ -18,23 +19,37 @@ from attncalc.operations.expressions import (
     Quotient,
     Ratio,
     Root,
+    Stacked,
     Sum,
     Symbol,
     Transposed,
     Where,
 )
-from attncalc.writing.latex_text import in_latex
+from attncalc.problem.gradients.naming import Gradient, gradient_from
 from attncalc.writing.mathematics import MathWriter
 
-_NAME = re.compile(r"(?:(\w+)\.)?([A-Za-z]+)([0-9]*)(?:_([A-Za-z]+)|_([0-9]+))?")
+_NAME = re.compile(r"((?:\w+\.)*)([A-Za-z]+)([0-9]*)(?:_([A-Za-z]+)|_([0-9]+))?")
 _GREEK = ("alpha", "beta", "gamma", "mu")
-_SUBSCRIPTED = ("W", "b", "d")
+_OF_ONE = ("beta", "gamma", "mu", "var", "ms")
+"""What a normalisation has, whose index says of which."""
+_LETTERS = {"ε": r"\varepsilon", "π": r"\pi"}
+"""Letters that stand for a number."""
+_SUBSCRIPTED = ("W", "b", "d", "v")
 """Letters whose index is a subscript: W_Q, b_Q, d_k; that of a later step is a superscript."""
+_NEW = "_new"
+"""What the names of matrices end in that are worked out once more, after a step."""
 _FUNCTIONS = {
     "tanh": r"\tanh",
     "sin": r"\sin",
     "cos": r"\cos",
     "sin, cos": r"\sin, \cos",
+    "Φ": r"\Phi",
+    "φ": r"\varphi",
+    "log": r"\log",
+    "rope^-1": r"\operatorname{rope}^{-1}",
+    "Σ_heads": r"\sum_{\mathrm{heads}}",
+    "Σ_keys": r"\sum_{\mathrm{keys}}",
+    "Σ_queries": r"\sum_{\mathrm{queries}}",
 }
 
 
@@ -49,30 +64,49 @@ class _Name(NamedTuple):
         Its letters, in TeX.
     number, word
         Its index.
+    mark
+        What else is said of it: "new", of a matrix after a step against its gradient.
     """
 
     part: str
     letters: str
     number: str
     word: str
+    mark: str = ""
 
     @classmethod
     def of(cls, name: str) -> "_Name":
         """Return the parts of any name; one of another kind is a text."""
+        if name.endswith(_NEW):
+            return cls.of(name.removesuffix(_NEW))._replace(mark=_NEW[1:])
         match = _NAME.fullmatch(name)
         if match is None:
             return cls("", rf"\text{{{in_latex(name)}}}", "", "")
         part, letters, number, word, index = (each or "" for each in match.groups())
+        if letters in _OF_ONE and len(word) == 1:  # mu_Q, as mu_1
+            index, word = word, ""
         if letters in _GREEK:
             letters = rf"\{letters}"
-        elif len(letters) > 1:
-            letters = rf"\mathrm{{{letters}}}"
         return cls(part, letters, number + index, word)
+
+    def upright(self, tex: str) -> str:
+        """Return the name in TeX with its letters upright, where it is a word.
+
+        What is below and above it stands inside: GitHub takes an underscore behind a brace amiss.
+        """
+        is_word = self.letters.isalpha() and len(self.letters) > 1
+        return rf"\mathrm{{{tex}}}" if is_word else tex
+
+    @property
+    def parts(self) -> list[str]:
+        """The layer and the side that it is of, as 2 and self."""
+        return [each for each in self.part.split(".") if each]
 
     def raised(self, word: str, *others: str) -> str:
         """Return what stands above: a word, what it is a part of, which head it is."""
-        words = (rf"\mathrm{{{each}}}" for each in (self.part, word) if each)
-        above = [*words, *filter(None, others)]
+        places = [f"[{n}]" if n.isdigit() else rf"\mathrm{{{n}}}" for n in self.parts]
+        words = [rf"\mathrm{{{each}}}" for each in (word, self.mark) if each]
+        above = [*places, *words, *filter(None, others)]
         return f"^{{{' '.join(above)}}}" if above else ""
 
 
@@ -91,15 +125,21 @@ class TexMath(MathWriter):
 
     def symbol(self, symbol: Symbol) -> str:
         r"""Return W_Q, S^{\mathrm{scaled}} or X_1."""
+        if symbol.name in _LETTERS:
+            return _LETTERS[symbol.name]
         return name_in_tex(symbol.name)
 
     def indexed(self, entry: Indexed) -> str:
         r"""Return A_{3,1}, S_{3,1}^{\mathrm{scaled}}, or A_{3,1}^{(2)} for the second head."""
+        if (gradient := gradient_from(entry.name)) is not None:
+            of = self.indexed(entry._replace(name=gradient.of))
+            # on a line, for a fraction in each of many lines would stand too close to the next
+            return _gradient_in_tex(gradient, rf"\partial L / \partial {of}")
         name = _Name.of(entry.name)
         *head, row, column = entry.place
         index = f"{name.number};" if name.number else ""
         above = name.raised(name.word, *(f"({each})" for each in head))
-        return f"{name.letters}_{{{index}{row},{column}}}{above}"
+        return name.upright(f"{name.letters}_{{{index}{row},{column}}}{above}")
 
     def sum(self, total: Sum) -> str:
         """Return the terms with their signs; a product of numbers stands in brackets."""
@@ -115,7 +155,9 @@ class TexMath(MathWriter):
             self._bracketed(factor) if isinstance(factor, Negative) else self._factor(factor)
             for factor in product.factors
         )
-        sign = {"·": r" \cdot ", "×": r" \times ", "": " "}[product.sign]
+        sign = {"·": r" \cdot ", "×": r" \times ", "⊙": r" \odot ", "": " "}[product.sign]
+        if product.sign == "" and first.startswith(r"\mathrm"):
+            sign = "~"  # else a word runs into what it is multiplied by
         return sign.join([first, *(f"{{{each}}}" if each[0] == "-" else each for each in rest)])
 
     def quotient(self, quotient: Quotient) -> str:
@@ -131,20 +173,36 @@ class TexMath(MathWriter):
                 exponent = str(exact)
             case other:
                 exponent = self.write(other)
-        return f"{self.write(power.base)}^{{{exponent}}}"
+        base = self._bracketed(power.base)
+        if base.startswith("-"):
+            base = f"({base})"
+        if isinstance(power.base, Quotient | Root):
+            base = rf"\left({base}\right)"
+        return f"{base}^{{{exponent}}}"
 
     def root(self, root: Root) -> str:
         r"""Return \sqrt{2}."""
         return rf"\sqrt{{{self.write(root.radicand)}}}"
 
     def call(self, call: Call) -> str:
-        r"""Return \tanh(x)."""
-        name = _FUNCTIONS.get(call.function, rf"\operatorname{{{call.function}}}")
+        r"""Return \tanh(x), or \lVert x \rVert."""
+        if call.function == "norm":
+            return rf"\lVert {self.write(call.argument)} \rVert"
+        is_phrase = " " in call.function
+        other = rf"\text{{{call.function}}}" if is_phrase else rf"\operatorname{{{call.function}}}"
+        name = _FUNCTIONS.get(call.function, other)
         return rf"{name}\left({self.write(call.argument)}\right)"
 
     def transposed(self, transposed: Transposed) -> str:
         r"""Return K^{\top}."""
-        return rf"{{{self.write(transposed.matrix)}}}^{{\top}}"
+        inner = self.write(transposed.matrix)
+        if inner.startswith(r"\frac"):
+            inner = rf"\left({inner}\right)"
+        return rf"{{{inner}}}^{{\top}}"
+
+    def stacked(self, stacked: Stacked) -> str:
+        r"""Return [past_K; K]."""
+        return rf"\left[{'; '.join(map(self.write, stacked.matrices))}\right]"
 
     def where(self, where: Where) -> str:
         """Return x where causal, else -∞."""
@@ -157,6 +215,10 @@ class TexMath(MathWriter):
             return [
                 self._term(term, first=place == 0) for place, term in enumerate(expression.terms)
             ]
+        if isinstance(expression, Quotient) and isinstance(expression.top, Sum):
+            first, *rest = self.pieces(expression.top)
+            rest[-1] += f") / {self._bracketed(expression.bottom)}"
+            return [f"({first}", *rest]
         if isinstance(expression, Quotient) and isinstance(expression.bottom, Sum):
             first, *rest = self.pieces(expression.bottom)
             rest[-1] += ")"
@@ -176,8 +238,11 @@ class TexMath(MathWriter):
         return self._bracketed(factor) if isinstance(factor, Sum) else self.write(factor)
 
     def _bracketed(self, expression: Expression) -> str:
-        compound = isinstance(expression, Sum | Negative | Product)
-        return f"({self.write(expression)})" if compound else self.write(expression)
+        written = self.write(expression)
+        if not isinstance(expression, Sum | Negative | Product):
+            return written
+        is_tall = r"\frac" in written
+        return rf"\left({written}\right)" if is_tall else f"({written})"
 
 
 def name_in_tex(name: str, head: int = 0) -> str:
@@ -188,13 +253,20 @@ def name_in_tex(name: str, head: int = 0) -> str:
     >>> name_in_tex("W_Q"), name_in_tex("X1"), name_in_tex("S_scaled", head=2)
     ('W_Q', 'X_1', 'S^{\\mathrm{scaled} (2)}')
     """
+    if (gradient := gradient_from(name)) is not None:
+        of = name_in_tex(gradient.of, head)
+        return _gradient_in_tex(gradient, rf"\frac{{\partial L}}{{\partial {of}}}")
     parts = _Name.of(name)
     is_below = parts.letters in _SUBSCRIPTED
     below = (parts.word if is_below else "") or parts.number
     raised = parts.raised("" if is_below else parts.word, f"({head})" if head else "")
-    return (
-        parts.letters + (f"_{below}" if len(below) < 2 else f"_{{{below}}}") * bool(below) + raised
-    )
+    index = (f"_{below}" if len(below) < 2 else f"_{{{below}}}") * bool(below)
+    return parts.upright(parts.letters + index + raised)
+
+
+def _gradient_in_tex(gradient: Gradient, whole: str) -> str:
+    """Return ∂L/∂Q; of a part of it with the step that it comes by."""
+    return rf"{whole} \text{{ via }} {name_in_tex(gradient.by)}" if gradient.by else whole
 
 
 def in_tex(expression: Expression) -> str:
@@ -206,3 +278,19 @@ def in_tex(expression: Expression) -> str:
     '\\frac{1.50}{\\sqrt{2}}'
     """
     return TexMath().write(expression)
+
+
+def parts_of(name: str) -> _Name:
+    r"""Return a name in parts, for other forms of mathematics: its letters are in TeX.
+
+    Examples
+    --------
+    >>> parts_of("gamma_2")
+    _Name(part='', letters='\\gamma', number='2', word='', mark='')
+    """
+    return _Name.of(name)
+
+
+def is_subscripted(parts: _Name) -> bool:
+    """Say whether the index of a name is below its letters: W_Q, b_Q, d_k."""
+    return parts.letters in _SUBSCRIPTED

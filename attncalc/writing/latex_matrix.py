@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from attncalc.latex_text import in_latex
 from attncalc.text import shown_names
 from attncalc.writing.blocks import blocks_of, caption
 from attncalc.writing.document import Cell, Grid, Mark
 from attncalc.writing.latex_lines import set_width, text_width
 from attncalc.writing.latex_math import in_tex, name_in_tex
-from attncalc.writing.latex_text import in_latex
 
 COLUMN_GAP, BRACKETS = 10.0, 14.0
 MOST_ROWS, MOST_EMPTY_ROWS = 25, 18

@@ -92,7 +92,7 @@ class _Markdown(Form[str]):
     def given(self, given: parts.Given) -> Iterator[str]:
         yield "## Given"
         for grid in given.shown:
-            yield f"**`{grid.name}`**" + (f", head {grid.head}" if grid.head else "")
+            yield f"**`{grid.name}`**" + (f", {grid.which}" if grid.head else "")
             yield _matrix(grid)
 
     def section(self, section: parts.Section) -> Iterator[str]:
@@ -101,7 +101,7 @@ class _Markdown(Form[str]):
             yield _displayed(f"{name_in_tex(section.step.name)} = {in_tex(section.formula)}")
         for grid in section.shown:
             if grid.head:
-                yield f"Head {grid.head} of {section.grids[-1].head}"
+                yield f"Head {grid.head} of {grid.heads or section.grids[-1].head}"
             yield _matrix(grid)
         if section.legend:
             yield from self.legend(parts.Legend(section.legend))
@@ -118,7 +118,7 @@ class _Markdown(Form[str]):
         yield ", ".join(f"{RANKS.get(key, key)} {means}" for key, means in legend.entries)
 
     def connections(self, connections: parts.Connections) -> Iterator[str]:
-        yield "## What each output attends to"
+        yield f"## {connections.title}"
         for head, sentences in connections.shown:
             if head:
                 yield f"Head {head}"

@@ -11,6 +11,7 @@ from attncalc.operations.expressions import (
     Quotient,
     Ratio,
     Root,
+    Stacked,
     Sum,
     Symbol,
     Transposed,
@@ -60,12 +61,15 @@ class PlainText(MathWriter):
         return text
 
     def negative(self, negative: Negative) -> str:
-        """Return -x."""
+        """Return -x, or -x / 2."""
+        written = self.write(negative.term)
+        if isinstance(negative.term, Quotient) and written[0] != "-":
+            return f"-{written}"
         return f"-{self._bracketed(negative.term)}"
 
     def product(self, product: Product) -> str:
         """Return 2·3, S × 1/3 or X W_Q."""
-        between = {"·": "·", "×": " × ", "": " "}[product.sign]
+        between = {"·": "·", "×": " × ", "⊙": " ⊙ ", "": " "}[product.sign]
         return between.join(
             f"({self.write(factor)})"
             if isinstance(factor, Sum | Negative | Quotient)
@@ -84,19 +88,28 @@ class PlainText(MathWriter):
         if isinstance(power.exponent, Quotient):
             parts = (self._bracketed(part) for part in power.exponent)
             return f"{self.write(power.base)}^({'/'.join(parts)})"
-        return f"{self.write(power.base)}^{self._bracketed(power.exponent)}"
+        base = self._bracketed(power.base)
+        if base.startswith("-"):
+            base = f"({base})"
+        return f"{base}^{self._bracketed(power.exponent)}"
 
     def root(self, root: Root) -> str:
         """Return √2."""
         return f"√{self._bracketed(root.radicand)}"
 
     def call(self, call: Call) -> str:
-        """Return tanh(x)."""
+        """Return tanh(x), or ‖x‖."""
+        if call.function == "norm":
+            return f"‖{self.write(call.argument)}‖"
         return f"{call.function}({self.write(call.argument)})"
 
     def transposed(self, transposed: Transposed) -> str:
         """Return Kᵀ."""
         return f"{self.write(transposed.matrix)}ᵀ"
+
+    def stacked(self, stacked: Stacked) -> str:
+        """Return [past_K; K]."""
+        return f"[{'; '.join(map(self.write, stacked.matrices))}]"
 
     def where(self, where: Where) -> str:
         """Return x where causal, else -∞."""

@@ -23,7 +23,8 @@ def write_npz(page: Page, file: IO[bytes]) -> None:
 
 def _results(page: Page) -> Iterator[Array]:
     sections = page.sections
-    names = [section.step.name for section in sections if section.grids]
+    given = page.problem.names  # weights that are given stand there already, exactly
+    names = [each.step.name for each in sections if each.grids and each.step.name not in given]
     yield "steps", np.array(names, dtype=str)
     yield from ((name, page.solution[name]) for name in names)
     if page.lines:

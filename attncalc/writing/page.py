@@ -11,10 +11,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.errors import InputError
+from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Place
 from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import DISPLAY
-from attncalc.problem.fields import BIASES, MASKS, WEIGHTS
+from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.plan import formula
@@ -24,6 +25,7 @@ from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
 from attncalc.writing.document import (
     MOST_SHOWN,
+    Attended,
     Cell,
     Connections,
     Document,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:  # few pages are asked for them
 
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""
+MOST_FOLDED = 3000
+"""Numbers of work that stand folded in a page that can, without being asked for."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,9 @@ class Page(Document):
     @property
     def influences(self) -> tuple[tuple[int, Sequence[str]], ...]:
         """What each output attends to: for each head its number, and sentences."""
-        return next((part.heads for part in self.parts if isinstance(part, Connections)), ())
+        return tuple(
+            head for part in self.parts if isinstance(part, Connections) for head in part.heads
+        )
 
     @property
     def shown_patterns(self) -> tuple[str, ...]:
@@ -129,6 +135,10 @@ class Contents(NamedTuple):
         Whether answers are left out.
     patterns
         Whether it says what the weights show.
+    head
+        Of which attention, or which head, it says so; None for all.
+    only_head
+        The one head that is shown, from 1, of matrices that have several; None for all.
     """
 
     steps: tuple[Step, ...]
@@ -139,6 +149,8 @@ class Contents(NamedTuple):
     full: bool = False
     blank: bool = False
     patterns: bool = False
+    head: str | None = None
+    only_head: int | None = None
 
     @property
     def shows_all(self) -> bool:
@@ -161,8 +173,9 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         _section(work, step, contents, [each.text for each in remarks if each.step == step.name])
         for step in contents.steps
         if contents.entries is None or step.name in contents.entries
+        if not (contents.blank and step.name in step.inputs)  # it stands there, given
     )
-    found = _found(solution) if contents.patterns else None
+    found = _found(solution, contents.head) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
     return Page(
         heading(solution.problem),
@@ -181,25 +194,66 @@ def make_page(solution: Solution, contents: Contents) -> Page:
     )
 
 
+def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
+    """Say whether the work of these steps is so little that a page which folds it has it unasked.
+
+    What each entry is made of is counted as the longest side of a given matrix.
+    """
+    if solution.keep is not None or solution.problem.is_long:
+        return False
+    entries = sum(prod(solution.shape_of(step.name)) for step in steps)
+    longest: int = max(max(matrix.shape) for matrix in solution.problem.given.values())
+    return entries * longest <= MOST_FOLDED
+
+
 def _opening(work: Work, contents: Contents) -> Iterator[Part]:
     if contents.blank:
         yield Field("Name", None)
     yield Facts(conventions(work.problem))
     if contents.given and contents.entries is None:
-        yield Given(tuple(_given(work, full=contents.shows_all)))
+        yield Given(tuple(given_grids(work, full=contents.shows_all)))
 
 
 def _connections(solution: Solution, contents: Contents) -> Iterator[Part]:
-    if contents.entries is None and any(step.role == "weights" for step in contents.steps):
-        heads = tuple(_influences(solution, blank=contents.blank))
-        names = solution.problem.keys, solution.problem.queries
-        yield Connections(heads, *names, contents.blank, contents.shows_all)
+    if contents.entries is not None:
+        return
+    several = len(solution.problem.attentions) > 1
+    for step in contents.steps:
+        if step.role == "weights":
+            heads = tuple(
+                each
+                for each in _influences(solution, step, blank=contents.blank)
+                if contents.only_head in (None, each[0]) or not each[0]
+            )
+            attention = solution.problem.attention_of(step.name)
+            of = step.name if several else ""
+            names = attention.keys, attention.queries
+            is_drawn = not contents.blank and not solution.remakes
+            yield Connections(
+                heads,
+                *names,
+                contents.blank,
+                contents.shows_all,
+                of,
+                step.name,
+                solution.problem.standing.by_columns,
+                partial(_attended, solution, step) if is_drawn else None,
+            )
 
 
-def _found(solution: Solution) -> "tuple[Pattern, ...]":
-    from attncalc.patterns.finding import patterns_of
+def _attended(solution: Solution, step: Step, head: int, output: int) -> Attended:
+    """Return what an output of a head attends to, both from 0."""
+    found, decimals = solution.heads_of(step)[head], solution.problem.decimals
+    connection = found.connection(output)
+    texts = [fixed(weight, decimals) for weight in found.rounded[output]]
+    return Attended(connection.most, connection.second, found.weights[output].tolist(), texts)
 
-    return patterns_of(solution)
+
+def _found(solution: Solution, head: str | None) -> "tuple[Pattern, ...]":
+    from attncalc.patterns.finding import of_head, patterns_of
+
+    found = patterns_of(solution)
+    return found if head is None else of_head(solution, found, head)
 
 
 def _patterns(
@@ -254,9 +308,9 @@ def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
     shape = solution.shape_of(step.name)
     rows, columns = solution.row_labels(step), solution.column_labels(step)
     is_whole = contents.shows_all or len(columns) <= MOST_SHOWN
-    for number in range(shape[0] if len(shape) == 3 else 1):
+    for number in _heads(solution, step, contents):
         head = (number,) if len(shape) == 3 else ()
-        ranks = _ranks(solution, number) if step.role == "weights" and not blank else None
+        ranks = _ranks(solution, step, number) if step.role == "weights" and not blank else None
 
         def cell(i: int, j: int, head: tuple[int, ...] = head, ranks: Ranks | None = ranks) -> Cell:
             if blank:
@@ -271,30 +325,42 @@ def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
         head_number = number + 1 if head else 0
         in_decimals = not blank and work.fractions is None
         texts = partial(solution.shown_row, step.name, head) if in_decimals else None
-        yield Grid(step.name, head_number, rows, columns, cell, contents.shows_all, texts)
+        of = shape[0] if head else 0
+        yield Grid(step.name, head_number, rows, columns, cell, contents.shows_all, texts, of)
+
+
+def _heads(solution: Solution, step: Step, contents: Contents) -> Sequence[int]:
+    """Return which heads of a step are shown, from 0: of keys that are shared, the one shared."""
+    shape = solution.shape_of(step.name)
+    if len(shape) != 3:
+        return range(1)
+    if contents.only_head is None:
+        return range(shape[0])
+    asking = solution.problem.attention_of(step.name).n_heads
+    return ((contents.only_head - 1) * shape[0] // asking,)
 
 
 Ranks = Callable[[int], Mapping[int, str]]
 """Returns which weights of an output are the largest and the second."""
 
 
-def _ranks(solution: Solution, head: int) -> Ranks:
+def _ranks(solution: Solution, step: Step, head: int) -> Ranks:
     """Return which weights of a head are the largest and the second of each row, when asked."""
 
     @cache
     def of_output(output: int) -> Mapping[int, str]:
-        connection = solution.heads[head].connection(output)
+        connection = solution.heads_of(step)[head].connection(output)
         most = dict.fromkeys(connection.most, "most")
         return most | dict.fromkeys(connection.second, "second")
 
     return of_output
 
 
-def _given(work: Work, *, full: bool) -> Iterator[Grid]:
+def given_grids(work: Work, *, full: bool) -> Iterator[Grid]:
     """Yield the problem's own matrices in the layout in which they are given."""
     problem = work.problem
     for name in problem.names:
-        matrix = getattr(problem, name)
+        matrix = problem.stored(name)
         rows, columns = (_axis(problem, name, axis, matrix) for axis in (-2, -1))
         for number in range(len(matrix) if matrix.ndim == 3 else 1):
             head = (number,) if matrix.ndim == 3 else ()
@@ -315,25 +381,36 @@ def _given(work: Work, *, full: bool) -> Iterator[Grid]:
 def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...]:
     """Return the tokens that an axis of a given matrix stands for, if it does."""
     size = matrix.shape[axis]
-    if name in MASKS:  # a mask of one row is for all queries
+    role = role_of(name)
+    if role in ("image", "table", "ids"):
+        names = problem.queries if role == "ids" and axis == -1 else ()
+    elif role in ("marks", "scores", "start"):  # a mask of one row is for all queries
         names = problem.standing.pair(problem.queries, problem.keys)[axis]
-    elif name in (*WEIGHTS, *BIASES) or (axis == -2) != (problem.layout == "rows"):
+    elif role in ("weights", "bias") or (axis == -2) != (problem.layout == "rows"):
         names = ()
     else:
-        asks = name in (problem.query_source, problem.query_source.replace("X", "P"))
+        asks = role == "arriving" or name in (
+            problem.query_source,
+            problem.query_source.replace("X", "P"),
+        )
         names = problem.queries if asks else problem.keys
-    return names if len(names) == size and names != numbered(size) else ()
+    found = problem.named(names, size) if names else ()
+    return () if found == numbered(size) else found
 
 
-def _influences(solution: Solution, *, blank: bool) -> Iterator[tuple[int, Sequence[str]]]:
-    problem = solution.problem
+def _influences(
+    solution: Solution, step: Step, *, blank: bool
+) -> Iterator[tuple[int, Sequence[str]]]:
+    problem, queries = solution.problem, solution.problem.attention_of(step.name).queries
 
     def told(head: Head, output: int) -> str:
         return influence(problem, head, head.connection(output))
 
-    for head in solution.heads:
-        tell = partial(influence_to_fill_in, problem) if blank else partial(told, head)
-        yield head.number, Told(problem.n, tell)
+    def asked(output: int) -> str:
+        return influence_to_fill_in(queries[output])
+
+    for head in solution.heads_of(step):
+        yield head.number, Told(len(queries), asked if blank else partial(told, head))
 
 
 def _on_carrying(solution: Solution, sections: tuple[Section, ...]) -> Iterator[str]:

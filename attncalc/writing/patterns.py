@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import exact
 from attncalc.patterns.pattern import Amount, Pattern
+from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
 from attncalc.text import LISTED, MOST_NAMED, of_each, on_a_line
 
@@ -16,7 +17,7 @@ from attncalc.text import LISTED, MOST_NAMED, of_each, on_a_line
 class _Names(NamedTuple):
     """What outputs and inputs are called in sentences, by their number from 1."""
 
-    problem: Problem
+    problem: Attention
 
     def output(self, number: int) -> str:
         return on_a_line(self.problem.queries[number - 1])
@@ -54,8 +55,11 @@ def sentence(problem: Problem, pattern: Pattern) -> str:
     >>> sentence(solution.problem, solution.patterns[0])
     'Every output weighs all 2 inputs alike (0.50 each, within 0.5 % of their mean)'
     """
-    said = _SAID[pattern.code](_Names(problem), pattern.values)
-    return f"Head {pattern.head}: {said[0].lower()}{said[1:]}" if pattern.head else said
+    attention = problem.attention_of(pattern.weights)
+    said = _SAID[pattern.code](_Names(attention), pattern.values)
+    head = f"head {pattern.head}" if pattern.head else ""
+    where = ", ".join(part for part in (pattern.where, head) if part)
+    return f"{_capital(where)}: {said[0].lower()}{said[1:]}" if where else said
 
 
 def _identity(names: _Names, values: Mapping[str, Any]) -> str:
@@ -286,7 +290,8 @@ def _rounded_away(names: _Names, values: Mapping[str, Any]) -> str:
     shows += f"{'shows' if is_one else 'show'} as {zero}"
     change = values["change"].shown
     were = f"were {'it' if is_one else 'they'} 0"
-    return f"{shows}: {were}, no output would change by more than {change}"
+    output = f"entry of {values['of']}" if "of" in values else "output"
+    return f"{shows}: {were}, no {output} would change by more than {change}"
 
 
 def _counted(noun: str, names: list[str], count: int | None = None) -> str:

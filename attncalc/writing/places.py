@@ -1,14 +1,17 @@
 """Where a file can stand: refused before any work is done for it, with what mends it."""
 
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 from attncalc.errors import OutputError
 from attncalc.sources import identity_of, refuse_to_fill, refuse_to_write
+from attncalc.text import as_key, what_forbids
 
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
+ON_WINDOWS = sys.platform == "win32"
 MOST_LINKS = 40
 """Links that are followed from one to the next: more is a circle."""
 
@@ -23,6 +26,8 @@ def check_places(*places: Path) -> None:
     """
     for path in places:
         with naming(path):
+            if ON_WINDOWS:
+                _check_name(path)
             _check_place(path)
     _check_apart(places)
 
@@ -36,6 +41,8 @@ def check_folder(folder: Path) -> None:
         When it lies in one that does not exist, is a file, or what it holds was read.
     """
     refuse_to_fill(folder)
+    if ON_WINDOWS:
+        _check_name(folder)
     with naming(folder):
         if not folder.exists() and not folder.is_symlink():
             _check_around(folder, folder.parent)
@@ -82,6 +89,14 @@ def descriptor_of(path: Path) -> int | None:
     return None
 
 
+def _check_name(path: Path) -> None:
+    """Refuse what Windows would write to a device, or under another name, without a word."""
+    given = PureWindowsPath(path)
+    for part in given.parts[1:] if given.anchor else given.parts:
+        if part not in (".", "..") and (why := what_forbids(part)):
+            raise OutputError(f"cannot write {path}: the name {part} {why}, as no file on Windows")
+
+
 def _check_place(path: Path) -> None:
     if path.is_dir():
         raise OutputError(f"cannot write {path}: it is a folder")
@@ -126,7 +141,8 @@ def _check_apart(places: Iterable[Path]) -> None:
     for path in places:
         if path.exists() and not path.is_file():
             continue  # a device keeps nothing that could be replaced
-        for known in {identity_of(path), os.path.realpath(path)} - {None}:
+        # not every folder has a page.md and a Page.md: where they are one, the second would win
+        for known in {identity_of(path), as_key(os.path.realpath(path))} - {None}:
             if known in taken:
                 raise OutputError(
                     f"cannot write both {taken[known]} and {path}: "

@@ -5,12 +5,17 @@ Names and titles in them are made harmless: a sentence can be shown as it is.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
+from attncalc.numbers.typed import as_written, exact
+from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Solution
@@ -35,9 +40,9 @@ class Note:
     is_advice: bool = False
 
 
-def influence_to_fill_in(problem: Problem, output: int) -> str:
+def influence_to_fill_in(query: str) -> str:
     """Return a line of a worksheet that asks which inputs influence an output."""
-    name = on_a_line(problem.queries[output])
+    name = on_a_line(query)
     return f"Output {name}: solid line to {BLANK}, dashed line to {BLANK}"
 
 
@@ -48,25 +53,33 @@ def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
 
 def notes(solution: Solution) -> tuple[Note, ...]:
     """Return what a reader of this solution should know."""
-    weights = solution.weights
-    if weights is None:
-        return tuple(_in_floats(solution))
     found = [
-        *(Note(each, weights.name) for each in _row_sums(solution)),
-        *(Note(each, weights.name) for each in _nothing_left(solution)),
+        *(Note(each, w.name) for w in solution.all_weights for each in _of_weights(solution, w)),
+        *_risen(solution),
         *_in_floats(solution),
-        *_rounding_matters(solution),
+        *(_rounding_matters(solution) if solution.all_weights else ()),
     ]
     return tuple(found)
 
 
-def _row_sums(solution: Solution) -> Iterator[str]:
+def _of_weights(solution: Solution, weights: Step) -> Iterator[str]:
+    if solution.problem.start == "A":
+        yield from _sums_of_given(solution, weights)
+        return
+    yield from _row_sums(solution, weights)
+    yield from _nothing_left(solution, weights)
+
+
+def _row_sums(solution: Solution, step: Step) -> Iterator[str]:
     """State what the shown weights of a row sum to, where rounding made that miss 1."""
     problem, line = solution.problem, solution.problem.standing.line
+    if problem.attention_of(step.name).sinks is not None:
+        yield f"the weights of a {line} sum to less than 1: the rest goes to the sink"
+        return
     one = fixed(1.0, problem.decimals)
-    told = 0
-    for head in solution.heads:
-        rows = zip(problem.queries, head.rounded, head.weights, strict=True)
+    told, queries = 0, problem.attention_of(step.name).queries
+    for head in solution.heads_of(step):
+        rows = zip(queries, head.rounded, head.weights, strict=True)
         missing = [
             f"{line} {on_a_line(name)} sums to {total}"
             for name, row, weights in rows
@@ -82,16 +95,52 @@ def _row_sums(solution: Solution) -> Iterator[str]:
         yield f"in {more} more heads, too, weights as shown sum to other than {one}"
 
 
-def _nothing_left(solution: Solution) -> Iterator[str]:
+def _sums_of_given(solution: Solution, step: Step) -> Iterator[str]:
+    """Name the rows of weights that are given which do not sum to 1, or hold less than 0."""
+    problem, line = solution.problem, solution.problem.standing.line
+    queries, told = problem.attention_of(step.name).queries, 0
+    weights = problem.given_as_typed[step.name]
+    for number, head in enumerate(weights if weights.ndim == 3 else [weights], start=1):
+        of = f" in head {number}" if weights.ndim == 3 else ""
+        rows = [list(map(_exactly, row)) for row in head]
+        named = [
+            (f"{line} {on_a_line(name)}", row) for name, row in zip(queries, rows, strict=True)
+        ]
+        sums = [f"{name} sums to {_in_short(sum(row))}" for name, row in named if sum(row) != 1]
+        below = [name for name, row in named if min(row) < 0]
+        told += bool(sums or below)
+        if told > MOST_HEADS_TOLD:
+            continue
+        if sums:
+            yield f"weights as given need not sum to 1:{of} {of_each(sums)}"
+        if below:
+            yield f"weights as given may be below 0, as in{of} {of_each(below)}"
+    if told > MOST_HEADS_TOLD:
+        yield f"in {told - MOST_HEADS_TOLD} more heads, too, weights as given are no shares of 1"
+
+
+def _exactly(number: Any) -> Fraction:
+    return Fraction(number if isinstance(number, Decimal | Fraction) else exact(number))
+
+
+def _in_short(total: Fraction | int) -> str:
+    """Return a sum exactly where that is short, and else to a few digits."""
+    text = as_written(Fraction(total))
+    return text if len(text) <= 12 else f"{float(total):.6g}"
+
+
+def _nothing_left(solution: Solution, weights: Step) -> Iterator[str]:
     """Name the queries that a mask leaves without any key."""
-    problem = solution.problem
-    step = next((step for step in solution.steps if step.role == "masked"), None)
-    if step is None:
+    scores = weights.inputs[0]
+    step = next((each for each in solution.steps if each.name == scores), None)
+    is_given = scores == "S" and solution.problem.may_forbid
+    if not is_given and (step is None or step.role != "masked"):
         return
-    masked, told = solution.floats[step.name], 0
+    queries = solution.problem.attention_of(weights.name).queries
+    masked, told = (solution.problem.given if is_given else solution.floats)[scores], 0
     for number, head in enumerate(masked if masked.ndim == 3 else [masked], start=1):
         empty = (index for index, row in enumerate(head) if np.isneginf(row).all())
-        names = [on_a_line(problem.queries[index]) for index in empty]
+        names = [on_a_line(queries[index]) for index in empty]
         told += bool(names)
         if names and told <= MOST_HEADS_TOLD:
             of = f" in head {number}" if masked.ndim == 3 else ""
@@ -100,9 +149,21 @@ def _nothing_left(solution: Solution) -> Iterator[str]:
         yield f"in {told - MOST_HEADS_TOLD} more heads, too, no key is left to some outputs"
 
 
+def _risen(solution: Solution) -> Iterator[Note]:
+    """Say where a step against the gradients has made L larger: it went too far."""
+    if solution.problem.step is None or not solution.keeps("L_fell"):
+        return
+    fell = solution.floats["L_fell"].item()
+    if fell < 0:
+        rose = fixed(-solution.digits["L_fell"][0, 0], solution.problem.decimals)
+        yield Note(
+            f"L rose by {rose}: the step is too long (a smaller one makes it fall)", "L_fell"
+        )
+
+
 def _in_floats(solution: Solution) -> Iterator[Note]:
     if not solution.is_exact:
-        yield Note(IN_FLOATS)
+        yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
 
 
 def _rounding_matters(solution: Solution) -> Iterator[Note]:

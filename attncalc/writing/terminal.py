@@ -77,7 +77,7 @@ class _Terminal(Form[Text]):
         for place, grid in enumerate(given.shown):
             if place:
                 yield Text()
-            yield self._line(f"{grid.name}{f', head {grid.head}' if grid.head else ''}", "bold")
+            yield self._line(", ".join(filter(None, (grid.name, grid.which))), "bold")
             yield from self._matrix(grid)
 
     def section(self, section: parts.Section) -> Iterator[Text]:
@@ -85,7 +85,7 @@ class _Terminal(Form[Text]):
         yield equation.append(self.known(f"   {section.said}"), style="not bold")
         for grid in section.shown:
             if grid.head:
-                yield self._line(f"head {grid.head} of {section.grids[-1].head}")
+                yield self._line(f"head {grid.head} of {grid.heads or section.grids[-1].head}")
             yield from self._matrix(grid)
         yield from (Continued(self.known(line_in_text(line))) for line in section.lines)
         if section.legend:
@@ -99,6 +99,8 @@ class _Terminal(Form[Text]):
         yield self._line("   ".join(signs))
 
     def connections(self, connections: parts.Connections) -> Iterator[Text]:
+        if connections.of:
+            yield self._line(connections.title, "bold")
         for head, sentences in connections.shown:
             if head:
                 yield self._line(f"Head {head}", "bold")

@@ -8,11 +8,12 @@ from attncalc.grading.causes import ANY_SLIP, Cause
 from attncalc.grading.compare import deviation
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
-from attncalc.grading.lines import unknown_outputs
+from attncalc.grading.lines import nameless, unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Place
+from attncalc.problem.attention.attention import Attention
 from attncalc.text import LISTED, numbered, of_each, on_a_line
 from attncalc.writing.counted import counted, not_read
 from attncalc.writing.mathematics import in_text
@@ -37,6 +38,16 @@ def verdict(marking: Marking) -> tuple[str, ...]:
         *_lines(marking),
         *_for_a_person(marking),
     )
+
+
+def verdict_of_step(marking: Marking, marks: StepMarks) -> tuple[str, ...]:
+    """Return what is to be said of one step, where it stands alone: on a test of its own."""
+    return tuple(_of_step(marking, marks))
+
+
+def verdict_of_lines(marking: Marking) -> tuple[str, ...]:
+    """Return what is to be said of the lines of the map."""
+    return tuple(_lines(marking))
 
 
 class Named(NamedTuple):
@@ -325,29 +336,75 @@ def _unanswered(marking: Marking) -> Iterator[str]:
     if marking.not_asked:
         names = of_each(list(marking.not_asked))
         yield f"{names}: this problem has no such step, so it is not marked."
+    if nameless(marking.key, marking.answer.connections or ()):
+        maps = [each.name for each in marking.key.solution.all_weights]
+        yield (
+            "What each output attends to is not marked where nothing says which attention is "
+            f'meant, of several: write "{maps[-1]}:" above it (there are {of_each(maps)}).'
+        )
 
 
 def _lines(marking: Marking) -> Iterator[str]:
-    problem = marking.key.problem
     for name in unknown_outputs(marking.key, marking.answer.connections or ()):
         yield f"On the map there is no output {on_a_line(name)}."
     for line in marking.lines:
         if line.status not in (Status.WRONG, Status.BLANK):
             continue
-        output = on_a_line(problem.queries[line.right.output])
+        tokens, where = _tokens_of(marking, line.weights)
+        output = on_a_line(tokens.queries[line.right.output])
         of_head = f" (head {line.head})" if line.head else ""
-        most = [on_a_line(problem.keys[index]) for index in line.right.most]
-        second = [on_a_line(problem.keys[index]) for index in line.right.second]
+        most = [on_a_line(tokens.keys[index]) for index in line.right.most]
+        second = [on_a_line(tokens.keys[index]) for index in line.right.second]
         solid = f"its solid line goes to {of_each(most)}" if most else "it has no solid line"
         dashed = f"its dashed line to {of_each(second)}" if second else "it has no dashed line"
         missing = "no lines are drawn for" if line.written is None else "the lines are wrong of"
-        yield f"On the map {missing} output {output}{of_head}: {solid}, {dashed}."
+        yield f"On the map{where} {missing} output {output}{of_head}: {solid}, {dashed}."
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]
     if following:
         count = "1 output" if len(following) == 1 else f"{len(following)} outputs"
         yield f"On the map the lines of {count} follow from the weights that are written."
     if marking.lines and all(each.status is Status.CORRECT for each in marking.lines):
         yield "On the map every line is right."
+
+
+def _tokens_of(marking: Marking, weights: str) -> tuple[Attention, str]:
+    """Return the attention of a map, and which map it is where there are several."""
+    problem = marking.key.problem
+    return problem.attention_of(weights), f" of {weights}" if problem.where(weights) else ""
+
+
+def _of_step(marking: Marking, marks: StepMarks) -> Iterator[str]:
+    if marks.written is None:
+        yield "Not found."
+    elif marks.is_right:
+        yield "Every entry is right."
+    elif marks.count(Status.WRONG_SHAPE):
+        yield f"It has the wrong shape: {marks.problem}."
+        yield from _why(marking, marks)
+    elif (place := next(marks.places(Status.WRONG), None)) is not None:
+        yield _entry_is_wrong(marking, marks, place, "The first mistake in it is in")
+        yield from _how_many(marking, marks)
+        yield from _why(marking, marks)
+    if marks.written is not None:
+        yield from _counts(marks)
+
+
+COUNTED = {
+    Status.ROUNDING: "right but for rounding",
+    Status.FOLLOWS: "right from your own earlier values",
+    Status.MATCHES_KEY: "as in the key, but not from your own earlier values",
+    Status.PRECISION: "right with too few decimals",
+    Status.BLANK: "blank",
+    Status.UNREADABLE: "not readable as a number",
+}
+"""What is said of entries that are neither right nor wrong."""
+
+
+def _counts(marks: StepMarks) -> Iterator[str]:
+    size = marks.statuses.size
+    for status, words in COUNTED.items():
+        if count := marks.count(status):
+            yield f"{count} of {size} {'is' if count == 1 else 'are'} {words}."
 
 
 def _for_a_person(marking: Marking) -> Iterator[str]:

@@ -134,10 +134,12 @@ def _finite(value: float) -> float | str:
 
 def _line(marking: Marking, line: Any) -> dict[str, Any]:
     problem = marking.key.problem
+    tokens = problem.attention_of(line.weights)
     return {
+        **({"weights": line.weights} if problem.where(line.weights) else {}),
         **({"head": line.head} if line.head else {}),
-        "output": problem.queries[line.right.output],
+        "output": tokens.queries[line.right.output],
         "code": line.status.value,
-        "most": [problem.keys[index] for index in line.right.most],
-        "second": [problem.keys[index] for index in line.right.second],
+        "most": [tokens.keys[index] for index in line.right.most],
+        "second": [tokens.keys[index] for index in line.right.second],
     }

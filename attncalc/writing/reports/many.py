@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
-from attncalc.grading.credit import score, share_of_lines
+from attncalc.grading.credit import credits_of, score, share_of_lines
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.problem.fields import LINES
-from attncalc.text import harmless_cell, in_json, on_a_line
+from attncalc.text import as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.writing.counted import unread_in_words
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
@@ -41,7 +41,17 @@ class Marked(NamedTuple):
     error: str = ""
 
 
-def as_csv(answers: Sequence[Marked], names: Sequence[str], *, fractions: bool = False) -> str:
+class Shown(NamedTuple):
+    """How marks are written: as fractions, or with so many decimals; None for what fits."""
+
+    fractions: bool = False
+    decimals: int | None = None
+
+
+AS_FITS = Shown()
+
+
+def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS_FITS) -> str:
     """Return a row for each answer, with what it earns in each of the named steps.
 
     Marks are decimals, for a spreadsheet takes 7/8 for a date; or fractions, which are exact.
@@ -50,8 +60,8 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, fractions: bool =
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*COLUMNS, *names, LINES])
     for answer in answers:
-        said = _number(fractions)
-        cells = (*_row(answer, said), *_credits(answer, names, said))
+        said = mark_in(shown)
+        cells = (*row_of(answer, said), *_credits(answer, names, said))
         writer.writerow([harmless_cell(cell) for cell in cells])
     return buffer.getvalue()
 
@@ -69,73 +79,116 @@ def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
 
 
 def answers_document(
-    answers: Sequence[Marked], extent: Extent = "elided", *, fractions: bool = False
+    answers: Sequence[Marked], extent: Extent = "elided", *, shown: Shown = AS_FITS
 ) -> Document:
     """Return a row for each answer, which mistakes were common, and then each marking."""
-    said = _number(fractions, decimals=2)
-    rows = [tuple(map(on_a_line, _row(each, said))) for each in answers]
-    table = Table("Answers", COLUMNS, tuple(rows), tuple(map(_told, rows)))
+    said = mark_in(shown, decimals=2)
+    rows = [tuple(map(on_a_line, row_of(each, said))) for each in answers]
+    table = Table("Answers", COLUMNS, tuple(rows), tuple(map(told, rows)))
     bullets = Bullets(tuple(map(on_a_line, summary(answers))))
     markings = (each.marking for each in answers if each.marking is not None)
     each_alone = tuple(marking_document(marking, extent) for marking in markings)
     return Document("", (table, bullets, Appendix(each_alone)))
 
 
-def _told(row: tuple[str, ...]) -> tuple[str, ...]:
+def told(row: tuple[str, ...]) -> tuple[str, ...]:
     """Return what there is to say in a row, in words."""
     place, earned, possible, share, provisional, first, causes, flagged, missing, unread, note = row
     said = f"{earned} of {possible} ({share})" if earned else "not marked"
     said += ", provisional" if provisional else ""
     if len(place) > LONGEST_PLACE:
         place = "…" + place[1 - LONGEST_PLACE :]
-    told = (
+    more = (
         *(("first wrong", first), ("", causes), ("look at", flagged)),
         *(("not found:", missing), ("not read:", unread), ("", note)),
     )
-    return place, said, *(f"{opening} {what}".strip() for opening, what in told if what)
+    return place, said, *(f"{opening} {what}".strip() for opening, what in more if what)
 
 
-def _number(fractions: bool, decimals: int = DECIMALS) -> Callable[[Fraction], str]:
+def mark_in(shown: Shown, decimals: int = DECIMALS) -> Callable[[Fraction], str]:
     """Return what writes a mark: as a fraction, or as a decimal without trailing zeros."""
-    if fractions:
+    if shown.fractions:
         return str
-    return lambda mark: f"{float(mark):.{decimals}f}".rstrip("0").rstrip(".")
+    most = decimals if shown.decimals is None else shown.decimals
+    return lambda mark: _in_decimals(mark, most)
+
+
+def _in_decimals(mark: Fraction, decimals: int) -> str:
+    """Return a mark without trailing zeros, half away from zero as every number here."""
+    whole = int(mark * 10**decimals + Fraction(1, 2))  # no mark is below 0
+    text = f"{whole:0{decimals + 1}d}"
+    return f"{text[:-decimals]}.{text[-decimals:]}".rstrip("0").rstrip(".") if decimals else text
+
+
+class Fact(NamedTuple):
+    """What a summary tells of one answer that was marked.
+
+    Parameters
+    ----------
+    right
+        Whether nothing is to be said against it.
+    provisional
+        Whether something was not read.
+    earned, possible
+        Its score.
+    first
+        The step that first went wrong, or "".
+    mistakes
+        Steps, and what explains what went wrong in each.
+    """
+
+    right: bool
+    provisional: bool
+    earned: Fraction
+    possible: Fraction
+    first: str
+    mistakes: tuple[tuple[str, str], ...]
+
+
+def fact(marking: Marking) -> Fact:
+    """Return what a summary tells of a marking."""
+    wrong = marking.first_wrong
+    return Fact(
+        marking.is_done,
+        marking.is_provisional,
+        *score(marking),
+        "" if wrong is None else wrong.marks.step.name,
+        tuple(
+            (marks.step.name, marks.cause.says)
+            for marks in marking.steps
+            if marks.cause is not None
+        ),
+    )
 
 
 def summary(answers: Sequence[Marked]) -> Iterator[str]:
     """Yield how many were right, what the mean is, and which mistakes were common."""
-    markings = [each.marking for each in answers if each.marking is not None]
-    right = sum(marking.is_done for marking in markings)
-    yield f"{len(markings)} of {_answers(len(answers))} marked, {right} without a mistake."
-    if unread := sum(marking.is_provisional for marking in markings):
+    facts = [fact(each.marking) for each in answers if each.marking is not None]
+    return summary_of(facts, len(answers))
+
+
+def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
+    """Yield the same of what is kept of each marking, out of so many answers."""
+    right = sum(each.right for each in facts)
+    yield f"{len(facts)} of {_answers(count)} marked, {right} without a mistake."
+    if unread := sum(each.provisional for each in facts):
         yield f"{_answers(unread)} with a provisional score: something was not read."
-    scores = [score(marking) for marking in markings]
-    shares = [each.earned / each.possible for each in scores if each.possible]
+    shares = [each.earned / each.possible for each in facts if each.possible]
     if shares:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
-    first = Counter(
-        marking.first_wrong.marks.step.name for marking in markings if marking.first_wrong
-    )
+    first = Counter(each.first for each in facts if each.first)
     for name, number in first.most_common(MOST_COMMON):
         yield f"{_answers(number)} first went wrong in {name}."
-    for (name, says), number in _mistakes(markings).most_common(MOST_COMMON):
+    mistakes = Counter(mistake for each in facts for mistake in each.mistakes)
+    for (name, says), number in mistakes.most_common(MOST_COMMON):
         yield f"{_answers(number)}, {name}: {says}."
-
-
-def _mistakes(markings: Sequence[Marking]) -> Counter[tuple[str, str]]:
-    return Counter(
-        (marks.step.name, marks.cause.says)
-        for marking in markings
-        for marks in marking.steps
-        if marks.cause is not None
-    )
 
 
 def _answers(count: int) -> str:
     return "1 answer" if count == 1 else f"{count} answers"
 
 
-def _row(answer: Marked, said: Callable[[Fraction], str]) -> Iterator[str]:
+def row_of(answer: Marked, said: Callable[[Fraction], str]) -> Iterator[str]:
     """Yield the cells of an answer's row."""
     marking = answer.marking
     yield answer.place
@@ -175,9 +228,9 @@ def _credits(
     answer: Marked, names: Sequence[str], said: Callable[[Fraction], str]
 ) -> Iterator[str]:
     marking = answer.marking
-    steps = {} if marking is None else {each.step.name: each for each in marking.steps}
+    shares = {} if marking is None else credits_of(marking)
     for name in names:
-        yield said(steps[name].credit(marking.rules)) if marking and name in steps else ""
+        yield said(shares[name]) if name in shares else ""
     yield said(share_of_lines(marking)) if marking and marking.lines else ""
 
 
@@ -201,11 +254,12 @@ def _page(answer: Marked, extent: Extent) -> Document:
 
 def _apart(places: Sequence[Path]) -> list[str]:
     """Return a name for each file: without its ending, if no other is called so in any case."""
-    stems = Counter(place.stem.lower() for place in places)
+    stems = Counter(as_key(for_any_system(place.stem)) for place in places)
     names: dict[str, str] = {}
     for place in places:
-        wanted = place.name if stems[place.stem.lower()] > 1 else place.stem
+        is_shared = stems[as_key(for_any_system(place.stem))] > 1
+        wanted = for_any_system(place.name if is_shared else place.stem)
         numbered = (f"{wanted}-{number}" for number in count(2))
-        name = next(each for each in chain([wanted], numbered) if each.lower() not in names)
-        names[name.lower()] = name
+        name = next(each for each in chain([wanted], numbered) if as_key(each) not in names)
+        names[as_key(name)] = name
     return list(names.values())

@@ -6,9 +6,10 @@ from typing import IO, Any
 import numpy as np
 
 from attncalc.numbers.rounding import fixed, round_floats
+from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.draws import GENERATOR
-from attncalc.studies.simulate import QUANTILES, Simulation, variance_ratios
+from attncalc.studies.simulate import QUANTILES, First, Simulation, variance_ratios
 from attncalc.text import on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
 from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet
@@ -45,7 +46,8 @@ def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
 def _of_problem(simulation: Simulation, number: int, *, full: bool) -> Iterator[Part]:
     name = f"{number}: {heading(simulation.problem)}" if number else "What is watched"
     yield _statistics(simulation, name, full=full)
-    yield _first(simulation, full=full)
+    for name in dict.fromkeys(each.weights for each in simulation.first):
+        yield _first(simulation, name, full=full)
     if directions := tuple(_directions(simulation)):
         yield Bullets(directions)
 
@@ -64,20 +66,24 @@ def _statistics(simulation: Simulation, title: str, *, full: bool) -> Sheet:
     return sheet(title, names, HEADINGS, lambda i, j: rows[i][j], full=full)
 
 
-def _first(simulation: Simulation, *, full: bool) -> Sheet:
-    problem = simulation.problem
-    several = problem.n_heads > 1
+def _first(simulation: Simulation, weights: str, *, full: bool) -> Sheet:
+    """Return the shares of first places in one attention."""
+    problem, attention = simulation.problem, simulation.problem.attention_of(weights)
+    several = attention.n_heads > 1
+    first = [each for each in simulation.first if each.weights == weights]
     rows = [
-        (f"head {each.head + 1}, " if several else "") + f"output {problem.queries[each.output]}"
-        for each in simulation.first
+        (f"head {each.head + 1}, " if several else "") + f"output {attention.queries[each.output]}"
+        for each in first
     ]
-    columns = [f"input {name}" for name in problem.keys]
+    columns = [f"input {name}" for name in attention.keys]
     decimals = problem.decimals + MORE
 
     def text(i: int, j: int) -> str:
-        return shown(simulation.first[i].shares[j], decimals)
+        return shown(first[i].shares[j], decimals)
 
-    return sheet("In what share of the draws each input came first", rows, columns, text, full=full)
+    where = f" of {weights}" if problem.where(weights) else ""
+    title = f"In what share of the draws each input{where} came first"
+    return sheet(title, rows, columns, text, full=full)
 
 
 def _directions(simulation: Simulation) -> Iterator[str]:
@@ -168,13 +174,20 @@ def _content(simulation: Simulation) -> dict[str, Any]:
         ],
         "first": [
             {
-                **({"head": each.head + 1} if simulation.problem.n_heads > 1 else {}),
+                **_which(simulation.problem, each),
                 "output": each.output + 1,
                 "shares": {str(place): share for place, share in enumerate(each.shares, start=1)},
             }
             for each in simulation.first
         ],
     }
+
+
+def _which(problem: Problem, first: First) -> dict[str, Any]:
+    """Return which attention is meant, and which head, where there are several."""
+    several = problem.attention_of(first.weights).n_heads > 1
+    weights = {"weights": first.weights} if problem.where(first.weights) else {}
+    return weights | ({"head": first.head + 1} if several else {})
 
 
 def simulation_as_csv(simulations: Sequence[Simulation]) -> str:

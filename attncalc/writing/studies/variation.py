@@ -6,6 +6,7 @@ from typing import IO, Any
 import numpy as np
 
 from attncalc.numbers.rounding import fixed, round_floats
+from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.changeovers import MOST_SCORES, Changeover
@@ -86,20 +87,23 @@ def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets
 def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
     """Say where the first place of an output changes hands, and between whom."""
     at = fixed(round_floats(np.array([found.at]), problem.decimals)[0], problem.decimals)
-    head = f", head {found.head + 1}" if problem.n_heads > 1 else ""
-    output = on_a_line(problem.queries[found.output])
-    before, after = (_inputs(problem, each) for each in (found.before, found.after))
+    attention, place = problem.attention_of(found.weights), problem.where(found.weights)
+    head = f", head {found.head + 1}" if attention.n_heads > 1 else ""
+    output = on_a_line(attention.queries[found.output])
+    before, after = (_inputs(attention, each) for each in (found.before, found.after))
     where = f"{on_a_line(change.about)} {at}"
-    return f"Output {output}{head}: most {before} up to {where}, most {after} beyond"
+    which = f"{place[:1].upper()}{place[1:]}, output" if place else "Output"
+    return f"{which} {output}{head}: most {before} up to {where}, most {after} beyond"
 
 
-def _inputs(problem: Problem, inputs: Sequence[int]) -> str:
+def _inputs(problem: Attention, inputs: Sequence[int]) -> str:
     names = of_each([on_a_line(problem.keys[index]) for index in inputs])
     return f"input{'s' * (len(inputs) > 1)} {names}"
 
 
 def _notes(variation: Variation) -> Iterator[str]:
-    if len(variation.changes) == 1 and variation.changes[0].is_smooth and not variation.is_sought:
+    is_one = len(variation.changes) == 1 and variation.changes[0].is_smooth
+    if is_one and not variation.is_sought and variation.problem.attentions:
         yield f"where first places change hands is looked for up to {MOST_SCORES:,} scores"
     if not variation.is_exact:
         yield IN_FLOATS.replace("too large for", "too many values, or too large, for")
@@ -134,7 +138,8 @@ def _changeover(problem: Problem, found: Changeover) -> dict[str, Any]:
 
     return {
         "at": found.at,
-        **({"head": found.head + 1} if problem.n_heads > 1 else {}),
+        **({"weights": found.weights} if len(problem.attentions) > 1 else {}),
+        **({"head": found.head + 1} if problem.attention_of(found.weights).n_heads > 1 else {}),
         "output": found.output + 1,
         "from": inputs(found.before),
         "to": inputs(found.after),

@@ -1,0 +1,92 @@
+"""A set for a class: each student's problem, worksheet and key, and what lists them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from attncalc import __version__
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import solve
+from attncalc.text import in_json
+from attncalc.writing.document import Document, Field
+from attncalc.writing.html.page import write_html
+from attncalc.writing.latex import write_latex, write_sheet
+from attncalc.writing.markdown import write_markdown
+from attncalc.writing.page import Contents, Page, make_page
+from attncalc.writing.problem_file import write_problem
+
+MANIFEST, TOGETHER, KEYS = "manifest.json", "worksheets.tex", "keys"
+"""What a set holds beside its students' folders."""
+PROBLEM = "problem.json"
+FORMS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
+    "markdown": (".md", write_markdown),
+    "latex": (".tex", lambda document: write_latex(document, standalone=True)),
+    "html": (".html", write_html),
+}
+"""The forms of worksheets, keys and feedback: how their names end, and what writes them."""
+
+
+class Handout(NamedTuple):
+    """What one student gets of one problem.
+
+    Parameters
+    ----------
+    files
+        Texts by their places in the set.
+    sheet
+        The worksheet, for the document of all of them.
+    """
+
+    files: Mapping[str, str]
+    sheet: str
+
+
+def handout(problem: Problem, name: str, folder: str, formats: Sequence[str]) -> Handout:
+    """Return a student's problem, worksheet and key.
+
+    Parameters
+    ----------
+    problem
+        Their version of the problem.
+    name
+        Their name, which stands on the worksheet.
+    folder
+        Where it stands in the set, as "ada" or "ada/2".
+    formats
+        The forms of the worksheet and of the key, as `FORMS` has them.
+    """
+    solution = solve(problem)
+    worksheet = named(make_page(solution, Contents(solution.plan, blank=True)), name)
+    key = make_page(solution, Contents(solution.plan))
+    files = {f"{folder}/{PROBLEM}": "".join(write_problem(problem))}
+    for form in formats:
+        ending, write = FORMS[form]
+        files[f"{folder}/worksheet{ending}"] = write(worksheet)
+        files[f"{KEYS}/{folder}/key{ending}"] = write(_of(key, name))
+    return Handout(files, write_sheet(worksheet))
+
+
+def named(page: Page, name: str) -> Page:
+    """Return a worksheet with a name on its line."""
+    return replace(
+        page,
+        parts=tuple(
+            Field(part.label, name) if isinstance(part, Field) and part.text is None else part
+            for part in page.parts
+        ),
+    )
+
+
+def _of(key: Page, name: str) -> Page:
+    return replace(key, parts=(Field("Key for", name), *key.parts))
+
+
+def manifest(seed: int, problems: Sequence[Mapping[str, Any]], students: Sequence[Any]) -> str:
+    """Return the list of all that a set holds, which `attncalc check` reads."""
+    content = {
+        "attncalc": __version__,
+        "seed": seed,
+        "problems": list(problems),
+        "students": list(students),
+    }
+    return in_json(content, indent=1) + "\n"

@@ -1,0 +1,51 @@
+"""What a model takes for most probable: tokens, or classes, with their probabilities."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from attncalc.numbers.rounding import fixed, round_floats
+from attncalc.text import on_a_line
+from attncalc.writing.document import Document, Facts, Table
+from attncalc.writing.studies.common import in_json, in_rows
+
+Row = tuple[int, str, float]
+"""An id, what it is called, and its probability."""
+
+
+def probable_document(
+    rows: Sequence[Row],
+    title: str,
+    decimals: int,
+    remarks: Sequence[str] = (),
+    *,
+    is_class: bool = False,
+) -> Document:
+    """Return a table of what is most probable, the most probable first."""
+    what = "class" if is_class else "token"
+    named = any(str(number) != word for number, word, _ in rows)
+    headings = ("id", what, "probability") if named else ("id", "probability")
+    shown = tuple(
+        (str(number), *([on_a_line(word)] if named else []), _share(share, decimals))
+        for number, word, share in rows
+    )
+    told = tuple((f"{what} {number}", *rest) for number, *rest in shown)
+    of = "Classes" if is_class else "Next tokens"
+    facts = Facts((f"shown to {decimals} decimals, halves away from zero", *remarks))
+    return Document(title, (facts, Table(f"{of}, the most probable first", headings, shown, told)))
+
+
+def _share(share: float, decimals: int) -> str:
+    return fixed(round_floats(np.array([share]), decimals)[0], decimals)
+
+
+def probable_as_json(rows: Sequence[Row]) -> str:
+    """Return what is most probable as JSON."""
+    listed = [{"id": i, "text": word, "probability": share} for i, word, share in rows]
+    return in_json({"next": listed})
+
+
+def probable_as_csv(rows: Sequence[Row]) -> str:
+    """Return what is most probable as CSV."""
+    lines = [(str(i), word, repr(share)) for i, word, share in rows]
+    return in_rows([("id", "text", "probability"), *lines])

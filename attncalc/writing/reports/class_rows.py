@@ -1,0 +1,183 @@
+"""A set for a class, marked: a row for each student and problem, and one page for each student."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from attncalc.grading.credit import credits_of, share_of_lines
+from attncalc.grading.marks import Marking
+from attncalc.problem.fields import LINES
+from attncalc.text import harmless_cell, on_a_line
+from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Part, Table
+from attncalc.writing.reports.many import COLUMNS, Fact, Marked, fact, row_of, summary_of, told
+from attncalc.writing.reports.marking import marking_document
+
+OF_A_CLASS = ("student", "id", "email", "folder", "problem", "answer", "paired by")
+NO_ANSWER = "no answer"
+EARNED, POSSIBLE, SHARE = 1, 2, 3
+"""Where these stand in a row."""
+
+
+class Outcome(NamedTuple):
+    """What is kept of one answer once its page is written: plain values, as JSON has them.
+
+    Parameters
+    ----------
+    place, how
+        The answer, and how it is known whose it is; "" where there is none.
+    possible
+        What could be earned, as a fraction.
+    cells
+        Its row, marks as fractions, from the answer's name on.
+    credits
+        What it earns in each step, as fractions; and for the map.
+    fact
+        What a summary tells of it; None where it was not marked.
+    """
+
+    place: str
+    how: str
+    possible: str
+    cells: tuple[str, ...]
+    credits: Mapping[str, str]
+    fact: tuple[Any, ...] | None
+
+    @property
+    def marked(self) -> Fact | None:
+        """What a summary tells of it."""
+        if self.fact is None:
+            return None
+        right, provisional, earned, possible, first, mistakes = self.fact
+        pairs = tuple((step, says) for step, says in mistakes)
+        return Fact(right, provisional, Fraction(earned), Fraction(possible), first, pairs)
+
+
+def outcome(answer: Marked, how: str, possible: Fraction) -> Outcome:
+    """Return what is kept of an answer."""
+    marking, cells = answer.marking, tuple(row_of(answer, str))
+    if marking is None:
+        return Outcome(answer.place, how, str(possible), cells, {}, None)
+    shares = {name: str(credit) for name, credit in credits_of(marking).items()}
+    if marking.lines:
+        shares[LINES] = str(share_of_lines(marking))
+    right, provisional, earned, most, first, mistakes = fact(marking)
+    kept = (right, provisional, str(earned), str(most), first, mistakes)
+    return Outcome(answer.place, how, str(most), cells, shares, kept)
+
+
+def missing(possible: Fraction, why: str = NO_ANSWER) -> Outcome:
+    """Return the row of a student who handed nothing in."""
+    cells = ("", *[""] * (len(COLUMNS) - 2), why)
+    return Outcome("", "", str(possible), cells, {}, None)
+
+
+class Entry(NamedTuple):
+    """A row of the class: a student, by name, id, email and folder; a problem; what came of it."""
+
+    student: tuple[str, str, str, str]
+    problem: str
+    outcome: Outcome
+
+
+def as_csv(
+    entries: Sequence[Entry],
+    strays: Sequence[tuple[str, str]],
+    steps: Sequence[str],
+    said: Callable[[Fraction], str],
+) -> Iterator[str]:
+    """Yield the table as CSV: a row for each student and problem, then one for each stray answer.
+
+    Parameters
+    ----------
+    entries
+        The class, in the order of its list.
+    strays
+        Answers that are nobody's, and why.
+    steps
+        The steps that have a column.
+    said
+        What writes a mark.
+    """
+    columns = (*steps, LINES)
+    yield _line([*OF_A_CLASS, *COLUMNS[1:], *columns])
+    for entry in entries:
+        cells, made = _cells(entry.outcome, said), entry.outcome
+        shares = (
+            said(Fraction(made.credits[name])) if name in made.credits else "" for name in columns
+        )
+        yield _line([*entry.student, entry.problem, made.place, made.how, *cells[1:], *shares])
+    for place, why in strays:
+        blank = [""] * (len(COLUMNS) - 2 + len(columns))
+        where = len(COLUMNS) - 2
+        row = ["", "", "", "", "", place, "nobody's", *blank[:where], why, *blank[where:]]
+        yield _line(row)
+
+
+def _line(cells: Sequence[str]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow([harmless_cell(cell) for cell in cells])
+    return buffer.getvalue()
+
+
+def _cells(made: Outcome, said: Callable[[Fraction], str]) -> tuple[str, ...]:
+    cells = list(made.cells)
+    if cells[EARNED]:
+        cells[EARNED] = said(Fraction(cells[EARNED]))
+    cells[POSSIBLE] = said(Fraction(made.possible))
+    return tuple(cells)
+
+
+def class_document(
+    entries: Sequence[Entry],
+    strays: Sequence[tuple[str, str]],
+    said: Callable[[Fraction], str],
+    *,
+    several: bool,
+) -> Document:
+    """Return the table of the class for a person, which mistakes were common, and what is unpaired.
+
+    Parameters
+    ----------
+    entries, strays, said
+        As of `as_csv`.
+    several
+        Whether there are several problems.
+    """
+    rows = []
+    for name, _, _, folder, problem, made in ((*e.student, e.problem, e.outcome) for e in entries):
+        who = folder if name == folder else name
+        cells = (f"{who}, {problem}" if several else who, *_cells(made, said)[1:])
+        rows.append(tuple(map(on_a_line, cells)))
+    table = Table("Class", ("student", *COLUMNS[1:]), tuple(rows), tuple(map(told, rows)))
+    handed = [each.outcome for each in entries if each.outcome.place]
+    facts = [each.marked for each in handed]
+    texts = [*summary_of([each for each in facts if each is not None], len(handed))]
+    texts += [
+        f"{NO_ANSWER}: {each.student[0]}" + (f", problem {each.problem}" if several else "")
+        for each in entries
+        if not each.outcome.place
+    ]
+    texts += [f"nobody's: {place}: {why}" for place, why in strays]
+    return Document("", (table, Bullets(tuple(map(on_a_line, texts)))))
+
+
+def feedback(student: str, pages: Sequence[Document]) -> Document:
+    """Return the page of a student: that of their answer, or those of several."""
+    name = Field("student", on_a_line(student))
+    if len(pages) == 1:
+        return replace(pages[0], parts=(name, *pages[0].parts))
+    parts: tuple[Part, ...] = (name, Appendix(tuple(pages)))
+    return Document("", parts)
+
+
+def page_of(marking: Marking, extent: Extent) -> Document:
+    """Return what is told of one answer on its student's page."""
+    return marking_document(marking, extent)
+
+
+def not_marked(problem: str, why: str) -> Document:
+    """Return what stands on a page for an answer that was not marked, or not handed in."""
+    return Document(f"Problem {problem}: not marked", (Bullets((on_a_line(why),)),))
