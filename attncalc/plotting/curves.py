@@ -49,6 +49,7 @@ from attncalc.plotting.style import (
     line_looks,
 )
 from attncalc.problem.stated import heading
+from attncalc.studies.changeovers import Changeover
 from attncalc.studies.changes import Change, Infinity, value_text
 from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
@@ -248,10 +249,16 @@ def _tens(low: float, high: float) -> list[float]:
 
 def _found(variation: Variation, places: Sequence[int]) -> list[float]:
     """Return where first places change hands: of a panel of weights, that of its output alone."""
-    rows = {variation.watched[i].place[:-1] for i in places if variation.watched[i].is_weight}
-    several = variation.problem.n_heads > 1
-    of = [(each[1:3] if several else each[2:3], each.at) for each in variation.changeovers]
+    watched = [variation.watched[i] for i in places if variation.watched[i].is_weight]
+    rows = {(each.step, *each.place[:-1]) for each in watched}
+    of = [(_row(variation, each), each.at) for each in variation.changeovers]
     return sorted({round(at, 9) for row, at in of if not rows or row in rows})
+
+
+def _row(variation: Variation, found: Changeover) -> tuple[str | int, ...]:
+    """Return whose first place changes hands: the weights, their head if there are several, row."""
+    several = variation.problem.attention_of(found.weights).n_heads > 1
+    return (found.weights, *((found.head,) if several else ()), found.output)
 
 
 def _mark_changeovers(

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from attncalc.numbers.rounding import fixed
+from attncalc.numbers.types import Matrix
+from attncalc.operations.step import Step
 from attncalc.plotting.figure import (
     Caption,
     Draw,
@@ -29,11 +32,13 @@ from attncalc.plotting.heatmap import (
     cells_of,
     draw_bar,
     draw_heatmap,
+    gradient_cells,
     natural_cell,
 )
 from attncalc.plotting.lines import MapLines, lines_of
 from attncalc.plotting.look import Look
 from attncalc.plotting.map import (
+    Columns,
     columns_of,
     draw_columns,
     draw_legend,
@@ -43,10 +48,19 @@ from attncalc.plotting.map import (
     natural_room,
     ranks_of,
 )
+from attncalc.plotting.patches import (
+    attended_by_class,
+    draw_attended,
+    draw_bar_of_class,
+    draw_image,
+    frames_in_words,
+    has_class_map,
+    natural_room_of_image,
+)
 from attncalc.plotting.style import DARK, LIGHT, TEXT_SIZE, Palette, house_style
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
-from attncalc.solving.solution import Head
+from attncalc.solving.solution import Head, Solution
 from attncalc.text import harmless
 
 MOST_IN_A_ROW = 4
@@ -77,8 +91,10 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> HouseFigure:
     """
     count, heads = len(heads), heads[:MOST_HEADS]
     with house_style(texts_of(problem)):
-        chosen = _chosen(problem, heads, look) if look.has_map else []
-        parts = [_maps(problem, heads, chosen, look)] if look.has_map else []
+        of_class = _is_of_class(problem, heads[0], look)
+        chosen = _chosen(problem, heads, look) if look.has_map and not of_class else []
+        maps = _images(problem, heads, look) if of_class else None
+        parts = [maps or _maps(problem, heads, chosen, look)] if look.has_map else []
         parts += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
         mosaic = reduce(beside if len(heads) == 1 else below, parts)
         figure = figure_of(mosaic, _caption(problem), _palette(look), look.size)
@@ -96,21 +112,44 @@ def _left_out(heads: int) -> tuple[str, ...]:
     )
 
 
+def draw_gradient(solution: Solution, step: Step, look: Look) -> HouseFigure:
+    """Draw a gradient as a heatmap, its colours parted at 0; its `notes` say what was left out.
+
+    Raises
+    ------
+    InputError
+        When the size that is asked for is too small.
+    """
+    matrix = solution.precise(step.name)
+    count = len(matrix) if matrix.ndim == 3 else 1
+    heads = range(min(count, MOST_HEADS))
+    most = MOST_VALUES // len(heads)
+    every = [gradient_cells(solution, step, head, look.values, most) for head in heads]
+    furthest = max(float(np.abs(cells.values).max()) for cells in every) or 1.0
+    numbers = [head + 1 if matrix.ndim == 3 else 0 for head in heads]
+    with house_style(texts_of(solution.problem)):
+        mosaic = _coloured(every, numbers, (-furthest, furthest), step.name, look)
+        figure = figure_of(mosaic, _caption(solution.problem), _palette(look), look.size)
+    figure.notes = (*_left_out(count), *figure.notes)
+    return figure
+
+
 def draw_blank(problem: Problem, look: Look) -> HouseFigure:
     """Draw the dots and the names of the map, and no line: a worksheet to draw the map on."""
-    columns, palette = columns_of(problem), _palette(look)
+    attention = problem.attentions[0]
+    columns, palette = columns_of(attention), _palette(look)
 
     def panel(number: int, axes: Axes, room: Room) -> LeftOut:
         draw_columns(axes, columns, room=room, palette=palette)
         return _named(axes, number, palette)
 
     with house_style(texts_of(problem)):
-        most = min(problem.n_heads, MOST_HEADS)
+        most = min(attention.n_heads, MOST_HEADS)
         numbers = range(1, most + 1) if most > 1 else [0]
         tracks = _tracks(natural_room(columns), least_width(columns))
         maps = _in_rows("map", [partial(panel, number) for number in numbers], tracks)
         figure = figure_of(maps, _caption(problem), palette, look.size)
-    figure.notes = (*_left_out(problem.n_heads), *figure.notes)
+    figure.notes = (*_left_out(attention.n_heads), *figure.notes)
     return figure
 
 
@@ -121,16 +160,27 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
         if look.has_heatmap:
             (cells,) = _cells(problem, [head], look)
             return notes_of(draw_heatmap(axes, cells, scale, palette=palette))
+        if _is_of_class(problem, head, look):
+            of_image = _frames(axes, palette, loc="upper center", bbox_to_anchor=(0.5, -0.08))
+            attended = attended_by_class(problem, head, values=look.values)
+            scale = _scale_of_class([attended.weights])
+            of_image += draw_attended(axes, problem, attended, scale, palette=palette)
+            return notes_of(of_image)
         chosen = _chosen(problem, [head], look)
         draw_legend(axes, chosen, palette, loc="upper center", bbox_to_anchor=(0.5, 0.0))
         reach = _reach(scale, look)
-        left_out = draw_map(axes, columns_of(problem), chosen[0], palette=palette, reach=reach)
+        left_out = draw_map(axes, _columns(problem, head), chosen[0], palette=palette, reach=reach)
         return (*_notes(problem, chosen), *notes_of(left_out))
 
 
 def texts_of(problem: Problem) -> tuple[str, ...]:
     """Return all texts from outside that stand in a picture."""
-    return tuple(map(harmless, (heading(problem), *problem.keys, *problem.queries)))
+    names = (name for each in problem.attentions for name in (*each.keys, *each.queries))
+    return tuple(map(harmless, (heading(problem), *names)))
+
+
+def _columns(problem: Problem, head: Head) -> Columns:
+    return columns_of(head.attention or problem)
 
 
 def scale_of(heads: Sequence[Head]) -> Scale:
@@ -161,7 +211,7 @@ def _maps(
     problem: Problem, heads: Sequence[Head], chosen: Sequence[MapLines], look: Look
 ) -> Mosaic:
     """Return the maps of all heads, four in a row, and below them what their lines mean."""
-    columns, palette = columns_of(problem), _palette(look)
+    columns, palette = _columns(problem, heads[0]), _palette(look)
     reach = _reach(scale_of(heads), look)
 
     def panel(head: Head, lines: MapLines, axes: Axes, room: Room) -> LeftOut:
@@ -184,6 +234,70 @@ def _maps(
     return below(maps, under)
 
 
+def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
+    """Say whether the map is that of the class token, on the image; all lines are between all."""
+    return look.has_map and not look.every_line and has_class_map(problem)
+
+
+def _images(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
+    """Return the image, and for each head how much the class token attends to its patches."""
+    palette = _palette(look)
+    every = [attended_by_class(problem, head, values=look.values) for head in heads]
+    scale = _scale_of_class([each.weights for each in every])
+
+    def image(axes: Axes, room: Room) -> LeftOut:
+        return draw_image(axes, problem, room=room, palette=palette)
+
+    def panel(index: int, axes: Axes, room: Room) -> LeftOut:
+        number = heads[index].number
+        title = f"class token, head {number}" if number else "class token"
+        axes.set_title(title, size=TEXT_SIZE, color=palette.strong)
+        style: Any = {"room": room, "palette": palette}
+        return draw_attended(axes, problem, every[index], scale, **style)
+
+    def legend(axes: Axes, _: Room) -> LeftOut:
+        axes.set_axis_off()
+        return _frames(axes, palette, rows=rows, loc="center")
+
+    def shades(axes: Axes, _: Room) -> LeftOut:
+        draw_bar_of_class(axes, scale, palette)
+        return LeftOut()
+
+    tracks = _tracks(natural_room_of_image(problem), LEAST_SIDE)
+    panels = [partial(panel, index) for index in range(len(heads))]
+    if look.has_heatmap and len(heads) > 1:  # heads stand in line with those of the heatmaps
+        cells = below(_in_rows("image", [image], tracks), _in_rows("attended", panels, tracks))
+    else:
+        cells = _in_rows("image", [image, *panels], tracks)
+    height, thin = len(cells.heights), Track(BAR_WIDTH, BAR_WIDTH, is_rigid=True)
+    bar = Mosaic((("shades",),) * height, (thin,), (Track(),) * height, {"shades": shades})
+    both, rows = beside(cells, bar), _legend_rows(2, len(heads), look)
+    row, width = Track(LEGEND_ROW * rows, LEGEND_ROW * rows, is_rigid=True), len(both.widths)
+    under = Mosaic((("frames",) * width,), (Track(),) * width, (row,), {"frames": legend})
+    return below(both, under)
+
+
+def _scale_of_class(weights: Sequence[Matrix]) -> Scale:
+    """Return the smallest and the largest weight of a patch that the colours show."""
+    low, high = (
+        min(float(each.min()) for each in weights),
+        max(float(each.max()) for each in weights),
+    )
+    return (min(low, 0.0), max(high, 0.0)) if high > 0 or low < 0 else (0.0, 1.0)
+
+
+def _frames(axes: Axes, palette: Palette, *, rows: int = 1, **where: Any) -> LeftOut:
+    """Say on an axes what the frames around patches mean."""
+    handles = frames_in_words(palette)
+    look: dict[str, Any] = {"frameon": False, "borderpad": 0, "handlelength": 4}
+    size = TEXT_SIZE - 1
+    columns = len(handles) if rows == 1 else 1
+    axes.legend(
+        handles=handles, ncols=columns, fontsize=size, labelcolor=palette.strong, **look, **where
+    )
+    return LeftOut()
+
+
 def _legend_rows(ranks: int, heads: int, look: Look) -> int:
     """Return in how many rows the legend has room below the maps of a page."""
     if look.size is None:
@@ -193,27 +307,36 @@ def _legend_rows(ranks: int, heads: int, look: Look) -> int:
 
 
 def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
-    """Return the heatmaps of all heads, four in a row, and beside them what their colours mean."""
-    palette, scale = _palette(look), scale_of(heads)
+    """Return the heatmaps of the weights of all heads."""
     every = _cells(problem, heads, look)
+    return _coloured(
+        every, [head.number for head in heads], scale_of(heads), "attention weight", look
+    )
+
+
+def _coloured(
+    every: Sequence[Cells], numbers: Sequence[int], scale: Scale, label: str, look: Look
+) -> Mosaic:
+    """Return the heatmaps of all heads, four in a row, and beside them what their colours mean."""
+    palette = _palette(look)
     rows, columns = every[0].values.shape
     least = natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
-    largest = LARGEST if len(heads) == 1 else LARGEST_OF_SEVERAL
+    largest = LARGEST if len(every) == 1 else LARGEST_OF_SEVERAL
     cell = natural_cell(every[0], least, largest)
     is_filled = look.size is not None and look.size[1] is not None and not look.has_map
     style: Any = {"palette": palette, "proportion": None if is_filled else cell[1] / cell[0]}
 
     def panel(index: int, axes: Axes, room: Room) -> LeftOut:
-        _named(axes, heads[index].number, palette)
+        _named(axes, numbers[index], palette)
         cells = every[index].untitled(row=index % MOST_IN_A_ROW > 0, column=index >= MOST_IN_A_ROW)
         return draw_heatmap(axes, cells, scale, room=room, **style)
 
     def bar(axes: Axes, _: Room) -> LeftOut:
-        draw_bar(axes, scale, "attention weight", palette)
+        draw_bar(axes, scale, label, palette, every[0].colours)
         return LeftOut()
 
     tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)
-    cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(heads))], tracks)
+    cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(every))], tracks)
     height = len(cells.heights)
     thin = Track(BAR_WIDTH, BAR_WIDTH, is_rigid=True)
     return beside(cells, Mosaic((("bar",),) * height, (thin,), (Track(),) * height, {"bar": bar}))

@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
+from attncalc.operations.step import Step
 from attncalc.plotting.figure import NEAR, LeftOut, Room, room_of
 from attncalc.plotting.placing import (
     POINTS,
@@ -27,6 +28,7 @@ from attncalc.plotting.placing import (
 )
 from attncalc.plotting.style import (
     BLACK,
+    GRADIENTS,
     LIGHT,
     NAME_SIZE,
     TEXT_SIZE,
@@ -36,7 +38,7 @@ from attncalc.plotting.style import (
     dark_enough_for_white,
 )
 from attncalc.problem.problem import Problem
-from attncalc.solving.solution import Head
+from attncalc.solving.solution import Head, Solution
 
 VALUE_SIZE, TICK_SIZE = 9.0, 8.5
 CELL, LEAST_SIDE = 0.5, 2.1
@@ -82,6 +84,8 @@ class Cells:
         What the rows are, and the columns; "" where that is not said.
     unwritten
         How many values are not written, for they are too many.
+    colours
+        Which colours stand for the values, by matplotlib's name.
     """
 
     values: Matrix
@@ -89,6 +93,7 @@ class Cells:
     names: tuple[tuple[str, ...], tuple[str, ...]]
     titles: tuple[str, str] = ("", "")
     unwritten: int = 0
+    colours: str = WEIGHTS
 
     @property
     def widest_text(self) -> float:
@@ -113,10 +118,11 @@ def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VAL
     values
         Whether the weights are written in the cells, if there are not more than the `most`.
     """
-    asking = "Outputs (queries)" if problem.kind == "self" else f"Outputs ({problem.query_source})"
-    answering = "Inputs (keys)" if problem.kind == "self" else f"Inputs ({problem.key_source})"
-    standing = problem.standing
-    names = standing.pair(drawn_names(problem.queries), drawn_names(problem.keys))
+    attention = head.attention or problem
+    is_self, standing = attention.kind == "self" or attention.start, problem.standing
+    asking = "Outputs (queries)" if is_self else f"Outputs ({attention.query_source})"
+    answering = "Inputs (keys)" if is_self else f"Inputs ({attention.key_source})"
+    names = standing.pair(drawn_names(attention.queries), drawn_names(attention.keys))
     of_outputs = f"{asking}, one in each column" if standing.by_columns else asking
     titles = standing.pair(of_outputs, answering)
     weights = standing.shown(head.weights)
@@ -124,6 +130,31 @@ def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VAL
     rounded = standing.shown(np.asarray(head.rounded)) if values and not too_many else ()
     texts = tuple(tuple(fixed(value, problem.decimals) for value in row) for row in rounded)
     return Cells(weights, texts, names, titles, weights.size if values and too_many else 0)
+
+
+def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most: int) -> Cells:
+    """Return a gradient, or that of one head (from 0), as the solution prints it.
+
+    Parameters
+    ----------
+    solution, step
+        Whose gradient it is.
+    head
+        Which head, where it has any.
+    values
+        Whether the numbers are written in the cells, if there are not more than the `most`.
+    most
+        How many are written.
+    """
+    matrix = solution.precise(step.name)
+    own = matrix[head] if matrix.ndim == 3 else matrix
+    place = (head,) if matrix.ndim == 3 else ()
+    names = drawn_names(solution.row_labels(step)), drawn_names(solution.column_labels(step))
+    too_many = own.size > most
+    rows = range(len(own)) if values and not too_many else ()
+    texts = tuple(tuple(solution.shown_row(step.name, place, row)) for row in rows)
+    unwritten = own.size if values and too_many else 0
+    return Cells(own, texts, names, ("", ""), unwritten, GRADIENTS)
 
 
 def natural_cell(cells: Cells, side: float = 0.0, largest: float = LARGEST) -> Room:
@@ -182,7 +213,7 @@ def draw_heatmap(
         axes.set_aspect(proportion)
     _write_names(axes, cells, _cell(cells, room or room_of(axes), proportion), palette)
     norm = Normalize(*scale)
-    _draw_cells(axes, cells.values, norm, palette)
+    _draw_cells(axes, cells, norm, palette)
     size = _value_size(cells, _cell(cells, room or room_of(axes), proportion))
     if size:
         _write_values(axes, cells, norm, size)
@@ -190,12 +221,14 @@ def draw_heatmap(
     return LeftOut({NOT_WRITTEN: unwritten, **_on_dots(cells.values)})
 
 
-def draw_bar(axes: Axes, scale: Scale, label: str, palette: Palette = LIGHT) -> None:
+def draw_bar(
+    axes: Axes, scale: Scale, label: str, palette: Palette = LIGHT, colours: str = WEIGHTS
+) -> None:
     """Draw on an axes of its own which colour stands for which value."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     bar = figure.colorbar(
-        ScalarMappable(Normalize(*scale), WEIGHTS),
+        ScalarMappable(Normalize(*scale), colours),
         cax=axes,
         ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
         format="%g",
@@ -249,9 +282,10 @@ def _in_dots(values: Matrix) -> Matrix:
     return values
 
 
-def _draw_cells(axes: Axes, values: Matrix, norm: Normalize, palette: Palette) -> None:
+def _draw_cells(axes: Axes, cells: Cells, norm: Normalize, palette: Palette) -> None:
+    values = cells.values
     rows, columns = np.shape(values)
-    look: dict[str, Any] = {"cmap": WEIGHTS, "norm": norm, "zorder": 1}
+    look: dict[str, Any] = {"cmap": cells.colours, "norm": norm, "zorder": 1}
     if values.size > MOST_CELLS:
         sides = (-0.5, columns - 0.5, rows - 0.5, -0.5)
         axes.imshow(_in_dots(values), aspect=axes.get_aspect(), extent=sides, **look)
@@ -263,7 +297,7 @@ def _draw_cells(axes: Axes, values: Matrix, norm: Normalize, palette: Palette) -
 
 def _write_values(axes: Axes, cells: Cells, norm: Normalize, size: float) -> None:
     """Write each value in black or white, whichever reads better on its cell."""
-    white = dark_enough_for_white(colormaps[WEIGHTS](norm(cells.values)))
+    white = dark_enough_for_white(colormaps[cells.colours](norm(cells.values)))
     look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": size, "zorder": 3}
     for (row, column), is_white in np.ndenumerate(white):
         ink = WHITE if is_white else BLACK

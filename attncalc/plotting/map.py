@@ -29,7 +29,7 @@ from attncalc.plotting.placing import (
     text_width,
 )
 from attncalc.plotting.style import LIGHT, TEXT_SIZE, WEIGHT_SIZE, Palette, shades
-from attncalc.problem.problem import Problem
+from attncalc.problem.attention.attention import Attention
 
 THINNEST, THICKEST = 0.9, 3.4
 """Line widths in points, for weights of 0 and of 1."""
@@ -72,10 +72,11 @@ class Columns:
         return np.arange(float(len(names))) + (self.rows - len(names)) / 2
 
 
-def columns_of(problem: Problem) -> Columns:
-    """Return the columns of a problem's map."""
-    inputs = "Inputs" if problem.kind == "self" else f"Inputs ({problem.key_source})"
-    names = drawn_names(problem.keys), drawn_names(problem.queries)
+def columns_of(attention: Attention) -> Columns:
+    """Return the columns of an attention's map."""
+    is_alone = attention.kind == "self" or attention.start
+    inputs = "Inputs" if is_alone else f"Inputs ({attention.key_source})"
+    names = drawn_names(attention.keys), drawn_names(attention.queries)
     return Columns(*names, (inputs, "Outputs"))
 
 

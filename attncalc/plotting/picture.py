@@ -12,13 +12,23 @@ from matplotlib.axes import Axes
 from attncalc.errors import InputError, OutputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import quoted
-from attncalc.operations.step import Plan
-from attncalc.plotting.drawing import MOST_HEADS, draw, draw_blank, draw_on, texts_of
+from attncalc.operations.step import Plan, Step
+from attncalc.plotting.drawing import (
+    MOST_HEADS,
+    draw,
+    draw_blank,
+    draw_gradient,
+    draw_on,
+    texts_of,
+)
 from attncalc.plotting.figure import FORMS, HouseFigure
 from attncalc.plotting.look import Look, read_size
+from attncalc.plotting.patches import has_class_map
 from attncalc.plotting.style import undrawable
+from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
+from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import Head, Solution
 from attncalc.solving.stated import influence
 from attncalc.text import harmless, of_each, on_a_line
@@ -31,6 +41,8 @@ _KINDS = {
     "heatmap": "Heatmap of the attention weights",
     "both": "Connection map, and heatmap of the attention weights",
 }
+_GRADIENT = "Heatmap of a gradient"
+_OF_CLASS = "The image in its patches, and on each how much the class token attends to it"
 _BLANK = "Connection map without its lines, to be drawn by hand"
 
 
@@ -40,6 +52,9 @@ class Picture:
 
     content: bytes
     notes: tuple[str, ...] = ()
+
+
+NO_ATTENTION = "a picture shows attention weights, and this problem has no attention"
 
 
 def check_ending(path: Path) -> str:
@@ -67,26 +82,40 @@ def needed_for_pictures(problem: Problem, plan: Plan) -> tuple[str, ...] | None:
 def chosen_heads(solution: Solution, wanted: str | int | None) -> tuple[Head, ...]:
     """Return the heads that are asked for: by number, the "mean" of all, or all of them.
 
+    Of several attentions they are those of the first, or of the one that is named: "cross.A", or
+    "cross.A,2" for its second head.
+
     Raises
     ------
     InputError
         When there is no such head, or its weights were not kept.
     """
+    if not solution.problem.attentions:
+        raise InputError(NO_ATTENTION)
     if solution.weights is None:
         names = ", ".join(f'"{step.name}"' for step in solution.plan if step.role == "weights")
         raise InputError(
             f"a picture needs the weights: solve(problem, keep=({names}, …)) keeps them"
         )
-    heads = solution.heads
-    if wanted is None:
+    step, asked = attention_and_head(solution, wanted)
+    heads = solution.heads_of(step)
+    if not asked:
         return heads
-    asked = str(wanted).strip()
-    if asked.lower() == "mean":
-        return (solution.mean_head,)
-    numbers = [str(number) for number in range(1, len(heads) + 1)]
-    if asked not in numbers:
-        raise InputError(f"head takes 1 to {numbers[-1]}, or mean, not {quoted(str(wanted))}")
-    return (heads[int(asked) - 1],)
+    return (solution.mean_head_of(step),) if asked == "mean" else (heads[int(asked) - 1],)
+
+
+def _of_several(solution: Solution, heads: Sequence[Head]) -> tuple[str, ...]:
+    """Return what to say where a picture shows one attention of several."""
+    names = [each.name for each in solution.all_weights]
+    if len(names) < 2:
+        return ()
+    own = [each for each in solution.all_weights
+           if solution.problem.attention_of(each.name) is heads[0].attention]  # fmt: skip
+    others = [name for name in names if name not in [each.name for each in own]]
+    return (
+        f"the picture shows {own[0].name}: attncalc plot --head {others[-1]} draws another "
+        "attention",
+    )
 
 
 def render(
@@ -116,7 +145,47 @@ def render(
     problem, heads, look = solution.problem, heads or solution.heads, look or Look()
     figure = draw(problem, heads, look)
     told = _told(problem, heads[:MOST_HEADS], look)
-    return _picture(problem, figure, form, _KINDS[look.kind], told)
+    figure.notes = (*_of_several(solution, heads), *figure.notes)
+    return _picture(problem, figure, form, _kind_of(problem, look), told)
+
+
+def _kind_of(problem: Problem, look: Look) -> str:
+    if has_class_map(problem) and look.has_map and not look.every_line:
+        return _KINDS[look.kind].replace("Connection map", _OF_CLASS)
+    return _KINDS[look.kind]
+
+
+def gradient_step(solution: Solution, name: str, look: Look) -> Step:
+    """Return the step of a gradient that is to be drawn.
+
+    Raises
+    ------
+    InputError
+        When it is none of this problem's, or not a heatmap is asked for.
+    """
+    if look.kind != "heatmap":
+        raise InputError("of draws a gradient as a heatmap: ask for the kind heatmap")
+    steps = {step.name.lower(): step for step in solution.plan if gradient_from(step.name)}
+    step = steps.get(name.strip().lower())
+    if step is None:
+        known = ", ".join(each.name for each in steps.values()) or "none without backward"
+        raise InputError(f"of takes a gradient, not {quoted(name)}: there are {known}")
+    return step
+
+
+def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Picture:
+    """Draw a gradient as a file of the given form, its colours parted at 0.
+
+    Raises
+    ------
+    InputError
+        When there is no such gradient, or the size that is asked for is too small.
+    """
+    step = gradient_step(solution, name, look)
+    problem = solution.problem
+    figure = draw_gradient(solution, step, look)
+    told = [f"{step.name}, {step.title}"]
+    return _picture(problem, figure, form, _GRADIENT, told)
 
 
 def render_blank(
@@ -143,7 +212,8 @@ def render_blank(
         For a size that is none, or too small.
     """
     look = Look(dark=dark, size=read_size(size))
-    names = f"Inputs: {_named(problem.keys)}. Outputs: {_named(problem.queries)}"
+    attention = problem.attentions[0]
+    names = f"Inputs: {_named(attention.keys)}. Outputs: {_named(attention.queries)}"
     return _picture(problem, draw_blank(problem, look), form, _BLANK, [names])
 
 
@@ -156,6 +226,17 @@ def figure_for(solution: Solution, head: str | int | None, look: Look) -> HouseF
         When there is no such head, or the size that is asked for is too small.
     """
     return draw(solution.problem, chosen_heads(solution, head), look)
+
+
+def figure_of_gradient(solution: Solution, name: str, look: Look) -> HouseFigure:
+    """Draw a gradient as a Figure.
+
+    Raises
+    ------
+    InputError
+        When there is no such gradient, or the size that is asked for is too small.
+    """
+    return draw_gradient(solution, gradient_step(solution, name, look), look)
 
 
 def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) -> Axes:
@@ -228,17 +309,18 @@ def _described(svg: str, heading: str, sentences: Sequence[str]) -> bytes:
 
 def _told(problem: Problem, heads: Sequence[Head], look: Look) -> Iterator[str]:
     """Yield what a picture shows, in sentences: who attends to whom, and a heatmap's digits."""
-    few = look.has_heatmap and problem.n * problem.m * len(heads) <= MOST_SPOKEN
+    few = look.has_heatmap and sum(head.weights.size for head in heads) <= MOST_SPOKEN
     for head in heads:
+        queries = (head.attention or problem).queries
         if head.number:
             yield f"Head {head.number}"
         for connection in head.connections[:MOST_SPOKEN]:
             yield influence(problem, head, connection)
-        if problem.n > MOST_SPOKEN:
-            yield f"{problem.n - MOST_SPOKEN} more outputs"
+        if len(queries) > MOST_SPOKEN:
+            yield f"{len(queries) - MOST_SPOKEN} more outputs"
         for output, row in enumerate(head.rounded if few else ()):
             digits = ", ".join(fixed(weight, problem.decimals) for weight in row)
-            yield f"Weights of output {on_a_line(problem.queries[output])}: {digits}"
+            yield f"Weights of output {on_a_line(queries[output])}: {digits}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -29,6 +29,7 @@ from attncalc.plotting.picture import Picture, picture_of
 from attncalc.plotting.placing import drawn_names, wrapped
 from attncalc.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, WEIGHT_SIZE, Palette
 from attncalc.problem.stated import heading
+from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import solve
 from attncalc.studies.family import of_solution
 from attncalc.studies.simulate import Simulation, variance_ratios
@@ -162,6 +163,8 @@ def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | 
 
 def values_of(simulation: Simulation) -> Matrix | None:
     """Return the values of the problem as it is given, (m, 2); None where heads have their own."""
+    if not simulation.problem.is_alone:  # the outputs of layers are no mixtures of values
+        return None
     solution = solve(simulation.problem)
     weights = next(step.name for step in solution.plan if step.role == "weights")
     # what is weighed are the values
@@ -250,7 +253,7 @@ def _cloud(
         for key in named:
             name, (x, y) = names[key], values[key]
             axes.annotate(f"v_{name}", (x, y), xytext=(6, 5), textcoords="offset points", **text)
-    name = f"O[{output + 1},:]"
+    name = f"{outputs_of(simulation.problem)}[{output + 1},:]"
     _furnish(axes, f"{name}, first number", "second number", palette)
     if output != _moving(simulation)[0]:
         return LeftOut()

@@ -18,6 +18,9 @@ FONT = "DejaVu Sans"
 WEIGHTS = "viridis"
 """The colours of a heatmap: perceptually uniform, and rising in grey print, too."""
 
+GRADIENTS = "RdBu_r"
+"""The colours of a gradient: blue below 0, white at 0, red above; told apart by all readers."""
+
 TEXT_SIZE, NAME_SIZE, WEIGHT_SIZE = 11.0, 10.0, 8.5
 TITLE_SIZE, SMALL_SIZE = 13.0, 7.5
 """Points of texts: headings and tokens of a map, names beside cells, weights; above and below."""
