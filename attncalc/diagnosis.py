@@ -1,0 +1,169 @@
+"""What there is on this machine that a report of a mistake needs: no paths, no names of people."""
+
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from attncalc import __version__
+from attncalc.workers import cores
+
+LIBRARIES = ("typer", "numpy", "rich", "matplotlib", "threadpoolctl")
+"""What attncalc cannot do without."""
+TOLD = (
+    *("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "LANG", "LC_ALL", "PYTHONUTF8"),
+    *("PYTHONIOENCODING", "OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+)
+"""Variables of the environment that change what is printed, or how long it takes."""
+LONGEST = 60
+"""Letters of such a variable that are told."""
+_OF_EXTRA = re.compile(r"([A-Za-z0-9._-]++)[^;\n]*+; extra == ['\"]([\w-]+)['\"]")
+
+Facts = dict[str, Any]
+
+
+class Stream(NamedTuple):
+    """A standard stream: what it leads to, and how letters are written there."""
+
+    terminal: bool
+    encoding: str
+
+
+def facts() -> Facts:
+    """Return what can be told without reading anything, as texts, numbers and lists of them."""
+    return {
+        "attncalc": __version__,
+        "installed": _installed(),
+        "python": _python(),
+        "system": {
+            "name": platform.system(),
+            "release": platform.release(),
+            "machine": platform.machine(),
+            "cores": cores(),
+        },
+        "libraries": {name: version(name) for name in LIBRARIES},
+        "extras": extras(),
+        "threads": _blas(),
+        "terminal": _terminal(),
+        "environment": {name: _short(os.environ[name]) for name in TOLD if name in os.environ},
+        "latex": [name for name in _typesetters() if shutil.which(name)],
+    }
+
+
+def of_labels(names: Iterable[str], encoding: str) -> Facts:
+    """Return which letters of these names the pictures' fonts lack, and which the terminal."""
+    from attncalc.plotting.style import undrawable  # here, for matplotlib is slow to load
+
+    known = list(names)
+    letters = sorted({c for name in known for c in name})
+    return {
+        "count": len(known),
+        "no_font": _spelled(undrawable(known)),
+        "no_encoding": _spelled(c for c in letters if not _holds(encoding, c)),
+    }
+
+
+def version(name: str) -> str | None:
+    """Return the version of a library that is installed; None where it is not."""
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version(name)
+    return None
+
+
+def extras() -> dict[str, dict[str, str | None]]:
+    """Return what each extra of attncalc needs, and the versions that are there."""
+    found: dict[str, dict[str, str | None]] = {}
+    for line in _requirements():
+        if (match := _OF_EXTRA.match(line)) and match[1] != "attncalc":
+            found.setdefault(match[2], {})[match[1]] = version(match[1])
+    return found
+
+
+def _requirements() -> list[str]:
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.requires("attncalc") or []
+    return []
+
+
+def _installed() -> str:
+    package = Path(__file__).parent
+    if (package / "samples").is_dir():
+        return "from a wheel"
+    return "from a clone" if _requirements() else "not installed: run from a clone"
+
+
+def _python() -> Facts:
+    return {
+        "version": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "bits": 64 if sys.maxsize > 2**32 else 32,
+        "virtual": sys.prefix != sys.base_prefix,
+    }
+
+
+def _blas() -> list[Facts] | str:
+    """Return what multiplies numpy's matrices, and on how many threads."""
+    try:
+        import numpy  # noqa: F401 - its libraries are loaded with it
+        from threadpoolctl import threadpool_info
+    except Exception as error:  # whatever is wrong with numpy is what is asked for
+        return f"numpy does not load: {type(error).__name__}: {error}".partition("\n")[0]
+    return [
+        {
+            "library": each.get("internal_api"),
+            "version": each.get("version"),
+            "threads": each.get("num_threads"),
+        }
+        for each in threadpool_info()
+    ]
+
+
+def _terminal() -> Facts:
+    from rich.console import Console
+
+    out, error = (_stream(each) for each in (sys.stdout, sys.stderr))
+    console = Console(file=sys.stdout)
+    return {
+        "width": shutil.get_terminal_size().columns,
+        "output": out._asdict(),
+        "errors": error._asdict(),
+        "files": sys.getfilesystemencoding(),
+        "colour": console.color_system or "none",
+    }
+
+
+def _stream(stream: TextIO | None) -> Stream:
+    if stream is None:
+        return Stream(False, "closed")
+    return Stream(stream.isatty(), stream.encoding or "unknown")
+
+
+def _typesetters() -> Mapping[str, Any]:
+    from attncalc.writing.pdf import TYPESETTERS
+
+    return TYPESETTERS
+
+
+def _short(text: str) -> str:
+    """Return a value with the home folder, which may be a person's name, as ~."""
+    with suppress(RuntimeError):
+        text = text.replace(str(Path.home()), "~")
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _holds(encoding: str, character: str) -> bool:
+    try:
+        character.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _spelled(characters: Iterable[str]) -> list[str]:
+    return [f"{c} (U+{ord(c):04X})" for c in characters]

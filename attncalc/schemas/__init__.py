@@ -1,0 +1,62 @@
+"""JSON Schemas (2020-12) of what attncalc reads and prints, made of what declares it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from attncalc.errors import InputError
+from attncalc.numbers.typed import quoted
+from attncalc.schemas import diagnosis, marking, problem, steps, studies
+from attncalc.schemas.pieces import Schema, shared, whole
+
+
+class _Described(NamedTuple):
+    """What a schema is of, and what makes it."""
+
+    says: str
+    body: Callable[[], Schema]
+
+
+def _problem() -> Schema:
+    return {**shared("problem"), "description": "A file that attncalc reads."}
+
+
+_ALL = {
+    "problem": _Described("a problem's file", _problem),
+    "steps": _Described(
+        "self, cross, encoder, decoder, vit, explain, open, aim --save", steps.steps
+    ),
+    "marking": _Described("check, of one answer", marking.marking),
+    "class": _Described("check, of a folder of answers", marking.class_of),
+    "reading": _Described("check --reading", marking.reading),
+    "dumps": _Described("check, of two dumps of a program", marking.dumps),
+    "variation": _Described("vary", studies.variation),
+    "simulation": _Described("simulate", studies.simulation),
+    "aim": _Described("aim", studies.aim),
+    "next": _Described("open, without a layer", studies.probable),
+    "doctor": _Described("doctor", diagnosis.doctor),
+}
+
+NAMES = tuple(_ALL)
+OF = {name: each.says for name, each in _ALL.items()}
+"""What each is of: the commands whose JSON it describes."""
+
+
+def schema(name: str) -> Schema:
+    """Return a schema, which holds all that it refers to.
+
+    Raises
+    ------
+    InputError
+        When there is none of that name.
+
+    Examples
+    --------
+    >>> schema("marking")["$id"]
+    'urn:attncalc:marking'
+    """
+    if name not in _ALL:
+        raise InputError(f"there is no schema {quoted(name)}: there are {', '.join(NAMES)}")
+    found = _ALL[name]
+    parts = (problem, steps, marking, studies)
+    defined = {each: body for part in parts for each, body in part.defined().items()}
+    return whole(name, found.body(), f"attncalc: {found.says}", defined)

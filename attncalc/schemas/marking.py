@@ -1,0 +1,143 @@
+"""What `attncalc check --format json` prints: a marking, those of a class, a comparison."""
+
+from attncalc.grading.rules import STATUSES
+from attncalc.schemas.pieces import (
+    CODE,
+    COUNT,
+    FLOAT,
+    FRACTION,
+    LIST_OF_TEXTS,
+    PLACE,
+    TEXT,
+    YES_NO,
+    Schema,
+    either,
+    listed,
+    nested,
+    or_none,
+    shared,
+    thing,
+)
+
+STATUS: Schema = {"enum": [each.value for each in STATUSES]}
+HOW_FAR = either({"type": "number", "minimum": 0}, {"enum": ["inf"]})
+
+
+def marking() -> Schema:
+    """Return the schema of one marking."""
+    return {**shared("marking"), "description": "An answer, marked."}
+
+
+def class_of() -> Schema:
+    """Return the schema of many answers to one problem."""
+    failed = thing("An answer that could not be read.", {"answer": TEXT, "error": TEXT})
+    answers = listed(either(shared("marking"), failed))
+    return thing("Answers, marked.", {"answers": answers, "summary": LIST_OF_TEXTS})
+
+
+def dumps() -> Schema:
+    """Return the schema of two dumps beside one another."""
+    array = thing(
+        "An array that both hold.",
+        {
+            "name": TEXT,
+            "shape": listed(COUNT),
+            "differ": COUNT,
+            "entries": COUNT,
+            "largest_error": or_none(FLOAT),
+            "worst": or_none(listed(PLACE)),
+            "says": LIST_OF_TEXTS,
+        },
+    )
+    return thing("Two dumps.", {"arrays": listed(array), "alone": LIST_OF_TEXTS})
+
+
+def reading() -> Schema:
+    """Return the schema of an answer as it was read: the form of an answer in JSON."""
+    line = thing(
+        "A line of the map.",
+        {"output": TEXT, "most": LIST_OF_TEXTS, "second": LIST_OF_TEXTS},
+        {"of": TEXT},
+    )
+    return {
+        "description": "An answer: a matrix for each step, its numbers as texts.",
+        "type": "object",
+        "properties": {
+            "connections": either(listed(line), listed(listed(line))),
+            "notes": LIST_OF_TEXTS,
+        },
+        "additionalProperties": nested(or_none(TEXT)),
+    }
+
+
+def defined() -> dict[str, Schema]:
+    """Return what the schemas of markings refer to."""
+    return {"marking": _marking(), "markedStep": _step(), "line": _line()}
+
+
+def _marking() -> Schema:
+    unread = thing("What was not read.", {"line": COUNT, "text": TEXT, "why": TEXT})
+    return thing(
+        "An answer, marked.",
+        {
+            "answer": TEXT,
+            "score": thing("What it earns.", {"earned": FRACTION, "possible": FRACTION}),
+            "provisional": YES_NO,
+            "asked": LIST_OF_TEXTS,
+            "not_found": LIST_OF_TEXTS,
+            "steps": listed(shared("markedStep")),
+            "first_wrong": or_none(_first_wrong()),
+            "rounding": or_none(TEXT),
+            "connections": listed(shared("line")),
+            "flags": listed(thing("A step to look at.", {"step": TEXT, "code": CODE})),
+            "not_asked": LIST_OF_TEXTS,
+            "unread": listed(unread),
+            "remarks": LIST_OF_TEXTS,
+            "faults": LIST_OF_TEXTS,
+            "verdict": TEXT,
+        },
+    )
+
+
+def _step() -> Schema:
+    deviation = thing(
+        "How far a program's numbers are off.",
+        {
+            "differ": COUNT,
+            "of": COUNT,
+            "absolute": HOW_FAR,
+            "relative": HOW_FAR,
+            "worst": or_none(listed(PLACE)),
+        },
+    )
+    counts = {"type": "object", "propertyNames": STATUS, "additionalProperties": PLACE}
+    return thing(
+        "A step of an answer; cause and way are codes of docs/check.md.",
+        {
+            "name": TEXT,
+            "credit": FRACTION,
+            "counts": counts,
+            "entries": or_none(nested(STATUS)),
+            "cause": listed(CODE),
+            "way": or_none(CODE),
+            "follows": YES_NO,
+        },
+        {"repeated": YES_NO, "problem": TEXT, "deviation": deviation},
+    )
+
+
+def _first_wrong() -> Schema:
+    place = or_none(PLACE)
+    return thing(
+        "The first mistake.",
+        {"step": TEXT, "row": place, "column": place, "found": TEXT, "expected": or_none(TEXT)},
+        {"head": PLACE},
+    )
+
+
+def _line() -> Schema:
+    return thing(
+        "A line of the map.",
+        {"output": TEXT, "code": STATUS, "most": LIST_OF_TEXTS, "second": LIST_OF_TEXTS},
+        {"weights": TEXT, "head": PLACE},
+    )

@@ -1,0 +1,94 @@
+"""What schemas are put together from: objects, lists, and what several of them hold."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+Schema = dict[str, Any]
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+TEXT: Schema = {"type": "string"}
+LIST_OF_TEXTS: Schema = {"type": "array", "items": TEXT}
+PLACE: Schema = {"type": "integer", "minimum": 1}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+FLOAT: Schema = {"type": "number"}
+YES_NO: Schema = {"type": "boolean"}
+FRACTION: Schema = {"type": "string", "pattern": r"^[0-9]+(/[0-9]+)?$"}
+CODE: Schema = {"type": "string", "pattern": "^[a-z][a-z0-9-]*(:.+)?$"}
+"""A code, and behind a colon what it is about: rows, digits."""
+
+
+def thing(says: str, needs: Mapping[str, Schema], may: Mapping[str, Schema] = {}) -> Schema:
+    """Return the schema of an object that has no other names than these."""
+    return {
+        "description": says,
+        "type": "object",
+        "properties": {**needs, **may},
+        "required": list(needs),
+        "additionalProperties": False,
+    }
+
+
+def listed(items: Schema, **more: Any) -> Schema:
+    """Return the schema of a list."""
+    return {"type": "array", "items": items, **more}
+
+
+def named(values: Schema) -> Schema:
+    """Return the schema of an object that has whatever names."""
+    return {"type": "object", "additionalProperties": values}
+
+
+def or_none(schema: Schema) -> Schema:
+    """Return the schema of what may be null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def either(*schemas: Schema) -> Schema:
+    """Return the schema of what is one of several."""
+    return {"anyOf": list(schemas)}
+
+
+def nested(entry: Schema) -> Schema:
+    """Return the schema of a matrix as rows, or of several: one for each head."""
+    rows = listed(listed(entry))
+    return either(rows, listed(rows))
+
+
+def shared(name: str) -> Schema:
+    """Return what stands for a schema that several have."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def whole(name: str, body: Schema, title: str, defined: Mapping[str, Schema]) -> Schema:
+    """Return a schema that stands alone: it holds of what is shared all that it needs.
+
+    Parameters
+    ----------
+    name, title
+        What it is called, by programs and by people.
+    body
+        What it says.
+    defined
+        All that is shared.
+    """
+    needed: dict[str, Schema] = {}
+    waiting = list(_names_in(body))
+    while waiting:
+        if (found := waiting.pop()) not in needed:
+            needed[found] = defined[found]
+            waiting += _names_in(defined[found])
+    start = {"$schema": DRAFT, "$id": f"urn:attncalc:{name}", "title": title}
+    return {**start, **body, **({"$defs": dict(sorted(needed.items()))} if needed else {})}
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """Yield the names of what is shared that a schema refers to."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _names_in(each)
+    elif isinstance(value, dict):
+        if "$ref" in value:
+            yield str(value["$ref"]).rpartition("/")[2]
+        for each in value.values():
+            yield from _names_in(each)

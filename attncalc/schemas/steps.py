@@ -1,0 +1,115 @@
+"""What `--format json` prints of a problem that is solved: its steps, its work, its patterns."""
+
+from attncalc.patterns.pattern import CODES
+from attncalc.problem.field import OneOf, OrNone, Setting, Whole, yes_or_no
+from attncalc.problem.fields import SETTINGS
+from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
+from attncalc.schemas.pieces import (
+    FLOAT,
+    LIST_OF_TEXTS,
+    PLACE,
+    TEXT,
+    YES_NO,
+    Schema,
+    either,
+    listed,
+    named,
+    nested,
+    shared,
+    thing,
+)
+
+KINDS = ("self", "cross", ENCODER, DECODER, VIT)
+
+
+def steps() -> Schema:
+    """Return the schema of a problem's steps."""
+    needs: dict[str, Schema] = {
+        "attncalc": {"type": "string", "description": "The version that made it."},
+        "kind": {"enum": list(KINDS)},
+        "title": TEXT,
+        "problem": shared("problem"),
+        "conventions": shared("conventions"),
+        "steps": listed(shared("step")),
+        "notes": LIST_OF_TEXTS,
+    }
+    may = {
+        "work": listed(shared("entry")),
+        "connections": shared("connections"),
+        "patterns": listed(shared("pattern")),
+    }
+    return thing("A problem as it can be read back, and what its steps come to.", needs, may)
+
+
+def defined() -> dict[str, Schema]:
+    """Return what the schema of steps refers to."""
+    lines = listed(shared("connection"))
+    return {
+        "conventions": _conventions(),
+        "step": _step(),
+        "value": either(FLOAT, {"enum": ["-inf", "inf", "nan"]}),
+        "entry": _entry(),
+        "connection": _connection(),
+        "connections": either(lines, listed(lines), named(either(lines, listed(lines)))),
+        "pattern": _pattern(),
+    }
+
+
+def _conventions() -> Schema:
+    says = {name: _stated(each) for name, each in SETTINGS.items()}
+    needs = {name: says.pop(name) for name in ("rounding", "decimals")}
+    may = {**says, "scale": either(FLOAT, {"enum": ["none"]})}
+    return thing("All that is no default, in numbers.", needs, {**may, "kv_heads": PLACE})
+
+
+def _stated(setting: Setting) -> Schema:
+    read = setting.read.read if isinstance(setting.read, OrNone) else setting.read
+    if isinstance(read, OneOf):
+        return {"enum": list(read.values)}
+    if isinstance(read, Whole):
+        return {"type": "integer", "minimum": read.low, "maximum": read.high}
+    return YES_NO if read is yes_or_no else {"type": ["number", "string", "array", "object"]}
+
+
+def _step() -> Schema:
+    needs: dict[str, Schema] = {
+        "name": TEXT,
+        "formula": TEXT,
+        "rows": LIST_OF_TEXTS,
+        "columns": LIST_OF_TEXTS,
+        "shown": {**nested(TEXT), "description": "The digits; empty texts in a worksheet."},
+    }
+    values = {**nested(shared("value")), "description": "In full; not in a worksheet."}
+    return thing("A step.", needs, {"heads": PLACE, "values": values})
+
+
+def _entry() -> Schema:
+    needs = {
+        "step": TEXT,
+        "row": PLACE,
+        "column": PLACE,
+        "work": TEXT,
+        "shown": TEXT,
+        "exact": YES_NO,
+    }
+    return thing("How an entry comes about.", needs, {"head": PLACE})
+
+
+def _connection() -> Schema:
+    inputs = listed(thing("An input.", {"input": TEXT, "weight": FLOAT}))
+    return thing(
+        "What an output attends to most, and second.",
+        {"output": TEXT, "most": inputs, "second": inputs},
+    )
+
+
+def _pattern() -> Schema:
+    return thing(
+        "A fact about the weights; docs/patterns.md says what its values are.",
+        {
+            "code": {"enum": list(CODES)},
+            "about": TEXT,
+            "text": TEXT,
+            "values": {"type": "object"},
+        },
+    )

@@ -1,0 +1,119 @@
+"""What studies print with `--format json`, and what a model takes for most probable."""
+
+from attncalc.schemas.pieces import (
+    COUNT,
+    FLOAT,
+    LIST_OF_TEXTS,
+    PLACE,
+    TEXT,
+    Schema,
+    either,
+    listed,
+    named,
+    or_none,
+    shared,
+    thing,
+)
+
+NUMBERS = listed(FLOAT)
+_EACH_HEAD = "With several heads, a list of one for each."
+
+
+def variation() -> Schema:
+    """Return the schema of what `attncalc vary` finds."""
+    row = thing(
+        "What is watched at a value.",
+        {"at": LIST_OF_TEXTS, "values": LIST_OF_TEXTS, "exact": NUMBERS},
+    )
+    inputs = either(PLACE, listed(PLACE))
+    changeover = thing(
+        "Where another input becomes the first of an output.",
+        {"at": FLOAT, "output": PLACE, "from": inputs, "to": inputs},
+        {"weights": TEXT, "head": PLACE},
+    )
+    return thing(
+        "A problem at many values.",
+        {
+            "changes": LIST_OF_TEXTS,
+            "watched": LIST_OF_TEXTS,
+            "rows": listed(row),
+            "changeovers": listed(changeover),
+        },
+    )
+
+
+def simulation() -> Schema:
+    """Return the schema of what `attncalc simulate` finds: of one problem, or of several."""
+    ratio = thing(
+        "The variance of the first over that of each other.",
+        {"name": TEXT, "ratios": listed(or_none(FLOAT))},
+    )
+    several = thing(
+        "Several problems.",
+        {"problems": listed(_drawn({"problem": TEXT})), "variance_ratios": listed(ratio)},
+    )
+    return {"description": "A problem drawn again and again.", **either(_drawn({}), several)}
+
+
+def _drawn(more: dict[str, Schema]) -> Schema:
+    return thing(
+        "A problem.",
+        {
+            **more,
+            "draws": PLACE,
+            "seed": COUNT,
+            "watched": listed(shared("statistics")),
+            "first": listed(shared("first")),
+        },
+    )
+
+
+def aim() -> Schema:
+    """Return the schema of what `attncalc aim` designs."""
+    each = either(NUMBERS, listed(NUMBERS))
+    return thing(
+        "A designed query.",
+        {
+            "q": {**each, "description": _EACH_HEAD},
+            "in_keys": {
+                **either(named(FLOAT), listed(named(FLOAT))),
+                "description": f"What it has of each key. {_EACH_HEAD}",
+            },
+            "beta": FLOAT,
+            "weights": {**each, "description": _EACH_HEAD},
+            "c": NUMBERS,
+            "target": NUMBERS,
+            "error": FLOAT,
+        },
+        {
+            "impossible": TEXT,
+            "within": thing("From which β on.", {"error": FLOAT, "beta": or_none(FLOAT)}),
+        },
+    )
+
+
+def probable() -> Schema:
+    """Return the schema of what `attncalc open --next` prints."""
+    each = thing("A token or a class.", {"id": COUNT, "text": TEXT, "probability": FLOAT})
+    return thing("What is most probable, first.", {"next": listed(each)})
+
+
+def defined() -> dict[str, Schema]:
+    """Return what the schemas of studies refer to."""
+    return {
+        "statistics": thing(
+            "How something that is watched spreads.",
+            {
+                "name": TEXT,
+                "mean": FLOAT,
+                "std": FLOAT,
+                "standard_error": FLOAT,
+                "quantiles": named(FLOAT),
+            },
+        ),
+        "first": thing(
+            "In what share of the draws each input came first.",
+            {"output": PLACE, "shares": named(FLOAT)},
+            {"weights": TEXT, "head": PLACE},
+        ),
+    }
