@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
+    from attncalc.api.making import new
+    from attncalc.api.models import open_model
     from attncalc.api.studies import Study, aim, simulate, vary
     from attncalc.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
@@ -29,6 +31,8 @@ __all__ = [
     "aim",
     "check",
     "cross_attention",
+    "new",
+    "open_model",
     "read_problem",
     "self_attention",
     "simulate",
@@ -48,6 +52,8 @@ _HOMES = {
     "aim": "api.studies",
     "check": "api",
     "cross_attention": "api",
+    "new": "api.making",
+    "open_model": "api.models",
     "read_problem": "reading",
     "self_attention": "api",
     "simulate": "api.studies",

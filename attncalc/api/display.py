@@ -1,4 +1,4 @@
-"""What shows itself: as tables where it is printed, in colours where a notebook shows it."""
+"""What shows itself: as tables where it is printed, as a page where a notebook shows it."""
 
 import io
 import shutil
@@ -13,12 +13,9 @@ if TYPE_CHECKING:
 
 # rich takes as long to load as a problem to solve: it is imported where something is shown
 
-ANY_WIDTH = 1_000_000
-IN_A_NOTEBOOK = (
-    '<pre class="tex2jax_ignore mathjax_ignore" style="line-height:1.25;overflow-x:auto">'
-    "{code}</pre>"
-)
-"""MathJax is kept away: a token called $x$ stays what it is."""
+IN_A_NOTEBOOK = "width:100%;height:{height}em;border:0;resize:vertical;overflow:auto"
+SHORTEST, TALLEST, OF_PART, OF_ROW = 12, 44, 5, 1.7
+"""Heights of a page in a notebook, in em: at least, at most, of what is said and of a row."""
 
 
 class Displayed:
@@ -35,7 +32,7 @@ class Displayed:
         return str(self).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """Return the same tables in colours, for a notebook."""
+        """Return the same as a page within a page, for a notebook: it asks no network."""
         return _as_html(self._as_document())
 
 
@@ -48,7 +45,7 @@ def as_text(document: "Document") -> str:
     from attncalc.writing.terminal import write_tables
 
     screen = _screen_here()
-    console = Console(file=io.StringIO(), color_system=None)
+    console = Console(file=io.StringIO(), color_system=None, force_jupyter=False)
     text = on_screen(console, write_tables(document, screen), screen)
     said = [*document.notes, *_on_what_is_left_out(document)]
     notes = "".join(f"\nnote: {note}" for note in said)
@@ -71,15 +68,26 @@ def _screen_here() -> "Screen":
 
 
 def _as_html(document: "Document") -> str:
-    from rich.console import Console
-    from rich.text import Text
+    from attncalc.writing.html.elements import element, within_attribute
+    from attncalc.writing.html.page import write_html
 
-    from attncalc.writing.frames import Screen, on_screen
-    from attncalc.writing.terminal import write_tables
+    height = f"{min(max(SHORTEST, _height(document)), TALLEST):.0f}"
+    return element(
+        "iframe",
+        srcdoc=within_attribute(write_html(document, compact=True)),
+        sandbox=True,  # nothing in it runs, and it has no name that others could open
+        title=document.title or "attncalc",
+        style=IN_A_NOTEBOOK.format(height=height),
+    )
 
-    screen = Screen()
-    coloured = Console(file=io.StringIO(), force_terminal=True, color_system="standard")
-    drawn = on_screen(coloured, write_tables(document, screen), screen)
-    recorder = Console(file=io.StringIO(), record=True, width=ANY_WIDTH)
-    recorder.print(Text.from_ansi(drawn, no_wrap=True))
-    return recorder.export_html(inline_styles=True, code_format=IN_A_NOTEBOOK)
+
+def _height(document: "Document") -> float:
+    """Return about how high a document is: no script in it may say so."""
+    from attncalc.writing.document import Section, Sheet
+
+    rows = 0
+    for part in document.parts:
+        grids = part.shown if isinstance(part, Section) else ()
+        grids = [part.grid] if isinstance(part, Sheet) else grids
+        rows += max((len(grid.row_places) for grid in grids), default=0)
+    return OF_PART * len(document.parts) + OF_ROW * rows

@@ -72,6 +72,10 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     Q, K, V
         Queries (n, d_k), keys (n, d_k) and values (n, d_v) themselves, in place of tokens and
         weights; of several heads side by side, or as a list of matrices.
+    ids, W_E
+        Token ids (n,), in place of X, which then is None: rows of W_E (d_vocabulary, d).
+    first_id
+        The id of the first row of W_E: 0 (default) or 1.
     W_O
         Output projection, (heads · d_v, d_out), or (d_v, d_out) where heads are averaged.
     b_Q, b_K, b_V, b_O
@@ -79,6 +83,19 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         those of all heads.
     P
         Positions added to X, (n, d).
+    W_S, W_Sq, W_Sk, v_S, b_S
+        What a kind of score reads: W_S (d_q, d_k), or (d_q + d_k, h) of `"concat"`; W_Sq (d_q, h)
+        and W_Sk (d_k, h); h numbers each.
+    S, A
+        Scores or weights themselves, (n, m), or (heads, n, m), in place of queries and keys.
+    gamma_Q, beta_Q, gamma_K, beta_K
+        Gains and biases of `qk_norm`: (d_k,), or (heads · d_k,) where each head has its own.
+    rope_frequencies
+        Rope's frequencies themselves, (d_k / 2,): one for each pair of columns that is turned.
+    alibi_slopes, sinks
+        Slopes of `alibi`, and numbers whose power of e joins the sum of the softmax: (heads,).
+    rel_bias
+        T5's biases by distance, (d_buckets, heads): a row for each bucket.
     keep, ignore
         Where a query may attend (1), and where it may not (1): (n, n), (1, n) or
         (heads, n, n).
@@ -89,7 +106,8 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
     title
         What the problem is called in headings and pictures.
     scale
-        `"sqrt_dk"` (default: scores divided by √d_k), `"none"`, or a number that multiplies.
+        `"sqrt_dk"` (default of dot products: divided by √d_k), `"none"` (of others), or a number
+        that multiplies.
     rounding
         `"display"` (default: only what is shown is rounded) or `"each-step"` (each step is rounded,
         and the next one reads the rounded numbers).
@@ -106,8 +124,21 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         Whether a query attends only to keys up to its own place; by default not.
     causal_alignment
         From which corner that is counted: `"top-left"` (default) or `"bottom-right"`.
+    score
+        `"dot"` (default), `"general"`, `"additive"`, `"concat"` or `"distance"`: without weights
+        tokens are then queries, keys or values themselves.
+    window
+        How many keys a query sees, the last ones up to its own place; by default all.
+    alibi
+        Whether scores lose a slope times the distance of query and key; by default not.
+    rel_max_distance, rel_bidirectional
+        Of T5's `rel_bias`: the distance from which on there is one bucket (128), and whether keys
+        behind a query have buckets of their own (where it is not causal).
     softcap
         c, for scores of c · tanh(s / c); by default none.
+    qk_norm, qk_eps
+        Whether each head's queries and keys are normalised: `"none"` (default), `"rms"` or
+        `"layer"`; and what is added inside the root, by default 1e-5.
     normalizer
         `"softmax"` (default), `"hardmax"` or `"sum"`.
     positions
@@ -118,11 +149,23 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         that is another.
     rope_pairing
         Which columns rope pairs: `"halves"` (default) or `"interleaved"`.
+    rope_dims, rope_scaling
+        How many columns rope turns, the first ones (all), and how its frequencies are slowed down
+        (not): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
     layout
         `"rows"` (default), or `"columns"`: tokens are columns, and every shape here is the other
         way round.
     weights_layout
         `"in-out"` (default), or `"torch"`: weights stored (out, in).
+    backward
+        Whether the gradients of all that is given follow: dO, dV, dA, … dX; each of the next says
+        so too.
+    dO
+        The gradient that arrives at the outputs, (n, d_out); else it is 1 everywhere.
+    target
+        What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
+    step
+        η of a step W − η dW, after which the outputs are worked out again.
 
     Returns
     -------
@@ -177,6 +220,19 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         Tokens whose values are read, where not those of X2, (m, d_3).
     P1, P2, P3
         Positions added to X1, X2 and X3, (n, d_1), (m, d_2) and (m, d_3).
+    W_S, W_Sq, W_Sk, v_S, b_S
+        What a kind of score reads: W_S (d_q, d_k), or (d_q + d_k, h) of `"concat"`; W_Sq (d_q, h)
+        and W_Sk (d_k, h); h numbers each.
+    S, A
+        Scores or weights themselves, (n, m), or (heads, n, m), in place of queries and keys.
+    gamma_Q, beta_Q, gamma_K, beta_K
+        Gains and biases of `qk_norm`: (d_k,), or (heads · d_k,) where each head has its own.
+    rope_frequencies
+        Rope's frequencies themselves, (d_k / 2,): one for each pair of columns that is turned.
+    alibi_slopes, sinks
+        Slopes of `alibi`, and numbers whose power of e joins the sum of the softmax: (heads,).
+    rel_bias
+        T5's biases by distance, (d_buckets, heads): a row for each bucket.
     keep, ignore
         Where a query may attend (1), and where it may not (1): (n, m), (1, m) or
         (heads, n, m).
@@ -187,7 +243,8 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
     title
         What the problem is called in headings and pictures.
     scale
-        `"sqrt_dk"` (default: scores divided by √d_k), `"none"`, or a number that multiplies.
+        `"sqrt_dk"` (default of dot products: divided by √d_k), `"none"` (of others), or a number
+        that multiplies.
     rounding
         `"display"` (default: only what is shown is rounded) or `"each-step"` (each step is rounded,
         and the next one reads the rounded numbers).
@@ -204,8 +261,21 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         Whether a query attends only to keys up to its own place; by default not.
     causal_alignment
         From which corner that is counted: `"top-left"` (default) or `"bottom-right"`.
+    score
+        `"dot"` (default), `"general"`, `"additive"`, `"concat"` or `"distance"`: without weights
+        tokens are then queries, keys or values themselves.
+    window
+        How many keys a query sees, the last ones up to its own place; by default all.
+    alibi
+        Whether scores lose a slope times the distance of query and key; by default not.
+    rel_max_distance, rel_bidirectional
+        Of T5's `rel_bias`: the distance from which on there is one bucket (128), and whether keys
+        behind a query have buckets of their own (where it is not causal).
     softcap
         c, for scores of c · tanh(s / c); by default none.
+    qk_norm, qk_eps
+        Whether each head's queries and keys are normalised: `"none"` (default), `"rms"` or
+        `"layer"`; and what is added inside the root, by default 1e-5.
     normalizer
         `"softmax"` (default), `"hardmax"` or `"sum"`.
     positions
@@ -216,11 +286,23 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         that is another.
     rope_pairing
         Which columns rope pairs: `"halves"` (default) or `"interleaved"`.
+    rope_dims, rope_scaling
+        How many columns rope turns, the first ones (all), and how its frequencies are slowed down
+        (not): `{"rope_type": "llama3", "factor": 8, …}` or `{"rope_type": "linear", "factor": 4}`.
     layout
         `"rows"` (default), or `"columns"`: tokens are columns, and every shape here is the other
         way round.
     weights_layout
         `"in-out"` (default), or `"torch"`: weights stored (out, in).
+    backward
+        Whether the gradients of all that is given follow: dO, dV, dA, … dX; each of the next says
+        so too.
+    dO
+        The gradient that arrives at the outputs, (n, d_out); else it is 1 everywhere.
+    target
+        What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
+    step
+        η of a step W − η dW, after which the outputs are worked out again.
 
     Returns
     -------
@@ -256,9 +338,10 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     answer
         The file or folder that holds the answer, or its matrices by name: lists, arrays, texts.
     **rules
-        `asked` (what is counted; without it what the problem asks for), `weights`,
-        `follow_penalty`, `rounding_penalty`, `precision_penalty`, `atol`, `rtol`: see
-        `attncalc.grading.rules.Rules`.
+        `steps` (what is counted, as `"Q,A,connections"` or a list; without it what the problem asks
+        for), `weights` (as `{"A": 2}`), `follow_penalty`, `rounding_penalty`, `precision_penalty`,
+        `atol`, `rtol`: the flags of `attncalc check`, as `attncalc.grading.rules.Rules` has them,
+        which calls the first `asked`.
 
     Returns
     -------
@@ -270,7 +353,7 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     Raises
     ------
     InputError, ShapeError
-        When the problem or the answer cannot be read.
+        When the problem or the answer cannot be read, or there is no such rule.
 
     Examples
     --------
@@ -280,16 +363,17 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     (Fraction(2, 1), 'K')
     """
     # here, for who solves marks nothing
-    from attncalc.api.marking import Marking
+    from attncalc.api.marking import Marking, rules_from, with_known_steps
     from attncalc.grading.key import key_of
     from attncalc.grading.marking import marked
-    from attncalc.grading.rules import Rules
     from attncalc.reading import read_problem
     from attncalc.reading.answers import answer_of, read_answer
 
     given = problem if isinstance(problem, Problem) else read_problem(problem)
-    marked_by = Rules(**rules)
-    key = key_of(given, marked_by)
+    said = rules_from(rules)
+    key = key_of(given, said)
+    marked_by = with_known_steps(said, key)
     is_matrices = isinstance(answer, Mapping)
-    written = answer_of(answer) if is_matrices else read_answer(answer, key.expected)
+    with key.names_at_hand():
+        written = answer_of(answer) if is_matrices else read_answer(answer, key.expected)
     return marked(Marking, key, written, marked_by)

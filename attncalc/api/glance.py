@@ -63,7 +63,7 @@ def _on_heads_left_out(solution: Solution, step: Step, *, full: bool) -> Iterato
 def _cells(solution: Solution, step: Step, head: tuple[int, ...]) -> Callable[[int, int], Cell]:
     """Return what gives single entries: a large matrix is never rounded or ranked whole."""
     standing, digits = solution.problem.standing, solution.digits[step.name]
-    ranks = _ranks(solution, head[0] if head else 0) if step.role == "weights" else None
+    ranks = _ranks(solution, step, head[0] if head else 0) if step.role == "weights" else None
 
     @cache  # it is asked for its digits, and for what they hide
     def cell(row: int, column: int) -> Cell:
@@ -75,9 +75,9 @@ def _cells(solution: Solution, step: Step, head: tuple[int, ...]) -> Callable[[i
     return cell
 
 
-def _ranks(solution: Solution, head: int) -> Callable[[int], Mapping[int, str]]:
+def _ranks(solution: Solution, step: Step, head: int) -> Callable[[int], Mapping[int, str]]:
     """Return what tells the largest and the second weight of an output, when asked."""
-    weights = solution.heads[head]
+    weights = solution.heads_of(step)[head]
 
     @cache
     def of_output(output: int) -> Mapping[int, str]:

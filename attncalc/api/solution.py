@@ -104,6 +104,43 @@ class Solution(Displayed, solving.Solution):
         page = self._page(only, work=work, fractions=fractions, blank=blank, full=full)
         return write_markdown(page)
 
+    def to_html(
+        self,
+        only: Iterable[str] | None = None,
+        *,
+        work: bool = False,
+        fractions: bool | Literal["mixed"] = False,
+        blank: bool = False,
+        full: bool = False,
+    ) -> str:
+        """Return the page that `attncalc self --format html` prints: whole, and in one file.
+
+        Parameters
+        ----------
+        only, fractions, blank, full
+            As of `to_markdown`.
+        work
+            Write out every entry, and open; where that is little, it is there and folded anyway.
+
+        Raises
+        ------
+        InputError
+            As `to_markdown` does.
+
+        Examples
+        --------
+        >>> from attncalc import self_attention
+        >>> solution = self_attention([[1, 0], [0, 1]], [[1], [0]], [[1], [1]], [[2], [4]])
+        >>> '<td id="O-2-1" data-row="2" data-column="1">3.00</td>' in solution.to_html(["O"])
+        True
+        """
+        from attncalc.writing.live.made import write_page
+        from attncalc.writing.page import folds_work
+
+        folded = not blank and folds_work(self, self._chosen(only))
+        page = self._page(only, work=work or folded, fractions=fractions, blank=blank, full=full)
+        return write_page(page, unfolded=work)
+
     def to_latex(
         self,
         only: Iterable[str] | None = None,
@@ -217,6 +254,7 @@ class Solution(Displayed, solving.Solution):
         head: int | str | None = ...,
         dark: bool = ...,
         size: Any = ...,
+        of: str | None = ...,
         ax: None = ...,
     ) -> "Figure": ...
 
@@ -242,6 +280,7 @@ class Solution(Displayed, solving.Solution):
         head: int | str | None = None,
         dark: bool = False,
         size: Any = None,
+        of: str | None = None,
         ax: Any = None,
     ) -> "Figure | Axes":
         """Draw the solution; a notebook shows the figure, `figure.savefig("map.pdf")` writes it.
@@ -262,6 +301,8 @@ class Solution(Displayed, solving.Solution):
         size
             Width and height in inches, as `(12, 8)` or `"12x8"`, or a width alone; None for what
             the picture needs.
+        of
+            The gradient, as `"dS"`, whose heatmap is drawn in place of that of the weights.
         ax
             The axes of a figure of your own that the map, or the heatmap, of one head is drawn on,
             without title and conventions; `fig.colorbar(ax.collections[0])` adds a heatmap's bar
@@ -289,9 +330,13 @@ class Solution(Displayed, solving.Solution):
         [6.0, 4.0]
         """
         from attncalc.plotting.look import Look, read_size
-        from attncalc.plotting.picture import figure_for, plot_on
+        from attncalc.plotting.picture import figure_for, figure_of_gradient, plot_on
 
         look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
+        if of is not None:
+            if head is not None or ax is not None:
+                raise InputError("of draws all of a gradient, on a figure of its own")
+            return figure_of_gradient(self, of, look)
         return figure_for(self, head, look) if ax is None else plot_on(ax, self, head, look)
 
     def _as_document(self) -> "Document":

@@ -43,6 +43,12 @@ class Study(Displayed):
 
         return write_markdown(self._page(full=full))
 
+    def to_html(self, *, full: bool = False) -> str:
+        """Return the page that `--format html` prints; `full` shows every row of it."""
+        from attncalc.writing.html.page import write_html
+
+        return write_html(self._page(full=full))
+
     def to_latex(self, *, full: bool = False, standalone: bool = False) -> str:
         """Return the page that `--format latex` prints; `standalone` makes it a document."""
         from attncalc.writing.latex import write_latex

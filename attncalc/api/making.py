@@ -1,0 +1,109 @@
+"""The call that makes a problem."""
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+from attncalc.errors import InputError
+from attncalc.making.asking import recipe, wishes_of
+from attncalc.making.maker import make, with_words
+from attncalc.making.siblings import wishes_like, wishes_taken_over
+from attncalc.problem.problem import Problem
+from attncalc.reading import read_problem
+
+SEEDS = 1_000_000
+"""Seeds that are chosen from where none is given."""
+
+
+def new(
+    seed: int | None = None,
+    *,
+    again: Problem | str | Path | None = None,
+    words: bool = False,
+    **wishes: Any,
+) -> Problem:
+    """Make a new problem: random matrices whose solution is what is wished for.
+
+    The same seed and version give the same problem on every machine; `problem.made_by` holds the
+    command that makes it again, whatever seed it was.
+
+    Parameters
+    ----------
+    seed
+        Stands for one problem; None for another one each time.
+    again
+        A problem, or the file that holds it, whose sibling is made: as hard, and another one.
+    words
+        Whether tokens have names, from a short list.
+    **wishes
+        What is wished for, by the names of the flags of `attncalc new`, and conventions, by those
+        of `Problem`.
+
+    Other Parameters
+    ----------------
+    kind
+        `"self"` (default), `"cross"`, `"encoder"` or `"decoder"`.
+    tokens, keys
+        How many tokens ask (3), and how many are attended to (as many).
+    d, d_keys, d_k, d_v, d_ff
+        Features: of a token (4), of one attended to (d), of a head's queries and keys (2), of its
+        values (d_k), within a feed-forward part (d). X is (tokens, d), W_Q is (d, heads · d_k).
+    also
+        Further matrices, as `["W_O", "b_Q"]`.
+    entries
+        What entries are drawn from: `"-2:2"` (default), `"-2:2:1/2"` or `[0, 1]`.
+    labels, title
+        Names of the tokens, and the heading.
+    margin
+        How near to the middle between two roundings no value comes, in units of its last digit:
+        0.01 by default; `"none"` for anywhere.
+    same_digits
+        Whether rounding each step gives the same digits.
+    ties, second_lines
+        How many outputs have two inputs first (0), and how many a second line (`"any"`).
+    sharp
+        Whether all weights may be 0 or 1.
+    spread
+        Between which values each row's e^H / n lies, as `(0.3, 0.8)`, with H the row's entropy in
+        nats (Shannon, *A Mathematical Theory of Communication*, 1948, section 6).
+    largest_score
+        How large a score may be, of either sign; by default 15.
+    tell_apart
+        Whether each common mistake changes a digit; by default so.
+    negatives
+        How many entries are below 0.
+
+    Returns
+    -------
+    Problem
+        The problem, with `made_by`.
+
+    Raises
+    ------
+    InputError
+        When there is no such wish, it cannot have that value, or nothing fits: the message says
+        which wish is to blame.
+
+    Examples
+    --------
+    >>> problem = new(7, tokens=3)
+    >>> problem.as_typed("X").astype(int).tolist()
+    [[-1, -1, 0, 2], [1, 0, 0, 0], [0, -1, -2, -1]]
+    >>> problem.made_by.partition(": ")[2]
+    'attncalc new --tokens 3 --seed 7'
+    """
+    chosen = secrets.randbelow(SEEDS) if seed is None else seed
+    if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 0:
+        raise InputError(f"seed takes a whole number from 0, not {seed}")
+    asked = {name: value for name, value in wishes.items() if value is not None}
+    if again is None:
+        wished = wishes_of(asked)
+    else:
+        problem = again if isinstance(again, Problem) else read_problem(again)
+        wished = wishes_like(problem, asked)
+        name = "problem" if isinstance(again, Problem) else Path(again).name
+        asked = wishes_taken_over(problem) | asked | {"again": name}
+    if words:
+        wished = with_words(wished, chosen)
+        asked["labels"] = ",".join(wished.labels or ())
+    return make(wished, chosen, recipe(asked, chosen)).problem
