@@ -11,7 +11,7 @@ def run() -> int:
     """Run the command line and return its exit code: 0, 1, 2, or 3 for our own mistakes."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy then loads 60 ms sooner
     os.environ["MPLBACKEND"] = "agg"  # a notebook's own may not be there, and stops matplotlib
-    from attncalc.cli.streams import complain, give_up_on, leave_quietly, prepare
+    from attncalc.cli.streams import complain, give_up_on, leave_quietly, nobody_reads, prepare
     from attncalc.errors import AttncalcError
     from attncalc.sources import remembering
 
@@ -30,7 +30,7 @@ def run() -> int:
     except OSError as error:  # help that cannot be printed, say
         give_up_on(error)
     except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # nobody reads on: `--help | head`
+        if nobody_reads(end.__context__):  # nobody reads on: `--help | head`
             leave_quietly(0)
         return end.code if isinstance(end.code, int) else 0
     except Exception as error:  # what nobody foresaw: for `check` 1 would mean "has mistakes"
@@ -46,6 +46,6 @@ def _own_mistake(error: Exception) -> str:
     asked = " ".join(sys.argv[1:])
     return (
         f"this is a mistake of attncalc's own: {what}\n"
-        f"  please report it with what was asked (attncalc {asked}) and the files it names; "
-        "ATTNCALC_TRACEBACK=1 shows where it happened"
+        f"  please report it with what was asked (attncalc {asked}), the files it names and what "
+        "attncalc doctor prints; ATTNCALC_TRACEBACK=1 shows where it happened"
     )

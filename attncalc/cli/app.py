@@ -16,12 +16,19 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc self                     solve the bundled homework
     attncalc self in.json             solve your own self-attention problem
     attncalc cross in.json            the same with two sets of tokens
+    attncalc encoder in.json          a whole layer; attncalc decoder in.json another
+    attncalc vit in.json              an image, cut into patches that attend to each other
     attncalc plot in.json -o map.png  draw which input each output attends to
     attncalc explain in.json          what the weights show, in sentences
     attncalc check in.json mine.md    mark a worked answer
     attncalc vary in.json "K\\[a] *= 0:3"
                                       watch what a longer key does
+    attncalc open gpt2 --text "A cat" every number of a model's layer
+    attncalc new --seed 7 -o new.json make a problem
+    attncalc export in.json --to moodle -o question.xml
+                                      into the course's system
     attncalc samples cross > my.json  start from a sample
+    attncalc doctor                   what a report of a mistake needs
 """
 
 Built = tuple[Callable[..., None], str]
@@ -38,6 +45,24 @@ def _cross() -> Built:
     from attncalc.cli.flags import calculate
 
     return calculate.command("cross"), calculate.CROSS_HELP
+
+
+def _encoder() -> Built:
+    from attncalc.cli.flags import calculate
+
+    return calculate.command("encoder"), calculate.ENCODER_HELP
+
+
+def _decoder() -> Built:
+    from attncalc.cli.flags import calculate
+
+    return calculate.command("decoder"), calculate.DECODER_HELP
+
+
+def _vit() -> Built:
+    from attncalc.cli.flags import calculate
+
+    return calculate.command("vit"), calculate.VIT_HELP
 
 
 def _plot() -> Built:
@@ -76,22 +101,60 @@ def _aim() -> Built:
     return studies.aim, studies.AIM_HELP
 
 
+def _open() -> Built:
+    from attncalc.cli.flags import open as opening
+
+    return opening.open_model, opening.HELP
+
+
+def _new() -> Built:
+    from attncalc.cli.flags import new
+
+    return new.new, new.HELP
+
+
+def _export() -> Built:
+    from attncalc.cli.flags import export
+
+    return export.export, export.HELP
+
+
 def _samples() -> Built:
     from attncalc.cli.flags import samples
 
     return samples.samples, samples.HELP
 
 
+def _schema() -> Built:
+    from attncalc.cli.flags import schema
+
+    return schema.schema, schema.HELP
+
+
+def _doctor() -> Built:
+    from attncalc.cli.flags import doctor
+
+    return doctor.doctor, doctor.HELP
+
+
 COMMANDS = {
     "self": _self,
     "cross": _cross,
+    "encoder": _encoder,
+    "decoder": _decoder,
+    "vit": _vit,
     "plot": _plot,
     "explain": _explain,
     "check": _check,
     "vary": _vary,
     "simulate": _simulate,
     "aim": _aim,
+    "open": _open,
+    "new": _new,
+    "export": _export,
     "samples": _samples,
+    "schema": _schema,
+    "doctor": _doctor,
 }
 
 
@@ -122,15 +185,16 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(main)
     named = [name for name in arguments[:1] if name in COMMANDS]
-    is_listing = bool(arguments) and set(arguments) <= {"--help", "-h"}
     for name in named or COMMANDS:
         command, text = COMMANDS[name]()
-        app.command(name, help=text, cls=_Command)(_listed if is_listing else command)
+        # where something else comes first, no command runs: what they are for is all that is read
+        is_run = named or not arguments
+        app.command(name, help=text, cls=_Command)(command if is_run else _listed)
     return app
 
 
 def _listed() -> None:
-    """Stand in for a command in the list of all: no flag of it is shown there."""
+    """Stand in for a command in the list of all: it is not run, and no flag of it is shown."""
 
 
 def _print_version(wanted: bool) -> None:

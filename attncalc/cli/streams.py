@@ -3,6 +3,7 @@
 Where standard error takes nothing more, the words are lost and the data is not.
 """
 
+import errno
 import io
 import os
 import sys
@@ -74,10 +75,16 @@ def _printing() -> Iterator[None]:
     check_printing()
     try:
         yield
-    except BrokenPipeError:
-        leave_quietly(0)
     except OSError as error:
+        if nobody_reads(error):
+            leave_quietly(0)
         give_up_on(error)
+
+
+def nobody_reads(error: BaseException | None) -> bool:
+    """Say whether a pipe is closed at its other end: Windows calls that an invalid argument."""
+    is_windows_own = sys.platform == "win32" and getattr(error, "errno", 0) == errno.EINVAL
+    return isinstance(error, BrokenPipeError) or is_windows_own
 
 
 def check_printing() -> None:

@@ -57,7 +57,7 @@ def say_of_page(
     remakes
         Whether scores and weights are made again as they are read, and not kept.
     """
-    scores = problem.n_heads * problem.n * problem.m
+    scores = sum(each.scores for each in problem.attentions)
     seconds, size = scores * PER_SCORE, BLOCKS if remakes else entries * BYTES_OF_NUMBER
     shown = form in PER_ENTRY or full or work
     if form in PER_ENTRY:
@@ -81,7 +81,7 @@ def say_of_marking(problem: Problem, steps: Plan) -> None:
 
 def say_of_picture(problem: Problem, look: "Look", heads: int) -> None:
     """Say what a picture of so many heads takes where that is much; refuse what cannot fit."""
-    weights = problem.n_heads * problem.n * problem.m
+    weights = problem.most_scores
     size = weights * BYTES_OF_DRAWN
     way_out = "attncalc self --only A shows the first and the last of them"
     refuse_what_cannot_fit({f"a picture of {weights:,} weights": size}, set(), way_out)

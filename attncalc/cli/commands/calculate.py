@@ -1,4 +1,4 @@
-"""`attncalc self` and `attncalc cross`: every step, in the form in which it is handed in."""
+"""`attncalc self`, `cross`, `encoder` and `decoder`: every step, in a form to hand in."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
-from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, make_page
+from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, folds_work, make_page
 
 Flags = Mapping[str, Any]
 
@@ -24,25 +24,39 @@ Flags = Mapping[str, Any]
 def calculate(kind: str, flags: Flags) -> None:
     """Solve, and write what is asked for to where it is asked for."""
     problem = problem_from(flags, fallback=kind, kind=kind)
+    show_page(problem, flags)
+
+
+def show_page(problem: Problem, flags: Flags) -> None:
+    """Solve a problem, and write what of it is asked for to where it is asked for.
+
+    Raises
+    ------
+    InputError, OutputError
+        When flags contradict one another, or name what there is not.
+    """
     _check_combinations(flags)
+    if flags["practice"]:
+        flags = {**flags, "blank": True}
     form = form_from(flags)
     steps = plan(problem)
     chosen = _chosen(steps, flags["only"])
-    kept, remakes = _kept(problem, steps, chosen, flags), _remakes(problem, form)
+    kept, remakes = _kept(problem, steps, chosen, form, flags), _remakes(problem, form)
     _say_beforehand(problem, steps, chosen, form, flags, remakes=remakes)
     with reporting() as report:
         solution = solve(problem, kept, report, remakes=remakes)
-    page = make_page(solution, _contents(solution, chosen, flags))
+    page = make_page(solution, _contents(solution, chosen, form, flags))
     deliver(output_of(page, form))
 
 
 def _check_combinations(flags: Flags) -> None:
     """Refuse flags that contradict one another."""
     writes_out = "--work" if flags["work"] else "--entry" if flags["entry"] else ""
-    if flags["blank"] and writes_out:
-        raise InputError(f"--blank and {writes_out} together: a worksheet holds no work")
-    if flags["blank"] and flags["explain"]:
-        raise InputError("--blank and --explain together: a worksheet holds no answers")
+    empties = "--practice" if flags["practice"] else "--blank" if flags["blank"] else ""
+    if empties and writes_out:
+        raise InputError(f"{empties} and {writes_out} together: a worksheet holds no work")
+    if empties and flags["explain"]:
+        raise InputError(f"{empties} and --explain together: a worksheet holds no answers")
     if flags["entry"] and (flags["work"] or flags["only"]):
         other = "--work" if flags["work"] else "--only"
         raise InputError(f"--entry and {other} together: --entry says what is shown")
@@ -67,33 +81,39 @@ def _remakes(problem: Problem, form: Form) -> bool:
     return problem.is_long and form.name != "npz" and is_by_rows
 
 
-def _kept(problem: Problem, steps: Plan, chosen: Plan, flags: Flags) -> dict[str, None] | None:
+def _kept(
+    problem: Problem, steps: Plan, chosen: Plan, form: Form, flags: Flags
+) -> dict[str, None] | None:
     """Return the names of the steps that are needed, or None for all of them."""
     if problem.is_long and flags["entry"]:
-        scores = problem.n_heads * problem.n * problem.m
+        scores = problem.most_scores
         raise InputError(f"--entry is for up to 4,000,000 scores: this problem has {scores:,}")
     if flags["work"] or flags["entry"] or flags["fractions"] or flags["mixed"]:
+        return None
+    if form.name == "html" and not problem.is_long:  # for its work, which it may fold
         return None
     names = [step.name for step in chosen]
     if flags["format"] != "npz" and not problem.is_long:  # for what each output attends to
         names += [step.name for step in steps if step.role == "weights"]
     if flags["explain"]:
-        names += needed_for_patterns(steps)
+        names += needed_for_patterns(problem)
     return dict.fromkeys(names)
 
 
-def _contents(solution: Solution, chosen: Plan, flags: Flags) -> Contents:
+def _contents(solution: Solution, chosen: Plan, form: Form, flags: Flags) -> Contents:
     entries = _entries(solution, flags["entry"]) if flags["entry"] else None
     rational = flags["fractions"] or flags["mixed"]
+    can_fold = form.name == "html" and not (flags["blank"] or entries)
     return Contents(
         chosen,
         given=flags["only"] is None,
-        work=flags["work"],
+        work=flags["work"] or (can_fold and folds_work(solution, chosen)),
         entries=entries,
         fractions=("mixed" if flags["mixed"] else "plain") if rational else None,
         full=flags["full"],
         blank=flags["blank"],
         patterns=flags["explain"],
+        only_head=flags.get("head"),
     )
 
 

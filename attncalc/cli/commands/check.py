@@ -1,14 +1,20 @@
 """`attncalc check`: mark worked answers, and say where and why they went wrong."""
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from attncalc.cli.commands.beforehand import say_of_marking
+from attncalc.cli.commands.dumps import are_dumps, check_dumps
+from attncalc.cli.commands.marking import (
+    extent_from,
+    marks_decimals,
+    refuse_jobs,
+    rules_from,
+    unforeseen,
+    with_known_steps,
+)
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.progress import reporting
@@ -18,22 +24,20 @@ from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
-from attncalc.numbers.typed import NotANumber, read_number
 from attncalc.operations.step import Report
-from attncalc.problem.fields import LINES
 from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import is_folder, refuse_pipe
-from attncalc.reading.names import unknown
+from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
 from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
-from attncalc.writing.reports.many import Marked
+from attncalc.writing.reports.many import Marked, Shown
 from attncalc.writing.reports.marking import marking_document
 
-OF_MARKS = ("table", "json", "markdown", "latex", "csv")
+OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
@@ -41,9 +45,21 @@ RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 
 def check(flags: Mapping[str, Any]) -> int:
     """Mark the answers, write what is asked for, and return how the command ends."""
+    if are_dumps(flags):
+        return DIFFERENT if check_dumps(flags) else RIGHT
+    if is_set(flags["file"]):
+        from attncalc.cli.commands.check_class import check_class
+
+        return check_class(flags)
+    refuse_jobs(flags)
+    return _check_answers(flags)
+
+
+def _check_answers(flags: Mapping[str, Any]) -> int:
+    """Mark the answers to one problem, and return how the command ends."""
     page, table = _page(flags["out"]), target_of("--csv", flags["sheet"])
-    form, extent, answers = _form(flags["format"], page), _extent(flags), flags["answers"]
-    fractions = flags["fractions"]
+    form, extent, answers = _form(flags["format"], page), extent_from(flags), flags["answers"]
+    shown = Shown(flags["fractions"], marks_decimals(flags))
     wants_table = flags["sheet"] is not None
     if wants_table and page == table == STDOUT:
         raise InputError("--csv and the marks both go to standard output: give one of them a file")
@@ -51,13 +67,16 @@ def check(flags: Mapping[str, Any]) -> int:
     if flags["file"] == "-" and "-" in answers:
         raise InputError("- stands for the problem and for an answer: one of them can be")
     problem = problem_from(flags, fallback="self")
-    rules = _rules(flags)
+    rules = rules_from(flags)
     say_of_marking(problem, plan(problem))
     key = key_of(problem, rules)
-    rules = _with_known_steps(rules, key)
+    rules = with_known_steps(rules, key)
     places = _places(answers)
     alone = places is None
-    read = [(each, _read(each, key.expected, answers, alone=alone)) for each in places or answers]
+    with key.names_at_hand():
+        read = [
+            (each, _read(each, key.expected, answers, alone=alone)) for each in places or answers
+        ]
     check_targets(page, table)  # once more, now that it is known what was read
     if flags["reading"]:
         deliver(_reading([answer for _, answer in read], flags["format"], page))
@@ -66,11 +85,11 @@ def check(flags: Mapping[str, Any]) -> int:
         marked = _marked(key, read, rules, report)
     if page.is_folder:
         printed = not alone and not (wants_table and table == STDOUT)
-        outputs = _pages(marked, page, extent, fractions=fractions, with_table=printed)
+        outputs = _pages(marked, form, page, extent, shown=shown, with_table=printed)
     else:
-        outputs = [_marks(marked, key, form, page, extent, fractions=fractions, alone=alone)]
+        outputs = [_marks(marked, key, form, page, extent, shown=shown, alone=alone)]
     if wants_table:
-        outputs.append(output(table, many.as_csv(marked, list(key.steps), fractions=fractions)))
+        outputs.append(output(table, many.as_csv(marked, list(key.steps), shown=shown)))
     deliver(*outputs)
     if all(each.marking is None for each in marked):
         return UNREAD
@@ -88,9 +107,11 @@ def _page(out: str | None) -> Target:
 def _form(form: str | None, page: Target) -> str:
     """Return the form of the output: as asked, or as the ending of the file has it."""
     if page.is_folder:
-        if form not in (None, "markdown"):
-            raise OutputError(f"{page.place} is a folder: pages in markdown are written to one")
-        return "markdown"
+        if form not in (None, "markdown", "html"):
+            raise OutputError(
+                f"{page.place} is a folder: pages in markdown or html are written to one"
+            )
+        return form or "markdown"
     if form is not None or page.place is None:
         return form or "table"
     implied = form_of(page.place.suffix)
@@ -98,60 +119,6 @@ def _form(form: str | None, page: Target) -> str:
         endings = ", ".join(FORMS[each][0] for each in OF_MARKS)
         raise OutputError(f"{page.place}: end the name in {endings}, or say --format")
     return implied
-
-
-def _rules(flags: Mapping[str, Any]) -> Rules:
-    for name in ("atol", "rtol"):
-        if flags[name] is not None and not math.isfinite(flags[name]):
-            raise InputError(f"--{name} takes a number from 0, not {flags[name]}")
-    steps = flags["steps"]
-    follow, rounding, precision = (
-        _number(f"--{name}-penalty", flags[f"{name}_penalty"], most=1)
-        for name in ("follow", "rounding", "precision")
-    )
-    return Rules(
-        follow,
-        rounding,
-        precision,
-        weights=dict(_weight(text) for text in flags["weight"] or ()),
-        asked=None if steps is None else tuple(name.strip() for name in steps.split(",")),
-        atol=flags["atol"],
-        rtol=flags["rtol"],
-    )
-
-
-def _weight(text: str) -> tuple[str, Fraction]:
-    name, sign, number = text.partition("=")
-    if not sign:
-        raise InputError(f"--weight takes a step and a number, as A=2, not {text}")
-    return name.strip(), _number("--weight", number, most=None)
-
-
-def _number(flag: str, text: str, most: int | None) -> Fraction:
-    try:
-        number = Fraction(read_number(text))
-    except NotANumber as reason:
-        raise InputError(f"{flag}: {reason}") from None
-    if number < 0 or (most is not None and number > most):
-        raise InputError(f"{flag} takes a number from 0{f' to {most}' if most else ''}, not {text}")
-    return number
-
-
-def _with_known_steps(rules: Rules, key: Key) -> Rules:
-    """Return the rules with the steps under their own names; refuse what is no step."""
-    known = {name.lower(): name for name in key.steps}
-    known |= {step.title: name for name, step in key.steps.items()}
-
-    def named(flag: str, name: str) -> str:
-        if name == LINES:
-            return name
-        if name.lower() not in known:
-            raise InputError(f"{flag}: {unknown(name, [*key.steps, LINES])}")
-        return known[name.lower()]
-
-    asked = rules.asked and tuple(named("--steps", name) for name in rules.asked)
-    weights = {named("--weight", name): each for name, each in rules.weights.items()}
-    return replace(rules, asked=asked, weights=weights)
 
 
 def _places(answers: Sequence[str]) -> list[str] | None:
@@ -201,7 +168,7 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
     except Exception as error:
         if alone:
             raise
-        return _unforeseen(place, error)
+        return unforeseen(place, error)
 
 
 def _marked(
@@ -228,19 +195,7 @@ def _marked_one(key: Key, place: str, answer: Answer, rules: Rules, *, alone: bo
     except Exception as error:
         if alone:
             raise
-        return Marked(place, None, _unforeseen(place, error))
-
-
-def _unforeseen(place: str, error: Exception) -> str:
-    """Return what stands in the row of an answer in which a mistake of our own came to light."""
-    what = f"{type(error).__name__}: {error}".partition("\n")[0]
-    return f"{place}: not marked for a mistake of attncalc's own, please report it: {what}"
-
-
-def _extent(flags: Mapping[str, Any]) -> Extent:
-    if flags["brief"] and flags["full"]:
-        raise InputError("--brief and --full together: one leaves out what the other shows")
-    return "brief" if flags["brief"] else "full" if flags["full"] else "elided"
+        return Marked(place, None, unforeseen(place, error))
 
 
 def _marks(
@@ -250,23 +205,17 @@ def _marks(
     page: Target,
     extent: Extent,
     *,
-    fractions: bool,
+    shown: Shown,
     alone: bool,
 ) -> Output:
     """Return the markings in a form; of many answers, a row for each and a summary."""
     if form == "csv":
-        return output(page, many.as_csv(marked, list(key.steps), fractions=fractions))
+        return output(page, many.as_csv(marked, list(key.steps), shown=shown))
     if form == "json":
         return _json(marked, page, extent, alone=alone)
-    document = _document(marked, extent, fractions=fractions, alone=alone)
-    if form == "markdown":
-        from attncalc.writing.markdown import write_markdown
-
-        return output(page, write_markdown(document))
-    if form == "latex":
-        from attncalc.writing.latex import write_latex
-
-        return output(page, write_latex(document))
+    document = _document(marked, extent, shown=shown, alone=alone)
+    if form in _WRITERS:
+        return output(page, _written(marked[0] if alone else None, document, form, extent))
     from attncalc.writing.terminal import write_notes
 
     return output(page, tables_of(document, page), *write_notes(document))
@@ -274,21 +223,23 @@ def _marks(
 
 def _pages(
     marked: Sequence[Marked],
+    form: str,
     page: Target,
     extent: Extent,
     *,
-    fractions: bool,
+    shown: Shown,
     with_table: bool,
 ) -> list[Output]:
     """Return a page for each answer, and the table of all, which is printed."""
-    from attncalc.writing.markdown import write_markdown
-
     assert page.place is not None
-    pages = many.pages(marked, extent).items()
-    files = {page.place / f"{name}.md": write_markdown(document) for name, document in pages}
+    pages, ending = many.pages(marked, extent).items(), FORMS[form][0]
+    files = {
+        page.place / f"{name}{ending}": _written(each, document, form, extent)
+        for each, (name, document) in zip(marked, pages, strict=True)
+    }
     outputs = [Output(page, files)]
     if with_table:
-        document = _document(marked, extent, fractions=fractions, alone=False)
+        document = _document(marked, extent, shown=shown, alone=False)
         outputs.append(output(STDOUT, tables_of(document, STDOUT)))
     return outputs
 
@@ -309,10 +260,42 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     return output(page, marking_as_json(marking, extent), *notes)
 
 
-def _document(
-    marked: Sequence[Marked], extent: Extent, *, fractions: bool, alone: bool
-) -> Document:
+def _written(answer: Marked | None, document: Document, form: str, extent: Extent) -> str:
+    """Return a document in a form; in HTML, the page of one marked answer lives."""
+    if form != "html" or answer is None or answer.marking is None:
+        return _WRITERS[form](document)
+    from attncalc.writing.live.marked import write_marking
+
+    return write_marking(answer.marking, extent)
+
+
+def _in_markdown(document: Document) -> str:
+    from attncalc.writing.markdown import write_markdown
+
+    return write_markdown(document)
+
+
+def _in_latex(document: Document) -> str:
+    from attncalc.writing.latex import write_latex
+
+    return write_latex(document)
+
+
+def _in_html(document: Document) -> str:
+    from attncalc.writing.html.page import write_html
+
+    return write_html(document)
+
+
+_WRITERS: dict[str, Callable[[Document], str]] = {
+    "markdown": _in_markdown,
+    "latex": _in_latex,
+    "html": _in_html,
+}
+
+
+def _document(marked: Sequence[Marked], extent: Extent, *, shown: Shown, alone: bool) -> Document:
     marking = marked[0].marking
     if alone and marking is not None:
         return marking_document(marking, extent)
-    return many.answers_document(marked, extent, fractions=fractions)
+    return many.answers_document(marked, extent, shown=shown)

@@ -36,11 +36,17 @@ class Form(NamedTuple):
         Where it goes.
     standalone
         Whether LaTeX is a document of its own.
+    unfolded
+        Whether the work of a page of HTML is open.
+    practice
+        Whether a worksheet of HTML is filled in where it is read.
     """
 
     name: str
     target: Target
     standalone: bool = False
+    unfolded: bool = False
+    practice: bool = False
 
     @property
     def picture(self) -> str | None:
@@ -69,7 +75,10 @@ def form_from(flags: Mapping[str, Any]) -> Form:
         flags["out"].endswith(("/", os.sep)) or is_folder(target.place)
     ):
         target = Target(target.place, is_folder=True)
-    form = Form(flags["format"] or _implied_form(target, flags), target, flags["standalone"])
+    name = flags["format"] or _implied_form(target, flags)
+    unfolded = bool(flags.get("work") or flags.get("entry"))
+    practice = bool(flags.get("practice"))
+    form = Form(name, target, flags["standalone"], unfolded, practice)
     _check_form(form, flags)
     check_targets(target)
     return form
@@ -99,12 +108,18 @@ def _check_form(form: Form, flags: Mapping[str, Any]) -> None:
     name, target = form.name, form.target
     if name == "npz" and target.place is None and (flags["out"] is None or sys.stdout.isatty()):
         raise InputError("npz is no text: say where to write it, as -o steps.npz")
+    if form.standalone and name == "html":
+        raise InputError("html always is a document of its own: --standalone is for latex")
+    if form.practice and name != "html":
+        raise InputError(
+            "--practice is for a page of HTML: end the name in .html, or say --format html"
+        )
     if form.standalone and name not in ("latex", "pdf"):
         raise InputError(f"{name} has no documents of its own: --standalone is for --format latex")
     if name == "npz" and (flags["blank"] or flags["fractions"] or flags["mixed"]):
         what = "a worksheet" if flags["blank"] else "fractions"
         raise InputError(
-            f"npz cannot hold {what}: table, markdown, latex, csv and json can (--format)"
+            f"npz cannot hold {what}: table, markdown, latex, html, csv and json can (--format)"
         )
     if target.is_folder and name != "csv":
         raise OutputError(f"{target.place} is a folder: csv is written to one, {name} to a file")
@@ -136,6 +151,13 @@ def _markdown(page: Page, form: Form) -> Output:
 
     picture = form.picture if page.has_map else None
     return _with_picture(page, form.target, write_markdown(page, picture=picture), picture)
+
+
+def _html(page: Page, form: Form) -> Output:
+    from attncalc.writing.live.made import write_page
+
+    text = write_page(page, unfolded=form.unfolded, practice=form.practice)
+    return output(form.target, text, *page.advice)
 
 
 def _latex(page: Page, form: Form) -> Output:
@@ -219,6 +241,7 @@ _WRITERS: dict[str, Callable[[Page, Form], Output]] = {
     "table": _table,
     "markdown": _markdown,
     "latex": _latex,
+    "html": _html,
     "pdf": _pdf,
     "csv": _csv,
     "json": _json,

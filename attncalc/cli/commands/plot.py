@@ -9,11 +9,19 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
-from attncalc.errors import OutputError
+from attncalc.errors import InputError, OutputError
 from attncalc.patterns.plan import needed_for_patterns
 from attncalc.plotting.drawing import MOST_HEADS
 from attncalc.plotting.look import Look, read_size
-from attncalc.plotting.picture import check_ending, chosen_heads, needed_for_pictures, render
+from attncalc.plotting.picture import (
+    NO_ATTENTION,
+    Picture,
+    check_ending,
+    chosen_heads,
+    needed_for_pictures,
+    render,
+    render_gradient,
+)
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
@@ -32,16 +40,41 @@ def plot(flags: Mapping[str, Any]) -> None:
     with as_flags():
         size = read_size(flags["size"])
         look = Look(flags["kind"], flags["every_line"], flags["values"], flags["dark"], size)
+    if flags["of"] is not None:
+        _check_gradient(flags)
+        flags = {**flags, "backward": True}
     problem = problem_from(flags, fallback="self")
     check_targets(target, STDOUT)  # once more, now that it is known what was read
+    if flags["of"] is not None:
+        _deliver(target, _gradient_drawn(problem, flags, form, look), "")
+        return
+    if not problem.attentions:
+        raise InputError(NO_ATTENTION)
     say_of_picture(problem, look, 1 if flags["head"] else min(problem.n_heads, MOST_HEADS))
     solution = solve(problem, keep=_kept(problem, explain=flags["explain"]))
     for remark in notes(solution):
         note(remark.text)
     with as_flags():
         picture = render(solution, form, chosen_heads(solution, flags["head"]), look)
+    _deliver(target, picture, _explained(solution) if flags["explain"] else "")
+
+
+def _gradient_drawn(problem: Problem, flags: Mapping[str, Any], form: str, look: Look) -> Picture:
+    """Return the heatmap of a gradient."""
+    solution = solve(problem)
+    with as_flags():
+        return render_gradient(solution, flags["of"], form, look)
+
+
+def _check_gradient(flags: Mapping[str, Any]) -> None:
+    """Refuse what a picture of a gradient is not asked together with."""
+    for name in ("head", "explain"):
+        if flags[name]:
+            raise InputError(f"--of and --{name} together: --of draws all of a gradient")
+
+
+def _deliver(target: Target, picture: Picture, told: str) -> None:
     drawn = output(target, picture.content, *picture.notes, said="")
-    told = _explained(solution) if flags["explain"] else ""
     if not drawn.is_printed:
         deliver(drawn, output(STDOUT, f"{target.place}\n{told}"))
         return
@@ -64,7 +97,7 @@ def _kept(problem: Problem, *, explain: bool) -> tuple[str, ...] | None:
     """Return which steps are needed; None is all of them."""
     steps = plan(problem)
     needed = needed_for_pictures(problem, steps)
-    return (*needed, *needed_for_patterns(steps)) if explain and needed is not None else needed
+    return (*needed, *needed_for_patterns(problem)) if explain and needed is not None else needed
 
 
 def _explained(solution: Solution) -> str:

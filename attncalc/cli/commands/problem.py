@@ -38,17 +38,33 @@ def problem_from(
     InputError, ShapeError
         As `attncalc.read_problem` does, and for a problem of the other kind.
     """
-    matrices = _matrices(flags)
+    of_layers = {"block": kind} if kind in ("encoder", "decoder", "vit") else {}
+    matrices, conventions = _matrices(flags), of_layers | conventions_of(flags)
     if not needs_query and (matrices or flags["file"] is not None):
         matrices["Q"] = ANY_QUERY
-    problem = _problem(flags["file"], matrices, _conventions(flags), fallback)
-    if kind is not None and problem.kind != kind and problem.has_tokens:
-        holds = " and ".join(name for name in TOKENS if name in problem.names and name != "X3")
+    problem = _problem(flags["file"], matrices, conventions, fallback)
+    if kind is not None and problem.what != kind and problem.has_tokens:
+        if kind not in ("self", "cross") or problem.what not in ("self", "cross"):
+            raise InputError(
+                f"{flags['file'] or 'flags'}: this problem is {_A[problem.what]}: "
+                f"use attncalc {problem.what}"
+            )
+        sources = (*TOKENS, "ids")
+        holds = " and ".join(name for name in sources if name in problem.names and name != "X3")
         raise InputError(
             f"{flags['file'] or 'flags'}: this is a {problem.kind}-attention problem "
             f"(it holds {holds}): use attncalc {problem.kind}"
         )
     return problem
+
+
+_A = {
+    "self": "self-attention",
+    "cross": "cross-attention",
+    "encoder": "an encoder",
+    "decoder": "a decoder",
+    "vit": "a Vision Transformer",
+}
 
 
 def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,11 +78,11 @@ def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _conventions(flags: Mapping[str, Any]) -> dict[str, Any]:
+def conventions_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the flags say of conventions; each is read here, so that a fault names it."""
-    given = {name: flags[name] for name in (*SETTINGS, "title") if flags[name] is not None}
+    given = {name: flags[name] for name in (*SETTINGS, "title") if flags.get(name) is not None}
     for name, setting in SETTINGS.items():
-        if setting.off and flags[f"no_{name}"]:
+        if setting.off and flags.get(f"no_{name}"):
             if name in given:
                 raise InputError(f"{flag_of(name)} and --no-{name} together: give one of them")
             given[name] = setting.off

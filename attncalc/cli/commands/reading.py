@@ -95,7 +95,11 @@ def _texts(matrix: WrittenMatrix) -> list[Any]:
 
 def _connections(answer: Answer) -> list[Any]:
     lines = [
-        (each.head, {"output": each.output, "most": list(each.most), "second": list(each.second)})
+        (
+            each.head,
+            {"output": each.output, "most": list(each.most), "second": list(each.second)}
+            | ({"of": each.of} if each.of else {}),
+        )
         for each in answer.connections or ()
     ]
     heads = max((head for head, _ in lines), default=0)

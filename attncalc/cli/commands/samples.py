@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attncalc.cli.targets import STDOUT, Output, Target, deliver, output, target_of
 from attncalc.errors import InputError
-from attncalc.problem.samples import ANSWERS, GROUPS, SAMPLES, sample
+from attncalc.problem.samples import ANSWERS, GROUPS, MODELS, SAMPLES, sample
 from attncalc.sources import remember
 
 NARROWEST = 20
@@ -34,12 +34,12 @@ def samples(name: str | None, out: str | None) -> None:
 
 def listing(width: int | None) -> str:
     """Return a line for each sample, broken between words where a screen is narrower."""
-    each_name = max(len(each.name) for each in (*SAMPLES, *ANSWERS))
+    each_name = max(len(each.name) for each in (*SAMPLES, *ANSWERS, *MODELS))
     lines: list[str] = []
-    for title, group in {**GROUPS, "Answers to mark": ANSWERS}.items():
+    for title, group in {**GROUPS, "Answers to mark": ANSWERS, "Models to open": MODELS}.items():
         lines += [*([""] if lines else []), f"{title}:"]
         for each in group:
-            start = f"{each.name:{each_name}}  {each.kind:6}  "
+            start = f"{each.name:{each_name}}  {each.kind:7}  "
             lines += _wrapped(start, each.shows, width)
     return "\n".join([*lines, "", "Write one out:  attncalc samples NAME > my-problem", ""])
 

@@ -28,7 +28,7 @@ class Shown(NamedTuple):
     Parameters
     ----------
     document
-        Returns it for tables, markdown and LaTeX.
+        Returns it for tables, markdown, LaTeX and HTML.
     json, csv
         Return its text.
     npz
@@ -130,6 +130,12 @@ def _markdown(shown: Shown, target: Target) -> Output:
     return output(target, write_markdown(shown.document()))
 
 
+def _html(shown: Shown, target: Target) -> Output:
+    from attncalc.writing.html.page import write_html
+
+    return output(target, write_html(shown.document()))
+
+
 def _latex(shown: Shown, target: Target) -> Output:
     from attncalc.writing.latex import write_latex
 
@@ -145,6 +151,7 @@ _WRITERS: dict[str, Callable[[Shown, Target], Output]] = {
     "table": _table,
     "markdown": _markdown,
     "latex": _latex,
+    "html": _html,
     "json": partial(_data, "json"),
     "csv": partial(_data, "csv"),
     "npz": partial(_data, "npz"),

@@ -1,4 +1,4 @@
-"""The flags of `attncalc self` and `attncalc cross`."""
+"""The flags of `attncalc self`, `cross`, `encoder`, `decoder` and `vit`."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,7 @@ SELF_HELP = """Compute self-attention, every step shown.
 
     attncalc self                          the bundled homework
     attncalc self in.json                  your own problem
-    attncalc self in.csv --only Q,A -d 3   some steps, three decimals
+    attncalc self in.json --only "Q,A"     some steps
     attncalc self in.json --work           the arithmetic of every entry
     attncalc self in.json --entry "A[3,1]" --fractions
     attncalc self in.json --work -o hw.pdf
@@ -34,6 +34,39 @@ CROSS_HELP = """Compute cross-attention, every step shown: the tokens of X1 atte
     attncalc cross in.json --no-scale --rounding each-step
     attncalc cross in.json --work -o key.md
     attncalc cross --X1 "1 0" --X2 x2.csv --W_Q wq.csv --W_K wk.csv --W_V wv.csv
+"""
+
+ENCODER_HELP = """Compute an encoder layer, or several, every step shown.
+
+[bold]Examples[/bold]
+
+    attncalc encoder                       the bundled sample
+    attncalc encoder in.json               your own layer, or a list of "layers"
+    attncalc encoder in.json --norm pre --activation gelu
+    attncalc encoder in.json --work -o key.md
+    attncalc encoder --X "1 0 2; 0 1 1"    a normalisation alone
+"""
+
+DECODER_HELP = """Compute a decoder layer, or several: with an encoder's outputs, or without them.
+
+[bold]Examples[/bold]
+
+    attncalc decoder                       the bundled sample
+    attncalc decoder in.json               your own layer, or a list of "layers"
+    attncalc decoder in.json --only "self.A,cross.A,Y"
+    attncalc decoder in.json --work -o key.md
+"""
+
+VIT_HELP = """Compute a Vision Transformer, every step shown: an image's patches are the tokens.
+
+[bold]Examples[/bold]
+
+    attncalc vit                           the bundled sample
+    attncalc vit in.json                   your own image
+    attncalc vit in.json --only "patches,X,A,prob"
+    attncalc vit in.json --work -o key.md
+    attncalc vit --image "1 0 2 1; 0 1 1 0" --patch 2 --E "1 0; 0 1; 1 1; 0 2"
+    attncalc plot in.json -o map.png       the class token's weights, on the image
 """
 
 Only = Annotated[
@@ -71,10 +104,18 @@ Blank = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Practice = Annotated[
+    bool,
+    typer.Option(
+        "--practice",
+        help="A worksheet of HTML to fill in, and to check, where it is read.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 
 
-def command(kind: Literal["self", "cross"]) -> Command:
-    """Return the command for one kind of attention; without a file, it solves the sample of it."""
+def command(kind: Literal["self", "cross", "encoder", "decoder", "vit"]) -> Command:
+    """Return the command for one kind of problem; without a file, it solves the sample of it."""
 
     @for_problems(kind)
     def calculate(
@@ -86,6 +127,7 @@ def command(kind: Literal["self", "cross"]) -> Command:
         fractions: Fractions = False,
         mixed: Mixed = False,
         blank: Blank = False,
+        practice: Practice = False,
         explain: Explain = False,
         full: Full = False,
         format: Format = None,  # noqa: A002 - the flag is --format

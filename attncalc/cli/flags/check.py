@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from attncalc.cli.flags.fields import for_problems
-from attncalc.cli.flags.shared import OUTPUT, Full, Out
+from attncalc.cli.flags.shared import OUTPUT, Full, Jobs, Out
 
 HELP = """Mark a worked answer: which entry went wrong first, why, and what follows from it.
 
@@ -15,6 +15,7 @@ HELP = """Mark a worked answer: which entry went wrong first, why, and what foll
     attncalc check problem.json answer.md --format json
     attncalc check problem.json answers/ --csv marks.csv   many answers
     attncalc check problem.json answers/ -o marked/        a page for each
+    attncalc check set/ answers/ -o marked/                a set for a class
     attncalc check layer.npz dump.npz --atol 1e-6          a program's
 
 An answer holds any of the steps, as JSON, CSV, .npz, Markdown, LaTeX, a matrix of MATLAB or
@@ -26,7 +27,9 @@ _TOLERANCE = "Numbers of a program"
 
 File = Annotated[
     str,
-    typer.Argument(metavar="PROBLEM", help="The problem: a file or a folder."),
+    typer.Argument(
+        metavar="PROBLEM", help="The problem: a file or a folder; or a set for a class."
+    ),
 ]
 Answers = Annotated[
     list[str],
@@ -80,7 +83,7 @@ Rtol = Annotated[
     ),
 ]
 Format = Annotated[
-    Literal["table", "json", "markdown", "latex", "csv"] | None,
+    Literal["table", "json", "markdown", "latex", "html", "csv"] | None,
     typer.Option(
         "--format",
         help="The form of the output.",
@@ -113,6 +116,18 @@ Fractions = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+MarksDecimals = Annotated[
+    int | None,
+    typer.Option(
+        "--marks-decimals",
+        metavar="NUMBER",
+        min=0,
+        max=12,
+        help="Decimals that the marks of a class have at most.",
+        show_default="4; 2 in a table",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Sheet = Annotated[
     str | None,
     typer.Option(
@@ -139,9 +154,11 @@ def check(
     format: Format = None,  # noqa: A002 - the flag is --format
     sheet: Sheet = None,
     fractions: Fractions = False,
+    marks_decimals: MarksDecimals = None,
     reading: Reading = False,
     brief: Brief = False,
     full: Full = False,
+    jobs: Jobs = None,
     out: Out = None,
     **flags: Any,
 ) -> None:

@@ -1,25 +1,38 @@
 """A flag for each field of a problem, as `attncalc.problem.fields` declares them."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Annotated, Any
 
 import typer
 
-from attncalc.problem.field import CONVENTIONS, PANELS, Setting
+from attncalc.problem.field import (
+    CONVENTIONS,
+    IMAGE,
+    LAYER_PANELS,
+    LAYERS,
+    OF_BLOCK,
+    PANELS,
+    Setting,
+)
 from attncalc.problem.fields import GIVEN, SETTINGS
 
 Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
+
+OF_THE_ANSWER = ("asked",)
+"""Settings of what is handed in, and none of what is handed out."""
 
 
-def for_problems(kind: str | None) -> Callable[[Command], Command]:
+def for_problems(kind: str | None) -> Decorator:
     """Give a command a flag for each matrix and each convention, before its own options.
 
     Parameters
     ----------
     kind
-        "self" or "cross" for a command that takes problems of one kind.
+        "self", "cross", "encoder", "decoder" or "vit" for a command that takes problems of one
+        kind, "attention" for one that takes no layers; None for one that takes all there are.
     """
 
     def decorate(command: Command) -> Command:
@@ -38,6 +51,30 @@ def for_problems(kind: str | None) -> Callable[[Command], Command]:
     return decorate
 
 
+def with_parameters(*further: Callable[[], Iterable[inspect.Parameter]]) -> Decorator:
+    """Give a command further parameters, behind its own."""
+
+    def decorate(command: Command) -> Command:
+        own = [
+            each
+            for each in inspect.signature(command).parameters.values()
+            if each.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        more = [each for make in further for each in make()]
+        command.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def settings_of_problems() -> Iterator[inspect.Parameter]:
+    """Yield the parameters of all conventions, those of layers too."""
+    for panel in (*PANELS, *LAYER_PANELS):
+        for name, setting in SETTINGS.items():
+            if setting.panel == panel and name not in OF_THE_ANSWER:
+                yield from _of_setting(name, setting)
+
+
 def flag_of(setting: str) -> str:
     """Return what the flag of a setting is called.
 
@@ -51,12 +88,15 @@ def flag_of(setting: str) -> str:
 
 def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
     """Yield the parameters for problems of a kind, or of any, panel by panel."""
-    for panel in PANELS:
+    kinds = OF_BLOCK.get(kind or "", ("", kind) if kind else ("", "self", "cross", LAYERS, IMAGE))
+    for panel in (*PANELS, *LAYER_PANELS) if LAYERS in kinds else PANELS:
         for name, matrix in GIVEN.items():
-            if matrix.panel == panel and kind in (None, matrix.kind or kind):
+            # where an image is cut, its patches are the tokens
+            is_made = kind == "vit" and matrix.role in ("tokens", "ids", "table")
+            if matrix.panel == panel and matrix.kind in kinds and not is_made:
                 yield _value(name, f"--{name}", "MATRIX", matrix.says, panel)
         for name, setting in SETTINGS.items():
-            if setting.panel == panel:
+            if setting.panel == panel and setting.kind in kinds:
                 yield from _of_setting(name, setting)
         if panel == CONVENTIONS:
             yield _value("title", "--title", "TEXT", "The heading.", panel)
@@ -80,16 +120,17 @@ def _value(
     name: str, flag: str, metavar: str, says: str, panel: str, *short: str
 ) -> inspect.Parameter:
     option = typer.Option(flag, *short, metavar=metavar, help=says, rich_help_panel=panel)
-    return _parameter(name, str | None, option, None)
+    return parameter(name, str | None, option, None)
 
 
 @cache
 def _switch(name: str, flag: str, says: str, panel: str, default: bool | None) -> inspect.Parameter:
     option = typer.Option(flag, help=says, rich_help_panel=panel)
-    return _parameter(name, bool if default is False else bool | None, option, default)
+    return parameter(name, bool if default is False else bool | None, option, default)
 
 
-def _parameter(name: str, kind: Any, option: Any, default: Any) -> inspect.Parameter:
+def parameter(name: str, kind: Any, option: Any, default: Any = None) -> inspect.Parameter:
+    """Return the parameter of an option, as Typer reads it."""
     return inspect.Parameter(
         name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,

@@ -19,6 +19,7 @@ A solid line leads to the input that influences an output most, a dashed line to
     attncalc plot in.json --all        a line for every weight
     attncalc plot in.json --dark --size 12x8 -o slide.png
     attncalc plot in.json --no-scale --title "Unscaled" -o map.pdf
+    attncalc plot in.json --kind heatmap --of dS -o ds.png
 """
 
 Kind = Annotated[
@@ -65,6 +66,17 @@ Head = Annotated[
 ]
 
 
+Of = Annotated[
+    str | None,
+    typer.Option(
+        "--of",
+        metavar="GRADIENT",
+        help="Draw the heatmap of this gradient, as dS, and not of the weights.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 @for_problems(None)
 def plot(
     context: typer.Context,
@@ -73,6 +85,7 @@ def plot(
     every_line: Every = False,
     values: Values = True,
     head: Head = None,
+    of: Of = None,
     dark: Dark = False,
     size: Size = None,
     explain: Explain = False,

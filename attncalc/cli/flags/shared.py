@@ -27,7 +27,7 @@ Explain = Annotated[
     ),
 ]
 Format = Annotated[
-    Literal["table", "markdown", "latex", "csv", "json", "npz"] | None,
+    Literal["table", "markdown", "latex", "html", "csv", "json", "npz"] | None,
     typer.Option(
         "--format",
         help="The form of the output.",
@@ -51,5 +51,16 @@ Out = Annotated[
         metavar="FILE",
         help="Write to this file; for csv also to a folder.",
         rich_help_panel=OUTPUT,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="NUMBER",
+        min=1,
+        help="How many cores work on a class.",
+        show_default="all",
+        rich_help_panel="For a class",
     ),
 ]

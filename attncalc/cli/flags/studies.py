@@ -11,7 +11,7 @@ VARY_HELP = """Solve a problem at many values of something, and watch what that 
 
 [bold]Examples[/bold]
 
-    attncalc vary in.json "scale=0.1:10:log" --watch A[1,:]
+    attncalc vary in.json "scale=0.1:10:log" --watch "A[1,:]"
     attncalc vary in.json "scale=0:inf"           both limits: equal weights, hardmax
     attncalc vary in.json "K\\[a] *= 0:3" -o curve.png
     attncalc vary in.json "K\\[a] += 0:1 * [1, 0]"  a key moved along a direction
@@ -27,7 +27,7 @@ SIMULATE_HELP = """Draw a problem again and again, and watch how that spreads.
 
     attncalc simulate in.json "K\\[a] ~ N(mu, 0.01 I)" --draws 1000 --seed 1
     attncalc simulate in.json "K\\[a] ~ N(mu, 0.01 I + 1/2 mu muT)" -o cloud.png
-    attncalc simulate in.json "X[2,1] ~ U(-1, 1)" --watch A[2,:] --until 0.001
+    attncalc simulate in.json "X[2,1] ~ U(-1, 1)" --watch "A[2,:]" --until 0.001
     attncalc simulate one-head.json two-heads.json "K\\[a] ~ N(mu, 0.1 I)"
 
 mu is what is given. The same seed gives the same digits.
@@ -182,7 +182,7 @@ def simulate(
     simulate(context.params)
 
 
-@for_problems(None)
+@for_problems("attention")
 def aim(
     context: typer.Context,
     things: Aimed,

@@ -1,0 +1,318 @@
+"""`attncalc check` of a set for a class: each answer by its own problem, and a page for each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attncalc import __version__
+from attncalc.cli.commands.check_state import State
+from attncalc.cli.commands.marking import (
+    extent_from,
+    marks_decimals,
+    rules_from,
+    unforeseen,
+    with_known_steps,
+)
+from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.progress import reporting
+from attncalc.cli.streams import note
+from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
+from attncalc.errors import AttncalcError, InputError, OutputError
+from attncalc.grading.credit import possible_of
+from attncalc.grading.key import Key, key_of
+from attncalc.grading.marking import mark
+from attncalc.grading.rules import Rules
+from attncalc.problem.fields import GIVEN, SETTINGS
+from attncalc.reading import read_problem
+from attncalc.reading.answers import read_answer
+from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_pipe
+from attncalc.reading.sets import ClassSet, Paired, Unpaired, pairs, read_set
+from attncalc.sources import remember
+from attncalc.text import on_a_line
+from attncalc.workers import cores, mapped
+from attncalc.writing.classes import FORMS
+from attncalc.writing.document import Document, Extent
+from attncalc.writing.reports import class_rows
+from attncalc.writing.reports.class_rows import Entry, Outcome, feedback, not_marked, outcome
+from attncalc.writing.reports.many import Marked, Shown, mark_in
+
+RIGHT, DIFFERENT, UNREAD = 0, 1, 2
+TABLES = ("table", "csv")
+
+
+class _Way(NamedTuple):
+    """How answers are marked and told of."""
+
+    rules: Rules
+    extent: Extent
+    form: str
+
+
+class _Work(NamedTuple):
+    """A student, what they were handed and what they handed in, and what is known of it."""
+
+    place: int
+    name: str
+    folder: str
+    handed: tuple[tuple[str, Path], ...]
+    answers: tuple[Paired | None, ...]
+    known: str
+    """What stands for all of it, of an earlier run whose page is there still."""
+
+
+class _Done(NamedTuple):
+    """What comes of it: the row of each problem, the page, and what stands for it."""
+
+    outcomes: tuple[Outcome, ...]
+    page: str
+    digest: str
+
+
+def check_class(flags: Mapping[str, Any]) -> int:
+    """Mark a class, write what is asked for, and return how the command ends."""
+    page, table = _page(flags), target_of("--csv", flags["sheet"])
+    wants_table = flags["sheet"] is not None
+    _check_flags(flags, page, table)
+    shown = Shown(flags["fractions"], marks_decimals(flags))
+    check_targets(page, table)
+    given = read_set(Path(flags["file"]))
+    samples = _samples(given, rules_from(flags))
+    way = _Way(_rules(flags, samples), extent_from(flags), _form(flags, page))
+    paired, unpaired = pairs(given, flags["answers"])
+    _remember(given, paired, unpaired)
+    check_targets(page, table)  # once more, now that it is known what is read
+    if page.place is not None:
+        _refuse_within(page.place, [flags["file"], *flags["answers"]])
+    rows = _marked(given, paired, way, page, flags["jobs"] or cores())
+    entries = list(_entries(given, samples, way, rows))
+    strays = [(str(each.place), each.why) for each in unpaired]
+    printed = page.place is not None or not wants_table
+    if wants_table:
+        lines = class_rows.as_csv(entries, strays, _steps(samples), mark_in(shown))
+        deliver(output(table, lines))
+    if printed and flags["format"] == "csv" and page.place is None:
+        deliver(output(STDOUT, class_rows.as_csv(entries, strays, _steps(samples), mark_in(shown))))
+    elif printed and not (wants_table and table == STDOUT):
+        several = len(given.problems) > 1
+        said = mark_in(shown, decimals=2)
+        document = class_rows.class_document(entries, strays, said, several=several)
+        deliver(output(STDOUT, tables_of(document, STDOUT)))
+    return _ends(entries, strays)
+
+
+def _page(flags: Mapping[str, Any]) -> Target:
+    target = target_of("--out", flags["out"])
+    return target if target.place is None else Target(target.place, is_folder=True)
+
+
+def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
+    if flags["reading"]:
+        raise InputError("--reading takes one problem: give it in place of the set")
+    if "-" in flags["answers"]:
+        raise InputError("the answers of a class are files, named after who wrote them")
+    for name in (*GIVEN, *SETTINGS):
+        if name not in ("asked",) and flags.get(name) not in (None, False):
+            raise InputError(
+                f"--{name.replace('_', '-')}: each problem of a set says that itself: leave it out"
+            )
+    form = flags["format"]
+    if page.place is not None and form is not None and form not in FORMS:
+        known = " or ".join(FORMS)
+        raise OutputError(f"{page.place} is a folder: pages in {known} are written to one")
+    if page.place is None and form not in (None, *TABLES):
+        raise InputError(f"{form}: say where the pages of a class go, as -o marked/")
+
+
+def _form(flags: Mapping[str, Any], page: Target) -> str:
+    return (flags["format"] if page.place is not None else None) or "markdown"
+
+
+def _samples(given: ClassSet, rules: Rules) -> list[Key]:
+    """Return the key of one student's version of each problem: all have its steps."""
+    return [key_of(read_problem(handed.file), rules) for handed in given.handed[0]]
+
+
+def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
+    return replace(with_known_steps(rules_from(flags), *samples), same_for_all=True)
+
+
+def _of(key: Key, rules: Rules) -> Rules:
+    """Return the rules for one problem: of several, each has steps of its own."""
+    if rules.asked is None:
+        same_for_all = key.problem.asked is None
+        return replace(rules, same_for_all=same_for_all)
+    known = {*key.steps, "connections"}
+    asked = tuple(name for name in rules.asked if name in known)
+    return replace(rules, asked=asked, same_for_all=False)
+
+
+def _steps(samples: Sequence[Key]) -> list[str]:
+    return list(dict.fromkeys(name for key in samples for name in key.steps))
+
+
+def _remember(given: ClassSet, paired: Sequence[Paired], unpaired: Sequence[Unpaired]) -> None:
+    """Remember what is read, for what reads it has a memory of its own."""
+    for row in given.handed:
+        for handed in row:
+            remember(handed.file)
+    for place in [*(each.place for each in paired), *(each.place for each in unpaired)]:
+        remember(place)
+
+
+def _refuse_within(page: Path, read: Sequence[str]) -> None:
+    """Refuse to write pages where they would be taken for answers the next time."""
+    for place in read:
+        if page.resolve().is_relative_to(Path(place).resolve()):
+            raise OutputError(
+                f"cannot write {page}: it lies in {place}, which was read: name another place"
+            )
+
+
+def _marked(
+    given: ClassSet, paired: Sequence[Paired], way: _Way, page: Target, jobs: int
+) -> dict[int, tuple[Outcome, ...]]:
+    """Mark what is not marked yet, write the pages as they come, and return each student's rows."""
+    folder = page.place
+    ending, _ = FORMS[way.form]
+    state = State(folder, ending)
+    works = list(_works(given, paired, state))
+    rows: dict[int, tuple[Outcome, ...]] = {}
+    fresh = 0
+    with reporting() as report:
+        for done, (work, made) in enumerate(
+            zip(works, mapped(partial(_mark, way), works, jobs), strict=True), start=1
+        ):
+            if made is None:
+                rows[work.place] = tuple(map(_again, state.rows_of(work.folder)))
+            else:
+                rows[work.place] = made.outcomes
+                fresh += 1
+                state.keep(work.folder, made.page, made.digest, made.outcomes)
+            if report is not None:
+                report(done, len(works))
+        state.write()
+    if folder is not None:
+        _say(len(works) - fresh, fresh, folder, state.others({work.folder for work in works}))
+    return rows
+
+
+def _again(kept: Sequence[Any]) -> Outcome:
+    place, how, possible, cells, shares, fact = kept
+    return Outcome(place, how, possible, tuple(cells), shares, fact)
+
+
+def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
+    if before:
+        note(f"{_pages(before)} of an earlier run: the answers are as they were")
+    note(f"{_pages(fresh)} written to {folder}")
+    for name in others:
+        note(f"{folder / name}: of an earlier run: there is no such answer now")
+
+
+def _pages(count: int) -> str:
+    return "1 page" if count == 1 else f"{count:,} pages"
+
+
+def _works(given: ClassSet, paired: Sequence[Paired], state: State) -> Iterator[_Work]:
+    """Yield the students who handed anything in, with what they did."""
+    answers: dict[int, dict[int, Paired]] = {}
+    for each in paired:
+        answers.setdefault(each.student, {})[each.problem] = each
+    for place, of_problems in sorted(answers.items()):
+        student = given.students[place]
+        yield _Work(
+            place,
+            student.name,
+            student.folder,
+            tuple((handed.problem, handed.file) for handed in given.handed[place]),
+            tuple(of_problems.get(number) for number in range(len(given.problems))),
+            state.digest_of(student.folder),
+        )
+
+
+def _mark(way: _Way, work: _Work) -> _Done | None:
+    """Mark what a student handed in; None where that is done and nothing has changed."""
+    digest = _digest(way, work)
+    if digest == work.known:
+        return None
+    made = [
+        _mark_one(way, name, file, answer)
+        for (name, file), answer in zip(work.handed, work.answers, strict=True)
+    ]
+    _, write = FORMS[way.form]
+    page = write(feedback(work.name, [page for _, page in made]))
+    return _Done(tuple(row for row, _ in made), page, digest)
+
+
+def _digest(way: _Way, work: _Work) -> str:
+    """Return what stands for an answer, its problem and how it is marked: it changes with them."""
+    told = sha256(repr((__version__, way, work.name, work.handed, work.answers)).encode())
+    for _, file in work.handed:
+        told.update(_content(file))
+    for answer in work.answers:
+        if answer is not None:
+            told.update(_content(answer.place))
+    return told.hexdigest()
+
+
+def _content(place: Path) -> bytes:
+    try:
+        if is_folder(place):
+            inside = [path for path in list_folder(place) if not is_folder(path)]
+            return b"".join(path.name.encode() + _content(path) for path in inside)
+        refuse_pipe(place)
+        return sha256(read_bytes(place)).digest()
+    except AttncalcError as error:
+        return str(error).encode()
+
+
+def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[Outcome, Document]:
+    problem = read_problem(file)
+    key = key_of(problem, way.rules)
+    rules = _of(key, way.rules)
+    possible = possible_of(key, rules)
+    if answer is None:
+        return class_rows.missing(possible), not_marked(name, class_rows.NO_ANSWER)
+    marked = _attempt(key, answer.place, rules)
+    row = outcome(marked, answer.how, possible)
+    if marked.marking is None:
+        return row, not_marked(name, marked.error)
+    return row, class_rows.page_of(marked.marking, way.extent)
+
+
+def _attempt(key: Key, place: Path, rules: Rules) -> Marked:
+    """Mark an answer; one that cannot be read stops none of the others."""
+    try:
+        refuse_pipe(place)
+        with key.names_at_hand():
+            answer = read_answer(place, key.expected)
+        return Marked(str(place), mark(key, answer, rules))
+    except AttncalcError as error:
+        return Marked(str(place), None, str(error))
+    except Exception as error:
+        return Marked(str(place), None, unforeseen(str(place), error))
+
+
+def _entries(
+    given: ClassSet,
+    samples: Sequence[Key],
+    way: _Way,
+    rows: Mapping[int, tuple[Outcome, ...]],
+) -> Iterator[Entry]:
+    """Yield a row for each student and problem, in the order of the list."""
+    none = tuple(class_rows.missing(possible_of(key, _of(key, way.rules))) for key in samples)
+    for place, student in enumerate(given.students):
+        who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
+        for problem, made in zip(given.problems, rows.get(place, none), strict=True):
+            yield Entry((who[0], who[1], who[2], who[3]), problem, made)
+
+
+def _ends(entries: Sequence[Entry], strays: Sequence[tuple[str, str]]) -> int:
+    facts = [each.outcome.marked for each in entries if each.outcome.place]
+    if not any(facts):
+        return UNREAD
+    right = all(each is not None and each.right for each in facts)
+    return RIGHT if right and not strays and len(facts) == len(entries) else DIFFERENT

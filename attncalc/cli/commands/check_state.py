@@ -1,0 +1,111 @@
+"""What of a class is marked already: pages, and beside them a line for each, to go on from."""
+
+import json
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from attncalc.text import in_json
+from attncalc.writing.files import write_files
+from attncalc.writing.places import naming
+
+LINES = ".attncalc-marked.jsonl"
+"""The file of lines, within the folder of pages."""
+AT_ONCE = 32
+"""Pages that are put on the disk at once."""
+
+
+class State:
+    """The pages of a folder, and what is known of each; of no folder, nothing.
+
+    Parameters
+    ----------
+    folder
+        Where pages are written, or None.
+    ending
+        How their names end.
+    """
+
+    def __init__(self, folder: Path | None, ending: str) -> None:
+        self.folder, self.ending = folder, ending
+        self._known = _read(folder)
+        self._waiting: list[tuple[Path, str, str]] = []
+
+    def digest_of(self, name: str) -> str:
+        """Return what stood for a page's answer when it was written; "" where it is not there."""
+        known = self._known.get(name)
+        if known is None or self.folder is None:
+            return ""
+        try:
+            content = (self.folder / f"{name}{self.ending}").read_bytes()
+        except OSError:
+            return ""
+        return known["digest"] if known["page"] == sha256(content).hexdigest() else ""
+
+    def rows_of(self, name: str) -> list[Any]:
+        """Return the rows that were kept with a page."""
+        rows: list[Any] = self._known[name]["rows"]
+        return rows
+
+    def others(self, names: set[str]) -> list[str]:
+        """Return the pages of earlier runs that are about none of these."""
+        folder = self.folder
+        pages = [f"{name}{self.ending}" for name in self._known if name not in names]
+        return [] if folder is None else [each for each in pages if (folder / each).is_file()]
+
+    def keep(self, name: str, page: str, digest: str, rows: Sequence[Any]) -> None:
+        """Write a page, soon, and then a line that says so."""
+        if self.folder is None:
+            return
+        told = {
+            "folder": name,
+            "digest": digest,
+            "page": sha256(page.encode()).hexdigest(),
+            "rows": rows,
+        }
+        self._waiting.append((self.folder / f"{name}{self.ending}", page, in_json(told)))
+        if len(self._waiting) >= AT_ONCE:
+            self.write()
+
+    def write(self) -> None:
+        """Write the pages that wait: all of them or none, and only then their lines."""
+        if not self._waiting or self.folder is None:
+            return
+        # once it is there, all that was read need not be held against it with each few pages
+        new = None if self.folder.is_dir() else self.folder
+        write_files({path: page for path, page, _ in self._waiting}, folder=new)
+        place = self.folder / LINES
+        with naming(place), place.open("a", encoding="utf-8") as file:
+            file.write("\n" + "\n".join(line for *_, line in self._waiting) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._waiting = []
+
+
+def _read(folder: Path | None) -> dict[str, Any]:
+    """Return the lines by name, the last of each; one that was cut off is passed over."""
+    if folder is None:
+        return {}
+    try:
+        text = (folder / LINES).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    known = {}
+    for line in text.split("\n"):
+        try:
+            told = json.loads(line)
+            if _is_whole(told):
+                known[told["folder"]] = told
+        except (ValueError, RecursionError):
+            continue
+    return known
+
+
+def _is_whole(told: Any) -> bool:
+    """Say whether a line holds what this version writes."""
+    if not isinstance(told, dict) or not isinstance(told.get("rows"), list):
+        return False
+    texts = all(isinstance(told.get(name), str) for name in ("folder", "digest", "page"))
+    return texts and all(isinstance(row, list) and len(row) == 6 for row in told["rows"])

@@ -1,0 +1,100 @@
+"""`attncalc doctor`: what one pastes into a report."""
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
+from attncalc.diagnosis import Facts, facts, of_labels
+from attncalc.text import in_json, on_a_line
+
+INDENT = 14
+"""Where what is told begins."""
+NARROWEST = INDENT + 20
+
+
+def doctor(file: str | None, form: str | None, out: str | None) -> None:
+    """Gather the facts, and write them."""
+    target = target_of("--out", out)
+    check_targets(target)
+    found = facts() | ({} if file is None else {"labels": _labels(file)})
+    ending = target.place.suffix.lower() if target.place else ""
+    if form == "json" or (form is None and ending == ".json"):
+        deliver(output(target, in_json(found, indent=2) + "\n"))
+        return
+    deliver(output(target, "\n".join(_lines(found, _width(target))) + "\n"))
+
+
+def _labels(file: str) -> Facts:
+    """Return what of a problem's names cannot be shown."""
+    from attncalc.cli.commands.problem import problem_from
+
+    problem = problem_from({"file": file}, fallback="self")
+    names = [name for each in problem.attentions for name in (*each.queries, *each.keys)]
+    texts = [on_a_line(text) for text in (problem.title, *names) if text]
+    return of_labels(dict.fromkeys(texts), sys.stdout.encoding or "utf-8")
+
+
+def _width(target: Target) -> int | None:
+    if target != STDOUT or not sys.stdout.isatty():
+        return None
+    return max(NARROWEST, shutil.get_terminal_size().columns)
+
+
+def _lines(found: Facts, width: int | None) -> Iterator[str]:
+    for name, text in _told(found):
+        line = f"{name:{INDENT}}{on_a_line(text)}"
+        indent = " " * INDENT
+        yield from [line] if width is None else textwrap.wrap(line, width, subsequent_indent=indent)
+
+
+def _told(found: Facts) -> Iterator[tuple[str, str]]:
+    """Yield what each line is about, and what it says."""
+    python, system, terminal = (found[name] for name in ("python", "system", "terminal"))
+    yield "attncalc", f"{found['attncalc']}, {found['installed']}"
+    within = ", in an environment of its own" if python["virtual"] else ""
+    kind = f"{python['implementation']}, {python['bits']} bit"
+    yield "Python", f"{python['version']} ({kind}){within}"
+    yield "system", f"{system['name']} {system['release']}, {system['machine']}"
+    yield "libraries", _versions(found["libraries"])
+    for name, needs in found["extras"].items():
+        yield f"[{name}]", _versions(needs)
+    yield "threads", f"{_cores(system['cores'])}; {_blas(found['threads'])}"
+    yield "output", f"{_stream(terminal['output'])}, {terminal['width']} columns"
+    yield "errors", _stream(terminal["errors"])
+    yield "colour", terminal["colour"]
+    yield "file names", terminal["files"]
+    set_to = [f"{name}={value}" for name, value in found["environment"].items()]
+    yield "environment", ", ".join(set_to) or "nothing that changes what is printed"
+    yield "LaTeX", ", ".join(found["latex"]) or "not found: a PDF of a page needs one"
+    if "labels" in found:
+        yield from _of_labels(found["labels"])
+
+
+def _of_labels(found: Facts) -> Iterator[tuple[str, str]]:
+    yield "labels", f"{found['count']} names and titles"
+    lacking = ", ".join(found["no_font"])
+    yield "fonts", f"no font here can draw {lacking}" if lacking else "draw all of their letters"
+    unheld = ", ".join(found["no_encoding"])
+    yield "encoding", f"has no {unheld}" if unheld else "has all of their letters"
+
+
+def _versions(versions: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{name} {number or 'missing'}" for name, number in versions.items())
+
+
+def _cores(count: int) -> str:
+    return "1 core" if count == 1 else f"{count} cores"
+
+
+def _blas(found: Any) -> str:
+    if isinstance(found, str):
+        return found
+    each = (f"{one['library']} {one['version'] or ''} on {one['threads']}" for one in found)
+    return ", ".join(each) or "no library of matrices found"
+
+
+def _stream(stream: Mapping[str, Any]) -> str:
+    return f"{'a terminal' if stream['terminal'] else 'no terminal'}, {stream['encoding']}"

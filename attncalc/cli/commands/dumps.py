@@ -1,0 +1,55 @@
+"""`attncalc check dump-a.npz dump-b.npz`: two implementations, the first taken as the key."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.targets import check_targets, deliver, output, target_of
+from attncalc.errors import InputError
+from attncalc.grading.dumps import compared
+from attncalc.reading.dumps import beside, is_dump, read_dump
+from attncalc.writing.forms import form_of
+from attncalc.writing.reports.dumps import dumps_as_json, dumps_document
+
+FORMS = ("table", "markdown", "json")
+_OF_MARKS = ("sheet", "steps", "weight", "reading")
+
+
+def are_dumps(flags: Mapping[str, Any]) -> bool:
+    """Say whether what is given as the problem is a program's dump, and so is the one answer."""
+    file, answers = flags["file"], flags["answers"]
+    if file in (None, "-") or len(answers) != 1 or answers[0] == "-":
+        return False
+    return Path(answers[0]).is_file() and is_dump(Path(file))
+
+
+def check_dumps(flags: Mapping[str, Any]) -> bool:
+    """Compare them, write that where it is asked for, and return whether any array differs."""
+    for name in _OF_MARKS:
+        if flags[name]:
+            flag = "csv" if name == "sheet" else name
+            raise InputError(f"--{flag} is for answers to a problem, and these are two dumps")
+    target = target_of("--out", flags["out"])
+    implied = None if target.place is None else form_of(target.place.suffix)
+    form = flags["format"] or implied or "table"
+    if form not in FORMS:
+        raise InputError(f"two dumps are compared as {', '.join(FORMS)}, and not as {form}")
+    places = flags["file"], flags["answers"][0]
+    key, other, alone = beside(*(read_dump(Path(place)) for place in places))
+    check_targets(target)
+    if not key:
+        raise InputError(f"{places[0]} and {places[1]} have no array of one name")
+    atol, rtol = flags["atol"] or 0.0, flags["rtol"] or 0.0
+    found = compared(key, other, atol, rtol)
+    said = f"within {atol:g}" + (f" + {rtol:g} · |key|" if rtol else "")
+    document = dumps_document(found, *places, said if atol or rtol else "to the last bit", alone)
+    if form == "json":
+        deliver(output(target, dumps_as_json(found, alone)))
+    elif form == "markdown":
+        from attncalc.writing.markdown import write_markdown
+
+        deliver(output(target, write_markdown(document)))
+    else:
+        deliver(output(target, tables_of(document, target), *document.notes))
+    return any(each.differ for each in found)

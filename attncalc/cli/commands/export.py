@@ -1,0 +1,109 @@
+"""`attncalc export`: a problem for the system of a course."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from attncalc.api.marking import number_of
+from attncalc.cli.commands.marking import rules_from, with_known_steps
+from attncalc.cli.commands.problem import problem_from
+from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
+from attncalc.errors import InputError, OutputError
+from attncalc.exporting.rules import Course, course_of
+from attncalc.grading.key import Key, key_of
+from attncalc.problem.attention.fields import DISPLAY
+
+NAMES = {
+    "gradescope": "Gradescope",
+    "moodle": "Moodle",
+    "prairielearn": "PrairieLearn",
+    "numbas": "Numbas",
+}
+OF_MARKING = {
+    "weight": None,
+    "follow_penalty": "0",
+    "rounding_penalty": "0",
+    "precision_penalty": "1/2",
+}
+"""What only a system can heed in which attncalc marks, and what it is where nobody says it."""
+
+
+def export(flags: Mapping[str, Any]) -> None:
+    """Write the problem to where it is asked for, in the form of the system."""
+    system = flags["to"]
+    target = _target(flags["out"], system)
+    check_targets(target)
+    _refuse_what_nobody_heeds(flags, system)
+    points = None if flags["points"] is None else _points(flags["points"])
+    problem = problem_from(flags, fallback="self")
+    rules = rules_from({**flags, "atol": None, "rtol": None})
+    key = key_of(problem, rules)
+    course = course_of(key, with_known_steps(rules, key), points)
+    check_targets(target)  # once more, now that it is known what was read
+    deliver(WRITERS[system](key, course, target))
+
+
+def _target(out: str | None, system: str) -> Target:
+    target = target_of("--out", out)
+    if system in ("moodle", "numbas"):
+        return target
+    if target == STDOUT:
+        what = "a zip: name its file" if system == "gradescope" else "a folder: name it"
+        raise OutputError(f"a problem for {NAMES[system]} is {what} with --out")
+    return Target(target.place, is_folder=system == "prairielearn")
+
+
+def _points(given: str) -> Fraction:
+    points = number_of("--points", given, None)
+    if not points:
+        raise InputError("--points takes a number above 0")
+    return points
+
+
+def _refuse_what_nobody_heeds(flags: Mapping[str, Any], system: str) -> None:
+    """Refuse flags that would change nothing."""
+    if system in ("moodle", "prairielearn") and flags["points"] is not None:
+        raise InputError(f"--points: in {NAMES[system]} they are set where the question is used")
+    for name, default in OF_MARKING.items():
+        flag = f"--{name.replace('_', '-')}"
+        if system == "numbas" and name != "weight" and flags[name] != default:
+            raise InputError(f"{flag}: Numbas takes nothing off, and knows no such entries")
+        if system == "moodle" and (flags[name] or None) != default:
+            raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
+
+
+def _gradescope(key: Key, course: Course, target: Target) -> Output:
+    from attncalc.exporting.gradescope import autograder
+
+    made = autograder(key.problem, course)
+    return output(target, made.content, *made.notes)
+
+
+def _moodle(key: Key, course: Course, target: Target) -> Output:
+    from attncalc.exporting.moodle import NOTE, cloze
+
+    return output(target, cloze(key.solution, course), NOTE)
+
+
+def _prairielearn(key: Key, course: Course, target: Target) -> Output:
+    from attncalc.exporting.prairielearn import NOTES, question
+
+    assert target.place is not None
+    files = question(key, course)
+    return Output(target, {target.place / Path(name): each for name, each in files.items()}, NOTES)
+
+
+def _numbas(key: Key, course: Course, target: Target) -> Output:
+    from attncalc.exporting.numbas import NOTE, ON_CARRYING, exam
+
+    carries = key.problem.rounding == DISPLAY
+    return output(target, exam(key.solution, course), NOTE, *([ON_CARRYING] if carries else []))
+
+
+WRITERS = {
+    "gradescope": _gradescope,
+    "moodle": _moodle,
+    "prairielearn": _prairielearn,
+    "numbas": _numbas,
+}

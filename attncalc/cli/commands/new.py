@@ -1,0 +1,52 @@
+"""`attncalc new`: a problem made anew."""
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attncalc.cli.commands.problem import conventions_of
+from attncalc.cli.commands.refusals import as_flags
+from attncalc.cli.streams import note
+from attncalc.cli.targets import STDOUT, check_targets, deliver, output, target_of
+from attncalc.errors import InputError
+from attncalc.making.asking import READ, recipe, wishes_of
+from attncalc.making.maker import make, with_words
+from attncalc.making.siblings import wishes_like, wishes_taken_over
+from attncalc.reading import read_problem
+from attncalc.writing.problem_file import FORMS, write_problem
+
+SEEDS = 1_000_000
+"""Seeds that are chosen from where none is given."""
+
+
+def new(flags: Mapping[str, Any]) -> None:
+    """Make a problem, write it, and say what it took."""
+    if flags["jobs"] is not None:
+        raise InputError("--jobs is for a set for a class: leave it out")
+    target = target_of("--out", flags["out"])
+    form = FORMS[0] if target == STDOUT else Path(str(target.place)).suffix.lower()
+    if form not in FORMS:
+        raise InputError(f"--out {flags['out']}: a new problem is written as .json or .csv")
+    check_targets(target)
+    seed = secrets.randbelow(SEEDS) if flags["seed"] is None else flags["seed"]
+    asked = _asked(flags)
+    with as_flags():
+        if flags["again"] is not None:
+            problem = read_problem(flags["again"])
+            wishes = wishes_like(problem, asked)
+            asked = wishes_taken_over(problem) | asked | {"again": Path(flags["again"]).name}
+        else:
+            wishes = wishes_of(asked)
+        if flags["words"]:
+            wishes = with_words(wishes, seed)
+            asked["labels"] = ",".join(wishes.labels or ())
+    made = make(wishes, seed, recipe(asked, seed))
+    note(f"seed {seed}: {made.report}")
+    deliver(output(target, "".join(write_problem(made.problem, form))))
+
+
+def _asked(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the flags ask for, by the names of wishes and conventions."""
+    wishes = {name: flags[name] for name in READ if flags.get(name) is not None}
+    return wishes | conventions_of({**flags, "title": None})

@@ -1,0 +1,144 @@
+"""`attncalc new --class`: a set of problems for a class, each student their own."""
+
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from attncalc.cli.progress import reporting
+from attncalc.cli.streams import note
+from attncalc.cli.targets import Output, Target, check_targets, deliver, target_of
+from attncalc.errors import AttncalcError, InputError, OutputError
+from attncalc.making.asking import READ
+from attncalc.making.sets import Spec, Wanted, seed_of, spec_of, version
+from attncalc.problem.fields import SETTINGS
+from attncalc.problem.serialising import in_json
+from attncalc.reading.json_values import read_json_object
+from attncalc.reading.roster import Roster, Student, read_roster
+from attncalc.text import in_json as in_text
+from attncalc.text import of_each
+from attncalc.workers import cores, mapped
+from attncalc.writing.classes import FORMS, MANIFEST, PROBLEM, TOGETHER, handout, manifest
+from attncalc.writing.latex import write_together
+
+SEEDS = 1_000_000
+
+
+class _Share(NamedTuple):
+    """What is made of one problem for one student."""
+
+    files: Mapping[str, str]
+    sheet: str
+    record: Mapping[str, Any]
+    matrices: str
+
+
+def new_class(flags: Mapping[str, Any]) -> None:
+    """Make the set, write it whole or not at all, and say what it holds."""
+    _check_flags(flags)
+    roster = read_roster(flags["class_"])
+    given = read_json_object(Path(flags["problems"]), "what a class gets")
+    chosen = secrets.randbelow(SEEDS) if flags["seed"] is None else flags["seed"]
+    spec = spec_of(given, flags["problems"], tuple(FORMS), chosen)
+    if flags["seed"] is not None:
+        spec = spec._replace(seed=flags["seed"])
+    target = Target(target_of("--out", flags["out"]).place, is_folder=True)
+    assert target.place is not None
+    check_targets(target)
+    if target.place.exists():
+        raise OutputError(f"{target.place}: it is there already: make the set in a new folder")
+    for text in roster.notes:
+        note(text)
+    shares = _made(spec, roster, flags["jobs"] or cores())
+    _say_of_twins(shares, roster, spec)
+    files = {target.place / name: text for name, text in _files(spec, roster, shares).items()}
+    deliver(Output(target, files, said=_told(spec, roster, target.place)))
+
+
+def _check_flags(flags: Mapping[str, Any]) -> None:
+    """Refuse flags that a set has no use for: what is wished for stands in its specification."""
+    for name in ("class_", "problems"):
+        if flags[name] is None:
+            shown = "--class" if name == "class_" else "--problems"
+            raise InputError(f"a set for a class takes --class and --problems: {shown} is missing")
+    if flags["out"] is None or target_of("--out", flags["out"]).place is None:
+        raise InputError("a set for a class is a folder: say where, as -o set/")
+    for name in (*READ, *SETTINGS, "again", "words"):
+        if flags.get(name) is not None and flags.get(name) is not False:
+            shown = f"--{name.replace('_', '-')}"
+            raise InputError(f"{shown}: what a class gets stands in the file of --problems")
+
+
+def _made(spec: Spec, roster: Roster, jobs: int) -> list[_Share]:
+    """Return each student's share of each problem, in the order of the list."""
+    pairs = [(student, wanted) for student in roster.students for wanted in spec.problems]
+    shares: list[_Share] = []
+    with reporting() as report:
+        for share in mapped(partial(_share, spec), pairs, jobs):
+            shares.append(share)
+            if report is not None:
+                report(len(shares), len(pairs))
+    return shares
+
+
+def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
+    student, wanted = pair
+    several = len(spec.problems) > 1
+    folder = f"{student.folder}/{wanted.folder}" if several else student.folder
+    seed = seed_of(spec.seed, student.key, wanted.name)
+    try:
+        made = version(wanted, seed)
+    except AttncalcError as error:
+        raise InputError(f"problem {wanted.name}, for {student.name}: {error}") from None
+    handed = handout(made.problem, student.name, folder, spec.formats)
+    record = {
+        "problem": wanted.name,
+        "file": f"{folder}/{PROBLEM}",
+        "seed": seed,
+        "tried": made.tried,
+    }
+    stated = {k: v for k, v in in_json(made.problem).items() if k not in ("made_by", "labels")}
+    return _Share(handed.files, handed.sheet, record, in_text(stated))
+
+
+def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:
+    """Say who got the same problem: there are too few numbers to draw from, then."""
+    alike: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for place, share in enumerate(shares):
+        student, problem = divmod(place, len(spec.problems))
+        alike[problem, share.matrices].append(roster.students[student].name)
+    for (problem, _), names in alike.items():
+        if len(names) > 1:
+            name = spec.problems[problem].name
+            note(f"problem {name} is the same for {of_each(names)}: give it more entries")
+
+
+def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, str | Iterator[str]]:
+    """Return all that the set holds, by place."""
+    files: dict[str, str | Iterator[str]] = {}
+    for share in shares:
+        files |= share.files
+    each = len(spec.problems)
+    students = [
+        {
+            "name": student.name,
+            **({"id": student.id} if student.id else {}),
+            **({"email": student.email} if student.email else {}),
+            "folder": student.folder,
+            "problems": [dict(s.record) for s in shares[place * each : (place + 1) * each]],
+        }
+        for place, student in enumerate(roster.students)
+    ]
+    problems = [{"name": wanted.name, **wanted.asked} for wanted in spec.problems]
+    files[MANIFEST] = manifest(spec.seed, problems, students)
+    files[TOGETHER] = write_together(share.sheet for share in shares)
+    return files
+
+
+def _told(spec: Spec, roster: Roster, place: Path) -> str:
+    students, problems = len(roster.students), len(spec.problems)
+    who = "1 student" if students == 1 else f"{students:,} students"
+    what = "1 problem" if problems == 1 else f"{problems} problems"
+    return f"seed {spec.seed}: {what} for {who} written to {place}"

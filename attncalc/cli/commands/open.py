@@ -1,0 +1,201 @@
+"""`attncalc open`: a layer of a model as a problem that is solved, or what comes next."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attncalc.api.models import Given, Opened
+from attncalc.cli.commands.calculate import show_page
+from attncalc.cli.commands.pages import form_from
+from attncalc.cli.commands.studies import Shown, show, wanted_from
+from attncalc.cli.progress import reporting
+from attncalc.cli.targets import check_targets, deliver, output, target_of
+from attncalc.errors import InputError
+from attncalc.problem.fields import read_setting
+from attncalc.problem.problem import Problem
+from attncalc.reading.models.tokens import read_ids, words_of
+from attncalc.solving.solution import solve
+
+Flags = Mapping[str, Any]
+Fields = dict[str, Any]
+PICTURES = (".png", ".svg")
+MOST_PROBABLE = 5
+NEEDED = {
+    "tokens": '--tokens "3, 7", or --text',
+    "image": "--image x.npy",
+    "spectrogram": "--spectrogram x.npy",
+}
+"""What is to be given, by what a model reads."""
+PAGES = ("table", "markdown", "latex", "html", "pdf")
+"""Forms that show a head alone; the others hold data, of all heads."""
+
+
+def open_model(flags: Flags) -> None:
+    """Run a model up to a layer and show that, or all of it and show what is most probable."""
+    _check_flags(flags)
+    for switch in ("fractions", "mixed", "explain", "practice"):
+        flags = {**flags, switch: False}
+    flags = {**flags, "entry": None}
+    if flags["layer"] is None:
+        _show_next(flags)
+        return
+    is_drawn = flags["out"] is not None and Path(flags["out"]).suffix.lower() in PICTURES
+    if is_drawn:
+        check_targets(target_of("--out", flags["out"]))
+    else:
+        _check_head_in(form_from(flags).name, flags)
+    problem = _problem(_opened(flags), flags)
+    _check_head(problem, flags["head"])
+    if is_drawn:
+        _draw(problem, flags)
+    else:
+        show_page(problem, flags)
+
+
+def _check_flags(flags: Flags) -> None:
+    given = [name for name in Given._fields[:4] if flags[name] is not None]
+    if len(given) > 1:
+        raise InputError(f"--{given[0]} and --{given[1]} together: give one of them")
+    _check_layer(flags)
+    if flags["decimals"] is not None:
+        try:
+            read_setting("decimals", flags["decimals"])
+        except InputError as error:  # its text starts with the name
+            raise InputError(f"--{error}") from None
+
+
+def _check_layer(flags: Flags) -> None:
+    """Refuse what is of a layer alone, or of none."""
+    if flags["layer"] is not None:
+        if flags["at"] is not None:
+            raise InputError("--at is for what is probable, of no layer: leave out --layer")
+        return
+    if flags["at"] is not None and flags["at"] < 1:
+        raise InputError(f"--at {flags['at']}: tokens count from 1")
+    for name in ("head", "only", "work", "blank"):
+        if flags[name]:
+            raise InputError(f"--{name} is of a layer: say which, as --layer 0")
+
+
+def _check_head_in(form: str, flags: Flags) -> None:
+    if flags["head"] is not None and form not in PAGES:
+        raise InputError(
+            f"{form} holds all heads: --head is for {', '.join(PAGES)} and pictures of the map"
+        )
+
+
+def _check_head(problem: Problem, head: int | None) -> None:
+    if head is not None and not 1 <= head <= problem.n_heads:
+        raise InputError(
+            f"--head {head}: this layer has {problem.n_heads}, from 1 to {problem.n_heads}"
+        )
+
+
+def _opened(flags: Flags) -> Opened:
+    """Return the model with what it is given to read."""
+    given: dict[str, Any] = {name: flags[name] for name in Given._fields}
+    said = {name: f"--{name.replace('_', '-')}" for name in given}
+    for name in ("image", "spectrogram"):
+        if given[name] is not None:
+            said[name] = given[name]
+    for name in ("tokens", "decoder_tokens"):
+        if given[name] is not None:
+            given[name] = read_ids(given[name], said[name])
+    return Opened(Path(flags["folder"]), Given(**given), said, NEEDED)
+
+
+def _problem(opened: Opened, flags: Flags) -> Problem:
+    """Return the problem of one layer, or of the last with the head."""
+    said: Fields = {name: flags[name] for name in ("title", "decimals") if flags[name] is not None}
+    if flags["layer"] is None and (flags["at"] is not None or opened.is_masked):
+        said["read"] = "all"
+    count = opened.runs_to(flags["layer"])
+    with reporting() as report:
+        told = None if report is None else lambda done: report(done, count)
+        return opened.problem(flags["layer"], said, told)
+
+
+def _draw(problem: Problem, flags: Flags) -> None:
+    """Draw the map of a layer, with the tokens' names."""
+    from attncalc.plotting.picture import chosen_heads, needed_for_pictures, render
+    from attncalc.solving.plan import plan
+
+    target = target_of("--out", flags["out"])
+    check_targets(target)  # once more, now that it is known what was read
+    solution = solve(problem, keep=needed_for_pictures(problem, plan(problem)))
+    assert target.place is not None
+    form = target.place.suffix.lower()[1:]
+    picture = render(solution, form, chosen_heads(solution, flags["head"]))
+    deliver(output(target, picture.content, *picture.notes))
+
+
+def _show_next(flags: Flags) -> None:
+    """Run all layers and the head, and show what is most probable."""
+    wanted = wanted_from(flags)
+    if wanted.form in ("picture", "npz"):
+        raise InputError(f"{wanted.form} is of a layer: say which, as --layer 0")
+    opened = _opened(flags)
+    problem = _problem(opened, flags)
+    if problem.W_out is None:
+        title, count = opened.model.family.title, opened.model.count
+        encodes = opened.model.family.decoder is not None
+        why = "its encoder names nothing" if encodes else f"this {title} has no head that names"
+        what = "" if encodes else " what is probable"
+        more = "give --decoder-tokens, or " if encodes else ""
+        raise InputError(
+            f"{flags['folder']}: {why}{what}: {more}say which layer is shown, as --layer 0 "
+            f"(of {count})"
+        )
+    shares = solve(problem, keep=("prob",))["prob"]
+    place = _place(opened, len(shares), flags)
+    _write_next(opened, shares[place], flags, place + 1 if len(shares) > 1 else None)
+
+
+def _place(opened: Opened, count: int, flags: Flags) -> int:
+    """Return the row of probabilities that is shown."""
+    if flags["at"] is not None:
+        if flags["at"] > count:
+            raise InputError(f"--at {flags['at']}: there are {count} tokens, from 1 to {count}")
+        return int(flags["at"]) - 1
+    if not opened.is_masked:
+        return 0
+    place = opened.place_of_mask()
+    if place is None:
+        raise InputError(
+            f"{flags['folder']}: this {opened.model.family.title} names what is masked, and it is "
+            f"not known which token is: say its place, as --at 2 (from 1 to {count})"
+        )
+    return place
+
+
+def _write_next(opened: Opened, shares: Any, flags: Flags, place: int | None) -> None:
+    from attncalc.writing.probable import probable_as_csv, probable_as_json, probable_document
+
+    model = opened.model
+    best = np.argsort(-shares, kind="stable")[:MOST_PROBABLE]
+    words = model.classes(best.tolist()) or words_of(model.folder, best.tolist())
+    rows = [(int(i), word, float(shares[i])) for i, word in zip(best, words, strict=True)]
+    decimals = 4 if flags["decimals"] is None else flags["decimals"]
+    title = flags["title"] or f"{model.family.title} ({model.folder.name})"
+    remarks = opened.remarks
+    if place is not None:
+        what = "in place of" if opened.is_masked else "behind"
+        remarks = (f"what is probable {what} token {place} of {len(opened.asks)}", *remarks)
+    is_class = model.takes == "image"
+
+    def refused(*_: Any) -> Any:
+        raise AssertionError("refused before")
+
+    show(
+        Shown(
+            lambda: probable_document(rows, title, decimals, remarks, is_class=is_class),
+            lambda: probable_as_json(rows),
+            lambda: probable_as_csv(rows),
+            refused,
+            refused,
+        ),
+        wanted_from(flags),
+        flags,
+    )
