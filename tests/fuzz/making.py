@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from attncalc.problem.fields import GIVEN, SETTINGS
+from attncalc.problem.samples import sample
 from attncalc.reading.answers import ENDINGS
 
 ROOT = Path(__file__).parent.parent.parent
+BUNDLED = sample("self").path.parent
 LARGEST = 100_000
 """Bytes of a document: below, nothing may take long."""
 NUMBERS = [
@@ -231,7 +233,7 @@ Document = tuple[str, bytes]
 @cache
 def corpus() -> tuple[Document, ...]:
     """Return the files of the samples and of the tests that are read, by their endings."""
-    folders = [ROOT / "samples", ROOT / "tests" / "answers", ROOT / "tests" / "hostile"]
+    folders = [BUNDLED, ROOT / "tests" / "answers", ROOT / "tests" / "hostile"]
     paths = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
     return tuple((path.name, path.read_bytes()) for path in paths if path.stat().st_size < LARGEST)
 
@@ -239,7 +241,7 @@ def corpus() -> tuple[Document, ...]:
 @cache
 def problems() -> tuple[Document, ...]:
     """Return the samples that are problems."""
-    found = sorted((ROOT / "samples").glob("*.*"))
+    found = sorted(BUNDLED.glob("*.*"))
     return tuple((path.name, path.read_bytes()) for path in found)
 
 
