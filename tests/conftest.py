@@ -4,7 +4,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from attncalc.problem import samples
+
 ROOT = Path(__file__).parent.parent
+PACKAGE = Path(samples.__file__).parent.parent
+BUNDLED = samples.sample("self").path.parent
+"""The samples: in the package where it is installed, and else in the clone."""
 
 SHARE = 6
 """Of the random problems that `pytest -m slow` tries, plain `pytest` tries one in so many."""
@@ -29,21 +34,25 @@ class Run:
 
 Command = Callable[..., Run]
 
-collect_ignore = ["answers"]
+SLOW = pytest.mark.slow
+"""Tries more of the same: see `many` and `some_of`."""
+
+collect_ignore = ["answers", "torch_forward.py"]
+"""Answers as people write them: some end in .py, and none is a test; and what needs PyTorch."""
 
 
 def mostly_slow(values: Iterable[Any], every: int = 4) -> list[Any]:
-    """Return parameters of which one in so many is for each run, and the others are slow."""
+    """Return parameters of which one in so many is for each run, and the others are slow.
+
+    Several parameters of one test stand in a `pytest.param`.
+    """
     return [
-        value if place % every == 0 else pytest.param(value, marks=pytest.mark.slow)
+        value
+        if place % every == 0
+        else pytest.param(*(value.values if hasattr(value, "marks") else (value,)), marks=SLOW)
         for place, value in enumerate(values)
     ]
 
-
-"""Answers as people write them: some end in .py, and none is a test."""
-
-SLOW = pytest.mark.slow
-"""Tries more of the same: see `many` and `some_of`."""
 
 os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"  # Typer reads it when it is imported
 
@@ -75,17 +84,29 @@ def pairs(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 def many(examples: int, **changes: Any) -> Callable[..., Any]:
     """Return what makes a test a property of random problems, however slow the machine.
 
-    `pytest -m slow` tries so many examples of it, and plain `pytest` a share of them: what
-    plain `pytest` tries is the same every time, so that it fails on a change alone.
+    `pytest -m slow` tries so many examples of it, and plain `pytest` a share of them. Both try
+    the same ones every time, so that they fail on a change alone; new ones are tried where the
+    variable ATTNCALC_NEW_EXAMPLES is set.
     """
     checks = settings(
         max_examples=examples if _THOROUGH else -(-examples // SHARE),
-        derandomize=not _THOROUGH,
+        derandomize="ATTNCALC_NEW_EXAMPLES" not in os.environ,
         deadline=None,
         suppress_health_check=list(HealthCheck),
         **changes,
     )
     return lambda test: SLOW(checks(test)) if _THOROUGH else checks(test)
+
+
+@pytest.fixture
+def single_threaded() -> Iterator[None]:
+    """Run PyTorch on one core: the other tests need theirs."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture
@@ -112,9 +133,17 @@ def attncalc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
             for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
                 patch.setattr(sys, name, io.TextIOWrapper(stream, encoding, write_through=True))
             code = run()
-            return Run(code, out.getvalue().decode(), err.getvalue().decode())
+            return Run(code, *(_text(each.getvalue(), encoding) for each in (out, err)))
 
     return run
+
+
+def _text(printed: bytes, encoding: str) -> str:
+    """Return what was printed: in UTF-8, as files are, or in the console's."""
+    try:
+        return printed.decode()
+    except UnicodeDecodeError:
+        return printed.decode(encoding)
 
 
 def clean_environment() -> dict[str, str]:

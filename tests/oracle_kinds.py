@@ -62,6 +62,11 @@ class Kind:
     W_O: Rows | None = None
     b_O: Row | None = None
     combine: str = "concat"
+    qk_norm: str = "none"
+    qk_eps: Fraction | None = None
+    gamma_Q: Row | None = None
+    beta_Q: Row | None = None
+    gamma_K: Row | None = None
     positions: str = "none"
     P1: Rows | None = None
     P2: Rows | None = None
@@ -70,14 +75,24 @@ class Kind:
     rope_offset: Fraction = Fraction(0)
     rope_query_offset: Fraction | None = None
     rope_pairing: str = "halves"
+    rope_dims: int | None = None
+    rope_scaling: dict[str, Any] | None = None
+    rope_frequencies: Row | None = None
     scale: str | Fraction = "sqrt_dk"
     softcap: Fraction | None = None
     causal: bool = False
     causal_alignment: str = "top-left"
+    window: int | None = None
     keep: list[list[list[bool]]] | None = None
     ignore: list[list[list[bool]]] | None = None
     bias: list[Masked] | None = None
+    alibi: bool = False
+    alibi_slopes: Row | None = None
+    rel_bias: Rows | None = None
+    rel_max_distance: int = 128
+    rel_bidirectional: bool | None = None
     normalizer: str = "softmax"
+    sinks: Row | None = None
     rounding: str = "display"
     decimals: int = 2
 
@@ -106,7 +121,8 @@ class Kind:
     @property
     def is_masked(self) -> bool:
         """Whether anything is masked or added to the scores."""
-        return self.causal or any(x is not None for x in (self.keep, self.ignore, self.bias))
+        given = (self.window, self.keep, self.ignore, self.bias)
+        return self.causal or any(x is not None for x in given)
 
 
 def shown_by_hand(kind: Kind) -> dict[str, list[object]]:
@@ -164,7 +180,11 @@ def _steps(kind: Kind) -> Iterator[tuple[str, list[Masked]]]:
         yield name, (scores := [change(h, carried_scores[h]) for h in each])
     normalize = {"softmax": softmax, "hardmax": hardmax, "sum": shares}[kind.normalizer]
     carried_scores = read(scores)
-    yield "A", (weights := [[normalize(row) for row in matrix] for matrix in carried_scores])
+    weights = [[normalize(row) for row in matrix] for matrix in carried_scores]
+    if kind.sinks is not None:
+        pairs = zip(carried_scores, kind.sinks, strict=True)
+        weights = [[beside_sink(row, sink) for row in matrix] for matrix, sink in pairs]
+    yield "A", weights
     weights = read(weights)
     yield from _outputs(kind, [_product(weights[h], V[h]) for h in each], read)
 
@@ -199,6 +219,9 @@ def _projections(
             projected = _projected(kind, name, tokens[number])
             yield name, projected
             ready[name] = read(projected)
+    for name in "QK" if kind.qk_norm != "none" else "":
+        gain, bias = getattr(kind, f"gamma_{name}"), getattr(kind, f"beta_{name}", None)
+        ready[name] = yield from _normalised(kind, name, ready[name], gain, bias, read)
     if kind.positions == "rope":
         query = kind.rope_query_offset
         query = kind.rope_offset + kind.query_place if query is None else query
@@ -207,6 +230,43 @@ def _projections(
             yield name + "_rot", turned
             ready[name] = read(turned)
     return ready
+
+
+def _normalised(
+    kind: Kind, name: str, heads: Heads, gain: Row | None, bias: Row | None, read: Reader
+) -> Generator[tuple[str, Heads], None, Heads]:
+    """Return each row over the root of its mean square, less its mean before if it is centred."""
+    means = [[[Fraction(0)] for _ in matrix] for matrix in heads]
+    if kind.qk_norm == "layer":
+        yield f"mu_{name}", (found := [[[_mean(row)] for row in matrix] for matrix in heads])
+        means = read(found)
+    less = [
+        [[x - mean for x in row] for row, (mean,) in zip(*pair, strict=True)]
+        for pair in zip(heads, means, strict=True)
+    ]
+    squares = [[[_mean([x * x for x in row])] for row in matrix] for matrix in less]
+    yield f"{'var' if kind.qk_norm == 'layer' else 'ms'}_{name}", squares
+    eps = Fraction(1, 100_000) if kind.qk_eps is None else kind.qk_eps
+    made = []
+    for matrix, below in zip(less, read(squares), strict=True):
+        roots = [Fraction(_DIGITS.sqrt(_decimal(square + eps))) for (square,) in below]
+        made.append([[x / root for x in row] for row, root in zip(matrix, roots, strict=True)])
+    d_k = len(heads[0][0])
+
+    def own(numbers: Row | None, head: int, otherwise: int) -> Row:
+        if numbers is None:
+            return [Fraction(otherwise)] * d_k
+        return numbers if len(numbers) == d_k else numbers[head * d_k : (head + 1) * d_k]
+
+    for h, matrix in enumerate(made):
+        pairs = list(zip(own(gain, h, 1), own(bias, h, 0), strict=True))
+        made[h] = [[x * g + b for x, (g, b) in zip(row, pairs, strict=True)] for row in matrix]
+    yield f"{name}_norm", made
+    return read(made)
+
+
+def _mean(row: Row) -> Fraction:
+    return sum(row, Fraction(0)) / len(row)
 
 
 def _tokens(kind: Kind) -> dict[str, tuple[Rows | None, Rows | None]]:
@@ -272,8 +332,83 @@ def _changes_of_scores(
     if kind.softcap is not None:
         cap = kind.softcap
         yield "S_capped", lambda _, rows: [[cap * tanh(x / cap) for x in row] for row in rows]
+    if kind.alibi or kind.alibi_slopes is not None:
+        yield "S_alibi", lambda head, rows: _less_slopes(kind, head, rows)
+    if kind.rel_bias is not None:
+        yield "S_rel", lambda head, rows: _with_buckets(kind, head, rows)
     if kind.is_masked:
         yield "S_masked", lambda head, rows: masked(kind, head, rows)
+
+
+def _behind(kind: Kind, rows: Rows) -> list[list[int]]:
+    """Return how many places each key stands behind its query: T5's relative position."""
+    offset = len(rows[0]) - len(rows) if kind.causal_alignment == "bottom-right" else 0
+    return [[j - (i + offset) for j in range(len(rows[0]))] for i in range(len(rows))]
+
+
+def _less_slopes(kind: Kind, head: int, rows: Rows) -> Rows:
+    slopes = kind.alibi_slopes or slopes_of_the_paper(kind.heads)
+    return [
+        [x - slopes[head] * abs(place) for x, place in zip(*pair, strict=True)]
+        for pair in zip(rows, _behind(kind, rows), strict=True)
+    ]
+
+
+def slopes_of_the_paper(heads: int) -> Row:
+    """Return a geometric sequence that starts at 2^(-8/n): Press et al. (2022), section 3.
+
+    Of other numbers than powers of two, that of the power below, and every other one of the power
+    above, as the code of the paper has it.
+
+    Examples
+    --------
+    >>> [str(slope) for slope in slopes_of_the_paper(8)[:3]]
+    ['1/2', '1/4', '1/8']
+    """
+    power = 1
+    while 2 * power <= heads:
+        power *= 2
+    if power == heads:
+        first = Fraction(_DIGITS.power(Decimal(2), _decimal(Fraction(-8, heads))))
+        return [first**number for number in range(1, heads + 1)]
+    return slopes_of_the_paper(power) + slopes_of_the_paper(2 * power)[::2][: heads - power]
+
+
+def _with_buckets(kind: Kind, head: int, rows: Rows) -> Rows:
+    table = kind.rel_bias or []
+    both_ways = not kind.causal if kind.rel_bidirectional is None else kind.rel_bidirectional
+    return [
+        [
+            x + table[bucket(place, len(table), kind.rel_max_distance, both_ways=both_ways)][head]
+            for x, place in zip(*pair, strict=True)
+        ]
+        for pair in zip(rows, _behind(kind, rows), strict=True)
+    ]
+
+
+def bucket(place: int, buckets: int, longest: int, *, both_ways: bool) -> int:
+    """Return the bucket of a relative position, as T5's code has it, without rounding.
+
+    Examples
+    --------
+    >>> [bucket(place, 32, 128, both_ways=True) for place in (-200, -16, -8, -7, 0, 1, 8, 200)]
+    [15, 10, 8, 7, 0, 17, 24, 31]
+    """
+    first = 0
+    if both_ways:
+        buckets //= 2
+        first = buckets if place > 0 else 0
+        size = abs(place)
+    else:
+        size = max(-place, 0)
+    near = buckets // 2
+    if size < near:
+        return first + size
+    far = buckets - near
+    k = 0
+    while k < far and Fraction(size, near) ** far >= Fraction(longest, near) ** (k + 1):
+        k += 1
+    return first + min(near + k, buckets - 1)
 
 
 def masked(kind: Kind, head: int, scores: Rows) -> Masked:
@@ -283,6 +418,8 @@ def masked(kind: Kind, head: int, scores: Rows) -> Masked:
 
     def entry(i: int, j: int) -> Fraction | None:
         is_out = kind.causal and j > i + offset
+        if kind.window is not None:
+            is_out = is_out or j not in range(i + offset + 1 - kind.window, i + offset + 1)
         is_out = is_out or (kind.keep is not None and not _entry(kind.keep, head, i, j))
         is_out = is_out or (kind.ignore is not None and bool(_entry(kind.ignore, head, i, j)))
         added = Fraction(0) if kind.bias is None else _entry(kind.bias, head, i, j)
@@ -315,6 +452,11 @@ def softmax(scores: Sequence[Fraction | None]) -> Row:
         return [Fraction(0)] * len(scores)
     powers = [Fraction(0) if x is None else _exp(x - largest) for x in scores]
     return [power / sum(powers) for power in powers]
+
+
+def beside_sink(scores: Sequence[Fraction | None], sink: Fraction) -> Row:
+    """Return e^s of each score over their sum with e^sink."""
+    return softmax([*scores, sink])[:-1]
 
 
 def hardmax(scores: Sequence[Fraction | None]) -> Row:
@@ -355,16 +497,51 @@ def sinusoids(n: int, d: int, first: int) -> Rows:
 
 def rotated(kind: Kind, matrix: Rows, start: Fraction) -> Rows:
     """Return queries or keys turned by their positions, the first of them at this one."""
-    d = len(matrix[0])
+    d = kind.rope_dims or len(matrix[0])
     halves = [(j, j + d // 2) for j in range(d // 2)]
     pairs = halves if kind.rope_pairing == "halves" else list(pairwise(range(d)))[::2]
     rows = [list(row) for row in matrix]
     for t, row in enumerate(rows):
         for j, (first, second) in enumerate(pairs):
-            sin, cos = sin_cos(angle(t + start, kind.rope_base, j, d))
+            sin, cos = sin_cos((t + start) * frequency(kind, j, d))
             x, y = row[first], row[second]
             row[first], row[second] = x * cos - y * sin, x * sin + y * cos
     return rows
+
+
+def frequency(kind: Kind, j: int, d: int) -> Fraction:
+    """Return by how much a pair of columns is turned from place to place."""
+    if kind.rope_frequencies is not None:
+        return kind.rope_frequencies[j]
+    plain = angle(Fraction(1), kind.rope_base, j, d)
+    scaling = kind.rope_scaling
+    if scaling is None:
+        return plain
+    slow = plain / Fraction(scaling["factor"])
+    if scaling["rope_type"] == "linear":
+        return slow
+    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+    turns = scaling["original_max_position_embeddings"] * plain / (2 * PI)
+    if turns > high:
+        return plain
+    if turns < low:
+        return slow
+    share = (turns - low) / (high - low)
+    return (1 - share) * slow + share * plain
+
+
+def _pi() -> Fraction:
+    """Return π, by Machin's formula."""
+
+    def arctan(n: int) -> Fraction:
+        terms = (Fraction((-1) ** k, (2 * k + 1) * n ** (2 * k + 1)) for k in range(120))
+        return sum(terms, Fraction(0))
+
+    exact = 16 * arctan(5) - 4 * arctan(239)
+    return Fraction(round(exact * 10**150), 10**150)
+
+
+PI = _pi()
 
 
 def angle(position: Fraction, base: Fraction, j: int, d: int) -> Fraction:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, Command
+from conftest import BUNDLED, Command
 
 from attncalc import Problem, read_problem
 from attncalc.reading.queryless import ANY_QUERY
@@ -16,7 +16,7 @@ from attncalc.reading.studies.targets import read_target
 from attncalc.solving.solution import solve
 from attncalc.studies.aim import Aim, aim
 
-AVERAGE = str(ROOT / "samples" / "average.json")
+AVERAGE = str(BUNDLED / "average.json")
 
 
 def designed(target: str, **fields: Any) -> Aim:

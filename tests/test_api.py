@@ -1,16 +1,20 @@
 """What people hold in Python: it shows itself, becomes a page, a frame or a picture."""
 
 import inspect
+import json
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from html import unescape
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from conftest import ROOT, Command, clean_environment
+from html_pages import matrix_of, read_page
 
 import attncalc.api.glance as glancing
 from attncalc import (
@@ -25,7 +29,7 @@ from attncalc import (
 )
 from attncalc.grading import marks
 from attncalc.plotting import picture
-from attncalc.problem.fields import GIVEN, SETTINGS
+from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 from attncalc.problem.samples import SAMPLES, sample
 
 HOSTILE = ("</td><script>alert(1)</script>", "$x$ [red] :smile:", "\x1b[31mred\x1b]8;;http://x\x07")
@@ -125,21 +129,19 @@ def test_names_in_a_notebook_are_data() -> None:
     eye = np.eye(3)
     solution = self_attention(eye, eye, eye, eye, labels=HOSTILE, title="<b>\\(x\\)")
     html = solution._repr_html_()
-    assert re.findall(r"<(/?\w+)", html)[0] == "pre"
-    assert set(re.findall(r"<(/?\w+)", html)) == {"pre", "/pre", "span", "/span"}
-    assert 'class="tex2jax_ignore mathjax_ignore"' in html
+    assert re.findall(r"<(/?\w+)", html) == ["iframe", "/iframe"]
     assert "\x1b" not in html
-    text = unescape(re.sub(r"<.*?>", "", html))
-    assert "$x$ [red] :smile:" in text
-    assert "</td><script" in text
-    assert frames_of(text)[0] == solution.shown("Q")
+    assert "$x$ [red] :smile:" in html
+    page = read_page(unescape(re.findall(r'srcdoc="([^"]*)"', html)[0]))
+    names = [each.text for each in page.one("table", data_step="Q").one("tbody").all("th")]
+    assert names[0] == "</td><script>alert(1)</script>"
+    assert matrix_of(page.one("table", data_step="Q")) == solution.shown("Q")
 
 
-def test_a_notebook_sees_wrong_entries_in_red() -> None:
+def test_a_notebook_sees_wrong_entries_marked() -> None:
     marking = check(sample("self").path, {"Q": [[1, 3], [-1, 1], ["2.5", 2]]})
-    assert re.search(
-        r'<span style="color: #[08]00000; [^"]*">[^<]*2 ✗</span>', marking._repr_html_()
-    )
+    page = read_page(unescape(re.findall(r'srcdoc="([^"]*)"', marking._repr_html_())[0]))
+    assert page.one("td", class_="wrong").text == "2 ✗ wrong"
 
 
 def test_a_solution_can_be_printed_where_there_is_only_ascii() -> None:
@@ -277,16 +279,18 @@ def documented(function: Any) -> dict[str, str]:
 def test_every_field_is_documented_where_it_can_be_given(function: Any, kind: str) -> None:
     said = documented(function)
     matrices = [name for name, each in GIVEN.items() if each.kind in ("", kind)]
-    assert set(said) == {*matrices, *SETTINGS, "labels", "title"}
+    settings = [name for name, each in SETTINGS.items() if each.kind in ("", kind)]
+    assert set(said) == {*matrices, *settings, "labels", "title"}
     for name in matrices:
-        assert re.search(r"\((n|m|d|d_\w|1|heads)\b.*\)", said[name]), name
+        assert re.search(r"\((n|m|d|d_\w+|1|heads)\b.*\)", said[name]), name
 
 
 def test_every_field_is_documented_in_the_problem() -> None:
     text = inspect.getdoc(Problem) or ""
     names = re.findall(r"^(\w+(?:, \w+)*)$", text.split("Raises\n")[0], flags=re.MULTILINE)
     listed = {each for line in names for each in line.split(", ")} - {"Parameters"}
-    assert listed == {*GIVEN, *SETTINGS, "labels", "title"}
+    texts = ("labels", "title", "made_by", "remarks")
+    assert listed == {*GIVEN, *SETTINGS, *NESTED, *texts}
 
 
 def test_who_solves_loads_nothing_that_writes_draws_or_marks() -> None:
@@ -307,3 +311,86 @@ def test_where_tokens_are_columns_the_largest_weight_of_each_column_is_marked() 
     problem = Problem(Q=[[9, 8]], K=[[0, 1, 2]], V=[[1, 1, 1]], layout="columns", scale="none")
     rows = [line for line in marked_lines(solve(problem).table("A")) if "●" in line]
     assert rows == ["│ 3 │ 1.00 ● 1.00 ● │"]
+
+
+def test_a_print_in_a_notebook_shows_its_text_and_no_block_of_html(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[object] = []
+    notebook = ModuleType("IPython.display")
+    monkeypatch.setattr(notebook, "display", shown.append, raising=False)
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert "Q = X W_Q" in str(self_attention([[1]], [[1]], [[1]], [[1]]))
+    assert not shown
+
+
+def test_texts_in_lists_are_read_as_those_of_files_are(tmp_path: Path) -> None:
+    texts = [[0, "1/3"], ["−½", 0.1]]
+    eye = [[1, 0], [0, 1]]
+    fields: dict[str, Any] = {"X": eye, "W_Q": texts, "W_K": eye, "W_V": [["2.5e-1"], [1]]}
+    (tmp_path / "in.json").write_text(json.dumps(fields), encoding="utf-8")
+    here, there = Problem(**fields), read_problem(tmp_path / "in.json")
+    assert here.typed["W_Q"].tolist() == [
+        [0, Fraction(1, 3)],
+        [Fraction(-1, 2), Fraction(1, 10)],
+    ]
+    assert there.typed["W_Q"].tolist() == here.typed["W_Q"].tolist()
+    assert solve(here).to_markdown(work=True) == solve(there).to_markdown(work=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([[0, "1/3"], ["x", 1]], 'W_Q, row 2, column 1: "x" is not a number'),
+        ([[["y"]], [[1]]], 'W_Q, head 1, row 1, column 1: "y" is not a number'),
+        ([["1/0", 1]], 'W_Q, row 1, column 1: "1/0" divides by zero'),
+        ([["nan", 1]], 'W_Q, row 1, column 1: "nan" is not a number'),
+    ],
+)
+def test_a_text_that_is_no_number_is_told_with_its_place(given: Any, told: str) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
+        Problem(X=[[1, 0]], W_Q=given, W_K=[[1], [1]], W_V=[[1], [1]])
+
+
+MARKED = Problem(X=[[1, 2]], W_Q=[[3], [4]], W_K=[[1], [1]], W_V=[[1], [1]])
+
+
+def test_steps_are_counted_under_the_name_of_their_flag() -> None:
+    answer = {"Q": [[12]], "S": [[33]]}
+    for said in ("q, S", ["Q", "S"], ("scores", "Q")):
+        marking = check(MARKED, answer, steps=said)
+        assert (marking.score.earned, marking.score.possible) == (1, 2)
+    assert check(MARKED, answer, weights={"s": "1/2"}).score.possible == Fraction(13, 2)
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        ({"stesp": "Q"}, "did you mean steps"),
+        ({"steps": "Q,Z"}, 'steps: unknown name "Z"'),
+        ({"steps": 3}, "steps takes names"),
+        ({"steps": "Q", "asked": "Q"}, "give one"),
+        ({"follow_penalty": 7}, "follow_penalty takes a number from 0 to 1, not 7"),
+        ({"weights": {"Z": 2}}, 'weights: unknown name "Z"'),
+        ({"weights": {"Q": -1}}, "weights of Q takes a number from 0, not -1"),
+        ({"atol": float("nan")}, 'atol: "nan" is not a number'),
+    ],
+)
+def test_a_rule_that_there_is_not_is_refused_in_words(rules: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=re.escape(told)):
+        check(MARKED, {"Q": [[11]]}, **rules)
+
+
+def test_numbers_of_a_program_show_alike_from_arrays_lists_and_files(tmp_path: Path) -> None:
+    wrong = np.array([[-2.087838527665174]])
+    np.savez(tmp_path / "dump.npz", Q=wrong)
+    shown = [
+        check(MARKED, answer, atol=1e-9).verdict
+        for answer in (tmp_path / "dump.npz", {"Q": wrong}, {"Q": wrong.tolist()})
+    ]
+    assert shown[0] == shown[1] == shown[2]
+    assert "not -2.087838528." in " ".join(shown[0])
+    typed = check(MARKED, {"Q": [["-2.087838527665174"]]}).verdict
+    assert "not -2.087838527665174" in " ".join(typed)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, Command
+from conftest import BUNDLED, Command
 
-PROBLEM = str(ROOT / "samples" / "self.json")
-ANSWERS = ROOT / "samples" / "answers"
+PROBLEM = str(BUNDLED / "self.json")
+ANSWERS = BUNDLED / "answers"
 
 
 def answer(name: str) -> str:
@@ -27,6 +27,16 @@ def test_a_right_answer_leaves_with_0(attncalc: Command) -> None:
         "On the map every line is right.\n"
     )
     assert attncalc("check", PROBLEM, answer("full-precision.md")).code == 0
+
+
+def test_minus_infinity_in_scores_that_no_mask_forbids_is_a_wrong_entry(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    place = tmp_path / "answer.json"
+    place.write_text('{"S": [["-inf", 8, -6], [1.5, -2, -2.5], [8.5, 8, -12]]}', "utf-8")
+    run = attncalc("check", PROBLEM, str(place), "--steps", "S")
+    assert (run.code, run.err) == (1, "")
+    assert "-inf" in run.out.replace("-∞", "-inf")
 
 
 def test_a_wrong_answer_leaves_with_1_and_marks_the_entry_without_colour(
@@ -312,7 +322,8 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
         ),
         (
             [PROBLEM, "a.md", "-o", "marks.docx"],
-            "error: marks.docx: end the name in .txt, .json, .md, .tex, .csv, or say --format\n",
+            "error: marks.docx: end the name in .txt, .json, .md, .tex, .html, .csv, or say "
+            "--format\n",
         ),
         (
             [PROBLEM, "a.md", "-o", "nowhere/marks.md"],

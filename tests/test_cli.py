@@ -144,7 +144,7 @@ def test_a_shell_completes_commands_and_the_names_of_samples(attncalc: Command) 
         asked = {"COMP_WORDS": words, "COMP_CWORD": str(position)}
         return attncalc(_ATTNCALC_COMPLETE="complete_bash", **asked).out.split()
 
-    assert completions("attncalc s", 1) == ["self", "simulate", "samples"]
+    assert completions("attncalc s", 1) == ["self", "simulate", "samples", "schema"]
     assert completions("attncalc samples cr", 2) == ["cross"]
 
 
@@ -350,7 +350,7 @@ def test_the_problem_itself_is_never_overwritten(attncalc: Command, tmp_path: Pa
     assert run.code == 2
     assert run.err == (
         'error: steps.png: ".png" is no form of output: '
-        "end the name in .txt, .md, .tex, .csv, .json, .npz or .pdf, or say --format\n"
+        "end the name in .txt, .md, .tex, .html, .csv, .json, .npz or .pdf, or say --format\n"
     )
 
 
@@ -423,10 +423,13 @@ def test_samples_wrap_between_words_on_a_narrow_terminal_and_nowhere_else(
     piped = attncalc("samples", COLUMNS="50").out
     assert " ".join(" ".join(narrow).split()) == " ".join(piped.split())
     assert any(line.startswith(" " * 24) for line in narrow)
-    assert "folder             self    a folder with a CSV file for each matrix\n" in piped
+    assert "folder             self     a folder with a CSV file for each matrix\n" in piped
 
 
-@pytest.mark.parametrize("command", ["self", "cross", "plot", "explain", "check", "samples"])
+@pytest.mark.parametrize(
+    "command",
+    ["self", "cross", "encoder", "decoder", "vit", "plot", "explain", "check", "new", "samples"],
+)
 def test_the_examples_of_help_fit_80_columns(attncalc: Command, command: str) -> None:
     shown = attncalc(command, "--help", COLUMNS="80").out.split("Arguments")[0].split("\n")
     start = next(i for i, line in enumerate(shown) if line.strip() == "Examples")
@@ -435,7 +438,22 @@ def test_the_examples_of_help_fit_80_columns(attncalc: Command, command: str) ->
     assert inside.index(False) == sum(inside)  # none is broken: what follows is other text
 
 
-@pytest.mark.parametrize("command", ["self", "cross", "plot", "explain", "check"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "self",
+        "cross",
+        "encoder",
+        "decoder",
+        "vit",
+        "plot",
+        "explain",
+        "check",
+        "vary",
+        "simulate",
+        "aim",
+    ],
+)
 def test_every_field_has_a_flag_of_each_command_it_belongs_to(command: str) -> None:
     from attncalc.cli.app import app_for
     from attncalc.problem.fields import GIVEN, SETTINGS
@@ -446,11 +464,21 @@ def test_every_field_has_a_flag_of_each_command_it_belongs_to(command: str) -> N
         for parameter in group.commands[command].params  # type: ignore[attr-defined]
         for flag in parameter.opts
     }
-    kinds = {"self": ("", "self"), "cross": ("", "cross")}.get(command, ("", "self", "cross"))
+    kinds = {
+        "self": ("", "self"),
+        "cross": ("", "cross"),
+        "encoder": ("", "self", "layers"),
+        "decoder": ("", "self", "cross", "layers"),
+        "vit": ("", "self", "layers", "image"),
+        "aim": ("", "self", "cross"),
+    }.get(command, ("", "self", "cross", "layers", "image"))
     for name, matrix in GIVEN.items():
-        assert (f"--{name}" in flags) == (matrix.kind in kinds)
-    for name in SETTINGS:
-        assert f"--{name.replace('_', '-')}" in flags
+        # where an image is cut, its patches are the tokens
+        is_made = command == "vit" and name in ("X", "ids", "W_E", "type_ids", "W_type")
+        assert (f"--{name}" in flags) == (matrix.kind in kinds and not is_made), name
+    for name, setting in SETTINGS.items():
+        wanted = setting.kind in kinds and name != "block"  # which the command itself says
+        assert (f"--{name.replace('_', '-')}" in flags) == wanted
     assert {"-d", "--no-scale", "--title"} <= flags
 
 
@@ -465,8 +493,8 @@ def test_what_nobody_foresaw_is_one_line_and_no_exit_code_of_a_mark(
     assert (run.code, run.out) == (3, "")
     assert run.err == (
         "error: this is a mistake of attncalc's own: ZeroDivisionError: division by zero\n"
-        "  please report it with what was asked (attncalc check p.json a.md) and the files it "
-        "names; ATTNCALC_TRACEBACK=1 shows where it happened\n"
+        "  please report it with what was asked (attncalc check p.json a.md), the files it "
+        "names and what attncalc doctor prints; ATTNCALC_TRACEBACK=1 shows where it happened\n"
     )
     monkeypatch.setenv("ATTNCALC_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):

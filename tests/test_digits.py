@@ -625,3 +625,15 @@ def test_three_hundred_tokens_show_the_digits_of_the_oracle(rounding: str) -> No
         found = solution.shown(name)
         assert len(found) == 300
         assert found[: len(expected)] == expected, name
+
+
+def test_scores_that_are_all_zero_share_a_hardmax() -> None:
+    """Normalised features sum to 0, but for what roots and thirds leave in the last digits."""
+    ones, square = [[1], [1], [1]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    problem = Problem(
+        block="encoder", norm="pre", residual=False, normalizer="hardmax", scale="none",
+        X=[[1, 2, 4], [0, 1, 5]], W_Q=[[1], [0], [0]], W_K=ones, W_V=[[1], [2], [0]],
+        W_O=[[1, 0, 0]], W_1=square, W_2=square,
+    )  # fmt: skip
+    assert solve(problem).shown("K") == [["0.00"], ["0.00"]]
+    assert solve(problem).shown("A") == [["0.50", "0.50"], ["0.50", "0.50"]]

@@ -193,6 +193,7 @@ def test_cells_made_too_small_by_a_size_lose_their_digits_and_a_note_says_so() -
     assert figure.notes[0].startswith("81 weights are not written in the heatmap")
 
 
+@pytest.mark.slow
 def test_a_large_page_does_not_make_digits_of_too_many_cells() -> None:
     assert MOST_VALUES < 75 * 75
     figure = drawn(random_problem(75), size=(40, None))

@@ -30,7 +30,9 @@ def test_a_hostile_file_gets_its_message(
     for name in named:
         (tmp_path / name).write_bytes(FILES[name])
     run = attncalc(*case["arguments"])
-    assert (run.code, run.err) == (case["code"], case["err"])
+    # what newer Typers spell out of an argument, we take out of the words of older ones
+    said = {case["err"], case["err"].replace("(x\\x1b)", "(x)    ")}
+    assert (run.code, run.err in said) == (case["code"], True), run.err
     assert (run.out == "") == (run.code == 2)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
         name: FILES[name] for name in named
@@ -51,9 +53,10 @@ def test_what_nobody_foresaw_is_a_line_in_every_command(
 ) -> None:
     """The module that does the work does not load, as with a broken library."""
     (tmp_path / "a.txt").write_text("Q = [1]")
-    studied = {"vary": ["scale=1"], "simulate": ["X ~ U(0, 1)"], "aim": ["v_1"]}
-    words = {"check": ["a.txt", "a.txt"], **studied}.get(command, [])
-    name = "calculate" if command in ("self", "cross") else command
+    exported = {"export": ["in.json", "--to", "moodle"]}
+    studied = {"vary": ["scale=1"], "simulate": ["X ~ U(0, 1)"], "aim": ["v_1"], "open": ["a"]}
+    words = {"check": ["a.txt", "a.txt"], **studied, **exported}.get(command, [])
+    name = "calculate" if command in ("self", "cross", "encoder", "decoder", "vit") else command
     monkeypatch.setitem(sys.modules, f"attncalc.cli.commands.{name}", None)
     run = attncalc(command, *words)
     assert (run.code, run.out) == (OWN_MISTAKE, "")
@@ -119,7 +122,8 @@ def test_turns_of_which_no_digit_is_known_are_refused(farther: dict[str, str]) -
     wide = GOOD | {"W_V": [[1, 1], [1, 1]]}
     with pytest.raises(InputError, match="rope turns by angles that are too large"):
         Problem(**wide, positions="rope", **farther)
-    Problem(**wide, **farther)  # where nothing is turned, nothing is wrong
+    with pytest.raises(InputError, match="nothing in this attention reads it"):
+        Problem(**wide, **farther)
 
 
 # -- the fuzzer -----------------------------------------------------------------------------------

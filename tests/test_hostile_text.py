@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from conftest import Command
 from fuzz.judging import is_raw
+from html_pages import read_page
 from markdown_it import MarkdownIt
 
 from attncalc import Problem, solve
@@ -25,7 +26,7 @@ LINKS += ["#12", "o/r#12", "GH-12", "ftp://e.example", "mailto:a@b.example", "WW
 MARKUP = ["<b>x</b>", "<script>1</script>", "</td>", "a|b", "[x](y)", "$x$", "\\input{x}", "%"]
 MARKUP += ["[red]x", "\r=1"]
 NASTY = [*UNSEEN, *FORMULAS, *LINKS, *MARKUP]
-FORMS = ("table", "markdown", "latex", "csv", "json")
+FORMS = ("table", "markdown", "latex", "html", "csv", "json")
 GITHUB = re.compile(
     r"[\w.+-]@[\w-]|(?<!\w)@\w|https?://|ftp://|(?<!\w)www\.|#\d|\bGH-\d", re.IGNORECASE
 )
@@ -116,6 +117,7 @@ CHECKS = {
     "markdown": check_markdown,
     "csv": check_csv,
     "latex": check_latex,
+    "html": read_page,
     "json": check_json,
 }
 
@@ -191,6 +193,6 @@ def test_a_notebook_shows_text_and_no_elements_of_it() -> None:
     fields = {"X": [[1]] * len(NASTY), "W_Q": [[1]], "W_K": [[1]], "W_V": [[2]], "labels": NASTY}
     solution = solve(Problem(**fields, title=" ".join(NASTY)))
     html = solution._repr_html_()
-    assert set(re.findall(r"</?(\w+)", html)) <= {"pre", "span"}
+    assert re.findall(r"</?(\w+)", html) == ["iframe", "iframe"]
     assert not raw(html)
     assert not raw(str(solution))

@@ -69,6 +69,10 @@ class Form:
         fields["W_O"] = self._matrix(kind.W_O, turned=out_in)
         for name in ("b_Q", "b_K", "b_V"):
             fields[name] = self._biases(getattr(kind, name))
+        for name in ("gamma_Q", "beta_Q", "gamma_K", "rope_frequencies", "sinks", "alibi_slopes"):
+            given = getattr(kind, name)
+            fields[name] = None if given is None else numbers(given)
+        fields["rel_bias"] = self._table(kind.rel_bias)
         fields["b_O"] = None if kind.b_O is None else numbers(kind.b_O)
         for name in ("keep", "ignore", "bias"):
             fields[name] = self._mask(getattr(kind, name), turned=by_columns)
@@ -108,6 +112,12 @@ class Form:
             return numbers([x for row in biases for x in row])
         return [numbers(row) for row in biases]
 
+    def _table(self, table: Rows | None) -> Any:
+        if table is None:
+            return None
+        flat = self.flat and len(table[0]) == 1
+        return numbers([x for row in table for x in row]) if flat else [*map(numbers, table)]
+
     def _mask(self, mask: Any, *, turned: bool) -> Any:
         if mask is None:
             return None
@@ -117,8 +127,10 @@ class Form:
 
 def conventions(kind: Kind) -> dict[str, Any]:
     """Return the settings of a problem that are no matrices."""
-    names = """combine positions rope_base rope_offset rope_query_offset rope_pairing scale softcap
-    causal causal_alignment normalizer rounding decimals"""
+    names = """combine positions rope_base rope_offset rope_query_offset rope_pairing rope_dims
+    rope_scaling scale softcap
+    alibi rel_max_distance rel_bidirectional causal causal_alignment window qk_norm qk_eps
+    normalizer rounding decimals"""
     return {name: getattr(kind, name) for name in names.split()}
 
 
@@ -226,7 +238,7 @@ def kinds(draw: Any, rounding: tuple[str, ...] = ROUNDINGS, decimals: int = 6) -
         rounding=some.one_of(*rounding),
         decimals=draw(st.integers(0, decimals)),
     )
-    kind = _with_positions(some, _with_inputs(some, kind, sizes))
+    kind = _with_norms(some, _with_positions(some, _with_inputs(some, kind, sizes)), sizes)
     return _with_masks(some, _with_outputs(some, kind, sizes), sizes)
 
 
@@ -286,6 +298,11 @@ def _with_inputs(some: Draw, kind: Kind, sizes: _Sizes) -> Kind:
     return replace(kind, **fields)
 
 
+LINEAR = {"rope_type": "linear", "factor": 4}
+LLAMA3 = {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4}
+LLAMA3 |= {"original_max_position_embeddings": 16}
+
+
 def _with_positions(some: Draw, kind: Kind) -> Kind:
     numbers_of_tokens = [
         number
@@ -301,11 +318,27 @@ def _with_positions(some: Draw, kind: Kind) -> Kind:
         fields |= {"rope_base": some.one_of(*BASES), "rope_offset": some.one_of(*OFFSETS)}
         fields["rope_query_offset"] = some.one_of(None, None, *OFFSETS)
         fields["rope_pairing"] = some.one_of("halves", "interleaved")
+        fields["rope_scaling"] = some.one_of(None, None, LINEAR, LLAMA3)
+        dims = fields["rope_dims"] = some.one_of(None, None, 2)
+        if fields["rope_scaling"] is None and some.chance(5):
+            fields["rope_frequencies"] = some.row((dims or width) // 2)
+            del fields["rope_base"]  # nothing would read it
     if positions == "P":
         fields["positions"] = "none"
         for number in numbers_of_tokens:
             X = getattr(kind, "X" + number)
             fields["P" + number] = some.matrix(len(X), len(X[0]))
+    return replace(kind, **fields)
+
+
+def _with_norms(some: Draw, kind: Kind, sizes: _Sizes) -> Kind:
+    if not some.chance(5):
+        return kind
+    fields: dict[str, Any] = {"qk_norm": some.one_of("rms", "layer")}
+    fields["qk_eps"] = some.one_of(None, Fraction(1, 10), Fraction(1))
+    for name, heads in (("gamma_Q", sizes.heads), ("gamma_K", sizes.kv_heads), ("beta_Q", 1)):
+        if some.chance():
+            fields[name] = some.row(sizes.d_k * some.one_of(1, heads))
     return replace(kind, **fields)
 
 
@@ -326,6 +359,9 @@ def _with_masks(some: Draw, kind: Kind, sizes: _Sizes) -> Kind:
     if some.chance(4):
         fields["causal"] = some.one_of(True, True, False)  # the alignment places queries without it
         fields["causal_alignment"] = some.one_of("top-left", "bottom-right")
+    if some.chance(5):
+        fields["window"] = some.one_of(1, 2, 3)
+    fields |= _of_heads(some, kind, sizes.heads)
     if some.chance(4):
         fields["keep"] = some.mask(*size, st.sampled_from((True, True, False)))
     if some.chance(4):
@@ -336,6 +372,21 @@ def _with_masks(some: Draw, kind: Kind, sizes: _Sizes) -> Kind:
         entries = st.none() | st.integers(-30, 30).map(lambda count: count * unit)
         fields["bias"] = some.mask(*size, entries)
     return replace(kind, **fields)
+
+
+def _of_heads(some: Draw, kind: Kind, heads: int) -> dict[str, Any]:
+    """Draw what each head has numbers of its own for: biases by distance, and sinks."""
+    fields: dict[str, Any] = {}
+    if some.chance(6):
+        fields["alibi"] = True
+        fields["alibi_slopes"] = some.row(heads) if some.chance() else None
+    if some.chance(6):
+        fields["rel_bias"] = some.matrix(some.one_of(4, 8), heads)
+        fields["rel_max_distance"] = some.one_of(5, 20, 128)
+        fields["rel_bidirectional"] = some.one_of(None, True, False)
+    if kind.normalizer == "softmax" and some.chance(5):
+        fields["sinks"] = some.row(heads)
+    return fields
 
 
 def _both_mark(keep: Any, ignore: Any, size: tuple[int, int, int]) -> bool:
@@ -985,6 +1036,7 @@ def test_equal_scores_share_equally(m: int, normalizer: str, rounding: str, way:
 @given(kinds(rounding=("display",)), st.sampled_from(FORMS))
 def test_one_key_takes_all_the_weight(kind: Kind, form: Form) -> None:
     assume(not kind.is_masked and kind.normalizer != "sum" and kind.positions == "none")
+    assume(kind.sinks is None)
     heads = len(kind.V or kind.W_V or [])
     width = len((kind.V or kind.W_V or [])[0][0])
     K = [[[Fraction(7)] * len((kind.Q or kind.W_Q or [])[0][0])]] * heads

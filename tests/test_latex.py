@@ -12,11 +12,11 @@ import pytest
 from conftest import Command, mostly_slow
 
 from attncalc import Problem, read_problem, solve
+from attncalc.latex_text import in_latex
 from attncalc.operations.expressions import Indexed
 from attncalc.problem.samples import SAMPLES
 from attncalc.writing.latex import write_latex
 from attncalc.writing.latex_math import in_tex, name_in_tex
-from attncalc.writing.latex_text import in_latex
 from attncalc.writing.page import Contents, make_page
 
 needs_latex = pytest.mark.skipif(
@@ -102,7 +102,7 @@ PAGES: dict[str, tuple[Problem, dict[str, Any]]] = {
 
 
 @needs_latex
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", mostly_slow(PAGES, 3))
 def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) -> None:
     problem, contents = PAGES[name]
     (tmp_path / "body.tex").write_text(body(problem, **contents), encoding="utf-8")
@@ -110,7 +110,7 @@ def test_a_body_compiles_in_the_narrowest_document(name: str, tmp_path: Path) ->
 
 
 @needs_latex
-@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 2))
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 8))
 def test_every_sample_compiles_as_a_key_and_as_a_worksheet(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
     for contents in ({"work": True}, {"work": True, "fractions": "plain"}, {"blank": True}):
@@ -241,7 +241,10 @@ def test_a_marking_and_a_class_compile(attncalc: Command, tmp_path: Path) -> Non
         ("W_1", "W_1", "W_{1;1,2}"),
         ("W_12", "W_{12}", "W_{12;1,2}"),
         ("gamma_2", r"\gamma_2", r"\gamma_{2;1,2}"),
-        ("logits", r"\mathrm{logits}", r"\mathrm{logits}_{1,2}"),
+        ("logits", r"\mathrm{logits}", r"\mathrm{logits_{1,2}}"),
+        ("var_1", r"\mathrm{var_1}", r"\mathrm{var_{1;1,2}}"),
+        ("2.Q", "Q^{[2]}", "Q_{1,2}^{[2]}"),
+        ("2.self.Q", r"Q^{[2] \mathrm{self}}", r"Q_{1,2}^{[2] \mathrm{self}}"),
         ("self.Q", r"Q^{\mathrm{self}}", r"Q_{1,2}^{\mathrm{self}}"),
         ("50 %", r"\text{50 \%}", r"\text{50 \%}_{1,2}"),
     ],

@@ -67,7 +67,7 @@ def test_drawings_have_the_size_that_is_asked_for(form: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [(12, 8), (6.5, None), (9, 12)])
-@pytest.mark.parametrize("name", ["cross", "sentence", "heads", "columns"])
+@pytest.mark.parametrize("name", mostly_slow(["columns", "cross", "sentence", "heads"]))
 def test_all_that_is_drawn_stays_on_the_page(kind: str, size: Any, name: str) -> None:
     figure = drawn(solved(name), kind=kind, size=size)
     dpi, (width, height) = figure.dpi, figure.get_size_inches()
@@ -143,7 +143,7 @@ def test_no_page_is_that_large_or_small(given: object) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", mostly_slow([(1, 1), (2, None), (12, 1.5), (1, 9)], 2))
+@pytest.mark.parametrize("size", mostly_slow([(1, 1), (2, None), (12, 1.5), (1, 9)]))
 def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, size: Any) -> None:
     solution = solved("heads")
     with pytest.raises(InputError) as error:
@@ -481,7 +481,7 @@ def test_a_figure_is_saved_later_just_as_the_command_saves_it(
         assert buffer.getvalue() == wanted
 
 
-@pytest.mark.parametrize("name", ["sentence", "heads"])
+@pytest.mark.parametrize("name", mostly_slow(["sentence", "heads"]))
 def test_a_figure_is_laid_out_the_same_however_often_it_is_drawn(name: str) -> None:
     figure: Any = solved(name).plot("both", size=(9, 6))
     first = figure.content("svg")
@@ -514,6 +514,7 @@ def test_settings_of_the_user_are_left_as_they_were() -> None:
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_plot_passes_every_wish_on() -> None:
     solution = solved("heads")
     usual = render(solution, "png").content

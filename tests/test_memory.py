@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, solve
 from attncalc.grading.key import key_of
@@ -85,9 +86,11 @@ def random_problem(n: int = N, m: int = N, heads: int = 1, **fields: Any) -> Pro
     return Problem(**given, heads=heads, **fields)
 
 
+WAYS = [pytest.param(form, rule) for rule in ("display", "each-step") for form in WRITERS]
+
+
 @pytest.mark.usefixtures("long")
-@pytest.mark.parametrize("rounding_rule", ["display", "each-step"])
-@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize(("form", "rounding_rule"), mostly_slow(WAYS))
 def test_what_follows_takes_no_more_than_two_matrices(form: str, rounding_rule: str) -> None:
     """Of S, S_scaled and A, or of A alone for texts: there is room for two more beside them."""
     kept = ("A", "O") if form in ("json", "csv", "csv files") else ("S", "S_scaled", "A", "O")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import BUNDLED
 
 from attncalc.cli import run as run_command
 from attncalc.grading import key
@@ -17,7 +17,7 @@ from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
 from attncalc.solving import solution
 
-SAMPLES = ROOT / "samples"
+SAMPLES = BUNDLED
 SELF, CROSS, HEADS = (str(SAMPLES / f"{name}.json") for name in ("self", "cross", "heads"))
 COMMANDS = [
     ("self", SELF, "--only", "Q"),

@@ -263,7 +263,7 @@ def test_a_worksheet_on_a_terminal_has_the_problem_and_the_dots(attncalc: Comman
     assert "other digits" not in run.err
 
 
-@pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv", "json"])
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "html", "csv", "json"])
 def test_a_worksheet_holds_no_answer_in_any_form(attncalc: Command, form: str) -> None:
     run = attncalc("self", "--blank", "--format", form)
     assert run.code == 0
@@ -299,11 +299,12 @@ def test_key_and_worksheet_come_from_the_same_file(attncalc: Command) -> None:
     [
         (
             ("--blank", "--format", "npz", "-o", "x.npz"),
-            "npz cannot hold a worksheet: table, markdown, latex, csv and json can (--format)",
+            "npz cannot hold a worksheet: table, markdown, latex, html, csv and json can "
+            "(--format)",
         ),
         (
             ("--fractions", "-o", "x.npz"),
-            "npz cannot hold fractions: table, markdown, latex, csv and json can (--format)",
+            "npz cannot hold fractions: table, markdown, latex, html, csv and json can (--format)",
         ),
         (
             ("--standalone", "--format", "json"),

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Command
+from conftest import BUNDLED, Command
 
 FAKE = """#!{python}
 import pathlib, sys
@@ -101,7 +101,7 @@ def test_what_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_problem_is_not_replaced_by_its_pdf(attncalc: Command, tmp_path: Path) -> None:
-    shutil.copy(ROOT / "samples" / "self.json", tmp_path / "in.pdf")
+    shutil.copy(BUNDLED / "self.json", tmp_path / "in.pdf")
     run = attncalc("self", "in.pdf", "-o", "in.pdf", **install(tmp_path, "pdflatex", GOOD))
     assert run.code == 2
     assert "it is in.pdf, which was read" in run.err
@@ -111,11 +111,11 @@ def test_a_problem_is_not_replaced_by_its_pdf(attncalc: Command, tmp_path: Path)
 def test_pdflatex_itself_typesets_a_page(attncalc: Command, tmp_path: Path) -> None:
     for sample, extra in (("self", "--work"), ("sentence", "--blank"), ("heads", "--fractions")):
         place = f"{sample}.pdf"
-        run = attncalc("self", str(ROOT / "samples" / f"{sample}.json"), extra, "-o", place)
+        run = attncalc("self", str(BUNDLED / f"{sample}.json"), extra, "-o", place)
         assert run.code == 0, run.err
         assert (tmp_path / place).read_bytes().startswith(b"%PDF-")
     again = {"HOME": os.environ.get("HOME", "/tmp")}
     before = (tmp_path / "sentence.pdf").read_bytes()
-    sentence = str(ROOT / "samples" / "sentence.json")
+    sentence = str(BUNDLED / "sentence.json")
     assert attncalc("self", sentence, "--blank", "-o", "sentence.pdf", **again).code == 0
     assert (tmp_path / "sentence.pdf").read_bytes() == before

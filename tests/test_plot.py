@@ -266,6 +266,7 @@ def test_two_hundred_tokens_stay_readable() -> None:
     assert note == f"{count} weights are not written in the picture: there is no room for them"
 
 
+@pytest.mark.slow
 def test_two_thousand_tokens_that_tie_take_as_few_artists_as_three() -> None:
     """4,000,000 lines are not drawn one by one, nor at all; texts are not placed for them."""
     weights = np.zeros((1, 1))
@@ -292,11 +293,13 @@ def test_the_same_input_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("each", mostly_slow(SAMPLES, 2), ids=lambda each: each.name)
+@pytest.mark.parametrize("each", mostly_slow(SAMPLES, 6), ids=lambda each: each.name)
 def test_every_sample_is_drawn(each: Any, kind: str) -> None:
     picture = render(solved(each.name), "png", look=Look(kind))
     assert picture.content.startswith(b"\x89PNG")
-    assert picture.notes == ()
+    others = [note for note in picture.notes if not note.startswith("the picture shows self.A: ")]
+    assert others == []
+    assert len(picture.notes) == (each.name == "decoder")
 
 
 def test_an_svg_speaks_to_screen_readers() -> None:
@@ -335,7 +338,7 @@ def test_nobody_has_to_listen_to_two_hundred_outputs() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("form", mostly_slow(["svg", "png", "pdf"]))
 def test_hostile_names_are_drawn_as_text(form: str, kind: str) -> None:
     X = [[i] for i in range(len(HOSTILE))]
     title = "$\\bad{$ <svg> ]]>"

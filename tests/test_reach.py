@@ -14,6 +14,7 @@ from test_pages import is_solvable
 from attncalc import InputError, solve
 from attncalc.numbers.types import Range
 from attncalc.operations import DivideBySum, HardMax, Mask, Rotate, Scores, SoftCap, Softmax, Weigh
+from attncalc.operations.normalisation import Normalise
 from attncalc.solving.plan import plan
 
 SLACK = 1e-9
@@ -42,6 +43,9 @@ def test_every_result_of_values_within_reach_is_within_reach(
             matrix + spread * random.choice([-1.0, 0.3, 1.0], matrix.shape) if spread else matrix
             for matrix, spread in zip(inputs, spreads, strict=True)
         ]
+        if isinstance(step.operation, Normalise):  # means of squares are never below 0
+            place = 1 + step.operation.is_centred
+            moved[place] = moved[place].clip(0)
         if isinstance(step.operation, Weigh) and step.operation.of_shares:
             moved[0] = other_shares(inputs[0], 0.05, random)
         try:

@@ -404,6 +404,85 @@ W_V = [1 .5; -1/2 0; -1 2; .5 -1];
 """
 
 
+def test_a_row_that_says_something_else_than_its_matrix_is_listed() -> None:
+    """The whole counts, and the row would be lost; one that only rounds it says nothing else."""
+    answer = read("Q = [1 3; -1 1; 2.5 -2]\nq2 = (-1, 7)\nq3 = (2.5, -2)")
+    assert values(answer, "Q") == SELF["Q"]
+    assert [(each.line, each.text, each.could_be_matrix) for each in answer.unread] == [
+        (2, "-1 7", True)
+    ]
+
+
+def test_numbers_under_the_name_of_a_given_matrix_are_no_copy_where_few_are_its() -> None:
+    answer = read("Q = [1 3; -1 1; 2.5 -2]\nX2: [7 7 7; 8 8 8]\nx3 = 5")
+    assert [each.line for each in answer.unread if each.could_be_matrix] == [2, 3]
+    renamed = read("Q = [1 3; -1 1; 2.5 -2]\nX = [7 7 7 7; 8 8 8 8; 9 9 9 9]")
+    assert [each.line for each in renamed.unread if each.could_be_matrix] == [2]
+    copied = read(
+        "X = [1 -1 0 2; 0 -1 2 1; -2 2 -1 0]\nx1 = (1, -1, 0, 2)\nQ = [1 3; -1 1; 2.5 -2]"
+    )
+    assert not copied.unread
+
+
+def test_work_that_has_the_numbers_of_a_step_is_not_passed_over() -> None:
+    """What is called a sum, and is the scores, is read or listed; powers of e are work."""
+    answer = read("Q = [1 3; -1 1; 2.5 -2]\nsums = [1.5 -2.5 8; -3.5 -3.5 6; 8.5 8 -13.25]")
+    assert values(answer, "S") == SELF["S"]
+    work = read("Q = [1 3; -1 1; 2.5 -2]\nexp(S) = [4.48 0.08 2981; 0.03 0.03 403; 4915 2981 0]")
+    assert "S" not in work.matrices
+    assert not work.unread
+
+
+@pytest.mark.parametrize("mark", ["x", "-", "—"])
+def test_a_cross_or_a_dash_is_minus_infinity_where_a_mask_forbids_and_nowhere_else(
+    mark: str,
+) -> None:
+    text = f"S_masked =\n-3.54 {mark} {mark} {mark}\n2.12 0.71 {mark} {mark}\n"
+    text += f"-2.83 2.83 {mark} {mark}\n-1.41 0.00 -2.12 -1.41"
+    answer = read(text, "h3")
+    found = answer.matrices["S_masked"].values
+    assert np.isneginf(found[np.triu_indices(4, 1)]).all()
+    assert np.isnan(found[2, 2])
+    assert any("-∞" in remark for remark in answer.remarks)
+
+
+LAYER = {
+    "W_Q": [[2, 0], [1, -1], [2, 1]], "W_K": [[-1, 2], [0, -1], [-1, -2]],
+    "W_V": [[-1, 1], [-1, -1], [0, -2]], "W_O": [[-1, -2, 1], [-2, 1, -1]],
+    "W_1": [[1, 1, -1], [2, 1, 0], [-2, 0, -1]], "W_2": [[0, 2, 2], [-2, 1, 2], [0, -2, 2]],
+}  # fmt: skip
+
+
+def test_the_steps_of_a_layer_are_known_by_words_and_expressions() -> None:
+    """Also where all of their numbers are wrong: their names say what they are."""
+    problem = Problem(X=[[2, 1, 0], [2, -1, -1]], block="encoder", **LAYER)
+    key = Key(problem, ToTheDigit(2))
+    rows = "[9 8 7; 6 5 4]"
+    named = {
+        "residual 1": "R_1", "X + MHA": "R_1", "LayerNorm 1": "N_1", "LN(X + O)": "N_1",
+        "max(0, N_1 W_1)": "G", "feed-forward output": "F_2", "hidden layer before ReLU": "F_1",
+        "zweite Residualverbindung": "R_2", "LayerNorm 2": "Y", "encoder output": "Y",
+    }  # fmt: skip
+    with key.names_at_hand():
+        for name, step in named.items():
+            answer = read_answer_bytes(f"{name} = {rows}".encode(), "a.txt", key.expected)
+            assert list(answer.matrices) == [step], name
+
+
+def test_json_of_any_shape_is_read_by_the_names_in_it() -> None:
+    heads = [{"Q": [[-2, 5], [-1, 2], [1, -2]]}, {"Q": [[1, 1], [0, 1], [-1, -3]]}]
+    shapes = [
+        {"heads": heads},
+        {"solution": {"head 1": heads[0], "head_2": heads[1]}, "date": "2024-11-20"},
+        {"Q": {"head 1": heads[0]["Q"], "head 2": heads[1]["Q"]}},
+        [{"step": "Q", "value": [each["Q"] for each in heads]}],
+    ]
+    for content in shapes:
+        answer = read_answer_bytes(json.dumps(content).encode(), "a.json", expected("h4"))
+        assert values(answer, "Q") == [each["Q"] for each in heads], content
+        assert not answer.has_unread_matrix
+
+
 def test_a_problem_is_read_from_notes(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text(PROBLEM)
     problem = read_problem(tmp_path / "notes.txt")

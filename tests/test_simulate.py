@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, Command
+from conftest import BUNDLED, Command
 
 from attncalc import Problem, read_problem
 from attncalc import simulate as simulate_in_python
@@ -22,7 +22,7 @@ from attncalc.solving.solution import solve
 from attncalc.studies.draws import Normal, root_of
 from attncalc.studies.simulate import Simulation, simulate, variance_ratios
 
-AVERAGE = str(ROOT / "samples" / "average.json")
+AVERAGE = str(BUNDLED / "average.json")
 BETA = 2
 KEYS: dict[str, Any] = {"K": [[1, 0], [0, 1]], "V": [[2, 1], [-1, 4]], "scale": "none"}
 LABELS = {"Q": ["q"], "K": ["a", "b"]}
@@ -169,7 +169,7 @@ def test_a_root_gives_the_covariance_back_where_directions_are_left_out() -> Non
 
 
 def test_every_draw_is_what_solving_it_alone_gives() -> None:
-    problem = read_problem(ROOT / "samples" / "heads.json")
+    problem = read_problem(BUNDLED / "heads.json")
     found = drawn(problem, "X[1] ~ N(mu, 0.1 I)", watch="A[1,1,1], O[2,1]", count=20)
     draw = read_draw("X[1] ~ N(mu, 0.1 I)", problem)
     tokens = draw.on_each(problem.X[np.newaxis], np.random.default_rng(1), 20)

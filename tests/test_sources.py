@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,6 +45,7 @@ def here(
 def fill(folder: Path) -> None:
     """Write what the commands below read."""
     (folder / "self.json").write_text(json.dumps(GOOD))
+    (folder / "vit.json").write_text(sample("vit").path.read_text())
     (folder / "cross.json").write_text(json.dumps(CROSS))
     for name, matrix in (CROSS | GOOD | {"keep": [[1, 1], [0, 1]]}).items():
         (folder / f"{name}.csv").write_text("\n".join(",".join(map(str, row)) for row in matrix))
@@ -53,7 +55,15 @@ def fill(folder: Path) -> None:
     for place in ("mine.json", "answers/ada.json", "answers/bob.json"):
         (folder / place).parent.mkdir(exist_ok=True)
         (folder / place).write_text(ANSWER)
+    shutil.copytree(sample("model").path, folder / "model")
     (folder / "answers" / "broken.txt").write_bytes(b"\xff\xfe\xff")
+    (folder / "roster.csv").write_text("name\nada\n")
+    (folder / "spec.json").write_text(json.dumps({"problems": [{}], "seed": 1}))
+    (folder / "set" / "ada").mkdir(parents=True, exist_ok=True)
+    (folder / "set" / "ada" / "problem.json").write_text(json.dumps(GOOD))
+    handed = {"problem": "1", "file": "ada/problem.json"}
+    listed = {"students": [{"name": "ada", "folder": "ada", "problems": [handed]}]}
+    (folder / "set" / "manifest.json").write_text(json.dumps(listed))
     for name in ("X", "W_Q", "W_K", "W_V"):
         (folder / "animals").mkdir(exist_ok=True)
         (folder / "animals" / f"{name}.csv").write_bytes((folder / f"{name}.csv").read_bytes())
@@ -73,12 +83,19 @@ READ_AND_WRITTEN = [
     (("self", "self.json", "--format", "json"), "-o", "self.json"),
     (("self", *FLAGS, "--format", "markdown"), "-o", "X.csv"),
     (("self", *FLAGS), "-o", "W_V.csv"),
+    (("self", *FLAGS, "--format", "html"), "-o", "W_K.csv"),
+    (("self", *FLAGS, "--practice", "--format", "html"), "-o", "X.csv"),
     (("self", *FLAGS, "--format", "npz"), "-o", "keep.csv"),
     (("self", "animals", "--format", "latex"), "-o", "animals/X.csv"),
+    (("self", "self.json", "--backward", "--format", "json"), "-o", "self.json"),
     (("cross", "cross.json", "--format", "table"), "-o", "cross.json"),
     (("cross", "--X1", "X1.csv", "--X2", "X2.csv", *ASIDE), "-o", "X2.csv"),
+    (("encoder", "self.json", "--no-residual", "--format", "json"), "-o", "self.json"),
+    (("decoder", "self.json", "--no-residual", "--keep", "keep.csv"), "-o", "keep.csv"),
+    (("vit", "vit.json", "--format", "json"), "-o", "vit.json"),
     (("plot", "self.png"), "-o", "self.png"),
     (("plot", "cross.json", "--keep", "keep.svg"), "-o", "keep.svg"),
+    (("plot", "self.png", "--kind", "heatmap", "--of", "dS"), "-o", "self.png"),
     (("explain", "self.json", "--format", "json"), "-o", "self.json"),
     (("vary", "self.json", "scale=0.1,1", "--format", "json"), "-o", "self.json"),
     (
@@ -88,23 +105,34 @@ READ_AND_WRITTEN = [
     ),
     (("aim", "keys.json", "v_1", "--format", "json"), "-o", "keys.json"),
     (("aim", "keys.json", "v_1"), "--save", "keys.json"),
+    (("export", "self.json", "--to", "moodle"), "-o", "self.json"),
     (("check", "self.json", "mine.json"), "-o", "mine.json"),
     (("check", "self.json", "mine.json"), "-o", "self.json"),
+    (("check", "self.json", "mine.json", "--format", "html"), "-o", "mine.json"),
     (("check", "self.json", "mine.json"), "--csv", "mine.json"),
     (("check", "self.json", "mine.json"), "--csv", "self.json"),
     (("check", "self.json", "mine.json", "--keep", "keep.csv"), "--csv", "keep.csv"),
     (("check", "self.json", "answers"), "-o", "answers/bob.json"),
     (("check", "self.json", "answers"), "--csv", "answers/ada.json"),
     (("check", "self.json", "answers", "--format", "json"), "-o", "answers/broken.txt"),
+    (("open", "model", "--tokens", "2 4", "--layer", "0"), "-o", "model/config.json"),
+    (("open", "model", "--tokens", "2 4", "--format", "json"), "-o", "model/model.safetensors"),
+    (("new", "--again", "self.json", "--seed", "1"), "-o", "self.json"),
+    (("new", "--class", "roster.csv", "--problems", "spec.json"), "-o", "roster.csv"),
+    (("new", "--class", "roster.csv", "--problems", "spec.json"), "-o", "spec.json"),
+    (("check", "set", "answers"), "--csv", "set/ada/problem.json"),
+    (("check", "set", "answers"), "--csv", "answers/ada.json"),
     (("samples", "self"), "-o", str(sample("self").path)),
     (("samples", "folder"), "-o", str(sample("folder").path)),
+    (("doctor", "self.json"), "-o", "self.json"),
 ]
 
 
 def test_no_command_and_no_output_is_left_out() -> None:
     """An option that takes a FILE or PLACE to write to stands in the list above."""
-    assert outputs_of_the_command() == {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
-    assert set(COMMANDS) == {called[0] for called, _, _ in READ_AND_WRITTEN}
+    tried = {(called[0], flag) for called, flag, _ in READ_AND_WRITTEN}
+    assert outputs_of_the_command() == tried | {("schema", "-o")}  # which reads nothing
+    assert set(COMMANDS) == {called[0] for called, _, _ in READ_AND_WRITTEN} | {"schema"}
 
 
 @pytest.mark.parametrize("way", ["itself", "round about", "symbolic link", "hard link"])
@@ -147,6 +175,8 @@ def led_to(read: str, way: str) -> str:
             ("check", "self.json", "answers", "--csv", "answers/m.csv"),
             "it would be part of answers",
         ),
+        (("check", "set", "answers", "-o", "answers/pages"), "answers/pages: it lies in answers"),
+        (("check", "set", "answers", "-o", "set"), "set: it is set"),
         (("check", "self.json", "answers", "-o", "away/m.md"), "away/m.md: it would be part of"),
     ],
 )

@@ -1,6 +1,5 @@
 """PyTorch's own attention, in float64: the same numbers, to 1e-12."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,11 @@ from attncalc import check as check_answer
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch==2.13.0")
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("single_threaded")]
 
 NEAR = {"rtol": 1e-12, "atol": 1e-12}
 SEEDS = range(3)
 sdpa = torch.nn.functional.scaled_dot_product_attention
-
-
-@pytest.fixture(autouse=True)
-def _single_threaded() -> Iterator[None]:
-    """Run PyTorch on one core: the other tests need theirs."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 class Given:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, Command
+from conftest import BUNDLED, Command
 
 from attncalc import InputError, Problem, read_problem
 from attncalc.reading.studies.changes import read_change
@@ -25,7 +25,7 @@ from attncalc.studies.families import at_point, families
 from attncalc.studies.vary import Variation, vary
 from attncalc.writing.studies.variation import variation_document
 
-SAMPLES = ROOT / "samples"
+SAMPLES = BUNDLED
 AVERAGE = str(SAMPLES / "average.json")
 TWO: dict[str, Any] = {
     "Q": [[1, 1]],

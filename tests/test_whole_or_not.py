@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from conftest import GOOD, Command, clean_environment, outputs_of_the_command
 
 from attncalc import OutputError
 from attncalc.cli import targets
+from attncalc.problem.samples import sample
 from attncalc.signals import held_back
 from attncalc.writing import files as writing
 from attncalc.writing.files import Content, write_files
@@ -25,21 +27,39 @@ ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
 KEYS = {"K": [[1, 0], [0, 1]], "V": [[1, 2], [3, 4]], "Q": [[1, 1]]}
 CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {n: m for n, m in GOOD.items() if n != "X"}
 
+SPEC = {"problems": [{}], "formats": ["markdown"], "seed": 7}
+
 WRITING = [
     ("self", "in.json", "-o", "page.md"),
+    ("self", "in.json", "--blank", "-o", "page.html"),
     ("self", "in.json", "--only", "Q,O", "-o", "tables/"),
     ("self", "in.json", "-o", "page.npz"),
     ("cross", "cross.json", "--work", "-o", "page.tex"),
+    ("self", "in.json", "--practice", "-o", "page.html"),
+    ("cross", "cross.json", "--step", "0.1", "-o", "back.tex"),
+    ("encoder", "in.json", "--no-residual", "-o", "layer.md"),
+    ("decoder", "in.json", "--no-residual", "-o", "layer.json"),
+    ("vit", "vit.json", "-o", "patches.md"),
     ("plot", "in.json", "-o", "map.svg"),
+    ("plot", "in.json", "--kind", "heatmap", "--of", "dS", "-o", "ds.svg"),
+    ("plot", "vit.json", "-o", "image.png"),
     ("check", "in.json", "mine.json", "-o", "marks.json", "--csv", "marks.csv"),
     ("check", "in.json", "class", "-o", "marked/", "--csv", "marks.csv"),
+    ("check", "in.json", "class", "-o", "marked/", "--format", "html"),
     ("check", "in.json", "mine.json", "--reading", "-o", "read.json"),
     ("explain", "in.json", "-o", "told.md"),
     ("vary", "in.json", "scale=0.1,1", "-o", "curve.csv"),
     ("simulate", "in.json", "X ~ U(0, 1)", "--draws", "3", "-o", "spread.csv"),
     ("aim", "keys.json", "v_1", "-o", "aim.md", "--save", "aimed.json"),
+    ("open", "model", "--tokens", "2 4", "--layer", "0", "--only", "A", "-o", "layer.md"),
+    ("new", "--seed", "7", "-o", "new.json"),
+    ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set/"),
+    ("export", "in.json", "--to", "moodle", "-o", "question.xml"),
+    ("export", "in.json", "--to", "prairielearn", "-o", "question"),
     ("samples", "cross", "-o", "mine.txt"),
     ("samples", "answers", "-o", "answers"),
+    ("schema", "problem", "-o", "problem.schema.json"),
+    ("doctor", "in.json", "-o", "doctor.txt"),
 ]
 
 Calls = list[tuple[dict[Path, list[bytes]], Path | None]]
@@ -64,8 +84,12 @@ def asked(
         calls.append(({path: whole(content) for path, content in files.items()}, folder))
 
     (tmp_path / "in.json").write_text(json.dumps(GOOD))
+    (tmp_path / "vit.json").write_text(sample("vit").path.read_text())
     (tmp_path / "cross.json").write_text(json.dumps(CROSS))
     (tmp_path / "keys.json").write_text(json.dumps(KEYS))
+    shutil.copytree(sample("model").path, tmp_path / "model")
+    (tmp_path / "roster.csv").write_text("name\nada\n")
+    (tmp_path / "spec.json").write_text(json.dumps(SPEC))
     for place in ("mine.json", "class/ada.json", "class/bob.json"):
         (tmp_path / place).parent.mkdir(exist_ok=True)
         (tmp_path / place).write_text(ANSWER)
@@ -151,9 +175,11 @@ def test_a_disk_that_fails_at_any_call_changes_nothing(
         for path in files:
             path.unlink(missing_ok=True)
         if folder is not None and folder.exists():
-            folder.rmdir()
+            shutil.rmtree(folder)
         if folder is not None and there:
             folder.mkdir()
+            for path in files:
+                path.parent.mkdir(parents=True, exist_ok=True)
         for path in list(files)[::there] if there else ():
             path.write_bytes(b"before")
             path.chmod(0o640)
@@ -176,7 +202,8 @@ def fail_at_each_call(
         assert everything(tmp_path) == before
     assert failures > len(files) * 2  # its making, its writing
     after = everything(tmp_path)
-    assert after.keys() - before.keys() <= {str(path) for path in (*files, folder)}
+    around = {parent for path in files for parent in path.parents}
+    assert after.keys() - before.keys() <= {str(path) for path in (*files, folder, *around)}
     for path, content in files.items():
         assert path.read_bytes() == content
 

@@ -158,3 +158,12 @@ def test_several_heads_of_another_length_are_carried_on() -> None:
     marking = marked(script, Problem(**fields))
     assert score(marking) == (7, 8)
     assert of(marking, "A").statuses.shape == (2, 4, 4)
+
+
+def test_an_output_wide_of_the_mark_is_marked_where_heads_may_be_out_of_order() -> None:
+    """Two mistakes at once are tried: the first leaves two heads, the second reorders three."""
+    Q = np.arange(24.0).reshape(2, 12) % 5
+    of_keys = [np.arange(24.0).reshape(2, 12) % 7, np.arange(30.0).reshape(2, 15) % 6]
+    problem = Problem(X=[[1, 2]], Q=Q, W_K=of_keys[0], W_V=of_keys[1], heads=3)
+    found = marked({"O": np.array([[2.0, 2.0]])}, problem, atol=12.0)
+    assert not score(found).earned

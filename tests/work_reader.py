@@ -5,7 +5,7 @@
     term   = factor { ("·" | "/") factor }
     factor = "-" factor | "√" power | power
     power  = atom [ "^" ( "-" atom | atom ) ]
-    atom   = number | name "(" form ")" | entry | "e" | "∞" | "(" form ")"
+    atom   = number | name "(" form ")" | entry | "e" | "π" | "∞" | "(" form ")"
 
 A space parts the whole of a mixed number from its fraction.
 """
@@ -17,9 +17,10 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 DIGITS = 60
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 _TOKEN = re.compile(
-    r"\s*(?:(?P<entry>[A-Z]\w*\[[\d,]+\])|(?P<number>\d+(?:\.\d+)?(?: \d+/\d+)?(?:×10\^-?\d+)?)"
-    r"|(?P<name>sin|cos|tanh|e)|(?P<sign>[-+·/()^√∞]))"
+    r"\s*(?:(?P<entry>[A-Za-z]\w*\[[\d,]+\])|(?P<number>\d+(?:\.\d+)?(?: \d+/\d+)?(?:×10\^-?\d+)?)"
+    r"|(?P<name>sin|cos|tanh|ReLU|e|π)|(?P<sign>[-+·/()^√∞]))"
 )
 Value = Fraction | Decimal
 """A rational number as a Fraction; any other as a Decimal of many digits."""
@@ -108,6 +109,11 @@ class _Parser:
             return Fraction(0)
         if exponent == 0:
             return Fraction(1)
+        are_rational = isinstance(base, Fraction) and isinstance(exponent, Fraction)
+        if are_rational and exponent == int(exponent):  # a square, of what may be below 0
+            return Fraction(base ** int(exponent))
+        if isinstance(base, Decimal) and not is_e and exponent == 2:  # of a tanh below 0
+            return base * base
         decimal = _decimal(exponent)
         return decimal.exp() if is_e else (_decimal(base).ln() * decimal).exp()
 
@@ -121,6 +127,8 @@ class _Parser:
             return Decimal("Infinity")
         if text == "e":
             return Decimal(1).exp()
+        if text == "π":
+            return PI
         if kind == "name":
             return _function(text, self._in_brackets())
         assert text == "(", text
@@ -167,6 +175,8 @@ def _root(value: Value) -> Value:
 
 def _function(name: str, x: Value) -> Value:
     """Sum the series of a sine or a cosine; tanh by powers of e."""
+    if name == "ReLU":
+        return x if x > 0 else Fraction(0)
     if x == 0:
         return Fraction(1 if name == "cos" else 0)
     decimal = _decimal(x)

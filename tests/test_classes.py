@@ -1,0 +1,683 @@
+"""A class: each student their own problem, answers paired by names, marks as they were planted."""
+
+import csv
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import planting
+import pytest
+from conftest import SLOW, Command, clean_environment
+from oracle import solve_by_hand
+
+from attncalc import InputError, OutputError, new, read_problem
+from attncalc.reading.roster import path_name, read_roster
+from attncalc.text import as_key
+from attncalc.workers import mapped
+from attncalc.writing.files import write_files
+
+NAMES = ("Ada Lovelace", "Blaise Pascal", "Carl Gauß", "李 善蘭", "Emmy Noether", "Ada Byron")
+ROSTER = "name,id,email\n" + "".join(f"{n},{70 + i},s{i}@x.org\n" for i, n in enumerate(NAMES))
+SPEC = {"problems": [{"name": "1", "tokens": 3}], "formats": ["markdown"], "seed": 7}
+MADE: dict[tuple[str, ...], dict[str, bytes]] = {}
+"""Sets that tests made: what was made once need not be drawn again."""
+STEPS = ("Q", "K", "V", "S", "S_scaled", "A", "O")
+
+
+def made(
+    attncalc: Command,
+    folder: Path,
+    roster: str = ROSTER,
+    spec: dict[str, Any] = SPEC,
+    *flags: str,
+    out: str = "set",
+) -> list[dict[str, Any]]:
+    """Make a set, and return its students as its list has them."""
+    (folder / "roster.csv").write_text(roster, encoding="utf-8")
+    (folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+    known = (roster, json.dumps(spec), *flags)
+    if known in MADE and "--jobs" not in flags:
+        for name, content in MADE[known].items():
+            (folder / out / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / out / name).write_bytes(content)
+    else:
+        called = ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", out, *flags)
+        run = attncalc(*called)
+        assert run.code == 0, run.err
+        files = [path for path in (folder / out).rglob("*") if path.is_file()]
+        MADE[known] = {str(path.relative_to(folder / out)): path.read_bytes() for path in files}
+    students: list[dict[str, Any]] = json.loads((folder / out / "manifest.json").read_bytes())[
+        "students"
+    ]
+    return students
+
+
+def right_answer(problem: dict[str, Any]) -> dict[str, Any]:
+    """Return what the oracle, which shares no code with us, writes under a problem."""
+    X, *weights = (
+        [[Fraction(str(v)) for v in row] for row in problem[name]]
+        for name in ("X", "W_Q", "W_K", "W_V")
+    )
+    solved = solve_by_hand(X, X, *weights, problem.get("scale", "sqrt_dk"), "display", 2)
+    return {name: solved[name] for name in STEPS if name in solved}
+
+
+def hand_in(folder: Path, student: dict[str, Any], name: str = "", **changed: Any) -> None:
+    """Write the right answer of a student, but for what is changed."""
+    problem = json.loads((folder / "set" / student["problems"][0]["file"]).read_bytes())
+    answer = {n: m for n, m in (right_answer(problem) | changed).items() if m is not None}
+    place = folder / "answers" / (name or f"{student['folder']}.json")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(answer))
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def marks(attncalc: Command, folder: Path, *flags: str) -> list[dict[str, str]]:
+    run = attncalc("check", "set", "answers", "--csv", "marks.csv", *flags)
+    assert run.code in (0, 1), run.err
+    return table((folder / "marks.csv").read_text(encoding="utf-8"))
+
+
+def test_each_student_has_a_problem_a_worksheet_and_a_key_apart(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    students = made(attncalc, tmp_path, spec=SPEC | {"formats": ["markdown", "latex"]})
+    place = tmp_path / "set"
+    assert [each["name"] for each in students] == list(NAMES)
+    assert [each["folder"] for each in students][2:4] == ["Carl-Gauß", "李-善蘭"]
+    problems = set()
+    for student in students:
+        (listed,) = student["problems"]
+        file = place / listed["file"]
+        again = new(listed["seed"], tokens=3, title="Problem 1")
+        assert read_problem(file).as_typed("X").tolist() == again.as_typed("X").tolist()
+        problems.add(str(read_problem(file).as_typed("X").tolist()))
+        inside = {path.name for path in (place / student["folder"]).iterdir()}
+        assert inside == {"problem.json", "worksheet.md", "worksheet.tex"}
+        worksheet = (place / student["folder"] / "worksheet.md").read_text(encoding="utf-8")
+        assert f"Name: {student['name']}" in worksheet
+        key = (place / "keys" / student["folder"] / "key.md").read_text(encoding="utf-8")
+        shown = right_answer(json.loads(file.read_bytes()))["O"][0]
+        assert all(f" {value} " in key for value in shown)
+        assert not any(f" {value} " in worksheet.partition("## `Q`")[2] for value in shown)
+    assert len(problems) == len(NAMES)
+    together = (place / "worksheets.tex").read_text(encoding="utf-8")
+    assert together.count(r"\clearpage") == len(NAMES) - 1
+    assert together.count(r"\begin{document}") == together.count(r"\end{document}") == 1
+    assert all(f"Name: {name}" in together for name in ("Ada Lovelace", "Emmy Noether"))
+
+
+def test_a_problem_is_its_students_wherever_they_stand_on_the_list(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    first = made(attncalc, tmp_path)
+    lines = ROSTER.splitlines()
+    other = "\n".join([lines[0], "Zoe New,99,z@x.org", *reversed(lines[1:])])
+    second = made(attncalc, tmp_path, other, out="other")
+    by_name = {each["name"]: each for each in second}
+    for student in first:
+        assert by_name[student["name"]] == student
+        place = student["problems"][0]["file"]
+        assert (tmp_path / "set" / place).read_bytes() == (tmp_path / "other" / place).read_bytes()
+
+
+def test_cores_change_nothing(attncalc: Command, tmp_path: Path) -> None:
+    made(attncalc, tmp_path, ROSTER, SPEC, "--jobs", "1")
+    made(attncalc, tmp_path, ROSTER, SPEC, "--jobs", "2", out="other")
+    inside = [path for path in (tmp_path / "set").rglob("*") if path.is_file()]
+    assert len(inside) == 3 * len(NAMES) + 2
+    for path in inside:
+        other = tmp_path / "other" / path.relative_to(tmp_path / "set")
+        assert path.read_bytes() == other.read_bytes()
+
+
+HOSTILE = [
+    *("../../etc/passwd", "/etc/shadow", "..", ".", "con", "NUL", "com1", "keys", "manifest"),
+    *("=HYPERLINK(1)", "a\\b", "A\tB", "ada", "ADA", "\u202eevil", "🙂", "x" * 500),
+    *("名" * 200, r"\input{x}", "<b>$a$</b>", "e\u0301", "é", "-rf", "trailing. ", "%s|`id`"),
+]
+
+
+def test_names_are_data(attncalc: Command, tmp_path: Path) -> None:
+    """Whatever a name holds, its folder is within the set, and unlike any other on any system."""
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows([["name", "id"], *([n, str(i)] for i, n in enumerate(HOSTILE))])
+    (tmp_path / "names.csv").write_text(buffer.getvalue(), encoding="utf-8")
+    students = read_roster(tmp_path / "names.csv").students
+    folders = [student.folder for student in students]
+    assert len({as_key(folder) for folder in folders}) == len(HOSTILE)
+    for folder in folders:
+        assert all(c.isalnum() or c == "-" or not c.isascii() for c in folder)
+        assert 0 < len(folder.encode()) <= 100
+        assert folder.lower() not in ("con", "nul", "com1", "keys", "manifest", "worksheets")
+        assert folder == path_name(folder)
+    (tmp_path / "names.csv").write_text("name\nada\nADA\nAda\nada\nada (2)\n")
+    alone = read_roster(tmp_path / "names.csv").students
+    assert [each.folder for each in alone] == ["ada-1", "ADA-2", "Ada-3", "ada-2-2", "ada-2-2-2"]
+    assert len({each.key for each in alone}) == 5
+    few = "name\n../../up\n=1+1\n\\input{x}\n"
+    before = {path.name for path in tmp_path.iterdir()}
+    made(attncalc, tmp_path, few, SPEC | {"formats": ["latex"]})
+    assert {path.name for path in tmp_path.iterdir()} - before == {"set", "roster.csv", "spec.json"}
+    sheet = (tmp_path / "set" / "worksheets.tex").read_text(encoding="utf-8")
+    assert r"\input{x}" not in sheet
+    (tmp_path / "answers").mkdir()
+    run = attncalc("check", "set", "answers", "--format", "csv")
+    assert "\n'=1+1," in run.out
+
+
+def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) -> None:
+    spec = {
+        "problems": [{"name": "1"}, {"name": "2 b", "kind": "cross", "keys": 2, "decimals": 3}],
+        "formats": ["markdown"],
+        "seed": 3,
+    }
+    students = made(attncalc, tmp_path, "name\nAda Byron\nBob\n", spec)
+    files = [each["file"] for each in students[0]["problems"]]
+    assert files == ["Ada-Byron/1/problem.json", "Ada-Byron/2-b/problem.json"]
+    assert read_problem(tmp_path / "set" / files[1]).decimals == 3
+    hand_in(tmp_path, students[0], "Ada Byron/problem 1.json")
+    hand_in(tmp_path, students[1], "bob.json")
+    hand_in(tmp_path, students[1], "bob/2 b/mine.json")
+    rows = marks(attncalc, tmp_path, "-o", "marked")
+    assert [(row["student"], row["problem"], row["note"]) for row in rows[:3]] == [
+        ("Ada Byron", "1", ""),
+        ("Ada Byron", "2 b", "no answer"),
+        ("Bob", "1", "no answer"),
+    ]
+    assert rows[0]["earned"] == rows[0]["possible"] == "7"
+    assert rows[4]["paired by"] == "nobody's"
+    assert rows[4]["note"] == "that of Bob, but its name does not say to which of 1 and 2 b"
+    page = (tmp_path / "marked" / "Ada-Byron.md").read_text(encoding="utf-8")
+    assert "Score: 7 of 7" in page
+    assert "# Problem 2 b: not marked" in page
+
+
+PLANTED = ("scores-transposed", "softmax-columns", "scale-none", "weights-swapped:W_K", "")
+"""Wrong recipes that every problem tells apart; and none."""
+
+
+def planted(
+    problem: dict[str, Any], code: str
+) -> tuple[dict[str, Any], str, tuple[Fraction, Fraction]]:
+    """Return a script with a mistake carried on, the step it is in, and what it must earn.
+
+    That is one number, but where the mistake moves an entry by its last digit alone: so does
+    rounding, and then it is the least and the most.
+    """
+    given = {name: np.array(problem[name], float) for name in ("X", "W_Q", "W_K", "W_V")}
+    n, root = len(given["X"]), given["W_Q"].shape[1] ** -0.5
+    task = planting.Task({}, given, list(STEPS), 2, 2, 1, 2, root, None, False)
+    style = ("display", "half-away")
+    recipe = next(((s, r) for s, c, r in planting.recipes_of(task) if c == code), None)
+    script = planting.written(task, style, list(STEPS), recipe)
+    flawless = planting.written(task, style, list(STEPS))
+    assert script is not None
+    assert flawless is not None
+    assert n == 3
+    step = recipe[0] if recipe else ""
+    moved = np.abs(script[step] - flawless[step]) if step else np.zeros((1, 1))
+    least, most = (
+        len(STEPS) - Fraction(int((moved > digits).sum()), moved.size) for digits in (0.001, 0.011)
+    )
+    shown = {name: [[f"{v:.2f}" for v in row] for row in m] for name, m in script.items()}
+    return shown, step, (least, most)
+
+
+@pytest.mark.parametrize("size", [5, pytest.param(30, marks=SLOW)])
+def test_marks_are_what_was_planted(size: int, attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path, "name\n" + "".join(f"Student {i}\n" for i in range(size)))
+    expected = []
+    rng = random.Random(5)
+    for number, student in enumerate(students):
+        place = tmp_path / "set" / student["problems"][0]["file"]
+        code = PLANTED[number % len(PLANTED)]
+        script, step, earned = planted(json.loads(place.read_bytes()), code)
+        ending = rng.choice([".json", ".txt"])
+        text = json.dumps(script) if ending == ".json" else as_text(script)
+        (tmp_path / "answers").mkdir(exist_ok=True)
+        (tmp_path / "answers" / f"{student['folder']}{ending}").write_text(text)
+        expected.append((earned, step, code))
+    rows = marks(attncalc, tmp_path, "-o", "marked", "--fractions")
+    found = [(row["earned"], row["first wrong"].partition("[")[0], row["causes"]) for row in rows]
+    for (earned, step, causes), wanted in zip(found, expected, strict=True):
+        least, most = wanted[0]
+        assert least <= Fraction(earned) <= most
+        assert step == wanted[1]
+        assert causes == (f"{step}: {wanted[2]}" if step else "") or wanted[2] in causes
+    exact = sum(least == most for (least, most), *_ in expected)
+    assert exact > 0.7 * size
+    assert {row["possible"] for row in rows} == {"7"}
+    assert len(list((tmp_path / "marked").glob("*.md"))) == size
+
+
+def as_text(script: dict[str, Any]) -> str:
+    rows = ("; ".join(" ".join(row) for row in m) for m in script.values())
+    return "\n".join(f"{name} = [{row}]" for name, row in zip(script, rows, strict=True))
+
+
+def test_answers_are_paired_by_name_and_how_is_said(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0], "ada_lovelace.json")
+    hand_in(tmp_path, students[1], "Pascal, Blaise_9933_assignsubmission_file/homework.json")
+    hand_in(tmp_path, students[2], "homework 3 (72).json")  # an id of two letters is none
+    hand_in(tmp_path, students[2], "CARL GAUSS.json")
+    hand_in(tmp_path, students[3], "李善蘭.json")  # in one word, as systems write names
+    hand_in(tmp_path, students[4], "s4@x.org/mine.json")
+    hand_in(tmp_path, students[5], "ada-byron.json")
+    hand_in(tmp_path, students[5], "Ada Byron/again.json")
+    hand_in(tmp_path, students[0], "ada-byron-with-emmy-noether.json")
+    rows = marks(attncalc, tmp_path, "-o", "marked")
+    said = {row["student"]: (row["paired by"], row["note"]) for row in rows if row["student"]}
+    assert said == {
+        "Ada Lovelace": ("file name", ""),
+        "Blaise Pascal": ("name in the folder name", ""),
+        "Carl Gauß": ("file name", ""),
+        "李 善蘭": ("name in the file name", ""),
+        "Emmy Noether": ("email in the folder name", ""),
+        "Ada Byron": ("", "no answer"),
+    }
+    strays = {row["answer"]: row["note"] for row in rows if not row["student"]}
+    assert strays == {
+        "answers/homework 3 (72).json": "no name of the class is in its name",
+        "answers/ada-byron.json": "one of 2 answers of Ada Byron: also "
+        "answers/Ada Byron/again.json",
+        "answers/Ada Byron/again.json": "one of 2 answers of Ada Byron: also "
+        "answers/ada-byron.json",
+        "answers/ada-byron-with-emmy-noether.json": "it could be that of Ada Byron and "
+        "Emmy Noether",
+    }
+    run = attncalc("check", "set", "answers")
+    assert run.code == 1
+    assert "no answer: Ada Byron" in run.out
+    assert "nobody's: answers/ada-byron.json: one of 2 answers" in run.out
+
+
+def test_a_folder_that_comes_back_whole_holds_one_answer(attncalc: Command, tmp_path: Path) -> None:
+    """The problem in it, and worksheets of which another was filled in, are no answers."""
+    students = made(attncalc, tmp_path)
+    for student in students[:2]:
+        (tmp_path / "answers" / student["folder"]).mkdir(parents=True)
+        for file in (tmp_path / "set" / student["folder"]).iterdir():
+            copy = tmp_path / "answers" / student["folder"] / file.name
+            copy.write_bytes(file.read_bytes())
+    sheet = tmp_path / "answers" / "Ada-Lovelace" / "worksheet.md"
+    key = tmp_path / "set" / "keys" / "Ada-Lovelace" / "key.md"
+    sheet.write_bytes(key.read_bytes())
+    rows = marks(attncalc, tmp_path)
+    assert (rows[0]["answer"], rows[0]["earned"]) == ("answers/Ada-Lovelace/worksheet.md", "7")
+    assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
+        (f"answers/Blaise-Pascal/{name}", "as it was handed out: nothing is filled in")
+        for name in ("problem.json", "worksheet.md")
+    ]
+
+
+def test_a_name_of_two_is_nobodys(attncalc: Command, tmp_path: Path) -> None:
+    """Unless a number, which their folders have, says whose: a start of an address says less."""
+    roster = "name,email\nAda,\nADA,\nBob,x@x.org\nBob Lee,bob@x.org\nCarl,dan@x.org\n"
+    students = made(attncalc, tmp_path, roster)
+    for name in ("ada.json", "ada-2.json", "bob.json", "dan/mine.json"):
+        hand_in(tmp_path, students[0], name)
+    rows = marks(attncalc, tmp_path)
+    paired = {row["student"]: row["answer"] for row in rows if row["student"]}
+    assert paired == {
+        "Ada": "",
+        "ADA": "answers/ada-2.json",
+        "Bob": "answers/bob.json",
+        "Bob Lee": "",
+        "Carl": "answers/dan/mine.json",
+    }
+    assert rows[-1]["note"] == "it could be that of ADA and Ada"
+
+
+TWO_PROBLEMS = {"problems": [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2}], "seed": 7}
+
+
+def test_short_and_reserved_names_are_paired_where_nothing_else_is_meant(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    roster = "name,id\nAl,71\nAux,72\nMy,8\nGrace Hopper,74\nLi,75\nLI,76\n"
+    students = made(attncalc, tmp_path, roster, TWO_PROBLEMS)
+    assert students[1]["folder"] == "Aux-"
+    names = {
+        "Al 2.json": "Al 2",
+        "1-al.json": "Al 1",
+        "aux_2.json": "Aux 2",
+        "Aux-/1/mine.json": "Aux 1",
+        "my homework 2.json": "it could be that of My",
+        "HopperGrace_1.json": "Grace Hopper 1",
+        "gracehopper 2.json": "Grace Hopper 2",
+        "li 2.json": "it could be that of LI and Li",
+        "problem 8.json": "no name of the class is in its name",
+        "8 2.json": "no name of the class is in its name",  # problem 8, part 2, perhaps
+        "al.json": "that of Al, but its name does not say to which of 1 and 2",
+    }
+    for name in names:
+        hand_in(tmp_path, students[0], name)
+    found = {
+        row["answer"].removeprefix("answers/"): f"{row['student']} {row['problem']}"
+        if row["student"]
+        else row["note"]
+        for row in marks(attncalc, tmp_path)
+        if row["answer"]
+    }
+    assert found == names
+
+
+def test_possible_is_the_same_for_all(attncalc: Command, tmp_path: Path) -> None:
+    """Whoever goes past S_scaled, draws the map, writes half or what cannot be read."""
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0], S_scaled=None)
+    hand_in(tmp_path, students[1], connections=[["a"]])
+    hand_in(tmp_path, students[2], A=None, O=None)
+    hand_in(tmp_path, students[3], "李-善蘭.json", S_scaled=None, A=[["7.77"] * 3] * 3)
+    (tmp_path / "answers" / "Emmy Noether.pdf").write_bytes(b"%PDF-1.4")
+    rows = marks(attncalc, tmp_path)
+    assert [row["possible"] for row in rows] == ["7"] * len(NAMES)
+    assert [row["earned"] for row in rows[:4]] == ["7", "7", "5", "5"]
+    assert rows[4]["earned"] == ""
+    assert rows[4]["note"].startswith("answers/Emmy Noether.pdf: a PDF cannot be read")
+    assert [row["earned"] for row in marks(attncalc, tmp_path, "--steps", "A,O")][:3] == [
+        *("2", "2", "0"),
+    ]
+
+
+def test_marks_have_the_decimals_that_are_asked_for(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path)
+    problem = json.loads((tmp_path / "set" / students[0]["problems"][0]["file"]).read_bytes())
+    Q = right_answer(problem)["Q"]
+    hand_in(tmp_path, students[0], Q=[["99.00", *Q[0][1:]], *Q[1:]])  # 1 of 6 entries
+    for flags, earned in (
+        ((), "6.8333"),
+        (("--marks-decimals", "1"), "6.8"),
+        (("--marks-decimals", "0"), "7"),
+        (("--fractions",), "41/6"),
+    ):
+        assert marks(attncalc, tmp_path, *flags)[0]["earned"] == earned
+    run = attncalc("check", "set", "answers", "--fractions", "--marks-decimals", "1")
+    assert run.err == "error: --fractions and --marks-decimals together: give one of them\n"
+
+
+def test_a_run_goes_on_where_it_was(
+    attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is marked is not marked again: unless answer, problem, rules or page are others."""
+    students = made(attncalc, tmp_path)
+    for student in students[:4]:
+        hand_in(tmp_path, student)
+    first = marks(attncalc, tmp_path, "-o", "marked", "--jobs", "1")
+    counted: list[str] = []
+    from attncalc.cli.commands import check_class
+
+    real = check_class._attempt
+
+    def noted(key: Any, place: Path, rules: Any) -> Any:
+        counted.append(place.stem)
+        return real(key, place, rules)
+
+    monkeypatch.setattr(check_class, "_attempt", noted)
+
+    def again(*flags: str) -> list[str]:
+        counted.clear()
+        rows = marks(attncalc, tmp_path, "-o", "marked", "--jobs", "1", *flags)
+        assert len(rows) == len(NAMES)
+        return counted[:]
+
+    assert again() == []
+    assert marks(attncalc, tmp_path, "-o", "marked") == first
+    hand_in(tmp_path, students[0], Q=[["9"] * 2] * 3)
+    assert again() == ["Ada-Lovelace"]
+    (tmp_path / "marked" / "Blaise-Pascal.md").unlink()
+    (tmp_path / "marked" / "Carl-Gauß.md").write_text("mine")
+    assert again() == ["Blaise-Pascal", "Carl-Gauß"]
+    hand_in(tmp_path, students[4])
+    assert again() == ["Emmy-Noether"]
+    with (tmp_path / "marked" / ".attncalc-marked.jsonl").open("a") as lines:
+        lines.write('{"folder": "Ada-Lovel')  # as a power cut leaves it
+    assert again() == []
+    assert len(again("--follow-penalty", "1/2")) == 5
+    place = tmp_path / "set" / students[3]["problems"][0]["file"]
+    place.write_text(place.read_text().replace('"title": "Problem 1"', '"title": "Mine"'))
+    assert again("--follow-penalty", "1/2") == ["李-善蘭"]
+    (tmp_path / "answers" / "Emmy-Noether.json").unlink()
+    run = attncalc("check", "set", "answers", "-o", "marked", "--follow-penalty", "1/2")
+    assert "Emmy-Noether.md: of an earlier run: there is no such answer now" in run.err
+
+
+def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0])
+    marks(attncalc, tmp_path, "-o", "marked", "--format", "latex")
+    page = (tmp_path / "marked" / "Ada-Lovelace.tex").read_text(encoding="utf-8")
+    assert page.startswith(r"\documentclass")
+    assert "Student: Ada Lovelace" in page
+
+
+@pytest.mark.parametrize(
+    ("roster", "spec", "message"),
+    [
+        ("", "{}", "roster.csv: empty"),
+        ("name,id\n", "{}", "roster.csv: nobody is on this list"),
+        ("Ada,1\nBob,2\n", "{}", "roster.csv: head its columns with what they hold, in a first "
+         "row: name, id, email"),
+        ("name,id\nAda,1\n,2\n", "{}", "roster.csv: line 3: no name stands in it"),
+        ("name,id\nAda,1\nBob,1\n", "{}", 'roster.csv: line 3: the id "1" is that of line 2 too: '
+         "leave one of them out"),
+        ("name\nAda\n", "[]", "spec.json: what a class gets is one JSON object, between { and }"),
+        ("name\nAda\n", "{", "spec.json: not JSON at line 1, column 2: Expecting property name "
+         "enclosed in double quotes"),
+        ("name\nAda\n", "{}", 'spec.json: problems is a list of them, as [{"name": "1", '
+         '"tokens": 3}]'),
+        ("name\nAda\n", '{"problems": [{"tokens": 0}]}', 'spec.json: problem "1": tokens takes '
+         "1 to 64, not 0"),
+        ("name\nAda\n", '{"problems": [{"token": 3}], "seed": 1}', 'spec.json: problem "1": '
+         '"token" is no wish for a new problem: '),
+        ("name\nAda\n", '{"problems": [{}], "sed": 1}', 'spec.json: "sed": it says problems, '
+         "formats and seed, nothing else"),
+        ("name\nAda\n", '{"problems": [{}], "seed": "x"}', "spec.json: seed takes a whole number "
+         'from 0, not "x"'),
+        ("name\nAda\n", '{"problems": [{}], "formats": ["docx"]}', "spec.json: formats are some "
+         "of "),
+        ("name\nAda\n", '{"problems": [{"name": "a b"}, {"name": "A-B"}]}', "spec.json: two "
+         'problems are called "a-b": name them apart'),
+        ("name\nAda\n", '{"problems": [{}], "problems": []}', 'spec.json: "problems" is given '
+         "twice"),
+        ("name\nAda\n", '{"problems": [{"asked": ["Z"]}]}', "problem 1, for Ada: asked names "),
+        ("name\nAda\n", '{"problems": [{"entries": "0"}], "seed": 1}', "problem 1, for "
+         "Ada: entries: of 0 no 3 × 4 matrix was drawn without a row"),
+    ],
+)  # fmt: skip
+def test_what_no_set_can_be_made_of_is_said(
+    roster: str, spec: str, message: str, attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "roster.csv").write_text(roster)
+    (tmp_path / "spec.json").write_text(spec)
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith(f"error: {message}")
+    assert run.err.count("\n") == 1
+    assert not (tmp_path / "set").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--class", "roster.csv"), "a set for a class takes --class and --problems: --problems "
+         "is missing"),
+        (("--problems", "spec.json"), "a set for a class takes --class and --problems: --class "
+         "is missing"),
+        (("--class", "roster.csv", "--problems", "spec.json"), "a set for a class is a folder: "
+         "say where, as -o set/"),
+        (("--class", "roster.csv", "--problems", "spec.json", "-o", "there"), "there: it is there "
+         "already: make the set in a new folder"),
+        (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--causal"),
+         "--causal: what a class gets stands in the file of --problems"),
+    ],
+)  # fmt: skip
+def test_flags_that_make_no_set_are_refused(
+    flags: tuple[str, ...], message: str, attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "roster.csv").write_text("name\nAda\n")
+    (tmp_path / "spec.json").write_text(json.dumps(SPEC))
+    (tmp_path / "there").mkdir()
+    run = attncalc("new", *flags)
+    assert (run.code, run.err) == (2, f"error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("answers", "--reading"), "--reading takes one problem: give it in place of the set"),
+        (("answers", "--causal"), "--causal: each problem of a set says that itself: leave it out"),
+        (("nowhere",), "nowhere: no such file or folder"),
+        (("set",), "set: this is the set itself: name the folder of the answers"),
+        (("answers", "--format", "json"), "json: say where the pages of a class go, as -o marked/"),
+        (("answers", "-o", "answers/marked"), "cannot write answers/marked: it lies in answers, "
+         "which was read: name another place"),
+        (("answers", "-o", "set"), "cannot write set: it is set, which was read: name another "
+         "place"),
+        (("answers", "--steps", "Z"), "--steps: "),
+    ],
+)  # fmt: skip
+def test_what_no_class_can_be_marked_by_is_said(
+    flags: tuple[str, ...], message: str, attncalc: Command, tmp_path: Path
+) -> None:
+    (student,) = made(attncalc, tmp_path, "name\nAda\n")
+    hand_in(tmp_path, student)
+    run = attncalc("check", "set", *flags)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith(f"error: {message}")
+
+
+def test_cores_are_for_a_class(attncalc: Command) -> None:
+    assert attncalc("samples", "self", "-o", "in.json").code == 0
+    for called in (("new", "--jobs", "2"), ("check", "in.json", "in.json", "--jobs", "2")):
+        run = attncalc(*called)
+        assert (run.code, run.out) == (2, "")
+        assert run.err == "error: --jobs is for a set for a class: leave it out\n"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        '{"students": []}',
+        '{"students": [{"name": "Ada", "folder": "../..", "problems": []}]}',
+        '{"students": [{"name": "Ada", "folder": "Ada", "problems": [{"problem": "1", '
+        '"file": "Ada/../../in.json"}]}]}',
+        '{"students": [{"name": 3, "folder": "Ada", "problems": []}]}',
+        '{"students": 3}',
+    ],
+)
+def test_a_list_of_a_set_that_is_none_is_refused(
+    changed: str, attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "manifest.json").write_text(changed)
+    run = attncalc("check", "set", "set")
+    assert (run.code, run.out) == (2, "")
+    assert run.err == (
+        "error: set/manifest.json: not the list that attncalc new --class writes with a set\n"
+    )
+
+
+def test_the_python_call_makes_what_the_command_makes(attncalc: Command) -> None:
+    shown = json.loads(attncalc("new", "--tokens", "2", "--seed", "4").out)
+    problem = new(4, tokens=2)
+    assert problem.as_typed("X").astype(int).tolist() == shown["X"]
+    assert problem.made_by == shown["made_by"]
+    sibling = new(5, again=problem)
+    assert sibling.as_typed("X").shape == problem.as_typed("X").shape
+    with pytest.raises(InputError, match='"token" is no wish for a new problem'):
+        new(1, token=3)
+    with pytest.raises(InputError, match="seed takes a whole number from 0, not -1"):
+        new(-1)
+
+
+def test_a_new_folder_is_filled_with_folders_or_not_at_all(tmp_path: Path) -> None:
+    def text() -> Any:
+        yield "a"
+        raise OSError(28, "No space left on device")
+
+    place = tmp_path / "new"
+    files = {place / "a" / "b" / "c.txt": "c", place / "d.txt": text()}
+    with pytest.raises(OutputError, match="No space left"):
+        write_files(files, folder=place)
+    assert list(tmp_path.iterdir()) == []
+    write_files({**files, place / "d.txt": "d"}, folder=place)
+    assert (place / "a" / "b" / "c.txt").read_text() == "c"
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+
+
+def doubled(number: int) -> int:
+    if number == 99:
+        raise InputError("99")
+    return 2 * number
+
+
+def test_work_that_is_shared_comes_in_order_and_its_errors_come_back() -> None:
+    assert list(mapped(doubled, range(20), 3)) == [2 * n for n in range(20)]
+    with pytest.raises(InputError, match="99"):
+        list(mapped(doubled, range(90, 110), 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("after", [0.7, 1.5])
+def test_an_interrupted_set_leaves_nothing_and_nobody(
+    name: str, after: float, tmp_path: Path
+) -> None:
+    """Neither files, nor workers that go on without the run that shares out their work."""
+    (tmp_path / "roster.csv").write_text("name\n" + "".join(f"S {i}\n" for i in range(200)))
+    (tmp_path / "spec.json").write_text(json.dumps(SPEC))
+    called = ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--jobs", "2")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "attncalc", *called],
+        cwd=tmp_path,
+        env=clean_environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    time.sleep(after)
+    os.kill(run.pid, getattr(signal, name))
+    run.communicate(timeout=60)  # which waits for all who hold standard error open
+    assert run.returncode != 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["roster.csv", "spec.json"]
+
+
+@pytest.mark.slow
+def test_an_interrupted_marking_goes_on(tmp_path: Path, attncalc: Command) -> None:
+    students = made(attncalc, tmp_path, "name\n" + "".join(f"S {i}\n" for i in range(80)))
+    for student in students:
+        hand_in(tmp_path, student)
+    called = ("check", "set", "answers", "-o", "marked", "--csv", "marks.csv", "--jobs", "1")
+    run = subprocess.Popen(
+        [sys.executable, "-m", "attncalc", *called],
+        cwd=tmp_path,
+        env=clean_environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    while run.poll() is None and not (tmp_path / "marked").exists():
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    there = len(list((tmp_path / "marked").glob("*.md")))
+    assert 0 < there < 80
+    assert not (tmp_path / "marks.csv").exists()
+    done = attncalc(*called)
+    before = int(done.err.partition("note: ")[2].partition(" page")[0])
+    assert 0 < before <= there
+    rows = table((tmp_path / "marks.csv").read_text())
+    assert [row["earned"] for row in rows] == ["7"] * 80

@@ -1,0 +1,472 @@
+"""Problems for the systems of courses: what they are given is read as these systems read it."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from conftest import GOOD, Command
+
+from attncalc import Problem, check, read_problem, solve
+from attncalc.exporting import gradescope, handed_in, typed_in
+from attncalc.exporting.rules import Course, course_of
+from attncalc.exporting.wheels import wheel_of_attncalc, wheel_of_numpy
+from attncalc.grading.key import key_of
+from attncalc.grading.rules import Rules
+from attncalc.problem.samples import sample
+
+HOSTILE = {
+    "title": "{1:NUMERICAL:=5} {#1} {{feedback}} $x$ \\(y\\) <script>a()</script> ]]> &amp; 'q' \" "
+    "\x00\x1b\ud800\ufffe\uffff",
+    "labels": ["</td><b>", "{1:SA:=x}", "~%100%#}"],
+}
+"""Texts that mean something to one of the systems."""
+
+# -- Gradescope -----------------------------------------------------------------------------------
+
+PATH = os.environ["PATH"]
+Done = subprocess.CompletedProcess[str]
+SYSTEM_PYTHON = Path("/usr/bin/python3.11")
+
+
+@pytest.fixture
+def autograder(attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a made-up /autograder with the zip in it, set up with the Python of the tests."""
+    monkeypatch.setattr(gradescope, "wheel_of_numpy", lambda: None)  # slow, and numpy is here
+    assert attncalc(
+        "export", str(sample("self").path), "--to", "gradescope", "--points", "12", "-o", "a.zip"
+    ).code in (0,)
+    return unpacked(tmp_path / "a.zip", tmp_path / "autograder")
+
+
+def unpacked(archive: Path, root: Path) -> Path:
+    """Lay a zip out as Gradescope does."""
+    for name in ("source", "submission", "results"):
+        (root / name).mkdir(parents=True)
+    with zipfile.ZipFile(archive) as inside:
+        inside.extractall(root / "source")
+        rights = {each.filename: each.external_attr >> 16 for each in inside.infolist()}
+    assert rights["setup.sh"] == rights["run_autograder"] == 0o755
+    (root / "run_autograder").write_bytes((root / "source" / "run_autograder").read_bytes())
+    return root
+
+
+def run(root: Path, script: str, path: str = PATH) -> Done:
+    """Run one of the two scripts, with nothing of this environment but where programs are."""
+    return subprocess.run(
+        ["bash", str(root / script)],
+        env={"PATH": path, "AUTOGRADER_ROOT": str(root)},
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def graded(root: Path) -> dict[str, Any]:
+    """Run the autograder as for a submission, and return results.json."""
+    done = run(root, "run_autograder")
+    assert done.returncode == 0
+    return dict(json.loads((root / "results" / "results.json").read_text(encoding="utf-8")))
+
+
+def test_an_autograder_marks_each_step_as_check_does(autograder: Path) -> None:
+    """One sign is lost in Q: its entry alone costs, and each step is worth 2 of 12."""
+    (autograder / "source" / "python").write_text(sys.executable)
+    lib = autograder / "source" / "lib"
+    with zipfile.ZipFile(next((autograder / "source" / "wheels").glob("*.whl"))) as wheel:
+        wheel.extractall(lib)
+    (autograder / "submission" / "mine.tex").write_bytes(sample("lost-sign").path.read_bytes())
+    told = graded(autograder)
+    scores = {test["name"]: (test["score"], test["max_score"]) for test in told["tests"]}
+    assert scores == {
+        "Q: queries": (pytest.approx(2 * 5 / 6, abs=1e-6), 2),
+        "K: keys": (2, 2),
+        "V: values": (2, 2),
+        "S: scores": (2, 2),
+        "A: attention weights": (2, 2),
+        "O: outputs": (2, 2),
+    }
+    assert told["score"] == pytest.approx(12 - 2 / 6, abs=1e-6)
+    first = told["tests"][0]
+    assert first["status"] == "failed"
+    assert first["output"].startswith(
+        "The first mistake in it is in Q, row 3, column 2: Q[3,2] is -2.00, not 2."
+    )
+    assert first["output"].endswith("It may be that its sign is lost.")
+    assert told["tests"][3]["output"] == "3 of 9 are right from your own earlier values."
+    assert told["output"].startswith("Read from mine.tex.\nCounted: Q, K, V, S, A and O.")
+
+    (autograder / "source" / "rules.json").write_text("{")  # a mistake of nobody who hands in
+    told = graded(autograder)
+    assert (told["score"], told["tests"]) == (0, [])
+    assert told["output"].startswith("This could not be marked, and that is no fault of yours")
+
+    (autograder / "source" / "grade.py").write_text("import os; os.abort()\n")
+    told = graded(autograder)
+    assert told["score"] == 0
+    assert "the autograder was ended before it was done" in told["output"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(wheel_of_numpy() is None, reason="numpy is for no machine of a course here")
+@pytest.mark.skipif(
+    not SYSTEM_PYTHON.exists() or sys.version_info[:2] != (3, 11),
+    reason="there is no second Python of this version here",
+)
+def test_an_autograder_needs_nothing_that_is_not_in_it(attncalc: Command, tmp_path: Path) -> None:
+    """The system's Python has no numpy, and the PATH nothing that could fetch one."""
+    attncalc("export", str(sample("self").path), "--to", "gradescope", "-o", "a.zip")
+    root = unpacked(tmp_path / "a.zip", tmp_path / "autograder")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "cat", "mkdir", "rm"):
+        (programs / name).symlink_to(f"/bin/{name}")
+    (programs / "python3.11").symlink_to(SYSTEM_PYTHON)
+    done = run(root, "source/setup.sh", str(programs))
+    assert (done.returncode, done.stdout) == (0, "attncalc is set up.\n")
+    (root / "submission" / "hand.json").write_bytes(sample("hand").path.read_bytes())
+    assert graded(root)["score"] == 6
+
+
+def told_of(tmp_path: Path, files: dict[str, bytes], **rules: Any) -> dict[str, Any]:
+    """Return what is told of files that are handed in for homework 1."""
+    source, submission = tmp_path / "source", tmp_path / "submission"
+    source.mkdir(exist_ok=True)
+    problem = read_problem(sample("self").path)
+    course = course_of(key_of(problem, Rules(**rules)), Rules(**rules), Fraction(12))
+    (source / "problem.json").write_bytes(sample("self").path.read_bytes())
+    (source / "rules.json").write_text(handed_in_course(course))
+    for name, content in files.items():
+        place = submission / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
+    submission.mkdir(exist_ok=True)
+    return dict(json.loads(handed_in.results(source, submission)))
+
+
+def handed_in_course(course: Course) -> str:
+    from attncalc.exporting.rules import write_course
+
+    return write_course(course)
+
+
+HAND = sample("hand").path.read_bytes()
+REFUSED = [
+    ({}, handed_in.NOTHING),
+    ({".git/config": b"x", "__MACOSX/a.json": HAND}, handed_in.NOTHING),
+    ({"a.md": b""}, "a.md: empty"),
+    ({"a.md": b"hello"}, "a.md: no step is found in it"),
+    ({"a.pdf": b"%PDF-1.4"}, "a.pdf: a PDF cannot be read: type the matrices into a text, as "),
+    ({"a.txt": b"\xff\x00\x81"}, "a.txt: not text in UTF-8 (line 1): save it as UTF-8, "),
+    ({"deep/a.json": b"[" * 5000}, "deep/a.json: "),
+    (
+        {"a.json": HAND, "b.json": HAND},
+        "2 files hold an answer (a.json and b.json): hand in the one that counts",
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "why"), REFUSED, ids=lambda each: str(each)[:30])
+def test_what_cannot_be_marked_earns_nothing_and_a_sentence(
+    tmp_path: Path, files: dict[str, bytes], why: str
+) -> None:
+    told = told_of(tmp_path, files)
+    assert told["output"].startswith(why)
+    assert told["score"] == 0
+    assert [(test["score"], test["max_score"]) for test in told["tests"]] == [(0, 2)] * 6
+
+
+def test_an_answer_is_found_wherever_it_lies(tmp_path: Path) -> None:
+    files = {"hw/1/mine.json": HAND, "hw/notes.pdf": b"%PDF", ".DS_Store": b"x"}
+    assert told_of(tmp_path, files)["score"] == 12
+
+
+def test_a_link_leads_a_student_nowhere(tmp_path: Path) -> None:
+    told_of(tmp_path, {})
+    (tmp_path / "away.json").write_bytes(HAND)
+    (tmp_path / "submission" / "mine.json").symlink_to(tmp_path / "away.json")
+    assert told_of(tmp_path, {})["output"] == handed_in.NOTHING
+
+
+def test_all_can_earn_the_same_whoever_leaves_something_out(tmp_path: Path) -> None:
+    """The weights are asked for, and those of a step count as the rules say."""
+    rules = {"asked": ("Q", "A"), "weights": {"A": Fraction(3)}}
+    told = told_of(tmp_path, {"a.json": b'{"Q": [[1, 3], [-1, 1], [2.5, -2]]}'}, **rules)
+    earned = [(test["name"], test["score"], test["max_score"]) for test in told["tests"]]
+    assert earned == [("Q: queries", 3, 3), ("A: attention weights", 0, 9)]
+    assert (told["score"], told["tests"][1]["output"]) == (3, "Not found.")
+
+
+def test_the_lines_of_the_map_are_a_test_of_their_own(tmp_path: Path) -> None:
+    """Output 1 goes to input 3, as the largest weight of its row does; the others are not drawn."""
+    drawn = {"connections": [{"output": "1", "most": ["3"]}]}
+    files = {"a.json": json.dumps(json.loads(HAND) | drawn).encode()}
+    told = told_of(tmp_path, files, asked=("A", "connections"))
+    names = [test["name"] for test in told["tests"]]
+    assert names == ["A: attention weights", "connections: the map"]
+    assert [test["max_score"] for test in told["tests"]] == [6, 6]
+    assert 0 < told["tests"][1]["score"] < 6
+    assert "On the map no lines are drawn for output 2" in told["tests"][1]["output"]
+
+
+def test_the_wheel_is_one_that_a_program_can_import(tmp_path: Path) -> None:
+    """Each file stands in its RECORD, which pip checks."""
+    wheel = wheel_of_attncalc()
+    assert wheel == wheel_of_attncalc()
+    archive = zipfile.ZipFile(io.BytesIO(wheel.content))
+    record = next(name for name in archive.namelist() if name.endswith("/RECORD"))
+    listed = [line.split(",")[0] for line in archive.read(record).decode().splitlines()]
+    assert sorted(listed) == sorted(archive.namelist())
+    assert {"attncalc/__init__.py", "attncalc/samples/self.json"} <= set(listed)
+    assert not [name for name in listed if "__pycache__" in name]
+
+
+# -- Moodle ---------------------------------------------------------------------------------------
+
+NUMBER = r"-?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?"
+GAP = re.compile(
+    r"\{([0-9]*):(?:(NUMERICAL|NM)|(?:MULTICHOICE|MC)\w*|(?:SHORTANSWER|SA|MW)\w*):"
+    r"(=?)([^~#}]+)\}"
+)
+"""A gap, as `qtype_multianswer_extract_question` looks for it."""
+
+
+def gaps_of(xml: str) -> list[tuple[float, float]]:
+    """Return the answer and the tolerance of each gap, as Moodle reads them."""
+    quiz = ElementTree.fromstring(xml)
+    (question,) = quiz.findall("question")
+    assert question.get("type") == "cloze"
+    text = question.findtext("questiontext/text") or ""
+    found = []
+    for norm, kind, sign, answer in GAP.findall(text):
+        assert (norm, kind, sign) == ("1", "NUMERICAL", "=")
+        number = re.fullmatch(f"({NUMBER}):({NUMBER})", answer)
+        assert number is not None
+        found.append((float(number[1]), float(number[2])))
+    rest = GAP.sub("", text)
+    assert not re.search(r"[{}$\\]|\]\]>|@@|<script", rest)
+    ElementTree.fromstring(f"<div>{rest}</div>")  # each element is closed
+    return found
+
+
+@pytest.mark.parametrize("name", ["self", "cross", "heads", "columns", "sentence", "encoder"])
+def test_a_question_of_moodles_has_a_gap_for_each_entry(attncalc: Command, name: str) -> None:
+    done = attncalc("export", str(sample(name).path), "--to", "moodle")
+    assert done.code == 0
+    assert "Moodle marks each gap alone: a mistake is not followed" in done.err
+    problem = read_problem(sample(name).path)
+    solution = solve(problem)
+    asked = problem.asked or [step.name for step in solution.plan if not step.is_between]
+    shown = [float(text) for step in asked for text in flat(solution.shown(step))]
+    half = 0.5 * 10.0**-problem.decimals
+    assert gaps_of(done.out) == [(value, pytest.approx(half)) for value in shown]
+
+
+def flat(nested: Any) -> list[str]:
+    return [nested] if isinstance(nested, str) else [text for each in nested for text in flat(each)]
+
+
+@pytest.mark.parametrize("to", ["moodle", "prairielearn"])
+def test_texts_of_a_problem_stay_texts(attncalc: Command, tmp_path: Path, to: str) -> None:
+    """Neither a gap, nor a template, nor mathematics, nor an element comes of them."""
+    (tmp_path / "in.json").write_text(json.dumps(GOOD | HOSTILE))
+    plain = attncalc("export", str(sample("self").path), "--to", to, "-o", "plain")
+    assert plain.code == 0
+    labelled = json.loads((tmp_path / "in.json").read_text())
+    tokens = len(labelled["X"])
+    labelled["labels"] = HOSTILE["labels"][:tokens]
+    (tmp_path / "in.json").write_text(json.dumps(labelled))
+    done = attncalc("export", "in.json", "--to", to, "-o", "out")
+    assert done.code == 0, done.err
+    if to == "moodle":
+        gaps = gaps_of((tmp_path / "out").read_text(encoding="utf-8"))
+        solution = solve(Problem(**GOOD))
+        steps = [step.name for step in solution.plan if not step.is_between]
+        wanted = [text for step in steps for text in flat(solution.shown(step))]
+        assert len(gaps) == len(wanted)
+    else:
+        page = (tmp_path / "out" / "question.html").read_text(encoding="utf-8")
+        ours = "{{#feedback.verdict}}<p>{{.}}</p>\n{{/feedback.verdict}}"
+        assert ours in page
+        assert not re.search(r"[{}$\\]|<script|<b>", page.replace(ours, ""))
+
+
+def test_what_no_gap_can_hold_is_refused(attncalc: Command, tmp_path: Path) -> None:
+    causal = str(sample("causal").path)
+    steps = [step.name for step in solve(read_problem(causal)).plan]
+    infinite = next(name for name in steps if "mask" in name)
+    done = attncalc("export", causal, "--to", "moodle", "--steps", f"Q,{infinite}")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"error: {infinite} holds -inf, which no gap of Moodle's can ask for: say --steps Q\n"
+    )
+    many = [[1] * 31 for _ in range(31)]
+    (tmp_path / "many.json").write_text(json.dumps({"Q": many, "K": many, "V": many}))
+    for to, system in (("moodle", "Moodle"), ("prairielearn", "PrairieLearn")):
+        done = attncalc("export", "many.json", "--to", to, "--steps", "A", "-o", "out")
+        assert (done.code, done.out) == (2, "")
+        assert done.err == (
+            f"error: 961 entries are asked for, and {system} takes 900 in a question: "
+            "ask for fewer steps with --steps\n"
+        )
+
+
+SAID = [
+    ("moodle --weight Q=2", "--weight: Moodle marks each entry alone, and counts it as 1"),
+    (
+        "moodle --follow-penalty 1/2",
+        "--follow-penalty: Moodle marks each entry alone, and counts it as 1",
+    ),
+    ("moodle --points 2", "--points: in Moodle they are set where the question is used"),
+    ("moodle --steps Q,Z", None),
+    (
+        "moodle --steps Q,connections",
+        "Moodle asks for numbers, not for connections: say --steps Q",
+    ),
+    ("gradescope", "a problem for Gradescope is a zip: name its file with --out"),
+    ("prairielearn", "a problem for PrairieLearn is a folder: name it with --out"),
+    ("gradescope -o a.zip --points x", '--points: "x" is not a number'),
+    ("gradescope -o a.zip --points 0", "--points takes a number above 0"),
+    (
+        "gradescope -o a.zip --steps Q --weight Q=0",
+        "nothing that is asked for counts: give a step a --weight above 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), SAID)
+def test_what_a_system_cannot_do_is_said(
+    attncalc: Command, tmp_path: Path, words: str, said: str | None
+) -> None:
+    done = attncalc("export", str(sample("self").path), "--to", *words.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: ")
+    assert said is None or done.err == f"error: {said}\n"
+    assert not list(tmp_path.iterdir())
+
+
+# -- PrairieLearn ---------------------------------------------------------------------------------
+
+INFO = {
+    "uuid": r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    "type": "v3",
+    "gradingMethod": "Internal|External|Manual",
+}
+"""What the schema of PrairieLearn asks of these properties of info.json; it needs four of them."""
+PROPERTIES = {
+    "uuid": str,
+    "type": str,
+    "title": str,
+    "topic": str,
+    "tags": list,
+    "gradingMethod": str,
+    "singleVariant": bool,
+    "partialCredit": bool,
+}
+
+
+@pytest.fixture(params=["self", pytest.param("heads", marks=pytest.mark.slow)])
+def question(request: pytest.FixtureRequest, attncalc: Command, tmp_path: Path) -> Path:
+    """Return a question of PrairieLearn's, and for which problem it is."""
+    given = str(sample(request.param).path)
+    assert attncalc("export", given, "--to", "prairielearn", "-o", "question/").code == 0
+    return tmp_path / "question"
+
+
+def test_info_is_what_the_schema_asks_for(question: Path, attncalc: Command) -> None:
+    info = json.loads((question / "info.json").read_text(encoding="utf-8"))
+    assert {name: type(value) for name, value in info.items()} == PROPERTIES
+    assert all(re.fullmatch(pattern, info[name]) for name, pattern in INFO.items())
+
+
+IN_PRAIRIELEARN = """
+import json, sys
+folder, typed = sys.argv[1:]
+server = {}
+exec(compile(open(folder + "/server.py").read(), "server.py", "exec"), server)
+data = {"options": {"question_path": folder}, "correct_answers": {}, "feedback": {}}
+server["generate"](data)
+right = dict(data["correct_answers"])
+told = []
+for each in json.loads(typed):
+    data["submitted_answers"] = right | each if each is not None else {}
+    server["grade"](data)
+    told.append([data["score"], data["feedback"]["verdict"], data["partial_scores"]])
+import attncalc
+print(json.dumps([right, told, attncalc.__file__]))
+"""
+
+
+def test_a_question_marks_what_is_typed_from_the_students_own_values(question: Path) -> None:
+    """Run as PrairieLearn does, from the wheel in the folder and from nowhere else."""
+    problem = read_problem(question / "problem.json")
+    has_heads = solve(problem)["Q"].ndim == 3
+    name = "Q_h1_1_1" if has_heads else "Q_1_1"
+    steps = [step.name for step in solve(problem).plan if not step.is_between]
+    typed = [{}, {name: "1000"}, {name: ""}, {name: "{{x}} <b>"}, None]
+    done = subprocess.run(
+        [sys.executable, "-c", IN_PRAIRIELEARN, str(question), json.dumps(typed)],
+        cwd=question,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    right, told, home = json.loads(done.stdout)
+    assert home.startswith(str(question / "attncalc.whl"))
+    page = (question / "question.html").read_text(encoding="utf-8")
+    assert re.findall(r'answers-name="(\w+)"', page) == list(right)
+    assert [float(text) for text in right.values()] == [
+        float(text) for step in steps for text in flat(solve(problem).shown(step))
+    ]
+    (all_right, wrong, blank, hostile, none) = told
+    assert all_right[0] == 1
+    assert wrong[2][name]["score"] == blank[2][name]["score"] == hostile[2][name]["score"] == 0
+    shares = [each["score"] for field, each in blank[2].items() if field != name]
+    assert shares == [1] * len(shares)
+    entries = len([field for field in right if field.startswith("Q_")])
+    assert blank[0] == pytest.approx(1 - 1 / entries / len(steps))
+    answer = {step: solve(problem).shown(step) for step in steps}
+    first = answer["Q"][0] if has_heads else answer["Q"]
+    first[0][0] = "1000"
+    marking = check(problem, answer, asked=tuple(steps))
+    assert wrong[:2] == [
+        pytest.approx(float(marking.score.earned / marking.score.possible)),
+        list(marking.verdict),
+    ]
+    assert none == [0, ["Nothing is typed in."], {}]
+
+
+def test_the_same_problem_is_the_same_question(attncalc: Command, tmp_path: Path) -> None:
+    """PrairieLearn knows a question by its uuid, whatever its folder is called."""
+
+    def uuid_of(name: str, out: str) -> str:
+        attncalc("export", str(sample(name).path), "--to", "prairielearn", "-o", out)
+        return str(json.loads((tmp_path / out / "info.json").read_text())["uuid"])
+
+    assert uuid_of("self", "a") == uuid_of("self", "b") != uuid_of("cross", "c")
+
+
+def test_prairielearn_takes_minus_infinity_as_it_is_typed(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """Its fields are texts, and attncalc marks them: masked scores can be asked for."""
+    causal = str(sample("causal").path)
+    run = attncalc("export", causal, "--to", "prairielearn", "--steps", "S_masked,A", "-o", "q")
+    assert run.code == 0, run.err
+    right = typed_in.correct_answers(tmp_path / "q")
+    assert right["S_masked_1_2"] == "-inf"
+    for word, score in (("-inf", 1), ("-∞", 1), ("−1000000000", 1), ("0", 26 / 32)):
+        typed = {name: word if text == "-inf" else text for name, text in right.items()}
+        assert typed_in.marked(tmp_path / "q", typed)["score"] == pytest.approx(score)

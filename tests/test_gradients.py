@@ -1,0 +1,814 @@
+"""The way back: to the digit by hand, by differences of the way there, line by line; refused."""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command, many, mostly_slow
+from gradient_kinds import (
+    FURTHER,
+    Chance,
+    Fields,
+    kind_of_attention,
+    kind_of_layers,
+    posed,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle_kinds import Kind
+from test_kinds import FORMS, Form, kinds
+from test_pages import is_solvable
+from test_work_reads_back import check
+from work_reader import Value, read_line
+
+from attncalc import InputError, Problem, ShapeError, Solution, read_problem, solve
+from attncalc.operations import Operation
+from attncalc.operations.step import run
+from attncalc.problem.fields import role_of
+from attncalc.solving.solution import given_in_decimals
+from attncalc.writing.mathematics import in_text
+from attncalc.writing.page import Contents, make_page
+from attncalc.writing.prose import line_in_text
+
+Rows = list[list[Fraction]]
+DIGITS = 80
+SAMPLES = Path(__file__).parent.parent / "samples"
+STEP = Decimal("1e-25")
+NEAR = Decimal("1e-20")
+
+
+# -- by hand, in plain Python ---------------------------------------------------------------------
+
+
+def product(left: Rows, right: Rows) -> Rows:
+    return [
+        [
+            sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0))
+            for column in turned(right)
+        ]
+        for row in left
+    ]
+
+
+def turned(rows: Rows) -> Rows:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def rounded(value: Fraction, decimals: int) -> Fraction:
+    whole = int(abs(value) * 10**decimals + Fraction(1, 2))
+    return Fraction(whole, 10**decimals) * (-1 if value < 0 else 1)
+
+
+def exp(x: Fraction) -> Fraction:
+    with localcontext() as context:
+        context.prec = DIGITS
+        return Fraction((Decimal(x.numerator) / Decimal(x.denominator)).exp())
+
+
+def by_hand(f: dict[str, Rows], carries: bool, decimals: int) -> dict[str, Rows]:
+    """Return every step of unscaled attention with a target, and back, before it is rounded."""
+    made: dict[str, Rows] = {}
+
+    def take(name: str, rows: Rows) -> Rows:
+        made[name] = rows
+        return [[rounded(x, decimals) for x in row] for row in rows] if carries else rows
+
+    Q = take("Q", product(f["X1"], f["W_Q"]))
+    K = take("K", product(f["X2"], f["W_K"]))
+    V = take("V", product(f["X2"], f["W_V"]))
+    S = take("S", product(Q, turned(K)))
+    powers = [[exp(s - max(row)) for s in row] for row in S]
+    A = take("A", [[p / sum(row) for p in row] for row in powers])
+    O = take("O", product(A, V))  # noqa: E741
+    pairs = [list(zip(one, other, strict=True)) for one, other in zip(O, f["target"], strict=True)]
+    take("L", [[sum(((o - t) ** 2 for row in pairs for o, t in row), Fraction(0)) / 2]])
+    dO = take("dO", [[o - t for o, t in row] for row in pairs])
+    dV = take("dV", product(turned(A), dO))
+    dA = take("dA", product(dO, turned(V)))
+    means = [sum(a * g for a, g in zip(*rows, strict=True)) for rows in zip(A, dA, strict=True)]
+    dS = take(
+        "dS",
+        [
+            [a * (g - mean) for a, g in zip(row, slopes, strict=True)]
+            for row, slopes, mean in zip(A, dA, means, strict=True)
+        ],
+    )
+    dQ, dK = take("dQ", product(dS, K)), take("dK", product(turned(dS), Q))
+    take("dW_Q", product(turned(f["X1"]), dQ))
+    take("dW_K", product(turned(f["X2"]), dK))
+    take("dW_V", product(turned(f["X2"]), dV))
+    take("dX1", product(dQ, turned(f["W_Q"])))
+    by_k = take("dX2_K", product(dK, turned(f["W_K"])))
+    by_v = take("dX2_V", product(dV, turned(f["W_V"])))
+    take(
+        "dX2",
+        [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(by_k, by_v, strict=True)],
+    )
+    return made
+
+
+def shown(rows: Rows, decimals: int) -> list[list[str]]:
+    def text(value: Fraction) -> str:
+        whole = rounded(value, decimals) * 10**decimals
+        digits = f"{abs(int(whole)):0{decimals + 1}d}"
+        return ("-" if whole < 0 else "") + f"{digits[:-decimals]}.{digits[-decimals:]}"
+
+    return [[text(x) for x in row] for row in rows]
+
+
+def hand_size(seed: int) -> dict[str, Rows]:
+    chance = Chance(seed)
+    n, m, d, d_2, d_k, d_v = (chance.between(1, 3) for _ in range(6))
+
+    def matrix(rows: int, columns: int) -> Rows:
+        return [[Fraction(chance.between(-8, 8), 4) for _ in range(columns)] for _ in range(rows)]
+
+    sizes = {"X1": (n, d), "X2": (m, d_2), "W_Q": (d, d_k), "W_K": (d_2, d_k), "W_V": (d_2, d_v)}
+    return {name: matrix(*size) for name, size in (sizes | {"target": (n, d_v)}).items()}
+
+
+@pytest.mark.parametrize("seed", mostly_slow(range(120), every=8))
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+def test_hand_size_problems_to_the_digit(seed: int, rounding: str) -> None:
+    fields = hand_size(seed)
+    expected = by_hand(fields, rounding == "each-step", 2)
+    solution = solve(Problem(**fields, scale="none", rounding=rounding))
+    assert [step.name for step in solution.plan] == list(expected)
+    for name, rows in expected.items():
+        assert solution.shown(name) == shown(rows, 2), name
+
+
+def homework(name: str, carries: bool) -> tuple[Path, dict[str, Rows]]:
+    """Return the file of a sample, and its matrices; dO = 1 is that of a target that is 1 less."""
+    path = SAMPLES / f"{name}.json"
+    given = json.loads(path.read_text())
+    matrices = (pair for pair in given.items() if isinstance(pair[1], list))
+    fields = {key: [[Fraction(str(x)) for x in row] for row in rows] for key, rows in matrices}
+    if "X" in fields:
+        fields |= {"X1": fields["X"], "X2": fields["X"], "target": fields["dO"]}
+        outputs = by_hand(fields, carries, 2)["O"]
+        carried = [[rounded(x, 2) if carries else x for x in row] for row in outputs]
+        fields["target"] = [[x - 1 for x in row] for row in carried]
+    return path, fields
+
+
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+@pytest.mark.parametrize("name", ["gradients", "gradients-target"])
+def test_both_homeworks(name: str, rounding: str) -> None:
+    path, fields = homework(name, rounding == "each-step")
+    expected = by_hand(fields, rounding == "each-step", 2)
+    solution = solve(read_problem(path, rounding=rounding))
+    compared = [step.name for step in solution.plan if step.name in expected]
+    assert {"dV", "dA", "dS", "dQ", "dK", "dW_Q", "dW_K", "dW_V"} <= set(compared)
+    for each in compared:
+        assert solution.shown(each) == shown(expected[each], 2), each
+
+
+# -- by differences of the way there --------------------------------------------------------------
+
+
+def loss(problem: Problem, given: dict[str, Any], dO: np.ndarray, output: str) -> Any:
+    """Return Σ dO ⊙ O of the way there, in Decimals."""
+    made = run(problem.calculation.steps, given)[output]
+    return (made * dO).sum()
+
+
+def is_differentiated(name: str) -> bool:
+    return role_of(name) not in ("marks", "scores", "arriving", "ids")
+
+
+def differences(fields: Fields, chance: Chance) -> Iterator[tuple[str, Any, Any]]:
+    """Yield, of each given matrix, the slope along a direction, and what gradients say of it."""
+    plain = {name: each for name, each in fields.items() if name != "target_ids"}
+    there = posed(plain)
+    steps = there.calculation.steps
+    output = "logits" if steps[-1].name == "prob" else steps[-1].name
+    size = solve(there).floats[output].shape
+    dO = chance.numbers(*size)
+    back = solve(posed(plain, dO=dO))
+    in_decimals = np.array([[Decimal(repr(float(x))) for x in row] for row in dO], dtype=object)
+    with localcontext() as context:
+        context.prec = DIGITS
+        given = given_in_decimals(there)
+        for name in filter(is_differentiated, there.names):
+            shape = given[name].shape
+            is_turned = role_of(name) == "buckets"  # its gradient stands as it is given
+            along = np.array([Decimal(chance.between(-3, 3)) for _ in range(given[name].size)])
+            along = along.reshape(shape)
+            up, down = (
+                loss(there, given | {name: given[name] + sign * STEP * along}, in_decimals, output)
+                for sign in (1, -1)
+            )
+            own = name.rpartition(".")[2]
+            gradient = back.exact[f"{name.removesuffix(own)}d{own}"]
+            stood = along.reshape(shape[0] if len(shape) > 2 else 1, -1).T if is_turned else along
+            yield name, (up - down) / (2 * STEP), (_decimals(gradient) * stood).sum()
+
+
+def _decimals(matrix: np.ndarray) -> np.ndarray:
+    if matrix.dtype == object:
+        return matrix
+    return np.vectorize(lambda x: Decimal(repr(float(x))), otypes=[object])(matrix)
+
+
+def in_short(fields: Fields) -> Fields:
+    """Return a problem of numbers of two decimals, so that it is worked out exactly."""
+    short: Fields = {}
+    for name, each in fields.items():
+        if isinstance(each, np.ndarray) and each.dtype == np.float64:
+            short[name] = np.round(each, 2)
+        elif isinstance(each, dict):
+            short[name] = in_short(each)
+        elif name == "layers":
+            short[name] = [in_short(one) for one in each[:1]]
+        else:
+            short[name] = each
+    return short
+
+
+@pytest.mark.parametrize("seed", mostly_slow(range(40), every=20))
+def test_attention_by_central_differences_of_the_way_there(seed: int) -> None:
+    fields = in_short(kind_of_attention(seed))
+    for name, slope, said in differences(fields, Chance(seed)):
+        assert abs(slope - said) <= max(NEAR, abs(slope) * Decimal("1e-11")), name
+
+
+@pytest.mark.parametrize("seed", mostly_slow(range(24), every=24))
+def test_layers_by_central_differences_of_the_way_there(seed: int) -> None:
+    fields = in_short(kind_of_layers(seed))
+    for name, slope, said in differences(fields, Chance(seed)):
+        assert abs(slope - said) <= max(Decimal("1e-12"), abs(slope) * Decimal("1e-9")), name
+
+
+@pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
+def test_what_else_can_be_gone_back_through_by_central_differences(what: str) -> None:
+    fields = in_short(FURTHER[what](Chance(len(what))))
+    found = []
+    for name, slope, said in differences(fields, Chance(1)):
+        assert abs(slope - said) <= max(Decimal("1e-12"), abs(slope) * Decimal("1e-9")), name
+        found.append(name)
+    assert {name for name, each in fields.items() if isinstance(each, np.ndarray)} == set(found)
+
+
+# -- line by line ---------------------------------------------------------------------------------
+
+
+def lines_of(solution: Solution, **contents: Any) -> list[tuple[str, str]]:
+    page = make_page(solution, Contents(solution.steps, work=True, full=True, **contents))
+    return [(each.step.name, line_in_text(line)) for each in page.sections for line in each.lines]
+
+
+@pytest.mark.parametrize("seed", mostly_slow(range(80), every=40))
+def test_each_line_comes_to_what_it_says(seed: int) -> None:
+    """Where each step is rounded, the numbers in a line are those really used."""
+    fields = in_short(kind_of_attention(seed))
+    solution = solve(posed(fields, rounding="each-step", decimals=4, backward=True))
+    known: dict[str, Value] = {}
+    names = set()
+    for name, text in lines_of(solution):
+        line = read_line(text, known)
+        check(line, 4)
+        names.add(name)
+        if line.result != "-∞":
+            known[line.entry] = Fraction(line.result)
+    assert names == {step.name for step in solution.plan}
+
+
+@pytest.mark.parametrize("what", mostly_slow(sorted(FURTHER), every=11))
+def test_each_line_of_what_else_can_be_gone_back_through(what: str) -> None:
+    fields = in_short(FURTHER[what](Chance(len(what))))
+    problem = Problem(**fields, rounding="each-step", decimals=4, backward=True)
+    known: dict[str, Value] = {}
+    for name in (
+        "W_E",
+        "W_type",
+        "image",
+        "class_token",
+    ):  # whose entries are named, and not written out
+        for place, value in np.ndenumerate(np.atleast_2d(fields.get(name, np.zeros((0, 0))))):
+            known[f"{name}[{','.join(str(each + 1) for each in place)}]"] = Fraction(str(value))
+    for name, text in lines_of(solve(problem)):
+        line = read_line(text, known)
+        if name.rpartition(".")[2].startswith("d"):
+            check(line, 4)
+        if line.result != "-∞":
+            known[line.entry] = Fraction(line.result)
+    back = [step.name for step in problem.calculation.steps if step.name[0] == "d"]
+    assert {entry.partition("[")[0] for entry in known} >= set(back)
+
+
+def has_way_back(kind: Kind) -> bool:
+    """Say whether all that a kind of attention does can be gone back through."""
+    return kind.normalizer != "hardmax"
+
+
+@many(40)
+@given(kinds(rounding=("each-step",), decimals=4), st.sampled_from(FORMS))
+def test_each_line_comes_to_what_it_says_however_matrices_stand(kind: Kind, form: Form) -> None:
+    if not has_way_back(kind) or not is_solvable(form.problem(kind)):
+        return
+    known: dict[str, Value] = {}
+    for _, text in lines_of(solve(form.problem(kind, backward=True))):
+        line = read_line(text, known)
+        check(line, kind.decimals)
+        if line.result != "-∞":
+            known[line.entry] = Fraction(line.result)
+
+
+def test_scores_over_their_sum_stay_fractions_there_and_back() -> None:
+    fields = {"Q": [[1, 2]], "K": [[1, 1], [2, 1]], "V": [[1, "1/2"], [2, 3]], "scale": "none"}
+    fields = {name: [[Fraction(x) for x in row] for row in each] if isinstance(each, list) else each
+              for name, each in fields.items()}  # fmt: skip
+    solution = solve(Problem(**fields, normalizer="sum", target=[[1, 1]]))
+    lines = lines_of(solution, fractions="plain")
+    read = {read_line(text).entry: read_line(text) for _, text in lines if "= " in text and text}
+    for name, text in lines:
+        line = read_line(text, {})
+        assert line.sign == "=", (name, text)
+    # S = 3, 4; A = 3/7, 4/7; O = 11/7, 27/14; dO = 4/7, 13/14; dA = 29/28, 55/14
+    assert read["dA[1,1]"].result == "29/28"
+    assert read["dA[1,2]"].result == "55/14"
+    # mean = 3/7·29/28 + 4/7·55/14 = 527/196; (29/28 - 527/196) / 7 = -81/343
+    assert read["dS[1,1]"].result == "-81/343"
+    assert read["dS[1,2]"].result == "243/1372"
+
+
+# -- a step against the gradients -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", [{}, {"weights_layout": "torch"}, {"layout": "columns"}])
+def test_the_step_gives_the_outputs_of_the_new_weights(layout: Fields) -> None:
+    chance = Chance(1)
+    matrices: Fields = {"X": chance.numbers(3, 4), "W_Q": chance.numbers(4, 4),
+                        "W_K": chance.numbers(4, 2), "W_V": chance.numbers(4, 2),
+                        "W_O": chance.numbers(4, 3)}  # fmt: skip
+    stored = {name: each.T if layout.get("layout") or (layout and name != "X") else each
+              for name, each in matrices.items()}  # fmt: skip
+    fields = stored | layout | {"heads": 2, "b_Q": chance.numbers(1, 4)}
+    solution = solve(Problem(**fields, step="1/1000"))
+    again = {}
+    for name in ("W_Q", "W_K", "W_V", "W_O", "b_Q"):
+        changed = solution[f"{name}_new"]
+        gradient = solution[f"d{name}"]
+        axis = -2 if layout.get("layout") or (layout and name.startswith("W")) else -1
+        joined, slopes = (
+            np.concatenate(list(each), axis=axis) if each.ndim == 3 else each
+            for each in (changed, gradient)
+        )
+        if name == "b_Q" and layout.get("layout"):
+            joined, slopes = joined.reshape(1, -1), slopes.reshape(1, -1)
+        again[name] = joined
+        assert np.allclose(joined, fields[name] - slopes / 1000, atol=1e-14)
+    assert np.allclose(solve(Problem(**fields | again))["O"], solution["O_new"], atol=1e-12)
+    squares = sum((solution[f"d{name}"] ** 2).sum() for name in again)
+    assert solution["L_fell"].item() == pytest.approx(squares / 1000, rel=0.05)
+
+
+# -- what is asked, and refused -------------------------------------------------------------------
+
+SMALL: Fields = {"X": [[1, 2], [0, 1]], "W_Q": [[1], [0]], "W_K": [[1], [1]], "W_V": [[2], [4]]}
+HEAD: Fields = {
+    "X": [[1.0, 2], [0, 1]],
+    "W_1": [[1], [0]],
+    "W_2": [[1, 1]],
+    "W_out": [[1, 0], [0, 2]],
+}
+
+
+def plan_of(**fields: Any) -> list[str]:
+    return [step.name for step in Problem(**fields).calculation.steps]
+
+
+def test_gradients_stand_in_the_order_in_which_they_are_found() -> None:
+    there = ["Q", "K", "V", "S", "S_scaled", "A", "O"]
+    back = ["dO", "dV", "dA", "dS_scaled", "dS", "dQ", "dK", "dW_Q", "dW_K", "dW_V"]
+    assert plan_of(**SMALL, backward=True) == [*there, *back, "dX_Q", "dX_K", "dX_V", "dX"]
+    given = plan_of(**SMALL, dO=[[1], [1]])
+    assert given[len(there)] == "dV"  # dO is given
+
+
+def test_in_a_stack_each_gradient_stands_behind_the_number_of_its_layer() -> None:
+    layer = {name: SMALL[name] for name in ("W_Q", "W_K")} | {"W_V": [[1, 0], [0, 1]]}
+    names = plan_of(X=SMALL["X"], layers=[layer, layer], backward=True)
+    assert "dY" in names
+    assert "2.dQ" in names
+    assert "1.dW_Q" in names
+    assert names[-1] == "dX"
+
+
+REFUSED: dict[str, tuple[Fields, str]] = {
+    "hardmax": (
+        SMALL | {"normalizer": "hardmax", "backward": True},
+        "backward, A (attention weights): hardmax jumps where two scores change places and is flat "
+        "everywhere else, so it has no gradient to go back by (the normalizers softmax and sum "
+        "have)",
+    ),
+    "both ways": (
+        SMALL | {"dO": [[1], [1]], "backward": False},
+        "dO is given, and backward is false: leave one of them out",
+    ),
+    "two starts": (
+        SMALL | {"dO": [[1], [1]], "target": [[1], [1]]},
+        "dO and target are given: the way back starts with one of them",
+    ),
+    "another shape": (
+        SMALL | {"dO": [[1, 1]]},
+        "dO is 1 × 2 and O is 2 × 1: both need one shape",
+    ),
+    "ids without a head": (
+        {"X": SMALL["X"], "W_1": [[1], [0]], "W_2": [[1, 1]], "target_ids": [0, 1]},
+        "target_ids is given, and there is no head whose probabilities it is for (W_out); of "
+        "outputs that are no probabilities, give target",
+    ),
+    "too few ids": (
+        HEAD | {"target_ids": [0]},
+        "target_ids holds 1 and prob has 2 rows: one is needed for each",
+    ),
+    "an id too large": (
+        HEAD | {"target_ids": "0, 2"},
+        "target_ids, number 2: 2, where there are 2 classes, 0 to 1",
+    ),
+    "no id": (
+        HEAD | {"target_ids": [-1, 0]},
+        "target_ids takes whole numbers from 0, one for each row of probabilities, as 2, 0, 1, not "
+        '"[-1, 0]"',
+    ),
+    "a table of distances to change": (
+        SMALL | {"rel_bias": [[1], [2], [0], [1]], "step": 0.1},
+        "step changes weights, and no tables of distances: leave rel_bias out, or step",
+    ),
+    "weights of concat scores stored (out, in)": (
+        {"X1": [[1]], "X2": [[1], [2]], "score": "concat", "W_S": [[1, 2]], "v_S": [1]}
+        | {"weights_layout": "torch", "backward": True},
+        "backward takes W_S stored (in, out): leave weights_layout torch out, or backward",
+    ),
+    "a table of distances beside columns": (
+        {"X": SMALL["X"], "W_Q": [[1, 0]], "W_K": [[1, 1]], "W_V": [[2, 4]]}
+        | {"rel_bias": [[1], [2], [0], [1]], "backward": True, "layout": "columns"},
+        "backward takes rel_bias with tokens as rows, for it stands alike in both layouts: leave "
+        "layout columns out, or backward",
+    ),
+    "nothing to change": (
+        {"Q": [[1]], "K": [[1]], "V": [[1]], "step": 0.1},
+        "step is given, and there are no weights or biases that it could change",
+    ),
+    "the wrong one of layers": (
+        HEAD | {"dY": [[1, 1], [1, 1]]},
+        "dY is given: the gradient that arrives here is dlogits",
+    ),
+    "a part of it": (
+        {"X": SMALL["X"], "layers": [{"W_1": [[1], [0]], "W_2": [[1, 1]], "dO": [[1]]}]},
+        "1.dO: dO belongs to the whole, and not to a part of it",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_differentiated_is_refused_in_one_message(case: str) -> None:
+    fields, message = REFUSED[case]
+    with pytest.raises(InputError) as caught:
+        Problem(**fields)
+    assert str(caught.value) == message
+    assert isinstance(caught.value, ShapeError) == ("shape" in message or "rows:" in message)
+
+
+def test_more_scores_than_are_kept_whole_are_refused() -> None:
+    n = 2001
+    tokens = np.ones((n, 1))
+    with pytest.raises(InputError) as caught:
+        Problem(Q=tokens, K=tokens, V=tokens, backward=True)
+    assert str(caught.value) == (
+        "backward keeps every matrix of scores, and is for up to 4,000,000 scores: this problem "
+        "has 4,004,001 (give fewer tokens, or leave backward out)"
+    )
+
+
+def operations(kind: type[Operation] = Operation) -> Iterator[type[Operation]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from operations(each)
+
+
+def test_every_operation_of_a_plan_has_a_way_back_or_is_known_to_have_none() -> None:
+    """Steps of the way back themselves have none: they are read by no further step."""
+    import attncalc.operations.activations
+    import attncalc.operations.distances
+    import attncalc.operations.normalisation
+    import attncalc.operations.patches
+    import attncalc.operations.rows  # noqa: F401 - so that all are there
+
+    without = {
+        each.__name__
+        for each in operations()
+        if each.way_back is Operation.way_back
+        and each.apply is not Operation.apply  # what others have in common
+        and not each.__name__.startswith("_")
+        and not any(word in each.__module__ for word in (".back_", ".losses"))
+        and each.__module__.startswith("attncalc.operations")
+    }
+    assert without == {"MultiplyEach"}  # of a family of problems
+
+
+def test_a_small_model_of_language_takes_a_step() -> None:
+    """Of the table both parts are taken off: those of the tokens, and those of the head."""
+    fields = FURTHER["a small model of language"](Chance(5)) | {"target_ids": [3, 0, 1]}
+    solution = solve(Problem(**fields, step="1/1000"))
+    assert {"dW_E_X", "dW_E_logits", "dW_E", "W_E_new"} <= {step.name for step in solution.plan}
+    assert np.allclose(solution["dW_E_X"][[1, 2]], 0)  # ids that no token has
+    assert np.allclose(solution["dW_E"], solution["dW_E_X"] + solution["dW_E_logits"], atol=1e-14)
+    new = {n: solution[f"{n}_new"] for n in ("W_E", "W_Q", "W_K", "W_V", "b_out")}
+    again = solve(Problem(**fields | new))
+    assert again["L"].item() == pytest.approx(solution["L_new"].item(), abs=1e-12)
+    assert solution["L_fell"].item() > 0
+
+
+@pytest.mark.parametrize("what", mostly_slow(sorted(FURTHER), every=30))
+def test_what_else_is_gone_back_through_is_read_and_marked(what: str) -> None:
+    """Under the names that people give gradients, of the shape that each matrix is given in."""
+    from attncalc import check as mark
+
+    chance = Chance(len(what))
+    fields = FURTHER[what](chance)
+    steps = solve(Problem(**fields)).floats
+    last = steps.get("logits", list(steps.values())[-1])
+    problem = Problem(**fields, dO=chance.numbers(*last.shape))
+    solution = solve(problem)
+    for name, each in fields.items():
+        if isinstance(each, np.ndarray):
+            gradient = solution.floats[f"d{name}"]
+            if gradient.ndim > each.ndim and name != "sinks":
+                gradient = np.concatenate(list(gradient), axis=-1)
+            for said in (f"{name}.grad", f"grad_{name}", f"dL/d{name}"):
+                right = mark(problem, {said: gradient.reshape(each.shape)}, atol=1e-9)
+                assert (right.score.earned, right.steps[0].step.name) == (1, f"d{name}")
+            wrong = mark(problem, {f"d{name}": gradient.reshape(each.shape) * 2}, atol=1e-9)
+            assert wrong.score.earned < 1
+
+
+def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from attncalc.operations import Softmax
+
+    monkeypatch.setattr(Softmax, "way_back", Operation.way_back)
+    with pytest.raises(InputError) as caught:
+        Problem(**SMALL, backward=True)
+    assert str(caught.value) == (
+        "backward, A (attention weights): no way back through Softmax is known"
+    )
+
+
+def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:
+    """A mask of another kind, or a second input of the softmax, has no gradient of 0 by silence."""
+    from attncalc.operations import Mask, Softmax
+
+    assert Mask(("keep", "ignore")).way_back(1, [(2, 2)] * 3) is None
+    for operation in (Softmax(), Mask(("another",))):
+        with pytest.raises(InputError):
+            operation.way_back(1, [(2, 2), (2, 2)])
+
+
+def test_what_the_way_back_starts_with_is_said(attncalc: Command) -> None:
+    sample = SAMPLES / "self.json"
+    page = attncalc("self", str(sample), "--backward").out
+    assert "gradients of L, the sum of O: every entry of its gradient is 1" in " ".join(
+        page.split()
+    )
+    page = attncalc("self", str(sample), "--target", "1 0; 0 1; 1 1").out
+    assert "gradients of L = 1/2 Σ (O - target)²" in " ".join(page.split())
+    page = attncalc("self", str(sample), "--dO", "1 0; 0 1; 1 1", "--only", "dQ,dW_Q").out
+    assert "gradients from dO, the one that arrives at O" in " ".join(page.split())
+    assert "dW_Q = Xᵀ dQ" in page
+    assert "dK" not in page
+
+
+def test_cross_entropy_is_that_of_the_probabilities() -> None:
+    solution = solve(Problem(**HEAD, target_ids=[1, 0]))
+    prob = solution["prob"]
+    onehot = np.array([[0, 1], [1, 0]])
+    assert np.allclose(solution["dlogits"], prob - onehot)
+    assert solution["L"].item() == pytest.approx(-np.log(prob[0, 1]) - np.log(prob[1, 0]))
+    assert solution.is_exact
+    assert solution.shown("L") == [[f"{solution['L'].item():.2f}"]]
+    (line,) = [text for name, text in lines_of(solution) if name == "L"]
+    assert line.startswith("L[1,1] = -log(0.")
+
+
+def test_a_probability_that_is_carried_as_0_has_no_logarithm() -> None:
+    far = HEAD | {"W_out": [[1000, 0], [0, 1]], "rounding": "each-step", "norm": "none"}
+    with pytest.raises(InputError) as caught:
+        solve(Problem(**far, target_ids=[1, 1]))
+    assert str(caught.value).startswith("L: the probability of target 1 in row 1 is 0 (as it is ")
+
+
+@pytest.mark.parametrize("form", ["json", "npz", "csv"])
+def test_what_is_written_is_read_back(form: str, tmp_path: Path, attncalc: Command) -> None:
+    sample = SAMPLES / "gradients-target.json"
+    out = tmp_path / f"out.{form}"
+    assert attncalc("cross", str(sample), "-o", str(out)).code == 0
+    first, second = read_problem(sample), read_problem(out)
+    assert second.backward is True
+    assert second.step == Fraction(1, 100)
+    assert (second.target == first.target).all()
+
+
+def test_ids_are_written_and_read_back(tmp_path: Path) -> None:
+    from attncalc.problem.serialising import in_json
+
+    problem = Problem(**HEAD, target_ids=[1, 0])
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps(in_json(problem)))
+    assert read_problem(file).target_ids == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"norm": "post", "b_1": 4, "gamma_1": 4, "beta_1": 4, "ddof": 1},
+        {"norm": "pre", "normalization": "rms", "W_3": (4, 4), "gamma_2": 4, "beta_2": 4},
+        {"norm": "post", "eps_place": "outside", "gamma_1": 4},
+    ],
+)
+def test_each_line_of_layers_comes_to_what_it_says(kind: Fields) -> None:
+    """Through normalisations, residual connections and ReLU, too."""
+    chance = Chance(len(kind))
+    sizes: Fields = {"X": (3, 4), "W_Q": (4, 2), "W_K": (4, 2), "W_V": (4, 2), "W_O": (2, 4)}
+    sizes |= {"W_1": (4, 4), "W_2": (4, 4)}
+    sizes |= {name: (1, each) for name, each in kind.items() if name[:2] in ("b_", "ga", "be")}
+    sizes |= {name: each for name, each in kind.items() if name == "W_3"}
+    matrices = {name: np.round(chance.numbers(*size), 2) for name, size in sizes.items()}
+    problem = Problem(**kind | matrices, rounding="each-step", decimals=4, backward=True)
+    known: dict[str, Value] = {}
+    for name, text in lines_of(solve(problem)):
+        if name.startswith("d"):
+            line = read_line(text, known)
+            check(line, 4)
+            known[line.entry] = Fraction(line.result)
+    assert len(known) > 100
+
+
+@pytest.mark.parametrize("layout", [{"weights_layout": "torch"}, {"layout": "columns"}])
+@pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
+def test_what_else_has_gradients_stands_as_the_matrices_that_they_are_of(
+    what: str, layout: Fields
+) -> None:
+    fields = FURTHER[what](Chance(len(what)))
+    by_columns = "layout" in layout
+    stands_alike = {"rel_bias", "image"} | ({"W_S"} if what == "general" else set())
+
+    def is_turned(name: str) -> bool:
+        if name in stands_alike or role_of(name) in ("bias", "heads"):
+            return False
+        return by_columns or role_of(name) == "weights"
+
+    stored = {
+        name: each.swapaxes(-1, -2) if isinstance(each, np.ndarray) and is_turned(name) else each
+        for name, each in fields.items()
+    }
+    if (by_columns and stands_alike & {*fields}) or (not by_columns and "concat" in what):
+        with pytest.raises(InputError, match="backward takes"):
+            Problem(**stored, **layout, backward=True)
+        return
+    plain = solve(Problem(**fields, backward=True))
+    other = solve(Problem(**stored, **layout, backward=True))
+    for name, each in fields.items():
+        if isinstance(each, np.ndarray):
+            expected = plain[f"d{name}"]
+            is_shown_so = by_columns or is_turned(name)
+            expected = expected.swapaxes(-1, -2) if is_shown_so else expected
+            assert np.allclose(other[f"d{name}"], expected, atol=1e-12), name
+
+
+@pytest.mark.parametrize("layout", [{"weights_layout": "torch"}, {"layout": "columns"}])
+def test_gradients_stand_as_the_matrices_that_they_are_of(layout: Fields) -> None:
+    chance = Chance(2)
+    tokens = {"X1": chance.numbers(3, 4), "X2": chance.numbers(2, 4)}
+    weights = {"W_Q": (4, 2), "W_K": (4, 2), "W_V": (4, 3), "W_O": (3, 2)}
+    given = tokens | {name: chance.numbers(*shape) for name, shape in weights.items()}
+    by_columns = "layout" in layout
+    stored = {
+        name: each.T if by_columns or name in weights else each for name, each in given.items()
+    }
+    plain, other = (
+        solve(Problem(**given, backward=True)),
+        solve(Problem(**stored, **layout, backward=True)),
+    )
+    for name, each in stored.items():
+        assert other.shape_of(f"d{name}") == each.shape
+        is_turned = by_columns or name in weights
+        expected = plain[f"d{name}"].T if is_turned else plain[f"d{name}"]
+        assert np.allclose(other[f"d{name}"], expected, atol=1e-14)
+    equation = "dW_Q = dQ X1ᵀ" if by_columns else "dW_Q = dQᵀ X1"
+    page = make_page(other, Contents(other.steps))
+    texts = {each.step.name: in_text(each.formula) for each in page.sections}
+    assert f"dW_Q = {texts['dW_Q']}" == equation
+
+
+def test_gradients_of_a_family_are_those_of_each_problem() -> None:
+    """Studies solve many problems at once, with an axis before all others."""
+    from attncalc.studies.family import Family
+
+    chance = Chance(4)
+    fields = {"X": chance.numbers(3, 4), "W_Q": chance.numbers(4, 4), "W_K": chance.numbers(4, 2),
+              "W_V": chance.numbers(4, 2), "W_O": chance.numbers(4, 2), "heads": 2}  # fmt: skip
+    problem = Problem(**fields, backward=True)
+    tokens = np.stack([fields["X"], fields["X"] * 2, -fields["X"]])
+    family = Family(problem).solve({"X": tokens})
+    for number, X in enumerate(tokens):
+        alone = solve(Problem(**fields | {"X": X}, backward=True))
+        for step in problem.calculation.steps:
+            found = family[step.name][number]
+            own = alone.floats[step.name]
+            assert np.allclose(found.reshape(own.shape), own, atol=1e-12), step.name
+
+
+@pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
+def test_what_else_is_gone_back_through_in_a_family(what: str) -> None:
+    """Of one matrix that differs from problem to problem."""
+    from attncalc.studies.family import Family
+
+    fields = FURTHER[what](Chance(len(what)))
+    name = next(each for each in ("X", "X1", "W_E", "image") if each in fields)
+    problem = Problem(**fields, backward=True)
+    values = [fields[name], fields[name] * 2, -fields[name]]
+    family = Family(problem).solve({name: np.stack(values)})
+    for number, value in enumerate(values):
+        alone = solve(Problem(**fields | {name: value}, backward=True))
+        for step in problem.calculation.steps:
+            own = alone.floats[step.name]
+            found = family[step.name]
+            found = found[number if len(found) > 1 else 0]  # what does not hang on it is there once
+            assert np.allclose(found.reshape(own.shape), own, atol=1e-12), step.name
+
+
+def test_a_gradient_is_drawn_with_colours_parted_at_0(attncalc: Command, tmp_path: Path) -> None:
+    sample = str(SAMPLES / "heads.json")
+    run = attncalc("plot", sample, "--kind", "heatmap", "--of", "ds", "-o", "ds.svg")
+    assert (run.code, run.out) == (0, "ds.svg\n")
+    picture = (tmp_path / "ds.svg").read_text(encoding="utf-8")
+    assert picture.count('id="value') == 18
+    solution = solve(read_problem(sample, backward=True))
+    figure = solution.plot("heatmap", of="dS")
+    low, high = figure.axes[0].collections[0].get_clim()
+    assert low == -high == -np.abs(solution.precise("dS")).max()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--kind", "map", "--of", "dS"),
+         "--of draws a gradient as a heatmap: ask for the kind heatmap"),
+        (("--kind", "heatmap", "--of", "dS", "--head", "1"),
+         "--of and --head together: --of draws all of a gradient"),
+        (("--kind", "heatmap", "--of", "Q"),
+         '--of takes a gradient, not "Q": there are dO, dV, dA, dS, dQ, dK, dW_Q, dW_K, dW_V, '
+         "dX_Q, dX_K, dX_V, dX"),
+    ],
+)  # fmt: skip
+def test_what_is_no_picture_of_a_gradient_is_refused(
+    attncalc: Command, flags: tuple[str, ...], message: str
+) -> None:
+    run = attncalc("plot", str(SAMPLES / "self.json"), *flags, "-o", "p.png")
+    assert (run.code, run.err) == (2, f"error: {message}\n")
+
+
+def test_a_step_that_is_too_long_is_said() -> None:
+    from attncalc.writing.sentences import notes
+
+    solution = solve(read_problem(SAMPLES / "gradients-target.json", step=1))
+    assert any(note.text.startswith("L rose by ") for note in notes(solution))
+    solution = solve(read_problem(SAMPLES / "gradients-target.json"))
+    assert not any(note.text.startswith("L rose by ") for note in notes(solution))
+    assert solution.shown("L_fell") == [["0.10"]]
+
+
+def test_the_cap_of_logits_has_its_slope_on_the_way_back() -> None:
+    """The numbers are PyTorch's, in float64."""
+    eye = [[1, 0], [0, 1]]
+    fields = {"norm": "none", "residual": False, "W_1": eye, "W_2": eye, "target_ids": [0, 2]}
+    problem = Problem(
+        block="encoder", X=[[1, 2], [0, 1]], W_out=[[1, 0, 2], [0, 1, 1]], softcap_out=2, **fields
+    )
+    wanted = [[-0.6447, 0.1378, 0.0347], [0.1656, 0.3281, -0.4583]]
+    assert np.allclose(solve(problem)["dlogits"], wanted, atol=5e-5)
+
+
+NORMED = {
+    "X": [[1, 2, 0], [0, 1, 1]],
+    "W_Q": [[1, 0, 2, 1], [0, 1, 1, 0], [1, 1, 0, 1]],
+    "W_K": [[0, 1, 1, 1], [1, 0, 0, 2], [2, 1, 1, 0]],
+    "W_V": [[1, 0, 1, 0], [0, 1, 0, 2], [1, 1, 2, 0]],
+    "heads": 2,
+    "qk_norm": "rms",
+    "dO": [[1, 0, 2, 1], [0, 1, 0, 3]],
+}
+
+
+def test_gains_of_each_head_have_work_of_their_own() -> None:
+    problem = Problem(**NORMED, gamma_Q=[1, 2, 1, 2], gamma_K=[2, 1, 2, 1])
+    assert np.allclose(solve(problem)["dgamma_Q"][1], [[-0.7332, 0.1258]], atol=5e-5)  # PyTorch's
+    page = make_page(solve(problem), Contents(solve(problem).plan, work=True, full=True))
+    assert any(line.step == "dgamma_Q" for line in page.lines)

@@ -1,0 +1,212 @@
+"""The page's script works out every problem as attncalc does, digit for digit."""
+
+from decimal import Decimal
+from importlib import import_module
+from importlib.resources import files
+from random import Random
+
+import numpy as np
+import pytest
+from live_answers import MARKED, compared
+from live_pages import drawn, in_node, needs_node, reread, shown
+
+from attncalc.operations import Operation
+from attncalc.operations.expressions import significant
+from attncalc.problem.samples import sample
+from attncalc.reading import read_problem
+from attncalc.solving.solution import Solution, solve
+from attncalc.solving.work import Work
+from attncalc.writing.live.data import live_data
+from attncalc.writing.live.mirrored import MIRRORED
+from attncalc.writing.prose import line_in_text
+
+RUN = "return $plan.shown($plan.run(line, line.steps));"
+
+
+def compare(seed: int, count: int) -> tuple[int, list[str]]:
+    """Return how many digits were compared, and where the script shows others."""
+    entries, differing = digits_differing(_some(seed, count))
+    return entries, [f"seed {seed}: {each}" for each in differing]
+
+
+def _some(seed: int, count: int) -> list[Solution]:
+    rng = Random(seed)
+    return [drawn(rng) for _ in range(count)]
+
+
+def digits_differing(solutions: list[Solution]) -> tuple[int, list[str]]:
+    """Return how many digits are shown, and of which problems the script shows others."""
+    made = in_node(RUN, (live_data(each.problem) for each in solutions))
+    entries, differing = 0, []
+    for number, (solution, found) in enumerate(zip(solutions, made, strict=True)):
+        wanted = shown(solution)
+        entries += sum(map(len, wanted.values()))
+        if found != wanted:
+            steps = [name for name in wanted if found.get(name) != wanted[name]]
+            differing.append(f"problem {number}: {found.get('error', steps)}")
+    return entries, differing
+
+
+@needs_node
+def test_problems_of_every_kind_show_the_same_digits() -> None:
+    _, differing = compare(seed=1, count=25)
+    assert not differing
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_hundreds_of_problems_show_the_same_digits(seed: int) -> None:
+    _, differing = compare(seed, count=200)
+    assert not differing
+
+
+@needs_node
+def test_what_was_edited_is_worked_out_with_the_digits_that_its_file_takes() -> None:
+    rng = Random(7)
+    solutions = [solve(reread(drawn(rng).problem)) for _ in range(12)]
+    lines = [live_data(each.problem) | {"digits": None} for each in solutions]
+    precisions = "return $plan.digitsFor(line, line.steps);"
+    assert list(in_node(precisions, lines)) == [
+        live_data(each.problem)["digits"] for each in solutions
+    ]
+    assert list(in_node(RUN, lines)) == list(map(shown, solutions))
+
+
+WORK = """
+    const solution = $plan.run(line, line.steps);
+    const work = new $work.Work(solution);
+    const said = {};
+    for (const { name } of solution.steps) {
+      const { h, r, c } = solution.known[name];
+      said[name] = [];
+      for (let k = 0; k < (h || 1); k += 1) for (let i = 0; i < r; i += 1)
+        for (let j = 0; j < c; j += 1) said[name].push(work.text(name, k, i, j));
+    }
+    return said;
+"""
+
+
+def lines_differing(solutions: list[Solution]) -> tuple[int, list[tuple[str, str]]]:
+    """Return how many lines of work were compared, and those that the script writes otherwise."""
+    made = in_node(WORK, (live_data(each.problem) for each in solutions))
+    compared, differing = 0, []
+    for solution, found in zip(solutions, made, strict=True):
+        if "error" in found:
+            differing.append(("", str(found["error"])))
+            continue
+        work = Work(solution)
+        for step in solution.plan:
+            places = np.ndindex(solution.digits[step.name].shape)
+            wanted = [line_in_text(work.line(step.name, place)) for place in places]
+            compared += len(wanted)
+            pairs = zip(wanted, found[step.name], strict=True)
+            differing += [pair for pair in pairs if pair[0] != pair[1]]
+    return compared, differing
+
+
+@needs_node
+def test_lines_of_work_are_those_of_the_work() -> None:
+    _, differing = lines_differing(_some(seed=11, count=10))
+    assert not differing
+
+
+@needs_node
+def test_what_stands_for_a_blank_and_infinities_are_marked_anywhere() -> None:
+    """Nothing follows from -∞ where a number is needed, and what stands for a blank is none."""
+    for name in ("encoder", "self", "gradients"):
+        solution = solve(read_problem(sample(name).path))
+        first, *others = (each for each in shown(solution).items() if each[0] != "X")
+        wrong = ["-inf", "?", "--", "…", *first[1][4:]]
+        line = {"data": live_data(solution.problem), "texts": dict([(first[0], wrong), *others])}
+        (said,) = in_node(MARKED, [line])
+        assert "error" not in said, said
+        assert said[first[0]][:4] == ["wrong", "blank", "blank", "blank"]
+
+
+@needs_node
+def test_what_is_all_there_is_has_no_more_zeros() -> None:
+    """However many digits it was computed with, in decimals or in bits."""
+    values = ["0.1", "0.1" + "0" * 45 + "1", "0.101", "0.0015", "-0.25"]
+    program = "return $expressions.significant($numbers.readNumber(line), 2).text;"
+    wanted = ["0.1", "0.1", "0.10", "0.0015", "-0.25"]
+    assert [significant(Decimal(each), 2).text for each in values] == wanted
+    assert list(in_node(program, values)) == wanted
+
+
+LIKE_CHECK = 0.995
+"""How many entries have the same status as check gives: it compares floats, and pages do not."""
+
+
+def check_practice(seed: int, count: int, *, planted: bool = False) -> None:
+    found = compared(seed, count, planted=planted)
+    same = sum(found[pair] for pair in found if pair[0] == pair[1])
+    assert same >= LIKE_CHECK * found.total(), found
+
+
+@needs_node
+def test_a_worksheet_says_of_entries_what_check_says() -> None:
+    check_practice(seed=3, count=8)
+
+
+@needs_node
+@pytest.mark.slow
+def test_many_lines_of_work_are_those_of_the_work() -> None:
+    _, differing = lines_differing(_some(seed=12, count=80))
+    assert not differing
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4, 7))
+def test_a_worksheet_says_of_many_answers_what_check_says(seed: int) -> None:
+    check_practice(seed, count=25)
+    check_practice(seed, count=25, planted=True)
+
+
+NOT_MIRRORED = {
+    *("BucketBack", "DistanceBack", "GatherRows", "PatchesBack", "SinkBack", "SlopeBack"),
+    "TanhBack",
+    "MultiplyEach",  # of studies alone
+}
+"""Operations whose pages are static, and say so."""
+
+
+def test_operations_that_the_script_does_not_know_are_these() -> None:
+    for module in files("attncalc.operations").iterdir():
+        if module.name.endswith(".py"):
+            import_module(f"attncalc.operations.{module.name.removesuffix('.py')}")
+    made = {
+        each.__name__
+        for each in _all_of(Operation)
+        if not each.__name__.startswith("_") and each.apply is not Operation.apply
+    }
+    assert made - set(MIRRORED) == NOT_MIRRORED
+    assert set(MIRRORED) <= made
+
+
+def _all_of(kind: type) -> set[type]:
+    below = {each for each in kind.__subclasses__() if each.__module__.startswith("attncalc.")}
+    return below | {deeper for each in below for deeper in _all_of(each)}
+
+
+SEEDS = (29, 81, 116, 149, 151, 155, 183, 325, 352, 395, 403, 419, 452, 525, 533, 559, 872, 892)
+"""Of problems that between them take every operation that the script knows."""
+
+
+def of_all_operations() -> list[Solution]:
+    solutions = [drawn(Random(seed)) for seed in SEEDS]
+    taken = {type(step.operation).__name__ for each in solutions for step in each.plan}
+    assert taken == set(MIRRORED), "where drawn changes, other seeds are needed"
+    return solutions
+
+
+@needs_node
+def test_every_operation_of_the_script_shows_the_same_digits() -> None:
+    assert not digits_differing(of_all_operations())[1]
+
+
+@needs_node
+@pytest.mark.slow
+def test_every_operation_of_the_script_is_explained_alike() -> None:
+    assert not lines_differing(of_all_operations())[1]

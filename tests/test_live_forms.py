@@ -1,0 +1,195 @@
+"""Which pages live, and what is said where one does not."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Command
+from html_pages import read_page
+
+from attncalc.operations import Mask
+from attncalc.operations.activations import Activate
+from attncalc.operations.step import Step
+from attncalc.problem.problem import Problem
+from attncalc.reading import read_stream
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import solve
+from attncalc.writing.live import made
+from attncalc.writing.live.made import operations_of, write_page
+from attncalc.writing.live.mirrored import MIRRORED, unknown_in
+from attncalc.writing.live.script import CONVENTIONS, MODULES, PAGE, PRACTICE, script
+from attncalc.writing.page import Contents, make_page
+
+SMALL = {"X": [[1, 2], [3, 4]], "W_Q": [[1], [0]], "W_K": [[1], [1]], "W_V": [[2], ["1/3"]]}
+PROBLEM = read_stream(json.dumps(SMALL).encode(), "problem.json")
+
+
+def page_for(problem: Problem = PROBLEM, *, practice: bool = False, **contents: object) -> str:
+    """Return the page of a problem."""
+    wanted = Contents(plan(problem), **contents)  # type: ignore[arg-type]
+    return write_page(make_page(solve(problem), wanted), practice=practice)
+
+
+def scripts(page: str) -> list[str]:
+    """Return what stands in the scripts of a page."""
+    return [each.text for each in read_page(page).all("script")]
+
+
+def test_a_page_holds_the_numbers_as_they_were_typed_and_no_result() -> None:
+    data, runs = scripts(page_for())
+    said = json.loads(data)
+    assert said["given"]["W_V"]["entries"] == ["2", "1/3"]
+    assert runs == script(CONVENTIONS, operations_of(said))
+    assert said["problem"]["W_V"] == [[2], ["1/3"]]
+
+
+def test_a_worksheet_has_no_script_and_no_word_of_one() -> None:
+    page = page_for(blank=True)
+    assert scripts(page) == []
+    assert "practice" not in page
+
+
+def test_a_worksheet_for_practice_holds_no_key() -> None:
+    page = page_for(practice=True, blank=True)
+    data, runs = scripts(page)
+    assert runs.startswith('"use strict";')
+    assert set(json.loads(data)) == {"settings", "digits", "given", "steps", "problem"}
+    solution = solve(PROBLEM)
+    for step in solution.plan:  # none of the digits, which are those of no given number
+        for row in solution.shown(step.name):
+            assert not any(text in page.replace(runs, "") for text in row if "." in text)
+
+
+@pytest.mark.parametrize(
+    ("contents", "why"),
+    [
+        (
+            {"fractions": "plain"},
+            "this page does not change when a number in it does: it is written in fractions, and "
+            "what can be changed is in decimals",
+        ),
+    ],
+)
+def test_a_page_that_does_not_live_says_why(contents: dict[str, object], why: str) -> None:
+    page = page_for(**contents)
+    assert scripts(page) == []
+    assert why in " ".join(each.text for each in read_page(page).all("li"))
+
+
+def test_an_operation_that_the_script_does_not_know_makes_a_page_that_does_not_live(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = {name: parameters for name, parameters in MIRRORED.items() if name != "Softmax"}
+    monkeypatch.setattr("attncalc.writing.live.mirrored.MIRRORED", known)
+    page = page_for()
+    assert scripts(page) == []
+    assert "the script of pages does not know how A is worked out" in page
+
+
+def test_a_parameter_that_the_script_does_not_know_is_known_at_its_default_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("attncalc.writing.live.mirrored.MIRRORED", {**MIRRORED, "Mask": ("masks",)})
+    assert scripts(page_for())
+    causal = Problem(**{**SMALL, "W_V": [[2], [1]], "causal": True})
+    assert not scripts(page_for(causal))
+
+
+def test_an_operation_that_reads_more_than_the_script_knows_is_not_known() -> None:
+    (step, *_) = (each for each in plan(PROBLEM) if each.name == "A")
+    assert unknown_in((step,)) is None
+    assert unknown_in((step._replace(inputs=("S", "sinks", "more")),)) == "A"
+    known = Step("G", "", Activate("relu"), ("F_1",), "queries", "features")
+    assert unknown_in((known, known._replace(operation=Activate("of-tomorrow")))) == "G"
+    masked = known._replace(operation=Mask(("keep",), 1), inputs=("S", "keep"))
+    assert unknown_in((masked,)) is None
+    assert unknown_in((masked._replace(operation=Mask(("slopes",), 1)),)) == "G"
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ("LARGEST_SIDE", "a matrix has more than 1 rows or columns"),
+        ("MOST_ENTRIES", "it holds more than 1 numbers"),
+    ],
+)
+def test_a_large_page_does_not_live_and_says_so(
+    limit: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(made, limit, 1)
+    page = page_for()
+    assert scripts(page) == []
+    assert why in page
+
+
+def test_the_script_needs_nothing_from_outside() -> None:
+    for what in (PAGE, PRACTICE):
+        text = script(what)
+        assert "</" not in text
+        assert not re.search(
+            r"fetch\(|XMLHttpRequest|import\(|innerHTML|insertAdjacent|eval\(", text
+        )
+
+
+def test_the_script_makes_no_digit_of_a_float() -> None:
+    folder = Path(made.__file__).parent
+    for name in (*MODULES, PRACTICE):
+        text = (folder / f"{name}.js").read_text("utf-8")
+        assert not re.search(r"toFixed|toPrecision|parseFloat", text)
+    drawn = re.findall(r".*toFixed.*", (folder / "pictures.js").read_text("utf-8"))
+    assert len(drawn) == 2  # where a line is drawn, and how dark a cell is
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (
+            (),
+            "error: --practice is for a page of HTML: end the name in .html, or say "
+            "--format html\n",
+        ),
+        (
+            ("--format", "html", "--work"),
+            "error: --practice and --work together: a worksheet holds no work\n",
+        ),
+        (
+            ("--format", "html", "--explain"),
+            "error: --practice and --explain together: a worksheet holds no answers\n",
+        ),
+        (
+            ("--format", "html", "--fractions"),
+            "error: --practice cannot be: it is written in fractions, and what can be changed "
+            "is in decimals\n",
+        ),
+    ],
+)
+def test_what_cannot_be_practised_is_said(
+    attncalc: Command, flags: tuple[str, ...], message: str
+) -> None:
+    run = attncalc("self", "--practice", *flags)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.endswith(message)
+
+
+def test_practice_is_written_to_a_file(attncalc: Command, tmp_path: Path) -> None:
+    assert attncalc("self", "--practice", "-o", "sheet.html").code == 0
+    data, runs = scripts((tmp_path / "sheet.html").read_text("utf-8"))
+    assert runs == script(PRACTICE, operations_of(json.loads(data), PRACTICE))
+
+
+@pytest.mark.slow
+def test_the_page_that_the_readme_links_is_what_the_command_writes(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """Its script may be older: what it shows is not."""
+    assert attncalc("self", "-o", "self.html").code == 0
+    made_now, kept = (
+        re.search("<main>.*</main>", (folder / "self.html").read_text("utf-8"), re.DOTALL)
+        for folder in (tmp_path, ROOT / "docs")
+    )
+    assert made_now
+    assert kept
+    assert made_now[0] == kept[0]
+    assert (ROOT / "docs" / "live.png").stat().st_size < 150_000
+    assert (ROOT / "docs" / "self.html").stat().st_size < 150_000

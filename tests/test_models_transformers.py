@@ -1,0 +1,298 @@
+"""Models against the transformers package, in float64: every layer's steps, and the logits.
+
+The package turns to float32 within itself (in its RMS norms, its softmax, its rotary angles): for
+the time of a test float32 is patched to stand for float64, so that nothing is lost there.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncalc import Problem, open_model, solve
+from attncalc.reading.models.opening import Model
+from attncalc.solving.stack import through
+
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+
+FLOAT32 = torch.float32
+NEAR = 1e-10
+IDS = [3, 7, 1, 40, 8, 8, 2, 11]
+SMALL: dict[str, Any] = {
+    "vocab_size": 50,
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 64,
+}
+GROUPED = SMALL | {"num_key_value_heads": 2}
+OF_IMAGES = {k: v for k, v in SMALL.items() if k not in ("vocab_size", "max_position_embeddings")}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 16,
+    "rope_theta": 500.0,
+}
+GPT2 = {"vocab_size": 50, "n_positions": 32, "n_embd": 16, "n_layer": 3, "n_head": 4}
+MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # (the class of its config, that of the model, what the config says)
+    "GPT-2": ("GPT2Config", "GPT2LMHeadModel", GPT2),
+    "GPT-2 scaled by layers": (
+        "GPT2Config",
+        "GPT2LMHeadModel",
+        GPT2 | {"scale_attn_by_inverse_layer_idx": True},
+    ),
+    "GPT-2 not scaled": ("GPT2Config", "GPT2LMHeadModel", GPT2 | {"scale_attn_weights": False}),
+    "Llama": ("LlamaConfig", "LlamaForCausalLM", GROUPED),
+    "Llama 3": ("LlamaConfig", "LlamaForCausalLM", GROUPED | {"rope_parameters": LLAMA3}),
+    "Llama, linear, tied, biased": (
+        "LlamaConfig",
+        "LlamaForCausalLM",
+        GROUPED
+        | {
+            "rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 10000.0},
+            "tie_word_embeddings": True,
+            "attention_bias": True,
+            "mlp_bias": True,
+        },
+    ),
+    "Mistral": ("MistralConfig", "MistralForCausalLM", GROUPED | {"sliding_window": 3}),
+    "Qwen2": ("Qwen2Config", "Qwen2ForCausalLM", GROUPED),
+    "Qwen2 with windows": (
+        "Qwen2Config",
+        "Qwen2ForCausalLM",
+        GROUPED | {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1},
+    ),
+    "Qwen3": ("Qwen3Config", "Qwen3ForCausalLM", GROUPED | {"head_dim": 8}),
+    "Gemma 2": (
+        "Gemma2Config",
+        "Gemma2ForCausalLM",
+        GROUPED | {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 6},
+    ),
+    "BERT": ("BertConfig", "BertModel", SMALL),
+    "BERT of masked words": ("BertConfig", "BertForMaskedLM", SMALL | {"hidden_act": "relu"}),
+    "ViT": (
+        "ViTConfig",
+        "ViTForImageClassification",
+        OF_IMAGES | {"image_size": 8, "patch_size": 4, "num_labels": 3},
+    ),
+}
+BART = {
+    "vocab_size": 50,
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 20,
+    "max_position_embeddings": 32,
+}
+T5 = {"vocab_size": 50, "d_model": 16, "d_kv": 5, "d_ff": 24, "num_layers": 3, "num_heads": 4}
+WHISPER = BART | {
+    "num_mel_bins": 6,
+    "max_source_positions": 10,
+    "max_target_positions": 12,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 3,
+}
+PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    # of an encoder and a decoder, as MODELS
+    "BART": ("BartConfig", "BartForConditionalGeneration", BART),
+    "BART, scaled": (
+        "BartConfig",
+        "BartForConditionalGeneration",
+        BART | {"scale_embedding": True, "activation_function": "relu"},
+    ),
+    "mBART": ("MBartConfig", "MBartForConditionalGeneration", BART),
+    "Whisper": ("WhisperConfig", "WhisperForConditionalGeneration", WHISPER),
+    "T5": ("T5Config", "T5ForConditionalGeneration", T5),
+    "T5, gated, with few buckets": (
+        "T5Config",
+        "T5ForConditionalGeneration",
+        T5
+        | {
+            "feed_forward_proj": "gated-gelu",
+            "relative_attention_num_buckets": 8,
+            "relative_attention_max_distance": 6,
+            "num_decoder_layers": 2,
+            "tie_word_embeddings": False,
+        },
+    ),
+    "mT5": ("MT5Config", "MT5ForConditionalGeneration", T5 | {"tie_word_embeddings": False}),
+}
+WHERE = {
+    # what a step is called in each family's modules
+    "Q": ("q_proj", "self.query"),
+    "O": ("o_proj", "attn.c_proj", "attention.output.dense"),
+    "F_2": ("down_proj", "mlp.c_proj", "mlp.fc2", "output.dense"),
+}
+
+
+@pytest.fixture(autouse=True)
+def in_float64(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let float32 stand for float64 inside the package."""
+    monkeypatch.setattr(torch, "float32", torch.float64)
+    monkeypatch.setattr(torch, "float", torch.float64)
+    monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(FLOAT32)
+
+
+def made(name: str, folder: Path, **shards: Any) -> Any:
+    """Return a model with parameters spread out, saved in a folder as hubs hand it out."""
+    config, kind, said = (MODELS | PAIRS)[name]
+    config = getattr(transformers, config)(**said)
+    config._attn_implementation = "eager"
+    model = getattr(transformers, kind)(config).double().eval()
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.4)
+    model.save_pretrained(folder, **shards)
+    return model
+
+
+def run(model: Any, given: Any) -> tuple[Any, dict[str, Any]]:
+    """Return what a model gives, and what its modules gave on the way, by name."""
+    seen: dict[str, Any] = {}
+
+    def note(name: str) -> Any:
+        return lambda module, read, gave: seen.__setitem__(name, gave)
+
+    hooks = [module.register_forward_hook(note(name)) for name, module in model.named_modules()]
+    with torch.no_grad():
+        out = model(given, output_hidden_states=True, output_attentions=True)
+    for hook in hooks:
+        hook.remove()
+    return out, seen
+
+
+def seen_at(seen: dict[str, Any], step: str, layer: int) -> Any:
+    """Return what the module of a step gave in a layer; None where it is fused with others."""
+    found = [
+        gave
+        for name, gave in seen.items()
+        if f".{layer}." in name and name.endswith(WHERE[step]) and torch.is_tensor(gave)
+    ]
+    return found[-1][0].numpy() if found else None
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path: Path) -> None:
+    model = made(name, tmp_path)
+    opened = Model(tmp_path)
+    if opened.takes == "image":
+        given = torch.randn(1, 3, 8, 8, generator=torch.manual_seed(2))
+        tokens = opened.begin_image(given.numpy(), "x.npy")
+    else:
+        given = torch.tensor([IDS])
+        tokens = opened.begin(IDS, "--tokens")
+    out, seen = run(model, given)
+    for number in range(opened.count):
+        fields = opened.layer(number)
+        if number == opened.count - 1:
+            fields |= opened.end(fields["weights_layout"])
+        solution = solve(Problem(**(fields | tokens)))
+        compare_layer(solution, out, seen, number)
+        tokens = {"X": solution["Y"]}
+    compare_end(solution, out)
+
+
+def compare_layer(solution: Any, out: Any, seen: dict[str, Any], number: int) -> None:
+    """Compare the weights of a layer, its queries, the outputs of both parts, and its own."""
+    assert np.abs(solution["A"] - out.attentions[number][0].numpy()).max() < NEAR
+    for step in WHERE:
+        expected = seen_at(seen, step, number)
+        found = np.hstack(list(solution[step])) if step == "Q" else solution[step]
+        assert expected is None or np.abs(found - expected).max() < NEAR, step
+    if number < len(out.attentions) - 1:
+        assert np.abs(solution["Y"] - out.hidden_states[number + 1][0].numpy()).max() < NEAR
+
+
+def compare_end(solution: Any, out: Any) -> None:
+    """Compare the logits of the last token, or of a model without a head its outputs."""
+    steps = [step.name for step in solution.plan]
+    if "logits" not in steps:
+        assert np.abs(solution["Y"] - out.last_hidden_state[0].numpy()).max() < NEAR
+        return
+    found = solution["logits_capped" if "logits_capped" in steps else "logits"]
+    logits = out.logits[0].numpy()
+    if found.shape == logits.shape:  # of masked words all are read
+        assert np.abs(found - logits).max() < NEAR
+        return
+    assert np.abs(found.ravel() - (logits if logits.ndim == 1 else logits[-1])).max() < NEAR
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_encoders_and_decoders_are_those_of_the_package(name: str, tmp_path: Path) -> None:
+    """Each layer of both, its weights of both attentions, and the logits."""
+    model = made(name, tmp_path)
+    asked = [3, 9, 1, 30, 30]
+    given: dict[str, Any] = {"tokens": IDS}
+    read = torch.tensor([IDS])
+    if name == "Whisper":
+        read = torch.randn(1, 6, 20, generator=torch.manual_seed(2))
+        given = {"spectrogram": read.numpy()}
+    with torch.no_grad():
+        out = model(
+            read,
+            decoder_input_ids=torch.tensor([asked]),
+            output_hidden_states=True,
+            output_attentions=True,
+        )
+    count = len(out.encoder_attentions)
+    for layer in range(count):
+        solution = solve(open_model(tmp_path, **given, layer=layer))
+        near(solution["A"], out.encoder_attentions[layer])
+        if layer < count - 1:
+            near(solution["Y"], out.encoder_hidden_states[layer + 1])
+    near(solve(open_model(tmp_path, **given))["Y"], out.encoder_last_hidden_state)
+    given["decoder_tokens"] = asked
+    count = len(out.decoder_attentions)
+    for layer in range(count):
+        solution = solve(open_model(tmp_path, **given, layer=layer))
+        near(solution["self.A"], out.decoder_attentions[layer])
+        near(solution["cross.A"], out.cross_attentions[layer])
+        if layer < count - 1:
+            near(solution["Y"], out.decoder_hidden_states[layer + 1])
+    near(solve(open_model(tmp_path, **given))["logits"], out.logits[:, -1:])
+
+
+def near(found: Any, expected: Any) -> None:
+    """Compare with what the package gives, of a batch of one."""
+    assert found.shape == expected[0].shape
+    assert np.abs(found - expected[0].numpy()).max() < NEAR
+
+
+def test_shards_are_read_by_their_index(tmp_path: Path) -> None:
+    model = made("Llama", tmp_path, max_shard_size="20KB")
+    assert (tmp_path / "model.safetensors.index.json").exists()
+    opened = Model(tmp_path)
+    tokens = through(opened.begin(IDS, "--tokens"), map(opened.layer, range(2)))
+    out, _ = run(model, torch.tensor([IDS]))
+    assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < NEAR
+
+
+def test_bfloat16_is_widened_as_the_package_widens_it(tmp_path: Path) -> None:
+    model = made("Llama", tmp_path).bfloat16()
+    model.save_pretrained(tmp_path)
+    opened = Model(tmp_path)
+    out, _ = run(model.double(), torch.tensor([IDS]))
+    tokens = through(opened.begin(IDS, "--tokens"), map(opened.layer, range(2)))
+    assert tokens["X"].array.dtype == np.float32
+    assert np.abs(tokens["X"].array - out.hidden_states[2][0].numpy()).max() < 1e-4
+    assert opened.remarks == ("weights are given in bfloat16, worked out in float32",)

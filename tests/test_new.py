@@ -1,0 +1,237 @@
+"""New problems are what is wished for: asked of the oracle, which shares no code with us."""
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command, some_of
+from oracle import as_shown, exact_values, solve_by_hand
+
+from attncalc import read_problem
+from attncalc.making.asking import recipe, wishes_of
+from attncalc.making.maker import make
+from attncalc.making.siblings import wishes_like
+
+HALF = Fraction(1, 2)
+STEPS = ("Q", "K", "V", "S", "A", "O")
+
+
+def rows(matrix: Any) -> list[list[Fraction]]:
+    return [[Fraction(str(value)) for value in row] for row in matrix]
+
+
+def given(problem: dict[str, Any]) -> tuple[Any, ...]:
+    X1, X2 = (problem.get("X1", problem.get("X")), problem.get("X2", problem.get("X")))
+    return tuple(map(rows, (X1, X2, problem["W_Q"], problem["W_K"], problem["W_V"])))
+
+
+def made(attncalc: Command, *flags: str) -> dict[str, Any]:
+    run = attncalc("new", *flags)
+    assert run.code == 0, run.err
+    problem: dict[str, Any] = json.loads(run.out)
+    return problem
+
+
+def distance(value: Fraction, decimals: int) -> Fraction:
+    """Return how far a value is from the middle between two roundings, in last digits."""
+    return abs(abs(value) * 10**decimals % 1 - HALF)
+
+
+@pytest.mark.parametrize("seed", some_of(60))
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+def test_no_value_is_near_a_boundary_no_score_large_and_nothing_ties(
+    seed: int, rounding: str, attncalc: Command
+) -> None:
+    problem = made(attncalc, "--seed", str(seed), "--rounding", rounding, "--no-scale")
+    exact = exact_values(*given(problem), "none", rounding, 2)
+    for step in STEPS:
+        for row in exact[step]:
+            assert all(distance(value, 2) > Fraction(1, 100) for value in row), step
+    assert max(abs(value) for row in exact["S"] for value in row) <= 15
+    shown = as_shown({"A": exact["A"]}, 2)["A"]
+    for values, texts in zip(exact["A"], shown, strict=True):
+        assert sum(value == max(values) for value in values) == 1
+        assert sum(float(text) == max(map(float, texts)) for text in texts) == 1
+    assert {float(text) for row in shown for text in row} - {0.0, 1.0}
+
+
+@pytest.mark.parametrize("seed", some_of(30))
+def test_the_same_digits_come_of_both_roundings(seed: int, attncalc: Command) -> None:
+    problem = made(attncalc, "--seed", str(seed), "--same-digits")
+    one, other = (
+        solve_by_hand(*given(problem), "sqrt_dk", rounding, 2)
+        for rounding in ("display", "each-step")
+    )
+    assert {step: one[step] for step in STEPS} == {step: other[step] for step in STEPS}
+
+
+@pytest.mark.parametrize("seed", some_of(30))
+def test_each_common_mistake_changes_a_digit(seed: int, attncalc: Command) -> None:
+    problem = made(attncalc, "--seed", str(seed), "--tokens", "3", "--d", "4")
+    X, _, W_Q, W_K, W_V = given(problem)
+
+    def shown(scale: str, *weights: Any) -> Any:
+        return solve_by_hand(X, X, *weights, scale, "display", 2)
+
+    right = shown("sqrt_dk", W_Q, W_K, W_V)
+    assert [list(each) for each in zip(*right["S"], strict=True)] != right["S"]
+    assert shown("none", W_Q, W_K, W_V)["A"] != right["A"]
+    for other in ((W_K, W_Q, W_V), (W_V, W_K, W_V)):
+        assert shown("sqrt_dk", *other)["Q"] != right["Q"]
+    assert shown("sqrt_dk", W_Q, W_V, W_V)["K"] != right["K"]
+
+
+@pytest.mark.parametrize("seed", some_of(12))
+def test_ties_and_second_lines_are_as_many_as_wished(seed: int, attncalc: Command) -> None:
+    problem = made(attncalc, "--seed", str(seed), "--ties", "1", "--second-lines", "1")
+    exact = exact_values(*given(problem), "sqrt_dk", "display", 2)["A"]
+    shown = as_shown({"A": exact}, 2)["A"]
+    most = [[value == max(row) for value in row] for row in exact]
+    assert sum(sum(row) > 1 for row in most) == 1
+    dashed = [
+        sum(row) == 1 and any(float(t) and not m for t, m in zip(texts, row, strict=True))
+        for row, texts in zip(most, shown, strict=True)
+    ]
+    assert sum(dashed) == 1
+
+
+def test_what_is_wished_of_sizes_numbers_and_conventions_is_there(attncalc: Command) -> None:
+    flags = ("--kind", "cross", "--tokens", "2", "--keys", "4", "--d", "3", "--d-keys", "5")
+    more = ("--d-k", "2", "--d-v", "1", "--entries", "-1:1:1/2", "--also", "b_Q", "--decimals", "3")
+    problem = made(attncalc, *flags, *more, "--labels", "a,b,c,d,e,f", "--title", "Ours")
+    shapes = {n: (len(m), len(m[0])) for n, m in problem.items() if n[:2] in ("X1", "X2", "W_")}
+    wanted = {"X1": (2, 3), "X2": (4, 5), "W_Q": (3, 2), "W_K": (5, 2), "W_V": (5, 1)}
+    assert shapes == wanted
+    assert len(problem["b_Q"][0]) == 2
+    assert problem["labels"] == {"X1": ["a", "b"], "X2": ["c", "d", "e", "f"]}
+    assert (problem["title"], problem["decimals"]) == ("Ours", 3)
+    numbers = {Fraction(str(v)) for name in wanted for row in problem[name] for v in row}
+    assert numbers <= {Fraction(each, 2) for each in range(-2, 3)}
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--kind", "encoder"),
+        ("--kind", "decoder", "--keys", "2"),
+        ("--heads", "2", "--also", "W_O"),
+        ("--layout", "columns"),
+        ("--weights-layout", "torch", "--causal"),
+        ("--spread", "0.4:0.9", "--words"),
+    ],
+)
+def test_every_kind_is_made_and_read_back(
+    flags: tuple[str, ...], attncalc: Command, tmp_path: Path
+) -> None:
+    for ending in (".json", ".csv"):
+        if ending == ".csv" and "decoder" in flags:
+            continue  # a name for each part is what CSV has too, and JSON reads
+        file = tmp_path / f"new{ending}"
+        assert attncalc("new", "--seed", "5", *flags, "-o", str(file)).code == 0
+        problem = read_problem(file)
+        assert recipe({}, 5).partition(" new")[0] in problem.made_by
+        kind = flags[1] if flags[0] == "--kind" else "self"
+        assert attncalc(kind, str(file)).code == 0
+
+
+def test_a_seed_stands_for_one_problem(attncalc: Command) -> None:
+    problem = made(attncalc, "--seed", "7")
+    assert made(attncalc, "--seed", "7") == problem
+    assert made(attncalc, "--seed", "8")["X"] != problem["X"]
+    assert problem["X"] == [[-1, -1, 0, 2], [1, 0, 0, 0], [0, -1, -2, -1]]  # on every machine
+    assert problem["made_by"].endswith(": attncalc new --seed 7")
+    again = problem["made_by"].partition(": attncalc ")[2].split()
+    assert json.loads(attncalc(*again).out) == problem
+
+
+def test_a_seed_that_is_chosen_is_said(attncalc: Command) -> None:
+    run = attncalc("new")
+    seed = re.match(r"note: seed (\d+): ", run.err)
+    assert seed is not None
+    assert json.loads(attncalc("new", "--seed", seed[1]).out) == json.loads(run.out)
+
+
+@pytest.mark.parametrize("seed", some_of(12))
+def test_siblings_have_as_many_ties_seconds_and_negatives(seed: int) -> None:
+    parent = make(wishes_of({"ties": 1, "scale": "none"}), seed).problem
+    sibling = make(wishes_like(parent, {}), seed + 1).problem
+
+    def counted(problem: Any) -> tuple[Any, ...]:
+        names = ("X", "W_Q", "W_K", "W_V")
+        matrices = {name: problem.as_given(name).tolist() for name in names}
+        exact = exact_values(*given(matrices), "none", "display", 2)["A"]
+        shown = as_shown({"A": exact}, 2)["A"]
+        most = [[value == max(row) for value in row] for row in exact]
+        dashed = [
+            sum(row) == 1 and any(float(t) and not m for t, m in zip(texts, row, strict=True))
+            for row, texts in zip(most, shown, strict=True)
+        ]
+        below = sum(v < 0 for name in names for row in matrices[name] for v in row)
+        return sum(sum(row) > 1 for row in most), sum(dashed), below
+
+    assert counted(sibling) == counted(parent)
+    assert (sibling.as_given("X") != parent.as_given("X")).any()
+
+
+def test_siblings_of_siblings_and_of_problems_of_ones_own(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    assert attncalc("samples", "cross", "-o", str(one)).code == 0
+    assert attncalc("new", "--again", str(one), "--seed", "1", "-o", str(two)).code == 0
+    problem = made(attncalc, "--again", str(two), "--seed", "2")
+    assert (len(problem["X1"]), len(problem["X2"]), problem["rounding"]) == (2, 4, "each-step")
+    assert "--again two.json --seed 2" in problem["made_by"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--entries", "3:1"), "--entries takes from:to, from:to:step or a list, as -2:2, "
+         '-2:2:1/2 or 0,1, not "3:1"'),
+        (("--entries", "0:9999999"), "--entries 0:9999999: 10,000,000 numbers are too many to draw "
+         "from"),
+        (("--entries", "-2"), "entries: of -2 alone all matrices are alike: give more numbers"),
+        (("--entries", "a,b"), '--entries: "a" is not a number'),
+        (("--ties", "9"), "--ties takes 0 to 3 outputs, not 9"),
+        (("--ties", "1.5"), '--ties takes a whole number, not "1.5"'),
+        (("--kind", "vision"), "--kind takes self, cross, encoder or decoder, not vision"),
+        (("--keys", "2"), "--keys: self has one set of tokens: leave it out"),
+        (("--spread", "2"), '--spread takes from:to, as 0.3:0.8, not "2"'),
+        (("--labels", "a,,b"), "--labels takes names between commas, and one of them is empty"),
+        (("--tokens", "1000"), "--tokens takes 1 to 64, not 1000"),
+        (("--margin", "0.5"), "--margin takes a part of the last digit, from 0 to below 0.5: as "
+         "0.01"),
+        (("--scale", "big"), '--scale takes "sqrt_dk", "none" or a number that multiplies the '
+         'scores: "big" is not a number'),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_wished_for_is_said(
+    flags: tuple[str, ...], message: str, attncalc: Command
+) -> None:
+    run = attncalc("new", *flags, "--seed", "1")
+    assert (run.code, run.out) == (2, "")
+    assert run.err == f"error: {message}\n"
+
+
+def test_where_nothing_fits_the_wish_to_blame_is_named(attncalc: Command) -> None:
+    run = attncalc("new", "--largest-score", "0.1", "--seed", "1")
+    assert run.code == 2
+    assert "Change --largest-score" in run.err
+    run = attncalc("new", "--entries", "0", "--seed", "1")
+    assert run.err == (
+        "error: entries: of 0 no 3 × 4 matrix was drawn without a row or a column of zeros\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["self", "cross"])
+def test_forty_tokens_are_made_at_once_all_of_them_different(kind: str, attncalc: Command) -> None:
+    flags = ("--tokens", "40", "--ties", "any", "--margin", "none", "--seed", "3")
+    problem = made(attncalc, "--kind", kind, *flags)
+    for name in {"self": ("X",), "cross": ("X1", "X2")}[kind]:
+        assert len({tuple(row) for row in problem[name]}) == 40
+        assert all(map(any, problem[name]))
+    assert "--tokens 40 --margin none --ties any --seed 3" in problem["made_by"]

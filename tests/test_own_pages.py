@@ -1,0 +1,133 @@
+"""Our own keys, handed in: flawless and whole, whatever the tokens are called."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from conftest import Command
+
+from attncalc import read_problem
+from attncalc.problem.samples import sample
+from attncalc.problem.serialising import in_json
+from attncalc.reading.answers.html_page import is_html, text_of_html
+
+FORMS = {
+    "md": "markdown",
+    "txt": "table",
+    "tex": "latex",
+    "html": "html",
+    "json": "json",
+    "csv": "csv",
+    "npz": "npz",
+}
+NAMES = """W_Q;;≈ 4
+a|b;;|x;;||;;$x;;$y$;;a $ b;;#1;;## 3;;a,b;;1,2;;23;;-4.5;;1/2;;Q[1,2] = 3;;S =;;Q;;A
+\u202eabc;;<b>x</b>;;<script>1</script>;;&amp;;;a\\b;;\\frac{1}{2};;\\;;  lead;;trail  ;;the cat
+Output 1: solid 2;;solid 1, dashed 2;;row 1;;x1;;~~3~~;;**b**;;_i_;;`c`;;[1 2; 3 4];;(1, 2);;= 3
+{1};;%3;;a:b;;Q:;;head 2;;Head 1:;;layer 2;;self:;;none;;-;;●;;1.00;;0.50;;a;b;;"q";;';;é;;猫;;a & b
+a and b;;2 heads;;Step 3;;1);;- 2;;> 3;;1e5;;-inf;;?;;_;;…;;NaN;;Summe;;feature 1"""
+HOSTILE = [name for line in NAMES.split("\n") for name in line.split(";;")]
+KINDS = (
+    *("self", "cross", "causal", "masks", "heads", "grouped", "positions", "rope", "columns"),
+    *("torch", "additive", "softmax", "encoder", "decoder", "gpt", "cache", "vit", "ids"),
+    *("gradients", "gradients-target", "sentence", "blocks", "convolution"),
+)
+
+
+def with_names(name: str, random: Random, folder: Path) -> str:
+    """Write a sample whose tokens have hostile names; return the command that solves it."""
+    problem = read_problem(sample(name).path)
+    said = in_json(problem) | {"labels": labels(problem, random)}
+    said.pop("asked", None)
+    (folder / "p.json").write_text(json.dumps(said), encoding="utf-8")
+    return problem.what
+
+
+def labels(problem: Any, random: Random) -> Any:
+    """Return names for all tokens that can have one."""
+    if problem.kind == "self":
+        count = problem.tokens_of("X") if problem.X is not None else problem.n
+        has_class = problem.class_token is not None
+        return random.sample(HOSTILE, count - int(has_class))
+    sides = {"X1" if problem.X1 is not None else "Q": problem.n}
+    sides |= {"X2" if problem.X2 is not None else "K": problem.m}
+    return {side: random.sample(HOSTILE, count) for side, count in sides.items()}
+
+
+def check_flawless(attncalc: Command, command: str, ending: str, *flags: str) -> None:
+    key = f"key.{ending}"
+    made = attncalc(command, "p.json", "--format", FORMS[ending], "-o", key, *flags)
+    assert made.code == 0, made.err
+    run = attncalc("check", "p.json", key, "--format", "json")
+    assert run.out, run.err
+    found = json.loads(run.out)
+    assert not found["provisional"], found["unread"]
+    assert (found["not_found"], found["unread"]) == ([], [])
+    assert found["score"]["earned"] == found["score"]["possible"], found["verdict"]
+    assert run.code == 0
+
+
+@pytest.mark.parametrize("ending", FORMS)
+def test_a_key_of_ours_is_flawless_whatever_the_tokens_are_called(
+    ending: str, attncalc: Command, tmp_path: Path
+) -> None:
+    command = with_names("sentence", Random(ending), tmp_path)
+    check_flawless(attncalc, command, ending)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+def test_keys_of_every_kind_are_flawless(name: str, attncalc: Command, tmp_path: Path) -> None:
+    random = Random(name)
+    command = with_names(name, random, tmp_path)
+    for ending in FORMS:
+        flags = ["--work"] if ending in ("md", "tex", "html") and random.random() < 0.3 else []
+        check_flawless(attncalc, command, ending, *flags)
+
+
+def test_a_heading_of_two_heads_in_a_layer_is_no_matrix(attncalc: Command, tmp_path: Path) -> None:
+    """2 heads, their outputs side by side: that is a convention, and no C."""
+    (tmp_path / "p.json").write_bytes(Path(sample("gpt").path).read_bytes())
+    check_flawless(attncalc, "decoder", "txt")
+
+
+def test_a_page_of_anybody_is_read_by_its_tables(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_bytes(Path(sample("self").path).read_bytes())
+    key = json.loads(Path(sample("hand").path).read_text(encoding="utf-8"))
+    tables = "".join(
+        f"<h2>{name}</h2><table>{''.join(row_of(row) for row in rows)}</table>"
+        for name, rows in key.items()
+        if name != "connections"
+    )
+    style = "<style>td { margin: 1px 2px 3px; } h2 { width: 3 }</style>"
+    page = f"<!DOCTYPE html><html><head>{style}</head><body>{tables}</body></html>"
+    (tmp_path / "mine.html").write_text(page, encoding="utf-8")
+    found = json.loads(attncalc("check", "p.json", "mine.html", "--format", "json").out)
+    assert (found["unread"], found["not_found"]) == ([], [])
+    assert {step["name"] for step in found["steps"]} >= set(key) - {"connections"}
+
+
+def row_of(row: list[Any]) -> str:
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n"
+
+
+def test_what_is_added_to_a_page_of_ours_is_not_passed_over(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "p.json").write_bytes(Path(sample("self").path).read_bytes())
+    attncalc("self", "p.json", "--format", "html", "-o", "key.html")
+    page = (tmp_path / "key.html").read_text(encoding="utf-8")
+    more = "<p>A = [9 9 9; 8 8 8; 7 7 7]</p>"
+    (tmp_path / "key.html").write_text(page.replace("</main>", f"{more}</main>"), encoding="utf-8")
+    found = json.loads(attncalc("check", "p.json", "key.html", "--format", "json").out)
+    assert found["score"]["earned"] != found["score"]["possible"]
+
+
+def test_lines_of_a_page_stand_where_they_stand_in_the_file() -> None:
+    page = "<!DOCTYPE html>\n<html>\n<style>\n p { 1 }\n</style>\n<p>Q</p>\n\n<p>S</p></html>"
+    assert is_html(page)
+    lines = text_of_html(page).text.split("\n")
+    assert lines.index("S") + 1 == 8
+    assert "1 }" not in "".join(lines)
