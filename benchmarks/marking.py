@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import plans
+import plans_layers
 import planting
 
 from attncalc import Problem
@@ -86,6 +88,7 @@ class Table:
         for number in range(problems):
             if number % PLANS_EVERY == PLANS_EVERY - 1:
                 self._follow_plans()
+                self._follow_layers()
             task = planting.random_task(self.rng)
             try:
                 key = Key(Problem(**task.fields), ToTheDigit(task.decimals))
@@ -118,6 +121,47 @@ class Table:
             self.add("plan: cause", named(codes, plan.code))
             if len(codes) == 1:
                 self.add("causes named", "right" if codes == [plan.code] else "wrong")
+
+    def _follow_layers(self) -> None:
+        """Mark flawless layers, and each mistake in one, below the steps before it."""
+        self._flawless_layers()
+        for plan in plans_layers.layer_plans(self.rng):
+            key = Key(Problem(**plan.fields), ToTheDigit(2))
+            names = list(key.steps)
+            before = names[: names.index(plan.step)]
+            try:
+                right = key.shown[plan.step]
+            except AttncalcError:
+                continue
+            wrong = planting.cut(plan.wrong, 2, "half-away")
+            if right.shape == wrong.shape and (right != wrong).sum() < min(SEEN, wrong.size):
+                self.add("layers: mistake", "changes too few digits")
+                continue
+            shown = {name: key.shown[name] for name in before} | {plan.step: wrong}
+            *_, marks = self._marked_layer(key, shown).steps
+            codes = [cause.code for cause in marks.causes]
+            self.add("layers: cause", named(codes, plan.code))
+            if len(codes) == 1:
+                self.add("layers: causes named", "right" if codes == [plan.code] else "wrong")
+
+    def _flawless_layers(self) -> None:
+        given = plans_layers.random_layer(self.rng)
+        problem = Problem(**given, eps=plans_layers.EPS)
+        key = Key(problem, ToTheDigit(2))
+        for carried, rule in planting.STYLES:
+            cut = partial(planting.cut, decimals=2, rule=rule)
+            if carried == "each-step":
+                script = plans_layers.layer(given, cut)
+            else:
+                script = {name: cut(each) for name, each in plans_layers.layer(given).items()}
+            right = self._marked_layer(key, script).is_right
+            self.add(f"layers, correct, {carried}, {rule}", "right" if right else "marked down")
+
+    def _marked_layer(self, key: Key, script: Script) -> Marking:
+        content = planting.as_answer(script, 2, self.rng)
+        with key.names_at_hand():
+            answer = read_answer_bytes(json.dumps(content).encode(), "answer.json")
+        return mark(key, answer, Rules(asked=tuple(script)))
 
     def _some(self, steps: list[str]) -> list[str]:
         """Return all steps, or for three scripts in ten only some of them."""
