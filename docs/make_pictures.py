@@ -1,8 +1,10 @@
 """Make the README's pictures from the real commands: `python docs/make_pictures.py`.
 
-The pages need `pdflatex` (Debian's texlive-latex-base) and `pdftoppm` (poppler-utils).
+The pages need `pdflatex` (Debian's texlive-latex-base) and `pdftoppm` (poppler-utils); the picture
+of the live page, `chromium`.
 """
 
+import io
 import os
 import re
 import subprocess
@@ -24,9 +26,37 @@ def main() -> None:
     draw_terminal(["cross", "--only", "S,A,O"], HERE / "cross.svg")
     subprocess.run([COMMAND, "plot", "--out", HERE / "self-map.png"], check=True)
     subprocess.run([COMMAND, "self", "--work", "-o", HERE / "key.md"], check=True)
+    draw_live()
+    draw_patches()
     draw_studies()
     for name, flag in (("key", "--work"), ("worksheet", "--blank")):
         draw_page(["self", flag, "--standalone"], name)
+
+
+def draw_live() -> None:
+    """Write the page that lives, and draw it with a number edited and an entry pointed at."""
+    subprocess.run([COMMAND, "self", "-o", HERE / "self.html"], check=True)
+    sys.path.append(str(HERE.parent / "tests"))
+    from browser import Browser
+
+    browser = Browser()
+    try:
+        browser.screen(1100, 700)
+        browser.open(HERE / "self.html", "#X[5]=1/2")
+        browser.point("#A-3-2")
+        browser.run("document.querySelector('#step-S').scrollIntoView()")
+        browser.point("#A-3-2")
+        browser.look(HERE / "live.png", 1100, height=700)
+    finally:
+        browser.close()
+
+
+def draw_patches() -> None:
+    """Draw what the class token of the sample attends to, on its image."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([COMMAND, "samples", "vit", "-o", "vit.json"], check=True, cwd=folder)
+        drawn = [COMMAND, "plot", "vit.json", "-o", HERE / "vit.png"]
+        subprocess.run(drawn, check=True, cwd=folder)
 
 
 def draw_studies() -> None:
@@ -63,7 +93,7 @@ def draw_terminal(arguments: list[str], place: Path) -> None:
         text=True,
         check=True,
     ).stdout
-    console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"))  # noqa: PTH123, SIM115
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text.from_ansi(shown))
     svg = console.export_svg(title=" ".join(["attncalc", *arguments]), unique_id="attncalc")
     # without the fonts that it would load from elsewhere, the picture needs no network

@@ -1,0 +1,1 @@
+"""What makes the documentation site; none of it is part of attncalc."""

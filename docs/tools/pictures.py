@@ -1,0 +1,47 @@
+"""Pictures for pages: half as large, of few colours, and who drew them."""
+
+import io
+from pathlib import Path
+
+from PIL import Image, ImageChops, PngImagePlugin
+
+WIDEST = 1000
+COLOURS = 64
+
+
+def small(place: Path | io.BytesIO) -> bytes:
+    """Return a picture that a page can afford, as PNG."""
+    with Image.open(place) as picture:
+        drawn_by = picture.info.get("Software", "")
+        plain = picture.convert("RGB")
+    if plain.width > WIDEST:
+        height = round(plain.height * WIDEST / plain.width)
+        plain = plain.resize((WIDEST, height), Image.Resampling.LANCZOS)
+    few = plain.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    note = PngImagePlugin.PngInfo()
+    note.add_text("Software", drawn_by)
+    out = io.BytesIO()
+    few.save(out, "PNG", optimize=True, pnginfo=note)
+    return out.getvalue()
+
+
+def drawn_by(picture: bytes | Path) -> str:
+    """Return what drew a picture: the library and its version."""
+    with Image.open(io.BytesIO(picture) if isinstance(picture, bytes) else picture) as opened:
+        return str(opened.info.get("Software", ""))
+
+
+def same(one: bytes | Path, other: bytes | Path, most: int = 24) -> bool:
+    """Say whether two pictures show the same: nearly no point differs by more than a little."""
+    first, second = (_points(each) for each in (one, other))
+    if first.size != second.size:
+        return False
+    difference = ImageChops.difference(first, second).convert("L")
+    beyond = sum(difference.histogram()[most:])
+    return beyond <= first.width * first.height / 1000
+
+
+def _points(picture: bytes | Path) -> Image.Image:
+    given = io.BytesIO(picture) if isinstance(picture, bytes) else picture
+    with Image.open(given) as opened:
+        return opened.convert("RGB")
