@@ -1,7 +1,7 @@
 """Candidates: a problem's matrices, drawn from the numbers that are wished for."""
 
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +18,8 @@ from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import NESTED, TOKENS, own_name, read_setting, role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.standing import Standing
+
+Drawn = float | Fraction
 
 Shapes = dict[str, tuple[int, ...]]
 """The shape of each matrix, upright, by its name: as X, or as cross.W_Q in a decoder."""
@@ -117,7 +119,7 @@ def draw(wishes: Wishes, shapes: Shapes, random: Random, calm: float = 1.0) -> d
 
 def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterator["_Urn"]:
     """Yield what each entry of all matrices is drawn from."""
-    values = wishes.entries.values
+    values = _quick(wishes.entries.values)
     if wishes.negatives is None:
         yield from repeat(_Urn(values, calm), count)
         return
@@ -134,6 +136,15 @@ def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterato
     yield from (negative if place in places else other for place in range(count))
 
 
+def _quick(values: tuple[Fraction, ...]) -> Sequence[Drawn]:
+    """Return numbers as floats where these lose nothing of any: they are looked at faster."""
+    try:
+        floats = tuple(map(float, values))
+    except OverflowError:
+        return values
+    return floats if floats == values else values
+
+
 def _filled(
     wishes: Wishes, name: str, shape: tuple[int, ...], urns: list["_Urn"], random: Random
 ) -> Matrix:
@@ -141,7 +152,7 @@ def _filled(
 
     Nothing would be learned of such rows and columns: they are drawn anew, and not the others.
     """
-    matrix = np.array([urn.one(random) for urn in urns], dtype=object).reshape(shape)
+    matrix = np.array([urn.one(random) for urn in urns]).reshape(shape)
     for _ in range(MOST_FILLED):
         idle = _of_zeros(matrix)
         if name in TOKENS and shape[-1] > 1:
@@ -178,20 +189,25 @@ def _repeated(matrix: Matrix) -> Matrix:
 class _Urn:
     """Numbers to draw from, small ones more often where it is calm."""
 
-    def __init__(self, values: tuple[Fraction, ...], calm: float) -> None:
-        values = values or (Fraction(0),)  # of which none is drawn
-        ranks = {size: rank for rank, size in enumerate(sorted({abs(value) for value in values}))}
+    def __init__(self, values: Sequence[Drawn], calm: float) -> None:
+        values = values or (0.0,)  # of which none is drawn
+        sizes = sorted({_size(value) for value in values}, key=float)
+        ranks = {size: rank for rank, size in enumerate(sizes)}
         shares = [1.0] * len(ranks)
         for rank in range(1, len(ranks)):
             shares[rank] = shares[rank - 1] * calm
         self.values = values
-        self.ends = list(accumulate(shares[ranks[abs(value)]] for value in values))
+        self.ends = list(accumulate(shares[ranks[_size(value)]] for value in values))
 
-    def one(self, random: Random) -> Fraction:
+    def one(self, random: Random) -> Drawn:
         """Return one of them."""
         # of Random, only random() is promised to be the same in all versions of Python
         place = bisect(self.ends, random.random() * self.ends[-1])
         return self.values[min(place, len(self.values) - 1)]
+
+
+def _size(value: Drawn) -> Drawn:
+    return -value if value < 0 else value
 
 
 def problem_of(wishes: Wishes, matrices: dict[str, Matrix], made_by: str) -> Problem:
@@ -237,7 +253,7 @@ def _inside(fields: dict[str, Any], prefix: list[str]) -> dict[str, Any]:
 
 def _stood(standing: Standing, name: str, matrix: Matrix) -> Any:
     if role_of(name) == "bias":
-        return list(matrix[0])
+        return matrix[0].tolist()
     return (matrix.swapaxes(-1, -2) if standing.is_turned(name) else matrix).tolist()
 
 

@@ -1,6 +1,6 @@
 """Whether a candidate is what was wished for: the first wish that it does not meet."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
@@ -12,7 +12,7 @@ from attncalc.errors import InputError
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
 from attncalc.making.wishes import Wishes
-from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.rounding import Rounded, round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
 from attncalc.problem.fields import TOKENS
@@ -128,16 +128,28 @@ def _spreads(solution: Solution) -> Iterator[Matrix]:
         yield effective_inputs(weights) / weights.shape[-1]
 
 
+def _ties(solution: Solution, wishes: Wishes) -> Rejected | None:
+    """Find another number of ties than is wished for: floats are enough to tell."""
+    found = _count_ties(_heads(solution.floats[step.name]) for step in solution.all_weights)
+    return None if wishes.ties in (None, found) else TIES
+
+
 def _lines(solution: Solution, wishes: Wishes) -> Rejected | None:
-    """Find another number of ties, or of second lines, than is wished for."""
+    """Find other ties than those that are shown, or another number of second lines."""
     ties, seconds = lines_of(solution)
     if wishes.ties not in (None, ties):
         return TIES
-    shown = (connections(weights, weights != 0) for weights in _shown_weights(solution))
     is_counted = wishes.like is None and wishes.ties is not None
-    if is_counted and sum(len(c.most) > 1 for each in shown for c in each) != ties:
+    if is_counted and _count_ties([_shown_weights(solution)]) != ties:
         return TIES_AS_SHOWN
     return None if wishes.second_lines in (None, seconds) else SECONDS
+
+
+def _count_ties(attentions: Iterable[Iterable[Matrix]]) -> int:
+    """Return how many outputs attend to several inputs alike, in all heads together."""
+    heads = (head for attention in attentions for head in attention)
+    rows = (each for weights in heads for each in connections(weights, weights != 0))
+    return sum(len(each.most) > 1 for each in rows)
 
 
 def lines_of(solution: Solution) -> tuple[int, int]:
@@ -152,8 +164,13 @@ def lines_of(solution: Solution) -> tuple[int, int]:
 
 def _shown_weights(solution: Solution) -> Iterator[Matrix]:
     for step in solution.all_weights:
-        weights = np.asarray(solution.digits[step.name]).astype(float)
-        yield from weights.reshape(-1, *weights.shape[-2:])
+        yield from _heads(solution.digits[step.name])
+
+
+def _heads(weights: Matrix | Rounded) -> Matrix:
+    """Return the weights of one attention as floats, head by head."""
+    heads = np.asarray(weights).astype(float)
+    return heads.reshape(-1, *heads.shape[-2:])
 
 
 def _margins(solution: Solution, wishes: Wishes) -> Rejected | None:
@@ -213,6 +230,7 @@ def _shows(
 
 JUDGES: tuple[Callable[[Solution, Wishes], Rejected | None], ...] = (
     _sizes,
+    _ties,
     _sharpness,
     _lines,
     _spread,
