@@ -32,7 +32,7 @@ _NARROW, _BROAD = 5.7, 10.5
 SCRIPT, BOLD = 0.8, 1.16
 """How wide small and bold letters are, beside others."""
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
-_LACKING = re.compile(r"\\attncalcletter\{.*?\}\{\w+\}")
+_LACKING = re.compile(r"\\attncalcletter\{.\}\{[0-9A-F]+\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
