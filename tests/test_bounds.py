@@ -2,7 +2,6 @@
 
 import io
 import json
-import time
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import mostly_slow
+from fuzz.pace import takes_longer
 
 from attncalc.errors import InputError
 from attncalc.grading.key import key_of
@@ -58,28 +58,29 @@ ANSWERS = {
 }
 
 
-def _seconds(read: Callable[[], object]) -> float:
-    start = time.process_time()
-    with suppress(InputError):
-        read()
-    return time.process_time() - start
+def _takes_long(read: Callable[[], object]) -> str:
+    def ended() -> None:
+        with suppress(InputError):
+            read()
+
+    return takes_longer(ended, LONGEST)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_small_problem_takes_long(name: str) -> None:
-    assert _seconds(lambda: read_stream(PROBLEMS[name].encode(), name)) < LONGEST
+    assert not _takes_long(lambda: read_stream(PROBLEMS[name].encode(), name))
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_no_small_answer_takes_long(name: str) -> None:
-    assert _seconds(lambda: read_answer_bytes(ANSWERS[name].encode(), name)) < LONGEST
+    assert not _takes_long(lambda: read_answer_bytes(ANSWERS[name].encode(), name))
 
 
 def test_no_matrix_of_a_flag_takes_long() -> None:
     """Exponential once: 180 characters took minutes."""
     faults = Faults("--X")
     text = "[[1]" + "  [1]" * 5000
-    assert _seconds(lambda: read_inline_cells("X", text, faults)) < LONGEST
+    assert not _takes_long(lambda: read_inline_cells("X", text, faults))
     assert "is not a matrix" in faults.found[0]
 
 
@@ -204,11 +205,11 @@ def test_sines_count_when_exactness_is_chosen() -> None:
 def test_a_table_that_is_none_is_not_tried_again_from_each_line(line: str, ending: str) -> None:
     """Quadratic once, and worse where each cell was asked: 16 kB took 20 s."""
     data = f"{line}\n".encode() * (15_000 // len(line)) + b" x"
-    assert _seconds(lambda: read_answer_bytes(data, f"in.{ending}")) < LONGEST
-    assert _seconds(lambda: read_stream(data, f"in.{ending}")) < LONGEST
+    assert not _takes_long(lambda: read_answer_bytes(data, f"in.{ending}"))
+    assert not _takes_long(lambda: read_stream(data, f"in.{ending}"))
 
 
 def test_what_is_written_is_not_read_again_for_each_matrix_without_a_name() -> None:
     """200 of them beside 1,000 that have one: 8 kB took 4 s, 16 kB took 9 s."""
     data = "Q\n1 2\na,1\nQ\n1 2\na,1\nQ\n1 2\na,1\na" * 500
-    assert _seconds(lambda: read_answer_bytes(data.encode(), "in.txt", EXPECTED)) < LONGEST
+    assert not _takes_long(lambda: read_answer_bytes(data.encode(), "in.txt", EXPECTED))

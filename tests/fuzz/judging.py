@@ -5,10 +5,9 @@ import unicodedata
 from typing import NamedTuple
 
 from .calling import Case, Outcome
+from .pace import slowness
 
 MOST_SECONDS = 2.0
-TRIES = 5.0
-"""Times as long for new, which draws and solves up to a thousand candidates before it gives up."""
 MOST_MEGABYTES = 300.0
 LEAST_GROWTH = 50.0
 """Megabytes that a call takes of its own before the size of the process is held against it."""
@@ -34,7 +33,7 @@ class Fault(NamedTuple):
 
 def faults_of(case: Case, seen: Outcome) -> list[Fault]:
     """Return the promises that are broken, the worst first."""
-    found = [*_ending(seen), *_costs(case, seen), *_files(case, seen), *_texts(case, seen)]
+    found = [*_ending(seen), *_costs(seen), *_files(case, seen), *_texts(case, seen)]
     return [Fault(kind, what) for kind, what in found]
 
 
@@ -50,8 +49,8 @@ def _ending(seen: Outcome):
         yield "warning", seen.err[found.start() : found.start() + 80].partition("\n")[0]
 
 
-def _costs(case: Case, seen: Outcome):
-    if seen.seconds > MOST_SECONDS * (TRIES if case.arguments[:1] == ("new",) else 1):
+def _costs(seen: Outcome):
+    if seen.seconds > MOST_SECONDS and seen.seconds > MOST_SECONDS * slowness():
         yield "slow", f"{seen.seconds:.1f} s of CPU"
     if seen.megabytes > MOST_MEGABYTES and seen.growth > LEAST_GROWTH:
         yield "large", f"{seen.megabytes:.0f} MB"
