@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import Browser
 from hypothesis import HealthCheck, settings
 
 from attncalc.problem import samples
@@ -96,6 +97,14 @@ def many(examples: int, **changes: Any) -> Callable[..., Any]:
         **changes,
     )
     return lambda test: SLOW(checks(test)) if _THOROUGH else checks(test)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start Chromium once for all tests of a file."""
+    found = Browser()
+    yield found
+    found.close()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The page of a marked answer, live: what made an entry lights up, its work stands beside it."""
 
 import json
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -147,13 +146,6 @@ def test_what_was_written_is_data_wherever_it_stands() -> None:
     page = marked({"Q": [[hostile, 3], [-1, 1], [2.5, -2]]}).to_html()
     assert hostile not in page
     assert len(list(read_page(page).all("script"))) == 2
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = Browser()
-    yield found
-    found.close()
 
 
 @pytest.fixture

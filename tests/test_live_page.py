@@ -1,7 +1,6 @@
 """A live page in a browser: what it shows after edits is what attncalc makes of the edited file."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -42,13 +41,6 @@ SHOWN = """(() => {
     footnotes: all('.remark').map((e) => e.textContent),
   };
 })()"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = Browser()
-    yield found
-    found.close()
 
 
 def page_of(problem: Problem, place: Path, *, live: bool = True) -> Path:

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -24,13 +23,6 @@ from attncalc.writing.prose import line_in_text
 pytestmark = [needs_chromium, pytest.mark.slow]
 
 PHONE, TABLET, DESK = 320, 768, 1400
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = Browser()
-    yield found
-    found.close()
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_the_oldest_set_is_the_lower_bounds() -> None:
     for name, low in bounds.items():
         assert pins[name].removesuffix(".0") in (low, low.removesuffix(".0")), name
     ran = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert f"python{project['requires-python'].removeprefix('>=')} " in ran
+    assert f"=python{project['requires-python'].removeprefix('>=')}\n" in ran
 
 
 # -- addresses ------------------------------------------------------------------------------------

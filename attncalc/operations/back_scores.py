@@ -32,7 +32,19 @@ from attncalc.operations.masks import Masking
 from attncalc.operations.ranges import hull, less, negative, over, times, total
 
 
-class SoftmaxBack(Operation):
+class _OfWeights(Operation):
+    """What reads the weights, (n, m), and their gradient: each weight is multiplied twice."""
+
+    def factors(self, *factors: int) -> int:
+        """Return those of the weight twice, and of the gradient."""
+        return 2 * factors[0] + factors[1]
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return two products for each entry."""
+        return 2 * prod(shapes[0]), 0
+
+
+class SoftmaxBack(_OfWeights):
     """A ⊙ (dA - rowsum(A ⊙ dA)): the softmax's Jacobian of each row, diag(a) - a aᵀ, times dA.
 
     Bridle, *Probabilistic Interpretation of Feedforward Classification Network Outputs* (1990).
@@ -48,14 +60,6 @@ class SoftmaxBack(Operation):
         np.subtract(dA, mean, out=scores)
         scores *= A
         return scores
-
-    def factors(self, *factors: int) -> int:
-        """Return those of the weight twice, and of the gradient."""
-        return 2 * factors[0] + factors[1]
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return two products for each entry."""
-        return 2 * prod(shapes[0]), 0
 
     def formula(self, *operands: Expression) -> Expression:
         """Return A ⊙ (dA - rowsum(A ⊙ dA))."""
@@ -103,7 +107,7 @@ def _exact_of(short: Product, mean: Expression) -> Fraction | None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SinkBack(Operation):
+class SinkBack(_OfWeights):
     """-Σ (1 - rowsum(A)) rowsum(A ⊙ dA): what reaches the sink of a head, from all of its rows.
 
     A sink is one more score of each row, whose weight, what the others leave of 1, goes to no key.
@@ -136,14 +140,6 @@ class SinkBack(Operation):
     def shape(self, *shapes: Shape) -> Shape:
         """Return that of the sinks."""
         return self.to
-
-    def factors(self, *factors: int) -> int:
-        """Return those of the weight twice, and of the gradient."""
-        return 2 * factors[0] + factors[1]
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return two products for each entry."""
-        return 2 * prod(shapes[0]), 0
 
     def formula(self, *operands: Expression) -> Expression:
         """Return -colsum((1 - rowsum(A)) ⊙ rowsum(A ⊙ dA))."""

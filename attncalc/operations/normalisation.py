@@ -28,7 +28,6 @@ from attncalc.operations.expressions import (
 )
 from attncalc.operations.norms import Normalising
 
-"""What stands between matrices that are multiplied entry by entry."""
 _D, _EPS = Symbol("d"), Symbol("ε")
 
 
