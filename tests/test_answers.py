@@ -350,7 +350,7 @@ def test_what_is_written_is_read_back_as_a_flawless_answer(
         assert len(found) == sum(len(head.connections) for head in solution.heads)
 
 
-@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES]))
 def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path: Path) -> None:
     solution = solve(read_problem(sample(name).path))
     for form, answer in pages(name, tmp_path, blank=True).items():

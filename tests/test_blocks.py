@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, solve
 from attncalc.solving import long_inputs as blocks
@@ -89,7 +90,7 @@ def near(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 @pytest.mark.usefixtures("in_blocks")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, 2))
 def test_blocks_give_what_the_whole_gives(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_of(KINDS[kind])
     expected = whole(problem, monkeypatch)

@@ -71,7 +71,7 @@ def test_no_small_problem_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_stream(PROBLEMS[name].encode(), name))
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", mostly_slow(ANSWERS, 2))
 def test_no_small_answer_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_answer_bytes(ANSWERS[name].encode(), name))
 
@@ -201,7 +201,9 @@ def test_sines_count_when_exactness_is_chosen() -> None:
 
 
 @pytest.mark.parametrize("ending", mostly_slow(["txt", "md", "csv"]))
-@pytest.mark.parametrize("line", ["|-(1, 2)", "<td>Q = [1 2", "[1,{", "+ 1(1, 2)", "|->"])
+@pytest.mark.parametrize(
+    "line", mostly_slow(["|-(1, 2)", "<td>Q = [1 2", "[1,{", "+ 1(1, 2)", "|->"])
+)
 def test_a_table_that_is_none_is_not_tried_again_from_each_line(line: str, ending: str) -> None:
     """Quadratic once, and worse where each cell was asked: 16 kB took 20 s."""
     data = f"{line}\n".encode() * (15_000 // len(line)) + b" x"

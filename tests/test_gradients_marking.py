@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import planting
 import pytest
+from conftest import mostly_slow
 
 from attncalc import Problem
 from attncalc.grading.key import Key
@@ -286,7 +287,7 @@ NO_CRASH = {
 }
 
 
-@pytest.mark.parametrize("kind", NO_CRASH)
+@pytest.mark.parametrize("kind", mostly_slow(NO_CRASH, 2))
 def test_what_is_wrong_where_few_recipes_are_known_is_marked(kind: str) -> None:
     """Each of these once ended the check in a traceback."""
     fields, step = NO_CRASH[kind]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 from matplotlib.colors import to_hex
 from pictures import (
     dots,
@@ -246,6 +247,6 @@ def test_heatmaps_of_several_heads_stand_below_their_maps() -> None:
 
 
 @pytest.mark.parametrize("name", ["self", "cross", "heads", "grouped", "columns", "sentence"])
-@pytest.mark.parametrize("kind", ["heatmap", "both"])
+@pytest.mark.parametrize("kind", mostly_slow(["both", "heatmap"]))
 def test_no_text_stands_on_another(name: str, kind: str) -> None:
     assert overlapping(texts(drawn(solved(name), kind=kind))) == []

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import mostly_slow
 
 import attncalc
 from attncalc import _HOMES
@@ -29,27 +30,30 @@ def imported_by(*arguments: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("arguments", "needed"),
-    [
-        (["--help"], set()),
-        (["self", "--help"], set()),
-        (["plot", "--help"], set()),
-        (["check", "--help"], set()),
-        (["vary", "--help"], set()),
-        (["simulate", "--help"], set()),
-        (["aim", "--help"], set()),
-        (["new", "--help"], set()),
-        (["export", "--help"], set()),
-        (["vary", "scale=1"], {"numpy"}),
-        (["--version"], set()),
-        (["samples"], set()),
-        (["schema", "problem"], set()),
-        (["doctor", "--help"], set()),
-        (["doctor"], {"numpy"}),
-        (["explain", "--help"], set()),
-        (["explain"], {"numpy"}),
-        (["self"], {"numpy"}),
-        (["cross", "--format", "json"], {"numpy"}),
-    ],
+    mostly_slow(
+        pytest.param(*each)
+        for each in [
+            (["--help"], set()),
+            (["self", "--help"], set()),
+            (["plot", "--help"], set()),
+            (["check", "--help"], set()),
+            (["vary", "--help"], set()),
+            (["simulate", "--help"], set()),
+            (["aim", "--help"], set()),
+            (["new", "--help"], set()),
+            (["export", "--help"], set()),
+            (["vary", "scale=1"], {"numpy"}),
+            (["--version"], set()),
+            (["samples"], set()),
+            (["schema", "problem"], set()),
+            (["doctor", "--help"], set()),
+            (["doctor"], {"numpy"}),
+            (["explain", "--help"], set()),
+            (["explain"], {"numpy"}),
+            (["self"], {"numpy"}),
+            (["cross", "--format", "json"], {"numpy"}),
+        ]
+    ),
 )
 def test_a_command_loads_only_what_it_needs(arguments: list[str], needed: set[str]) -> None:
     assert imported_by(*arguments) == needed

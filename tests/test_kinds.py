@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import many
+from conftest import many, mostly_slow
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 from oracle_kinds import (
@@ -567,7 +567,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-@pytest.mark.parametrize("names", KINDS)
+@pytest.mark.parametrize("names", mostly_slow(KINDS, 2))
 def test_each_kind_takes_the_steps_it_needs(names: str, rounding: str) -> None:
     kind = replace(KINDS[names], rounding=rounding)
     assert list(shown_by_hand(kind)) == names.split()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import planting
 import pytest
-from conftest import Command
+from conftest import Command, mostly_slow
 from fuzz.pace import takes_longer
 from oracle import Rows, as_shown
 from oracle_layers import ACTIVATIONS, layer_by_hand
@@ -589,7 +589,7 @@ def test_flags_of_layers_change_what_check_marks_and_plot_draws(
     assert pictures[0] == pictures[1]
 
 
-@pytest.mark.parametrize("rules", [{}, {"atol": 1e-3}])
+@pytest.mark.parametrize("rules", mostly_slow([{}, {"atol": 1e-3}]))
 def test_the_last_outputs_alone_of_many_layers_are_marked_at_once(rules: dict[str, Any]) -> None:
     """Each step is worked out once for a mistake, however many later ones read it."""
     given = {name: numbers(3, 3, 40 + place) for place, name in enumerate("XQKV")}
@@ -601,8 +601,9 @@ def test_the_last_outputs_alone_of_many_layers_are_marked_at_once(rules: dict[st
     missing = [step.name for step in known.missing(key.steps["Y"])]
     assert sorted(missing) == sorted(name for name in key.steps if name != "Y")
     answer[1][1] = "9.99"
-    assert not check(problem, {"Y": answer}, **rules).is_right
-    assert not takes_longer(lambda: check(problem, {"Y": answer}, **rules), 10)
+    markings: list[Any] = []
+    assert not takes_longer(lambda: markings.append(check(problem, {"Y": answer}, **rules)), 10)
+    assert not markings[-1].is_right
 
 
 def test_a_decoder_without_attention_needs_no_encoder(attncalc: Command, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Command
+from conftest import Command, mostly_slow
 
 from attncalc import InputError, Problem, ShapeError, read_problem, simulate, solve, vary
 from attncalc.problem.samples import sample
@@ -177,7 +177,7 @@ def test_what_overflows_is_not_hidden_by_a_relu() -> None:
         simulate(Problem(**fields), "W_1 ~ U(-1.7e308, -1.6e308)", count=10)
 
 
-@pytest.mark.parametrize("form", ["table", "markdown", "latex", "json", "csv"])
+@pytest.mark.parametrize("form", mostly_slow(["latex", "table", "markdown", "json", "csv"], 2))
 @pytest.mark.parametrize(
     "study", [("vary", "cross.scale=0:2"), ("simulate", "cross.W_K ~ N(mu, 0.1 I)")]
 )

@@ -4,12 +4,10 @@ import random
 import re
 
 import pytest
-from conftest import SLOW
+from conftest import mostly_slow
 from patterns import Text, Use, hard_texts, is_slow, uses
 
 USES = uses()
-LONGEST = ("told_rows._CLAUSE", "gradients._BEHIND")
-"""Patterns of so many parts that all texts hard for them take seconds."""
 
 
 def _shown(use: Use) -> str:
@@ -24,11 +22,7 @@ def test_patterns_are_found() -> None:
         assert known in places
 
 
-@pytest.mark.parametrize(
-    "use",
-    [pytest.param(use, marks=SLOW if use.place.endswith(LONGEST) else ()) for use in USES],
-    ids=list(map(_shown, USES)),
-)
+@pytest.mark.parametrize("use", mostly_slow(USES), ids=_shown)
 def test_every_pattern_is_linear(use: Use) -> None:
     for text in hard_texts(use.pattern):
         for method in use.methods:

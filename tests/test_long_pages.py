@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 
 from attncalc.cli.commands import beforehand
 from attncalc.errors import InputError
@@ -63,7 +64,7 @@ def _forms(page: Page) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("everything_is_long")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, 3))
 def test_pages_are_the_same_whether_scores_are_kept_or_made_again(kind: str) -> None:
     problem = Problem(**KINDS[kind])
     kept, made = solve(problem), solve(problem, remakes=True)

@@ -49,7 +49,7 @@ def inches_of_png(content: bytes) -> tuple[float, float]:
 # Size
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS))
 def test_a_picture_has_the_size_that_is_asked_for(kind: str) -> None:
     picture = render(solved("heads"), "png", look=Look(kind, size=(12, 8)))
     assert inches_of_png(picture.content) == (12, 8)
@@ -66,7 +66,7 @@ def test_drawings_have_the_size_that_is_asked_for(form: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [(12, 8), (6.5, None), (9, 12)])
+@pytest.mark.parametrize("size", mostly_slow([(12, 8), (6.5, None), (9, 12)]))
 @pytest.mark.parametrize("name", mostly_slow(["columns", "cross", "sentence", "heads"]))
 def test_all_that_is_drawn_stays_on_the_page(kind: str, size: Any, name: str) -> None:
     figure = drawn(solved(name), kind=kind, size=size)
@@ -142,7 +142,7 @@ def test_no_page_is_that_large_or_small(given: object) -> None:
         read_size(given)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS))
 @pytest.mark.parametrize("size", mostly_slow([(1, 1), (2, None), (12, 1.5), (1, 9)]))
 def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, size: Any) -> None:
     solution = solved("heads")
@@ -158,7 +158,7 @@ def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, siz
 # Dark paper
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, 2))
 @pytest.mark.parametrize("dark", [False, True])
 def test_texts_and_lines_stand_out_from_the_paper(kind: str, dark: bool) -> None:
     figure = drawn(solved("heads"), kind=kind, dark=dark)
@@ -263,7 +263,7 @@ def test_help_shows_each_new_thing(attncalc: Command) -> None:
 # Worksheets without answers
 
 
-@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("form", mostly_slow(["svg", "png", "pdf"]))
 def test_a_worksheet_tells_nothing_of_the_answers(form: str) -> None:
     """Whatever the weights are, the worksheet is the same, byte by byte."""
     given = {"X": [[1, 2], [3, 4]], "W_K": [[1, 0], [0, 1]], "W_V": [[1], [1]], "title": "Draw"}
@@ -448,7 +448,7 @@ def test_plot_returns_a_figure_of_matplotlib_that_shows_itself() -> None:
     assert (width * 2, height * 2) == pytest.approx(natural, abs=0.02)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS))
 @pytest.mark.parametrize("form", mostly_slow(["svg", "png", "pdf"]))
 def test_a_figure_is_saved_later_just_as_the_command_saves_it(
     kind: str, form: str, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import planting
 import pytest
-from conftest import many, some_of
+from conftest import many, mostly_slow, some_of
 from hypothesis import Phase, example, given
 from hypothesis import strategies as st
 
@@ -183,7 +183,7 @@ def test_where_a_number_belongs_no_infinity_is_right(entry: str, rules: dict[str
 
 
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("dtype", mostly_slow(["float16", "float32", "float64"]))
 @pytest.mark.parametrize(
     ("value", "is_right"),
     [(-INF, True), (-65504.0, True), (INF, False), (NAN, False), (777.125, False), (0.5, False)],

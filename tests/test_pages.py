@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from conftest import GOOD, Command, many
+from conftest import GOOD, Command, many, mostly_slow
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle_kinds import Kind
@@ -91,7 +91,7 @@ def read_back(page: Page, folder: Path) -> list[Problem]:
     return [read_problem(folder / name) for name in names]
 
 
-@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 3))
 def test_every_sample_is_read_back_from_every_form(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
     for again in read_back(page_of(problem, work=True), tmp_path):

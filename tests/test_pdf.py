@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import BUNDLED, Command
+from conftest import BUNDLED, Command, mostly_slow
 
 FAKE = """#!{python}
 import pathlib, sys
@@ -32,7 +32,7 @@ def install(folder: Path, name: str, body: str) -> dict[str, str]:
     return {"PATH": str(programs)}
 
 
-@pytest.mark.parametrize("name", ["pdflatex", "tectonic", "lualatex"])
+@pytest.mark.parametrize("name", mostly_slow(["pdflatex", "tectonic", "lualatex"]))
 def test_a_page_is_typeset_by_what_is_installed_with_its_map_beside_it(
     attncalc: Command, tmp_path: Path, name: str
 ) -> None:

@@ -9,7 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import GOOD, SLOW, Run, clean_environment, outputs_of_the_command
+from conftest import (
+    GOOD,
+    SLOW,
+    Run,
+    clean_environment,
+    mostly_slow,
+    outputs_of_the_command,
+)
 
 from attncalc.cli import run
 from attncalc.cli.app import COMMANDS
@@ -263,13 +270,15 @@ def test_an_empty_name_is_no_place(
 
 @pytest.mark.parametrize(
     "called",
-    [
-        ("self", "self.json"),
-        ("cross", "cross.json"),
-        ("plot", "self.json"),
-        ("check", "self.json", "mine.json"),
-        ("check", "self.json", "mine.json", "--csv", "-", "-o", "marks.md"),
-    ],
+    mostly_slow(
+        [
+            ("self", "self.json"),
+            ("cross", "cross.json"),
+            ("plot", "self.json"),
+            ("check", "self.json", "mine.json"),
+            ("check", "self.json", "mine.json", "--csv", "-", "-o", "marks.md"),
+        ]
+    ),
 )
 def test_nothing_is_printed_into_what_is_read(tmp_path: Path, called: tuple[str, ...]) -> None:
     """The shell opens `>> mine.json` by itself; the file is known by what it is."""
@@ -337,15 +346,18 @@ def test_devices_are_read_and_written_alike(here: Here) -> None:
 
 @pytest.mark.parametrize(
     ("called", "starts"),
-    [
-        (("self", "self.json", "--format", "markdown", "-o"), "# "),
-        (("self", "self.json", "--format", "npz", "-o"), "PK"),
-        (("cross", "cross.json", "--format", "json", "-o"), "{"),
-        (("plot", "self.json", "-o"), "\x89PNG"),
-        (("check", "self.json", "mine.json", "-o", "marks.md", "--csv"), "answer,"),
-        (("check", "self.json", "mine.json", "--format", "latex", "-o"), "%"),
-        (("samples", "self", "-o"), "{"),
-    ],
+    mostly_slow(
+        pytest.param(*each)
+        for each in [
+            (("self", "self.json", "--format", "markdown", "-o"), "# "),
+            (("self", "self.json", "--format", "npz", "-o"), "PK"),
+            (("cross", "cross.json", "--format", "json", "-o"), "{"),
+            (("plot", "self.json", "-o"), "\x89PNG"),
+            (("check", "self.json", "mine.json", "-o", "marks.md", "--csv"), "answer,"),
+            (("check", "self.json", "mine.json", "--format", "latex", "-o"), "%"),
+            (("samples", "self", "-o"), "{"),
+        ]
+    ),
 )
 @pytest.mark.parametrize(
     "line",

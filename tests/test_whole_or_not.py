@@ -14,7 +14,7 @@ from typing import Any
 
 import killing
 import pytest
-from conftest import GOOD, Command, clean_environment, outputs_of_the_command
+from conftest import GOOD, Command, clean_environment, mostly_slow, outputs_of_the_command
 
 from attncalc import OutputError
 from attncalc.cli import targets
@@ -70,7 +70,7 @@ def test_every_command_that_writes_is_among_them() -> None:
     assert outputs_of_the_command() <= written
 
 
-@pytest.fixture(params=WRITING, ids=" ".join)
+@pytest.fixture(params=mostly_slow(WRITING, 3), ids=" ".join)
 def asked(
     request: pytest.FixtureRequest,
     attncalc: Command,
