@@ -20,8 +20,8 @@ PACKAGE = Path(samples.__file__).parent.parent
 BUNDLED = samples.sample("self").path.parent
 """The samples: in the package where it is installed, and else in the clone."""
 
-SHARE = 6
-"""Of the random problems that `pytest -m slow` tries, plain `pytest` tries one in so many."""
+SHARE, SLOW_SHARE = 6, 3
+"""Of the random problems of a campaign, plain `pytest` tries one in so many, and `-m slow`."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,24 @@ collect_ignore = ["answers", "torch_forward.py"]
 """Answers as people write them: some end in .py, and none is a test; and what needs PyTorch."""
 
 
-def mostly_slow(values: Iterable[Any], every: int = 4) -> list[Any]:
+IN_FULL = "ATTNCALC_NEW_EXAMPLES" in os.environ
+"""Whether new examples are asked for, and all of them."""
+
+
+def mostly_slow(values: Iterable[Any], every: int = 4, of_slow: int = 1) -> list[Any]:
     """Return parameters of which one in so many is for each run, and the others are slow.
 
-    Several parameters of one test stand in a `pytest.param`.
+    Several parameters of one test stand in a `pytest.param`. Of the slow ones, one in `of_slow` is
+    tried, and all where new examples are asked for.
     """
+    listed = list(values)
+    slow = [value for place, value in enumerate(listed) if place % every]
     return [
-        value
-        if place % every == 0
-        else pytest.param(*(value.values if hasattr(value, "marks") else (value,)), marks=SLOW)
-        for place, value in enumerate(values)
+        *listed[::every],
+        *(
+            pytest.param(*(value.values if hasattr(value, "marks") else (value,)), marks=SLOW)
+            for value in slow[:: 1 if IN_FULL else of_slow]
+        ),
     ]
 
 
@@ -85,13 +93,14 @@ def pairs(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 def many(examples: int, **changes: Any) -> Callable[..., Any]:
     """Return what makes a test a property of random problems, however slow the machine.
 
-    `pytest -m slow` tries so many examples of it, and plain `pytest` a share of them. Both try
-    the same ones every time, so that they fail on a change alone; new ones are tried where the
-    variable ATTNCALC_NEW_EXAMPLES is set.
+    Where the variable ATTNCALC_NEW_EXAMPLES is set, `pytest -m slow` tries so many examples of it,
+    and new ones each time. Else it tries a share of them, and plain `pytest` a smaller one, the
+    same every time, so that they fail on a change alone.
     """
+    share = SHARE if not _THOROUGH else 1 if IN_FULL else SLOW_SHARE
     checks = settings(
-        max_examples=examples if _THOROUGH else -(-examples // SHARE),
-        derandomize="ATTNCALC_NEW_EXAMPLES" not in os.environ,
+        max_examples=-(-examples // share),
+        derandomize=not IN_FULL,
         deadline=None,
         suppress_health_check=list(HealthCheck),
         **changes,

@@ -122,7 +122,7 @@ def cases() -> list[tuple[str, str]]:
     return alone + [(what, "all") for what, (make, *_) in BUGS.items() if make is not stack]
 
 
-@pytest.mark.parametrize("case", mostly_slow(cases(), every=40))
+@pytest.mark.parametrize("case", mostly_slow(cases(), every=40, of_slow=2))
 def test_what_is_done_otherwise_throughout_is_named(case: tuple[str, str], tmp_path: Path) -> None:
     """From the last outputs alone, and from all steps; and of a right dump nothing is said."""
     what, kept = case

@@ -30,6 +30,16 @@ from attncalc.writing.page import Contents, make_page
 PROBLEM = str(sample("self").path)
 FEW = ("self", "columns", "heads", "encoder", "masks")
 SOME = [*FEW, *(pytest.param(each.name, marks=SLOW) for each in SAMPLES if each.name not in FEW)]
+FLAGS = ((), ("--fractions",))
+WORKED = [
+    *((name, flags) for name in FEW for flags in FLAGS),
+    *(
+        pytest.param(each.name, FLAGS[place % 2], marks=SLOW)
+        for place, each in enumerate(SAMPLES)
+        if each.name not in FEW
+    ),
+]
+"""Samples with what their work is asked for with."""
 LARGEST = 150_000
 """Bytes of a page of the homework."""
 
@@ -104,8 +114,7 @@ ENTRY = re.compile(r"[\w.]+\[[\d,]+\]")
 NUMBERS = re.compile(r"\d+(?:\.\d+)?|∞")
 
 
-@pytest.mark.parametrize("name", SOME)
-@pytest.mark.parametrize("flags", [(), ("--fractions",)])
+@pytest.mark.parametrize(("name", "flags"), WORKED)
 def test_the_work_of_a_page_is_that_of_its_json(
     name: str, flags: tuple[str, ...], attncalc: Command
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import planting
 import pytest
-from conftest import ROOT, SLOW
+from conftest import IN_FULL, ROOT, SLOW
 
 from attncalc import Problem, read_problem, solve
 from attncalc.grading.credit import score
@@ -782,7 +782,8 @@ def benchmark() -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    ("seed", "problems"), [(102, 3), *(pytest.param(s, 10, marks=SLOW) for s in (101, 102, 103))]
+    ("seed", "problems"),
+    [(102, 3), *(pytest.param(s, 10, marks=SLOW) for s in (101, 102, 103)[: 3 if IN_FULL else 1])],
 )
 def test_planted_mistakes_are_found_and_no_wrong_cause_is_named(
     benchmark: ModuleType, seed: int, problems: int

@@ -14,7 +14,7 @@ from typing import Any
 
 import killing
 import pytest
-from conftest import GOOD, Command, clean_environment, mostly_slow, outputs_of_the_command
+from conftest import GOOD, IN_FULL, Command, clean_environment, mostly_slow, outputs_of_the_command
 
 from attncalc import OutputError
 from attncalc.cli import targets
@@ -312,11 +312,14 @@ def test_signals_that_are_held_back_come_at_the_end() -> None:
         signal.signal(signal.SIGTERM, before)
 
 
+RUNS = 20 if IN_FULL else 8
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_runs_that_are_ended_at_any_moment_leave_whole_files(name: str) -> None:
-    found = killing.campaign(20, getattr(signal, name))
+    found = killing.campaign(RUNS, getattr(signal, name))
     assert found["half"] == 0
-    assert found["each file whole"] == 20
+    assert found["each file whole"] == RUNS
     if name != "SIGKILL":
         assert found["some written"] == found["temporary file left"] == found["?"] == 0
