@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import GOOD, Command
-from fuzz import asking, judging, shrinking
+from fuzz import asking, judging, pace, shrinking
 from fuzz.calling import Case, Outcome
 
 from attncalc import InputError, Problem, solve
@@ -156,10 +156,22 @@ OUTCOME = Outcome(0, "", "", 0.1, 100, 0)
         "minus zero": Outcome(0, "│ -0.00 │", "", 0.1, 100, 0),
     }.items(),
 )
-def test_the_fuzzer_sees_a_broken_promise(kind: str, seen: Outcome) -> None:
+def test_the_fuzzer_sees_a_broken_promise(
+    kind: str, seen: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "slowness", lambda: 1.0)
     case = Case(("self", "in.json"), {"in.json": b"{}"})
     assert [fault.kind for fault in judging.faults_of(case, seen)] == [kind]
     assert not judging.faults_of(case, OUTCOME)
+
+
+def test_a_machine_that_is_slower_is_allowed_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "slowness", lambda: 3.0)
+    seen = {took: Outcome(0, "", "", took, 100, 0) for took in (5.9, 6.1)}
+    kinds = {took: [fault.kind for fault in judging.faults_of(Case(()), each)]
+             for took, each in seen.items()}  # fmt: skip
+    assert kinds == {5.9: [], 6.1: ["slow"]}
+    assert 1 <= pace.slowness() < 100
 
 
 def test_the_fuzzer_makes_a_case_small() -> None:

@@ -46,6 +46,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"X": [[1, 2], [3]]}, "X is not a matrix of real numbers: give rows of equal length"),
     ({"X": [[1j, 2]]}, "X is not a matrix of real numbers: give rows of equal length"),
     ({"X": [[True, False]]}, "X is not a matrix of real numbers: give rows of equal length"),
+    ({"X": [[1, None]]}, "X, row 1, column 2: nothing (None), where a number is needed"),
+    ({"X": [["1/2", None]]}, "X, row 1, column 2: nothing (None), where a number is needed"),
     ({"X": "1 2"}, "X is not a matrix of real numbers: give rows of equal length"),
     ({"X": [[1, float("nan")]]}, "X, row 1, column 2: nan, where a finite number is needed"),
     ({"X": [[1, 10**400]]}, "X holds a number too large for float64"),
