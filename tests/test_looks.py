@@ -530,7 +530,8 @@ def test_plot_passes_every_wish_on() -> None:
         assert figure.content("png") == wanted, wish
         assert wanted != usual
     first, second = solution.heads
-    for head, shown in ((2, second), ("1", first), ("mean", solution.mean_head)):
+    (weights,) = solution.all_weights
+    for head, shown in ((2, second), ("1", first), ("mean", solution.mean_head_of(weights))):
         figure = solution.plot(head=head)
         assert figure.content("png") == render(solution, "png", [shown]).content
 

@@ -291,13 +291,6 @@ class Solution:
         found = tuple(head.connections for head in self.heads)
         return found[0] if len(found) == 1 else found
 
-    @property
-    def mean_head(self) -> Head:
-        """The mean of all heads' weights; of several attentions the first's."""
-        if self.weights is None:
-            raise KeyError("the weights were not kept")
-        return self.mean_head_of(self.weights)
-
     def mean_head_of(self, step: Step) -> Head:
         """Return the mean of the weights of all heads of an attention."""
         weights, _ = self._weights(step)
