@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
@@ -163,6 +164,7 @@ def test_the_fuzzer_sees_a_broken_promise(
     case = Case(("self", "in.json"), {"in.json": b"{}"})
     assert [fault.kind for fault in judging.faults_of(case, seen)] == [kind]
     assert not judging.faults_of(case, OUTCOME)
+    assert not judging.faults_of(case, replace(OUTCOME, out="<script>/-0/, nan</script>"))
 
 
 def test_a_machine_that_is_slower_is_allowed_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,6 +181,15 @@ def test_a_decoder_is_causal_unless_it_says_otherwise() -> None:
     assert masked == ["self.S_masked"]
 
 
+def test_queries_of_their_own_have_names_and_outputs_of_their_own() -> None:
+    """Without residual sums, a layer has as many outputs as it has queries."""
+    fields = layer(7, residual=False, labels=["a", "b", "c"]) | {"W_Q": None, "Q": numbers(2, 2, 1)}
+    solution = solve(Problem(**fields))
+    A = next(step for step in solution.plan if step.name == "A")
+    assert (solution.row_labels(A), solution.column_labels(A)) == (("1", "2"), ("a", "b", "c"))
+    assert solution["Y"].shape == (2, 3)
+
+
 def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) -> None:
     """Not causal is the default of an encoder, and has to be said of a decoder."""
     path = tmp_path / "again.json"
@@ -197,6 +206,11 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
         (
             {"W_O": numbers(2, 4, 1)},
             'residual 1: X is 3 × 3 and O is 3 × 4: what is added must have one shape (or say '
+            '"residual": false)',
+        ),
+        (
+            {"W_Q": None, "Q": numbers(2, 2, 1)},
+            'residual 1: X is 3 × 3 and O is 2 × 3: what is added must have one shape (or say '
             '"residual": false)',
         ),
         (

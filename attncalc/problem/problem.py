@@ -441,6 +441,9 @@ class Problem(Outer):
     @cached_property
     def queries(self) -> tuple[str, ...]:
         """The names of the outputs: of the tokens that ask."""
+        if self.block != ALONE:  # of queries that are given, others may go into a layer
+            tokens = "X" if self.kind == "self" else "X1"
+            return self._token_names((tokens,), self.tokens_of(tokens))
         return self._token_names(("X",) if self.kind == "self" else ("X1", "Q"), self.n)
 
     @cached_property

@@ -16,6 +16,8 @@ _OWN_MARKS = "\u200e"
 """What the program itself puts around words that are written from right to left."""
 _WARNING = re.compile(r"\b\w*Warning: ")
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])nan(?![\w.])", re.IGNORECASE)
+_SCRIPT = re.compile(r"<script(?:(?!</script>).)*+</script>", re.DOTALL)
+"""What a page does, which no reader sees."""
 _MINUS_ZERO = re.compile(r"(?<![\w.])-0(?:\.0+)?(?![\w.,])")
 
 
@@ -76,10 +78,11 @@ def _texts(case: Case, seen: Outcome):
     given = f"{given}\n{' '.join(case.arguments)}".lower()
     if any(data.startswith(b"PK") for data in case.files.values()):
         return  # what stands in it is not seen here
-    if "nan" not in given and _NOT_A_NUMBER.search(seen.out):
-        yield "nan", _around(_NOT_A_NUMBER, seen.out)
-    if "-0" not in given and "−0" not in given and _MINUS_ZERO.search(seen.out):
-        yield "minus zero", _around(_MINUS_ZERO, seen.out)
+    out = _SCRIPT.sub("", seen.out)
+    if "nan" not in given and _NOT_A_NUMBER.search(out):
+        yield "nan", _around(_NOT_A_NUMBER, out)
+    if "-0" not in given and "−0" not in given and _MINUS_ZERO.search(out):
+        yield "minus zero", _around(_MINUS_ZERO, out)
 
 
 def is_raw(character: str) -> bool:

@@ -46,7 +46,8 @@ def _built(placed: Placed, streams: Streams) -> Built:
     if placed.gives:
         named["O"] = placed.gives
     steps = tuple(attention_steps(attention))
-    out = Stream(named.get("O", placed.named("O")), read[0].tokens, attention.d_out, read[0].labels)
+    name = named.get("O", placed.named("O"))
+    out = Stream(name, attention.n, attention.d_out, attention.queries)
     return Built(steps, attention, out, named, placed.prefix, is_attention=True)
 
 
@@ -66,7 +67,12 @@ def _of_tokens(fields: Any, read: list[Stream]) -> Attention:
     rotated = "rope" if fields.positions == "rope" else "none"
     made = changed(fields, **tokens, positions=rotated)
     asking, answering = read[0].labels, read[-1].labels
-    made.__dict__.update(queries=asking, keys=_with_earlier(made.n_past, answering))
+    keys = _with_earlier(made.n_past, answering)
+    # queries and keys that are given themselves may be others than the tokens
+    if len(asking) == made.n:
+        made.__dict__["queries"] = asking
+    if len(keys) == made.m:
+        made.__dict__["keys"] = keys
     return made
 
 

@@ -96,7 +96,7 @@ def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
 def _refuse_unturned(problem: Scope) -> None:
     """Refuse what would have a gradient that stands the other way round than it does itself."""
     unturned = problem.standing.unturned
-    found = [n for n in problem.given if n in unturned or role_of(n) in ("buckets", "image")]
+    found = [n for n in problem.names if n in unturned or role_of(n) in ("buckets", "image")]
     if problem.standing.by_columns and found:
         raise InputError(
             f"backward takes {found[0]} with tokens as rows, for it stands alike in both layouts: "
