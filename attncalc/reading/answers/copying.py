@@ -32,10 +32,18 @@ class Copies:
 
     def name_of(self, grid: Grid) -> str:
         """Return the given matrix that a grid looks like; "" for none."""
+        if not self._may_be(grid):
+            return ""
         values = values_of(grid)
         shares = {name: share_alike(values, np.atleast_2d(m)) for name, m in self.given.items()}
         best = max(shares, key=lambda name: shares[name], default="")
         return best if best and shares[best] >= LIKE else ""
+
+    def _may_be(self, grid: Grid) -> bool:
+        """Say whether any given matrix is of the size of a grid: others need no look at numbers."""
+        rows = [row for head in grid.heads for row in head]
+        size = max(map(len, grid.heads), default=0), max(map(len, rows), default=0)
+        return any(np.atleast_2d(matrix).shape[-2:] == size for matrix in self.given.values())
 
     def holds(self, grid: Grid) -> bool:
         """Say whether a row stands in a given matrix."""
@@ -65,6 +73,8 @@ class Copies:
 
     def is_copy(self, grid: Grid) -> str:
         """Return the given matrix whose numbers a grid holds, every one; "" for none."""
+        if not self._may_be(grid):
+            return ""
         values = values_of(grid)
         for name, matrix in self.given.items():
             if share_alike(values, np.atleast_2d(matrix)) == 1:

@@ -459,6 +459,9 @@ class _Parter:
 
     def _beside(self, i: int) -> int:
         """Take a matrix that begins on the line of its name, and goes on below it."""
+        below = self.lines[i + 1].text if i + 1 < len(self.lines) else ""
+        if not below.strip() or GRID.search(below):
+            return 0
         clauses = clauses_of(_without_bars(self.lines[i].text))
         last = clauses[-1]
         if last.kind != "row" or not last.names:

@@ -110,10 +110,11 @@ def _stacked(document: Document, lines: list[Line]) -> list[Line]:
     """Put rows in brackets of their own, one below the other, together to matrices."""
     found: list[Line] = []
     marks = [_row_grids(document, line.text) for line in lines]
+    ends = _ends_of_runs(marks)
     i = 0
     while i < len(lines):
-        stop = _stack(document, lines, i)
-        uneven = _uneven(document, lines, marks, i)
+        stop = _stack(lines, marks, i)
+        uneven = _uneven(document, lines[i : ends[i]], marks[i : ends[i]])
         if uneven and len(uneven.lines) > stop - i:
             found.append(uneven.merged(document))
             stop = i + len(uneven.lines)
@@ -125,16 +126,28 @@ def _stacked(document: Document, lines: list[Line]) -> list[Line]:
     return found
 
 
-def _stack(document: Document, lines: Sequence[Line], start: int) -> int:
+def _ends_of_runs(marks: list[list[str]]) -> list[int]:
+    """Return for each line where its run of lines with rows in brackets ends.
+
+    It is the line itself where the run is longer than any matrix: all of it is never looked at.
+    """
+    ends, end = [0] * len(marks), len(marks)
+    for i in range(len(marks) - 1, -1, -1):
+        end = end if marks[i] else i
+        ends[i] = end if end - i <= MOST_ROWS else i
+    return ends
+
+
+def _stack(lines: Sequence[Line], marks: list[list[str]], start: int) -> int:
     """Return where a run of lines ends that each hold the same number of rows in brackets."""
-    count = len(_row_grids(document, lines[start].text))
+    count = len(marks[start])
     if not count:
         return start
     named = [0] * count
     stop = start
-    while stop < len(lines) and len(_row_grids(document, lines[stop].text)) == count:
-        outside = [bool(each.strip(_BRACKETS)) for each in _outside(lines[stop].text)[:-1]]
-        tail = _outside(lines[stop].text)[-1].strip(_BRACKETS)
+    while stop < len(lines) and len(marks[stop]) == count:
+        pieces = [each.strip(_BRACKETS) for each in _outside(lines[stop].text)]
+        outside, tail = map(bool, pieces[:-1]), pieces[-1]
         named = [n + is_named for n, is_named in zip(named, outside, strict=True)]
         if max(named) > 1 or (tail and not tail.startswith(("#", "<", "%", "^", "*", "†"))):
             break
@@ -160,21 +173,15 @@ class _Uneven(NamedTuple):
         return Line(self.lines[0].number, " ".join(pieces))
 
 
-def _uneven(
-    document: Document, lines: Sequence[Line], all_marks: list[list[str]], start: int
-) -> _Uneven | None:
-    """Return the matrices of unequal height that begin here, each named once, where some do."""
-    stop = start
-    while stop < len(lines) and all_marks[stop] and stop - start <= MOST_ROWS:
-        stop += 1
-    rows = all_marks[start:stop]
-    if len({len(marks) for marks in rows}) < 2 or len(rows) > MOST_ROWS or document.is_full:
+def _uneven(document: Document, lines: Sequence[Line], rows: list[list[str]]) -> _Uneven | None:
+    """Return the matrices of unequal height that a run of lines is, each named once."""
+    if len({len(marks) for marks in rows}) < 2 or document.is_full:
         return None
     places = [document.grids[mark].column for mark in max(rows, key=len)]
     near = min((b - a for a, b in itertools.pairwise(places)), default=0) / 2
     names = [""] * len(places)
     found: list[list[str]] = [[] for _ in places]
-    for line, marks in zip(lines[start:stop], rows, strict=True):
+    for line, marks in zip(lines, rows, strict=True):
         *outside, tail = (each.strip(_BRACKETS) for each in _outside(line.text))
         for said, mark in zip(outside, marks, strict=True):
             column = document.grids[mark].column
@@ -183,7 +190,7 @@ def _uneven(
                 return None
             names[slot] = names[slot] or said
             found[slot].append(mark)
-    return _Uneven(lines[start:stop], names, found) if all(names) else None
+    return _Uneven(lines, names, found) if all(names) else None
 
 
 def _row_grids(document: Document, text: str) -> list[str]:
