@@ -227,13 +227,14 @@ class _Collector(Labels):
 
     def _without_counts(self, grid: Grid, name: Name | None = None) -> Grid:
         """Return a table without its counts, where only its entries have a shape we know."""
-        if len(grid.heads) > 1:
+        both = without_counts_from_0(grid.rows), without_counted_rows(grid.rows)
+        if len(grid.heads) > 1 or not any(both):
             return grid
         known = [*self.expected.steps.values(), *self.expected.given.values()]
         shapes = {np.atleast_2d(matrix).shape[-2:] for matrix in known}
         if name and self.expected.shape(name.matrix):
             shapes = {self.expected.shape(name.matrix)[-2:]}
-        for rows in (without_counts_from_0(grid.rows), without_counted_rows(grid.rows)):
+        for rows in both:
             if rows and _size(grid) not in shapes and (len(rows), len(rows[0])) in shapes:
                 return grid._replace(heads=(rows,))
         return grid

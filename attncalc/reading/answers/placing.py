@@ -164,6 +164,7 @@ class _Written:
     def __init__(self, found: Collected) -> None:
         self._found = found
         self._known: set[int] = set()
+        self._seen = 0
         self._steps: tuple[set[tuple[str, int]], set[str]] | None = None
         self._count = 0
         self._names: dict[tuple[tuple[int, ...], bytes], str] = {}
@@ -181,7 +182,9 @@ class _Written:
         """Return the step that was written before with these very numbers, or its transpose."""
         if values.size < 2:
             return ""
-        for part in self._found.parts:
+        changed = self._seen != len(self._found.parts)
+        self._seen = len(self._found.parts)
+        for part in self._found.parts if changed else ():
             if part.is_whole and id(part) not in self._known:
                 self._known.add(id(part))
                 self._learn(part)
