@@ -1,5 +1,6 @@
 """A worked answer as it was written: the entries of some steps, none of them judged yet."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -12,6 +13,7 @@ import numpy as np
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.fields import MOST_DECIMALS
 
+_LINE = re.compile(r"\b(lines? )(\d{1,7})(?:( to )(\d{1,7}))?\b")
 ROOM, MOST_BLANK = 10_000, 20
 """Entries that any matrix may have, and how many beyond for each that is written."""
 IN_FULL = 99
@@ -193,6 +195,37 @@ class Answer:
     def has_unread_matrix(self) -> bool:
         """Whether something in it was not read that could be a matrix."""
         return any(each.could_be_matrix for each in self.unread)
+
+
+def renumbered(answer: Answer, numbers: Sequence[int]) -> Answer:
+    """Return an answer whose lines are those of its file, not of the text that was made of it."""
+
+    def line(number: int) -> int:
+        return numbers[number - 1] if 0 < number <= len(numbers) else number
+
+    def said(text: str) -> str:
+        return _LINE.sub(
+            lambda each: "".join(
+                str(line(int(piece))) if piece.isdigit() else piece
+                for piece in each.groups(default="")
+            ),
+            text,
+        )
+
+    return replace(
+        answer,
+        matrices={
+            name: replace(each, place=said(each.place)) for name, each in answer.matrices.items()
+        },
+        faults=tuple(map(said, answer.faults)),
+        unread=tuple(
+            each._replace(line=line(each.line), why=said(each.why)) for each in answer.unread
+        ),
+        remarks=tuple(map(said, answer.remarks)),
+        taken=tuple(
+            each._replace(line=line(each.line), last=line(each.last)) for each in answer.taken
+        ),
+    )
 
 
 def is_sparse(size: int, written: int) -> bool:

@@ -13,11 +13,14 @@ from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.lines import attention_in, connection_in
 from attncalc.reading.answers.parts import Part
 from attncalc.reading.answers.prose import (
+    PROSE,
     asks_for_work,
     could_be_entry,
     is_constant,
+    is_of_powers,
     is_size,
-    is_worked,
+    is_telephone,
+    numbers_in,
     role_of_words,
 )
 from attncalc.reading.naming.at_hand import is_step_at_hand
@@ -49,11 +52,16 @@ _LISTED = re.compile(
     r"[-+]?\d{1,9}(?:[.,]\d{1,9})?%?(?![\w/^)\]}])"
 )
 """Three numbers or more, side by side."""
+_SHAPE = re.compile(r"\b(?:shapes?|sizes?|dim\w{0,12}|größe|taille|forme?|tamaño)\b", re.I)
 _PAIR = re.compile(r"\d\.\d{1,9}%?,? (?:(?:and|und|et|y) )?[-+]?\d")
+_BESIDE_TOKEN = " \t-*·\"'“”„«»"
+"""What stands beside a token: the sign of a list, and marks of quotation."""
 MASKS = -1000
 """What a mask adds, at the most, where it forbids."""
 SURELY = 0.8
 """The share of its numbers that must be right for what is called work to be a step."""
+MOST_ALONE = 2
+"""Numbers without a name that a line may hold and be no row."""
 WEAKLY = 1 / 3
 """The share of its numbers that must be right for a weak word to name a matrix."""
 
@@ -113,6 +121,7 @@ class _Collector(Labels):
         """Take one block."""
         if block.is_new and self.token_is_inline:
             self.token = 0, 0
+        self.learn(block.names)
         if block.is_other:
             self._line_of_map(block)
         elif block.grid is None:
@@ -145,7 +154,7 @@ class _Collector(Labels):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif name and not block.goes_on:
             self.announce(name, block)
-        elif is_worked(block.names) and block.text.endswith(("=", ":")):
+        elif self.is_of_work(block.names) and block.text.endswith(("=", ":")):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif block.is_heading:
             self.label, self.is_fresh = None, False
@@ -172,9 +181,9 @@ class _Collector(Labels):
 
     def _say_role(self, block: Block) -> None:
         """Say what the numbers among words are."""
-        is_work = block.work or is_worked(block.names)
+        is_work = block.work or self.is_of_work(block.names)
         said = role_of_words(block.text)
-        if said == "prose with its numbers" and _LISTED.search(block.text):
+        if said == PROSE and _LISTED.search(block.text):
             said = ""
         role = said or ("a line of work" if is_work else "")
         if block.factors:
@@ -197,12 +206,19 @@ class _Collector(Labels):
             for each in block.factors:
                 if (key := _key(each.rows)) not in known:
                     known[key] = bool(self.copies.name_of(each)) or self.copies.holds(each)
-            is_known = all(known[_key(each.rows)] for each in block.factors)
-            role = "a product of what is known" if is_known else role_of_words(block.text)
-            if role:
+            others = [each for each in block.factors if not known[_key(each.rows)]]
+            role = role_of_words(block.text) if others else "a product of what is known"
+            if role and not (role == PROSE and self._are_vectors(block, others)):
                 self._note(block, "", role)
             else:
                 self._unread(block, "these numbers stand among words")
+
+    def _are_vectors(self, block: Block, grids: list[Grid]) -> bool:
+        """Say whether what stands in brackets among words may be rows of a step, and no sizes."""
+        is_size_told = is_constant(block.names) or _SHAPE.search(block.text) is not None
+        rows = [row for each in grids for row in each.rows]
+        widths = {key.shape[-1] for key in self.expected.steps.values()}
+        return len(rows) > 1 and not is_size_told and {len(row) for row in rows} <= widths
 
     def _valued(self, block: Block, name: Name) -> None:
         """Take an entry that was left as a calculation."""
@@ -220,7 +236,7 @@ class _Collector(Labels):
             self._unread(block, "numbers stand before its name, too", could_be=True)
         if self._by_own_name(block, grid) or self._by_going_on(block, grid):
             return
-        if block.names and not block.is_table:
+        if block.names and (not block.is_table or is_of_powers(block.names)):
             self._not_known(block, grid)
         elif not self._by_label(block, grid):
             self._without_name(block, grid)
@@ -302,16 +318,26 @@ class _Collector(Labels):
         """Return the row that a token's name says: token 1: q = …, or Outputs: I = …, see = …."""
         if len(grid.rows) != 1 or len(grid.heads) > 1 or block.is_single or not block.names:
             return None
-        last = block.names[-1].strip()
+        last = block.names[-1].strip(_BESIDE_TOKEN)
         if last in self.expected.labels and (base := self.name(block.names[:-1]) or self.label):
             return base._replace(row=self.expected.labels.row(base.matrix, last), number=0)
         line, row = self.token
         base = self.name(block.names[-1:])
-        if line != block.line or base is None:
+        if line != block.line:
             return None
+        if base is None:  # row 1: [0.2 0.8], below its heading
+            label = self._label_of_rows(grid) if self._goes_on_with_rows() else None
+            return label and label._replace(row=row, column=0, number=0)
         if self._is_given(base) and (label := self._label_of_rows(grid)):
             return label._replace(row=row, column=0, number=0)  # x1 -> (1, 3), below Queries
         return base._replace(row=row) if not base.row and not base.number else None
+
+    def _goes_on_with_rows(self) -> bool:
+        """Say whether rows of what was named last may stand here: none, or the ones before."""
+        label, last = self.label, self.last
+        if label is None:
+            return False
+        return self.is_fresh or (last is not None and bool(last.row) and last.name == label.matrix)
 
     def _label_of_rows(self, grid: Grid) -> Name | None:
         """Return the step whose rows stand below its name, where a row is one of them."""
@@ -384,6 +410,8 @@ class _Collector(Labels):
             return
         if block.is_single:
             self._single(block)
+        elif is_telephone(block.text):
+            self._note(block, "", "a telephone number")
         elif self._replaces_last(block, grid):
             self._named(block, grid, self._of_last(), "the result below its factors", replaces=True)
         else:
@@ -430,7 +458,7 @@ class _Collector(Labels):
 
     def _not_known(self, block: Block, grid: Grid) -> None:
         """Take numbers under a name that is no step's."""
-        if is_worked(block.names) and not block.factors and not self._is_like_a_step(grid):
+        if self.is_of_work(block.names) and not block.factors and not self._is_like_a_step(grid):
             self._note(block, "", "a line of work")
         elif is_constant(block.names) and (block.is_single or is_size(grid.rows)):
             self._note(block, "", "a dimension, or a number of its own")
@@ -448,7 +476,8 @@ class _Collector(Labels):
         elif len(block.text.split()) >= SENTENCE and (role := role_of_words(block.text)):
             self._note(block, "", role)
         else:
-            self._unread(block, "a number alone", could_be=False)
+            several = len(set(numbers_in(block.text))) > MOST_ALONE
+            self._unread(block, "a number alone", could_be=several)
 
     def _keep_loose(self, block: Block, grid: Grid, own_name: str) -> None:
         after = len(self.found.parts)
@@ -539,13 +568,14 @@ class _Collector(Labels):
         return name._replace(row=self.token[1])
 
     def _keep(self, block: Block, grid: Grid, name: Name, how: str) -> None:
-        if self.again:
-            how = f"{how}, said to be a correction"
-            self.again = False
+        again, self.again = self.again, False
+        how = f"{how}, said to be a correction" if again else how
         turned = (name.turned != block.turned) and self._may_be_turned(name, grid)
         for number, rows in enumerate(grid.heads, start=1):
             several = number if len(grid.heads) > 1 else 0
             self._part(block, name._replace(turned=turned), rows, how, several)
+            if again and self.last is not None and self.found.parts[-1:] == [self.last]:
+                self.last = self.found.parts[-1] = self.last._replace(is_again=True)
 
     def _may_be_turned(self, name: Name, grid: Grid) -> bool:
         """Say whether a matrix that is called a transpose is one: its shape says so, or numbers."""

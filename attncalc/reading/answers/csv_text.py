@@ -3,10 +3,17 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from attncalc.errors import InputError
 from attncalc.problem.serialising import RESULTS
-from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection, is_sparse
+from attncalc.reading.answers.answer import (
+    Answer,
+    Unread,
+    WrittenConnection,
+    is_sparse,
+    renumbered,
+)
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_about_lines, names_in
 from attncalc.reading.answers.own_page import MapLines
@@ -16,8 +23,11 @@ from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import head_in
+from attncalc.reading.plain.numerals import is_number_cell
 from attncalc.reading.plain.rows import Rows, without_names
 
+LONGEST_SHEET = 20_000
+"""Lines of a sheet in which what stands side by side is looked for."""
 _COMMA = re.compile(r"[+\-−]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _OWN = ("settings", "conventions", "problem")
 """Files beside the steps that hold none."""
@@ -51,8 +61,41 @@ def read_sheet(text: str, place: str, expected: Expected | None = None) -> Answe
     other = read_text_answer(_with_tabs(text, place), place, expected)
     if answer is None and not other.matrices and reason:
         raise reason
-    worse = answer is None or _trouble(answer, expected) > _trouble(other, expected)
-    return other if worse or answer is None else answer
+    beside = _side_by_side(text, place, expected) if any(_trouble(other, expected)) else None
+    found = [each for each in (answer, other, beside) if each]
+    return min(found, key=lambda each: _trouble(each, expected))
+
+
+def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
+    """Return the answer of a sheet whose matrices stand side by side, empty columns between."""
+    numbers: list[int] = []
+    lines: list[str] = []
+    are_beside = False
+    sheet = _with_tabs(text, place).split("\n")
+    cells = [line.split("\t") for line in sheet]
+    for is_blank, group in groupby(range(len(sheet)), lambda i: not sheet[i].strip()):
+        rows = [*group]
+        bands = [] if is_blank else _bands([cells[i] for i in rows])
+        are_beside = are_beside or bool(bands)
+        for start, stop in bands or [(0, max(map(len, cells)))]:
+            lines += ["\t".join(cells[i][start:stop]).rstrip("\t") for i in rows] + [""]
+            numbers += [i + 1 for i in rows] + [rows[-1] + 1]
+    if len(lines) > LONGEST_SHEET or not are_beside:
+        return None
+    return renumbered(read_text_answer("\n".join(lines), place, expected), numbers)
+
+
+def _bands(rows: Rows) -> list[tuple[int, int]]:
+    """Return where the columns begin and end that empty ones part, numbers in each; [] for one."""
+    width = max(map(len, rows))
+    full = [any(row[j : j + 1] not in ([], [""]) for row in rows) for j in range(width)]
+    starts = [j for j in range(width) if full[j] and not (j and full[j - 1])]
+    stops = [j + 1 for j in range(width) if full[j] and not any(full[j + 1 : j + 2])]
+    bands = [*zip(starts, stops, strict=True)]
+    are_matrices = all(
+        any(is_number_cell(cell) for row in rows for cell in row[a:b] if cell) for a, b in bands
+    )
+    return bands if len(bands) > 1 and are_matrices else []
 
 
 def _trouble(answer: Answer, expected: Expected) -> tuple[bool, int]:

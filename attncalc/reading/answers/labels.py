@@ -3,11 +3,13 @@
 import re
 
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.naming.name import Name, head_in, name_in
+from attncalc.reading.answers.prose import is_worked
+from attncalc.reading.naming.name import Name, head_in, is_on_the_way, name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 
 _SUREST = ("symbol", "expression", "words")
+LONGEST_LETTER = 20
 SHORT_LABEL = 6
 """Words that a label has at most; more are prose, which names less surely."""
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
@@ -35,6 +37,17 @@ class Labels:
         self.is_part = self.caption_is_new = self.is_work = False
         self.beside: list[Name] = []
         self.heads_beside: list[int] = []
+        self.on_the_way: set[str] = set()
+
+    def learn(self, names: list[str]) -> None:
+        """Keep which letters stand for what is on the way: E = exp(S), and E alone below it."""
+        if len(names) < 2 or len(names[0]) > LONGEST_LETTER:
+            return
+        letter = names[0].strip()
+        if is_on_the_way(names[1]) and letter not in STEPS:
+            self.on_the_way.add(letter)
+        else:
+            self.on_the_way.discard(letter)
 
     def takes_caption(self, block: Block) -> bool:
         """Take what only says which part of a matrix follows, or which head; say whether it did."""
@@ -91,6 +104,10 @@ class Labels:
             self.is_part = False
         self.caption_is_new = False
 
+    def is_of_work(self, names: list[str]) -> bool:
+        """Say whether something is named as work on the way to a step, or by its letter."""
+        return is_worked(names) or bool(names and names[0].strip() in self.on_the_way)
+
     def _caption(self, caption: "re.Match[str]") -> None:
         place = int(caption[2]) - 1
         if caption[1].lower() == "row":
@@ -101,6 +118,8 @@ class Labels:
 
     def name(self, names: list[str]) -> Name | None:
         """Return what the sides of an equation name: a symbol first, and its expression."""
+        if names and names[0].strip() in self.on_the_way:
+            return None
         named = [(text, name_in(text, self.expected.labels)) for text in names]
         found = [name for _, name in named if name]
         if not found:

@@ -39,6 +39,12 @@ class Part(NamedTuple):
     column_from: int = 0
     turned: bool = False
     shown: str = ""
+    is_again: bool = False
+
+    @property
+    def corrects(self) -> bool:
+        """Whether it is a row or an entry that is said to correct what stands elsewhere."""
+        return self.is_again and not self.is_whole
 
     @property
     def is_whole(self) -> bool:
@@ -120,9 +126,18 @@ def _of_head(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) ->
     wholes = [part for part in parts if part.is_whole]
     rows = _from_wholes(wholes)
     if any(entry.text for row in rows for entry in row):
-        return rows
+        return _corrected(rows, [part for part in parts if part.corrects], by_columns)
     pieces = _counted_from_one([part for part in parts if not part.is_whole], by_columns)
     return _from_pieces(pieces, shape[-2:]) if pieces else rows
+
+
+def _corrected(rows: Cells, parts: Sequence[Part], by_columns: bool) -> Cells:
+    """Return the entries of a whole matrix with those rows and entries that correct it."""
+    for part in _counted_from_one(parts, by_columns):
+        for i, j, entry in _places(part):
+            if i < len(rows) and j < len(rows[i]):
+                rows[i][j] = entry
+    return rows
 
 
 def contradicting(parts: Sequence[Part], by_columns: bool) -> list[Part]:
@@ -135,6 +150,7 @@ def contradicting(parts: Sequence[Part], by_columns: bool) -> list[Part]:
         own = [part for part in parts if part.head == head]
         rows = _from_wholes([part for part in own if part.is_whole])
         if any(entry.text for row in rows for entry in row):
+            rows = _corrected(rows, [part for part in own if part.corrects], by_columns)
             pieces = _counted_from_one([part for part in own if not part.is_whole], by_columns)
             found += [part for part in pieces if not _agrees(part, rows)]
     return found
@@ -192,15 +208,20 @@ def _counted_from_one(parts: Sequence[Part], by_columns: bool) -> list[Part]:
     return found
 
 
+def _places(part: Part) -> list[tuple[int, int, Entry]]:
+    """Return the entries of a row, a column or an entry, and where they stand, from 0."""
+    cells = [read_entry(cell) for row in part.rows for cell in row]
+    return [
+        (part.row - 1 if part.row else k, part.column - 1 if part.column else k, entry)
+        for k, entry in enumerate(cells)
+    ]
+
+
 def _from_pieces(parts: Sequence[Part], shape: tuple[int, ...]) -> Cells:
     """Return the matrix that rows, columns and entries fill."""
     filled: dict[tuple[int, int], Entry] = {}
     for part in sorted(parts, key=lambda part: bool(part.row and part.column)):
-        cells = [read_entry(cell) for row in part.rows for cell in row]
-        for k, entry in enumerate(cells):
-            i = part.row - 1 if part.row else k
-            j = part.column - 1 if part.column else k
-            filled[i, j] = entry
+        filled |= {(i, j): entry for i, j, entry in _places(part)}
     if not filled:
         return [[Entry("")]]
     height, width = (1 + max(place[axis] for place in filled) for axis in (0, 1))

@@ -4,7 +4,9 @@ import re
 from functools import lru_cache
 
 from attncalc.reading.plain.blocks import PREAMBLE
+from attncalc.reading.plain.told_corrections import CORRECTS
 
+PROSE = "prose with its numbers"
 _DIMENSIONS = re.compile(
     r"\b\d{1,4}\s{0,3}(?:×|x|by|mal|par|por)\s{0,3}\d{1,4}(?:\s?(?:×|x)\s?\d{1,4})?\b"
 )
@@ -30,6 +32,12 @@ _INDEXED = re.compile(
 _IDENTITY = re.compile(r"(?<![\w.,-])\d{6,12}(?![\w.]|,\d)")
 """The number of a student, or of a telephone."""
 _ROOT = re.compile(r"√\(?\d+\)?|sqrt\(?\d+\)?|\be\^?[({]?-?\d[\d.]*[)}]?|\b(?:19|20)\d\d\b")
+_TELEPHONE = re.compile(
+    r"(?:(?:tel|phone|mobile|mobil|tél|fax)[\w.]{0,8} ?[:.]? ?)?"
+    r"(?:\+ ?\d{1,3}|\(?0\d{1,5}\)?)(?:[ ./-]{1,3}\(?\d{2,12}\)?){1,6}",
+    re.IGNORECASE,
+)
+"""Its first digits say what it is: + and a country, or a 0 before others."""
 _DATE = re.compile(
     r"\bv\d+(?:\.\d+)+\b|\b\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b"
     r"|(?:\bT?|(?<=\d)T)\d{1,2}:\d\d(?::\d\d)?\b"
@@ -44,6 +52,7 @@ _WORKED = re.compile(
     r"|tanh ?\(\s?[-(\d]",
     re.I,
 )
+_POWERS = re.compile(r"(?:exp|e\^)\W{0,3}(?:[A-Za-z_]{0,8}\W{0,3})?", re.I)
 _REMARK = re.compile(r"\W*+(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
 _CONSTANT = re.compile(
     r"(?:√|sqrt) ?[({]?(?:\d+|d_?\{?[kv]?\}?)[)}]?\s*$|(?:e\^|exp) ?[({]?[-\d.,/]+[)}]?\s*$"
@@ -82,14 +91,18 @@ def role_of_words(text: str) -> str:
         return "the head of a mail, or of a session"
     if _CODE.search(text):
         return "a line of a program"
+    return "" if CORRECTS.search(text) else _role(text, numbers)
+
+
+def _role(text: str, numbers: list[str]) -> str:
     words = len(_WORD.findall(text))
     if len(numbers) <= 2 and _OPERATOR.search(text):
         return "a line of work"
     if words >= 2 and len(numbers) <= max(1, words // 2):
-        return "prose with its numbers"
+        return PROSE
     if _OPERATOR.search(text) and _is_calculation(text):
         return "a line of work"
-    return "" if len(numbers) > 1 or words < 1 else "prose with its numbers"
+    return "" if len(numbers) > 1 or words < 1 else PROSE
 
 
 def _is_calculation(text: str) -> bool:
@@ -98,9 +111,25 @@ def _is_calculation(text: str) -> bool:
     return signs + 1 >= len(numbers_in(text))
 
 
+def is_telephone(text: str) -> bool:
+    """Say whether a line is the number of a telephone, as below a mail.
+
+    Examples
+    --------
+    >>> is_telephone("06 12 34 56 78"), is_telephone("0 12 34"), is_telephone("10 12")
+    (True, False, False)
+    """
+    return len(text) < 60 and _TELEPHONE.fullmatch(text.strip(" .")) is not None
+
+
 def is_worked(names: list[str]) -> bool:
     """Say whether something is named as work on the way: exp(s_1), the sum."""
     return any(_WORKED.search(name) for name in names)
+
+
+def is_of_powers(names: list[str]) -> bool:
+    """Say whether the corner of a table says that it holds powers of e: on the way to weights."""
+    return any(_POWERS.fullmatch(name.strip(" *`:")) for name in names)
 
 
 def is_constant(names: list[str]) -> bool:

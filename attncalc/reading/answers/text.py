@@ -25,6 +25,8 @@ from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.marks import MOST_GRIDS, typed
+from attncalc.reading.plain.told_corrections import with_corrections
+from attncalc.reading.plain.told_results import with_results
 from attncalc.reading.plain.told_rows import with_rows
 from attncalc.reading.plain.told_vectors import with_vectors
 
@@ -77,7 +79,8 @@ def _rewritten(text: str, expected: Expected) -> str:
     def size(words: str) -> tuple[int, ...]:
         return _step_named(expected, words)[1]
 
-    text = with_rows_of_tokens(without_references(text), expected.labels)
+    text = with_results(with_corrections(without_references(text)))
+    text = with_rows_of_tokens(text, expected.labels)
     return with_vectors(with_rows(text, partial(_step_named, expected)), size)
 
 
@@ -140,6 +143,9 @@ def _matrices(
     matrices = {}
     for name, own in by_name.items():
         latest = _latest(_in_order(own, expected, found), expected, found)
+        for part in latest:
+            if part.corrects:
+                found.remarks.append(f"line {part.line}: {part.what} is corrected here")
         for part in contradicting(latest, expected.by_columns):
             why = f"all of {name} stands elsewhere, with other numbers here"
             found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
@@ -217,7 +223,7 @@ def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Par
                 found.remarks.append(f"{part.what} is written on {lines}: the later one counts")
                 if _is_lost(wholes[-1], part, expected):
                     _list(wholes[-1], part, found)
-            own[:] = [each for each in own if not each.is_whole]
+            own[:] = [each._replace(is_again=False) for each in own if not each.is_whole]
         own.append(part)
     return [part for own in kept.values() for part in own]
 

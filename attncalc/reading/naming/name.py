@@ -168,6 +168,11 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
     return name
 
 
+def is_on_the_way(text: str) -> bool:
+    """Say whether a text is a calculation on the way to a step: exp(S), sum(E, 2)."""
+    return len(text) < LONGEST and _ON_THE_WAY.fullmatch(text.strip()) is not None
+
+
 def _without_calls(text: str) -> str:
     """Return what a line of a program prints: print(round(A, 2)), display(df_A.round(2))."""
     for _ in range(3):

@@ -51,6 +51,11 @@ _IN_BRACKETS = re.compile(r"\((?=[^()]*[^\W\d_]{2})[^()]{0,200}\)?")
 """Words in brackets behind a matrix: (same as q_3)."""
 _COMBINATION = re.compile(rf"\s*+(?:[-+]\s*+)?{_TERM}(?:\s*+[-+]\s*+(?:{_TERM}|…|\.\.\.))++\s*+")
 """A sum of vectors, each times a number: 0.62 v1 + 0.38 v2."""
+_LIST = re.compile(
+    r"([-+]?\d{1,9}(?:\.\d{1,9})?(?:, ?[-+]?\d{1,9}(?:\.\d{1,9})?){0,20}),? "
+    r"(?:and|und|et|y|e) ([-+]?\d{1,9}(?:\.\d{1,9})?)"
+)
+"""Numbers with a word before the last: 18.50 and 11.48."""
 _EDGES = " \t.,;$|"
 
 
@@ -143,6 +148,7 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
         return ("name", segment.strip(), "") if named else ("nothing", "", "")
     if grids := GRID.findall(text):
         return _of_grids(text, grids)
+    text = f"{both[1]}, {both[2]}" if (both := _LIST.fullmatch(text)) else text
     if cells := split_row(text):
         return "work" if len(cells) == 1 and is_work(cells[0]) else "row", text, ""
     letter = _LETTER.search(text)

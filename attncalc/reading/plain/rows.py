@@ -142,7 +142,7 @@ def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]
     if len(text) > LONGEST_ROW:
         return None
     if (match := _LABEL.fullmatch(text)) and match["sign"] != "=":
-        cells = split_row(match["rest"])
+        cells = split_row(match["rest"]) or row_of_equations(match["rest"])
         if cells:
             return match["label"].strip(), cells
     if match := _COUNTED.fullmatch(text):

@@ -15,14 +15,14 @@ _NUMBER = r"[-+−–]?(?:\d{1,30}(?:\.\d{1,30})?(?:/\d{1,30})?|\.\d{1,30})%?(?!
 _LIST = rf"{_NUMBER}(?:(?:,? and |, ?| & | ){_NUMBER}){{1,50}}"
 _CLAUSE = re.compile(
     rf"\b(?:(?P<word>{'|'.join(_PLACES)})(?: (?:row|one|line))?|"
-    r"(?:row|token|line) (?P<number>\d{1,3}))"
-    r"(?: of (?P<of>[^\d,;:()]{1,40}?))?(?: is| are| reads| has|:| =)? ?[(\[]?"
+    r"(?:row|token|line|query|output) (?P<number>\d{1,3})(?: with (?:the |all )?keys)?)"
+    r"(?: of (?P<of>[^\d,;:()]{1,40}?))?(?: they| it)?(?: is| are| reads| has|:| =)? ?[(\[]?"
     rf"(?P<list>{_LIST})[)\]]?",
     re.IGNORECASE,
 )
 _ROWS = re.compile(
     r"(?:for )?(?P<of>[^\d;:()]{1,40}?),?(?: the| has| with| its){0,2} rows?"
-    r"(?: are| is| being)?:? (?P<rest>[(\[\d.+−–-].{1,900})",
+    r"(?: are| is| being| come out as| turn out to be| become)?:? (?P<rest>[(\[\d.+−–-].{1,900})",
     re.IGNORECASE,
 )
 _WHOLE_LIST = re.compile(rf"(?:(?:then|and|finally|lastly) ){{0,2}}[(\[]?(?P<list>{_LIST})[)\]]?")
@@ -47,6 +47,7 @@ _MEANS = re.compile(
 _SHORT = r"[-+−–]?(?:\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(?![\w.]*\w)"
 _IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
 _SLASHED = re.compile(rf"(?<![\w.,/]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
+_COUNTED = ("row", "token", "line", "query", "output")
 LONGEST = 1000
 """Letters of a line that is looked at."""
 Named = Callable[[str], tuple[str, tuple[int, ...]]]
@@ -105,9 +106,12 @@ def _line(line: str, named: Named) -> str:
     if len(line) <= LONGEST and "|" not in line:
         line = _CHAT.sub("", line, count=1) if _CHAT.match(line) else line
         line = _SLASHED.sub(_with_slashes, line) if " / " in line else line
-    if len(line) > LONGEST or not any(each in line.lower() for each in ("row", "token", "line")):
+    if len(line) > LONGEST or not any(each in line.lower() for each in _COUNTED):
         return line
-    return " ".join(_sentence(each, named) for each in _SENTENCE.split(line))
+    sentences = _SENTENCE.split(line)
+    if len(sentences) > 1 and (whole := _sentence(line, named)) != line:
+        return whole
+    return " ".join(_sentence(each, named) for each in sentences)
 
 
 def _means(line: str, named: Named) -> str:

@@ -19,13 +19,15 @@ _COMMA = rf"{_SIGN}\d{{1,12}}(?:,\d{{1,12}})?%?"
 _POINTS = re.compile(rf"{_POINT}(?:(?:, ?| ){_POINT}){{0,30}}(?![\w%]|[.,]\d)")
 _COMMAS = re.compile(rf"{_COMMA}(?: ?; ?{_COMMA}){{0,30}}(?![\w%]|[.,]\d)")
 _USES_COMMAS = re.compile(r"\d ; ?[-−–]?\d")
+_LITERAL = re.compile(r"= \[[^\[\]]{0,900}\]")
+"""A matrix as a program writes it: its semicolons part rows."""
 _CELL = re.compile(r"[^\s;]+")
 _AND = r"(?:and|then|und|sowie|et|puis|y|e)"
 _NEXT = re.compile(rf"[\s,;]*+(?:{_AND}\s)?\s*+", re.IGNORECASE)
 _TAIL = re.compile(r"[^\S\n]*(?:for|für|pour|para|of|from) (?P<of>[^.,;:=\n]{1,40}?)(?=[.,;:]|\s"
                    rf"{_AND}\s|\s*$)", re.IGNORECASE)  # fmt: skip
 _OF_TOKEN = re.compile(r"\b(?:x_?|token |word |row |query |key )(\d{1,2})\b", re.IGNORECASE)
-_CUT = re.compile(r"[.;:,!?](?=\s|$)")
+_CUT = re.compile(r"[.;:,!?](?=\s|$)|\](?= ?\n)")
 _END = re.compile(r"[.;!?](?=\s|$)")
 _STOPS = re.compile(r"\A[.,;][ \t]?")
 _ROOT = re.compile(
@@ -163,9 +165,12 @@ def _place(words: str) -> int:
 
 
 def _vectors(text: str) -> Iterator[_Vector]:
-    pattern = _COMMAS if _USES_COMMAS.search(text) else _POINTS
+    pattern = _COMMAS if _USES_COMMAS.search(_LITERAL.sub("", text)) else _POINTS
+    inside = [literal.span() for literal in _LITERAL.finditer(text)]
     stop = 0
     for match in pattern.finditer(text):
+        if any(a < match.start() < b for a, b in inside):
+            continue
         before = text[match.start() - 1 : match.start()] if match.start() else ""
         if match.start() < stop or before.isalnum() or before in ("_", ".", ",", "^"):
             continue

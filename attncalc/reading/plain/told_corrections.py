@@ -1,0 +1,67 @@
+"""Corrections told in sentences: written as equations are written elsewhere.
+
+"Sorry, Q[2,1] should be -1, I lost the sign" becomes "correction: Q[2,1] = -1".
+"""
+
+import re
+
+LONGEST = 300
+_PLACE = r"(?:_ ?)?[\[({]? ?\d{1,2}(?: ?[,;] ?\d{1,2})?(?: ?[\])}])?"
+_NAME = (
+    rf"(?:(?:the )?(?:entry|element|value) )?(?<![\w.])[A-Za-z]{{1,12}} ?{_PLACE}"
+    r"|(?:row|zeile|ligne|fila) \d{1,2} (?:of|von|de) [A-Z]|[A-Z],? row \d{1,2}"
+    r"|(?:the )?(?:first|second|third|fourth) row of [A-Z]"
+)
+_NUMBER = r"[-+−–]?(?:\d{1,9}(?:[.,]\d{1,9})?(?:/\d{1,9})?|[.]\d{1,9})"
+_VALUE = rf"{_NUMBER}(?![\w/]|[.,]\d)|[\[(] ?{_NUMBER}(?:(?:[,;] ?| ){_NUMBER}){{1,12}} ?[\])]"
+_SHOULD = re.compile(
+    rf"(?P<name>{_NAME}) ?(?:should|must|ought to|needs to|has to|is actually|was meant to"
+    r"|muss|müsste|sollte|soll|devrait|doit|debería|debe)"
+    r"(?: (?:actually|really|rather|instead|of course|eigentlich|natürlich|plutôt))?"
+    r"(?: (?:be|read|say|have been|être|ser))? ?[:=]? ?"
+    rf"(?P<value>{_VALUE})(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_LED = re.compile(
+    r"[\s>*_-]{0,8}(?:sorry|oops|ups|typo|erratum|errata|edit|update|my mistake|pardon"
+    r"|entschuldigung|désolée?|perdón)\b[\s:,.!*_-]{1,6}"
+    rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es) ?(?P<value>{_VALUE})(?P<rest>.*)",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(
+    r"(?:,? (?:and )?(?:not|instead of|rather than|nicht|statt|und nicht|au lieu de|et non|pas"
+    rf"|no|en lugar de|en vez de)|,? ?!=) ?(?:{_VALUE})",
+    re.IGNORECASE,
+)
+_NO_NUMBER = re.compile(r"[^\d=]*")
+CORRECTS = re.compile(
+    r"\b(?:should|ought to|must) (?:actually |really |rather )?(?:be|read|have been)\b"
+    r"|\b(?:sollte|müsste|muss)\b.{0,60}\b(?:sein|heißen|lauten)\b"
+    r"|\bdevrait être\b|\bdebería ser\b",
+    re.IGNORECASE,
+)
+"""What says that a number stands wrongly elsewhere: it is never prose alone."""
+
+
+def with_corrections(text: str) -> str:
+    """Return a text in which corrections that sentences tell are equations; lines stay lines.
+
+    Examples
+    --------
+    >>> with_corrections("oh no, Q[2,1] should be -1, not 1!")
+    'correction: Q[2,1] = -1'
+    """
+    return "\n".join(_line(line) for line in text.split("\n"))
+
+
+def _line(line: str) -> str:
+    if len(line) > LONGEST or not any(map(str.isdigit, line)):
+        return line
+    found = _LED.match(line) or (CORRECTS.search(line) and _SHOULD.search(line))
+    if not found:
+        return line
+    rest = _INSTEAD.sub("", found["rest"], count=1)
+    before = line[: found.start()]
+    if not (_NO_NUMBER.fullmatch(rest) and _NO_NUMBER.fullmatch(before)):
+        return line
+    return f"correction: {found['name']} = {found['value']}"
