@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from attncalc.problem.fields import MATRICES
-from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
+from attncalc.reading.answers.answer import (
+    Taken,
+    Unread,
+    WrittenConnection,
+    matrix_of_entries,
+)
 from attncalc.reading.answers.copying import LIKE, Copies, values_of
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.labels import Labels
 from attncalc.reading.answers.lines import attention_in, connection_in
-from attncalc.reading.answers.parts import Part
+from attncalc.reading.answers.parts import Part, entries_of
 from attncalc.reading.answers.prose import (
     PROSE,
     asks_for_work,
@@ -28,6 +33,7 @@ from attncalc.reading.naming.name import Name, says_again
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
+from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.rows import Rows, without_counted_rows, without_counts_from_0
 
 MOST_HEADS = 1000
@@ -52,6 +58,8 @@ _LISTED = re.compile(
     r"[-+]?\d{1,9}(?:[.,]\d{1,9})?%?(?![\w/^)\]}])"
 )
 """Three numbers or more, side by side."""
+_SENTENCES = re.compile(r"[.;] ")
+LONGEST_PROSE = 400
 _SHAPE = re.compile(r"\b(?:shapes?|sizes?|dim\w{0,12}|größe|taille|forme?|tamaño)\b", re.I)
 _PAIR = re.compile(r"\d\.\d{1,9}%?,? (?:(?:and|und|et|y) )?[-+]?\d")
 _BESIDE_TOKEN = " \t-*·\"'“”„«»"
@@ -115,6 +123,7 @@ class _Collector(Labels):
         self.on_line = (0, "", 0)
         self.counts = ""
         self.pending: list[Block] = []
+        self.told: list[Block] = []
         self.before: Block | None = None
 
     def take(self, block: Block) -> None:
@@ -185,7 +194,13 @@ class _Collector(Labels):
         said = role_of_words(block.text)
         if said == PROSE and _LISTED.search(block.text):
             said = ""
+        if not said and is_work and self._ends_in_step(block.text):
+            is_work = False
         role = said or ("a line of work" if is_work else "")
+        is_told = said == PROSE and not (block.factors or "=" in block.text)
+        if is_told and len(numbers_in(block.text)) > MOST_ALONE:
+            self.told.append(block)
+            return
         if block.factors:
             self.pending.append(block)
             self.last = None  # what goes on below is this product's
@@ -194,6 +209,12 @@ class _Collector(Labels):
         else:
             self._unread(block, "these numbers stand among words")
 
+    def _ends_in_step(self, text: str) -> bool:
+        """Say whether numbers side by side stand behind a step's name: … Weights 0.2, 0.8, 0."""
+        pieces = _SENTENCES.split(text[:LONGEST_PROSE])
+        said = [_LISTED.sub(" ", piece) for piece in pieces if _LISTED.search(piece)]
+        return any(self.name([piece]) is not None for piece in said)
+
     def _holds_rows(self, block: Block) -> bool:
         """Say whether the work behind the name of a step is numbers side by side, and no sum."""
         name = self.name(block.names) if any(map(_SIDE_BY_SIDE.search, block.work)) else None
@@ -201,6 +222,7 @@ class _Collector(Labels):
 
     def finish(self) -> None:
         """Say what the numbers in products are, now that all the rest is read."""
+        self._finish_told()
         known = {_key(part.rows): True for part in self.found.parts}
         for block in self.pending:
             for each in block.factors:
@@ -210,6 +232,21 @@ class _Collector(Labels):
             role = role_of_words(block.text) if others else "a product of what is known"
             if role and not (role == PROSE and self._are_vectors(block, others)):
                 self._note(block, "", role)
+            else:
+                self._unread(block, "these numbers stand among words")
+
+    def _finish_told(self) -> None:
+        """Say of sentences with many numbers whether they say again what stands elsewhere."""
+        matrices = [*self.expected.given.values()] if self.told else []
+        known = {abs(float(each)) for matrix in matrices for each in np.ravel(matrix)}
+        for part in self.found.parts if self.told else ():
+            values = matrix_of_entries([entries_of(part.rows)], "").values
+            known |= {abs(float(each)) for each in values.ravel()}
+        for block in self.told:
+            said = [read_entry(each).value for each in numbers_in(block.text)]
+            are_known = all(each is not None and abs(float(each)) in known for each in said)
+            if are_known or self.name(_SENTENCES.split(block.text[:LONGEST_PROSE])) is None:
+                self._note(block, "", PROSE)
             else:
                 self._unread(block, "these numbers stand among words")
 
@@ -306,9 +343,11 @@ class _Collector(Labels):
         if len(block.names) < 2 or len(grid.rows) > 1:
             return False
         said = [self.name([each]) for each in block.names]
+        while said and not (said[0] and said[0].row):  # words before it: the first two: a1 = a2 = …
+            said = said[1:]
         names = [self._with_number(each, grid) for each in said if each]
         places = {each[:4] for each in names if each.row and bool(each.column) == block.is_single}
-        if len(places) < len(said) or len({each.matrix for each in names}) > 1:
+        if len(said) < 2 or len(places) < len(said) or len({each.matrix for each in names}) > 1:
             return False
         for name in names:
             self._named(block, grid, name, "its name")
@@ -419,9 +458,9 @@ class _Collector(Labels):
 
     def _is_like_a_step(self, grid: Grid) -> bool:
         """Say whether what is called work has the numbers of a step: max(0, N_1 W_1)."""
-        if len(grid.rows) < 2:
-            return False
         values = values_of(grid)
+        if len(grid.rows) < 2:  # a vector of one number for each token
+            values = values.T if values.size > MOST_ALONE else values[:0]
         return any(self.expected.agreement(each, values) > SURELY for each in self.expected.steps)
 
     def _is_stray(self, block: Block) -> bool:
@@ -493,8 +532,7 @@ class _Collector(Labels):
         if self._is_given(name):
             self._given(block, grid, name)
             return
-        if self.head and name.matrix == "O" and self._is_of_head(grid):
-            name = name._replace(matrix="H")
+        name = self._of_one_head(name, grid)
         if (given := self._copied(name, grid)) is not None:
             self._note(block, given, "given, copied")
             return
@@ -524,10 +562,25 @@ class _Collector(Labels):
         is_other = name.row and width and width != (len(grid.rows[0]),)
         return "" if is_other and self.copies.is_row(grid) else None
 
+    def _of_one_head(self, name: Name, grid: Grid) -> Name:
+        """Return outputs as those of one head, where they can be no others."""
+        if name.matrix != "O":
+            return name
+        if self.head and self._is_of_head(grid):
+            return name._replace(matrix="H")
+        if name.number and self._is_heads_own(grid):
+            return name._replace(matrix="H", head=name.number, number=0)
+        return name
+
     def _is_of_head(self, grid: Grid) -> bool:
         """Say whether outputs have the size of one head's, and not of all heads together."""
         sizes = [self.expected.shape(each)[-2:] for each in ("H", "O")]
         return sizes[0] == _size(grid) != sizes[1]
+
+    def _is_heads_own(self, grid: Grid) -> bool:
+        """Say whether a matrix under Z_2 is of the second of several heads, put together later."""
+        shape = self.expected.shape("H")
+        return len(shape) == 3 and len(grid.rows) > 1 and shape[-2:] == _size(grid)
 
     def _is_mask(self, name: Name, grid: Grid) -> bool:
         """Say whether a matrix says where a mask forbids, and no scores: 0 and 1, or 0 and -∞."""

@@ -123,7 +123,8 @@ class Labels:
         named = [(text, name_in(text, self.expected.labels)) for text in names]
         found = [name for _, name in named if name]
         if not found:
-            return None
+            ends = [text.rpartition(". ")[2] for text in names if ". " in text]
+            return self.name(ends) if ends else None
         first = min(found, key=lambda name: (name.weak, _SUREST.index(name.how)))
         others = [name for name in found if name.how == "expression" and not name.row]
         if others and not first.row and first.matrix in STEPS:

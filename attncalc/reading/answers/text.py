@@ -149,6 +149,8 @@ def _matrices(
         for part in contradicting(latest, expected.by_columns):
             why = f"all of {name} stands elsewhere, with other numbers here"
             found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+        if not (latest := _within(latest, expected, found)):
+            continue
         latest = [_with_masks(part, expected, found) for part in latest]
         latest = [_as_column(part, expected, found) for part in latest]
         if _is_one_row(latest, expected):
@@ -158,6 +160,19 @@ def _matrices(
             continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
+
+
+def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return parts without rows far beyond their step: e^3 = 20.086 made one of a number."""
+    height = (0, 0, *expected.shape(parts[0].name))[-2]
+    rows = {part.row for part in parts if part.row > 0}
+    if not height or expected.by_columns or rows == {*range(1, len(rows) + 1)}:
+        return parts
+    beyond = [part for part in parts if part.row > height]
+    for part in beyond:
+        why = f"{part.name} has {height} rows"
+        found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+    return [part for part in parts if part not in beyond]
 
 
 def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:

@@ -11,6 +11,11 @@ _SHARES = re.compile(r" ?[,;|] ?")
 _SHARE = re.compile(r"(?P<word>[^\s:=]{1,40}) ?[:=]? ?(?P<share>\d{0,6}(?:\.\d{1,6})? ?%?)")
 _NAMED = re.compile(r"(?P<name>[^:=|\d]{1,40})[:=](?P<rest>[^:=]{3,600})")
 _SUM = re.compile(r"(?:sum|total|Σ|∑|summe|somme|suma|check)\.?", re.IGNORECASE)
+_CELLS = re.compile(r"[|\t=:;]")
+_DIGITS = re.compile(r"[-+.]?\d")
+_DECIMAL = re.compile(r"[-+]?(?:\d{1,9}(?:[.,]\d{1,9})?|\.\d{1,9})")
+NEAR = 0.01
+"""What rounding may change of a number that is part of a sum."""
 _BARS = re.compile(r" ?[|;] ?")
 _NUMBERS = re.compile(r"(?:[-+−–]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?:, ?| +|$))+")
 
@@ -20,25 +25,33 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
 
     A line that leaves a token out stays as it is: what is missing is not for us to say.
     """
-    if not labels.keys:
-        return text
-    lines = [_line(line, labels) for line in text.split("\n")]
-    return "\n".join(_without_sums(lines, labels))
+    lines = text.split("\n")
+    lines = [_line(line, labels) for line in lines] if labels.keys else lines
+    return "\n".join(_without_sums(lines))
 
 
-def _without_sums(lines: list[str], labels: Tokens) -> Iterator[str]:
+def _without_sums(lines: list[str]) -> Iterator[str]:
     """Yield lines in which the sum behind a row stands in brackets, where a heading says so."""
-    is_table = False
+    width = 0
     for line in lines:
-        words = line.split() if len(line) < LONGEST else []
-        if words and words[-1:] != [*labels.keys][-1:] and tuple(words[:-1]) == labels.keys:
-            is_table = _SUM.fullmatch(words[-1]) is not None
-            yield line[: line.rindex(words[-1])].rstrip() if is_table else line
-        elif is_table and len(words) == len(labels.keys) + 2 and words[0] in labels:
+        words = line.split() if len(line) < LONGEST and not _CELLS.search(line) else []
+        if len(words) > 2 and _SUM.fullmatch(words[-1]) and not any(map(_DIGITS.match, words)):
+            width = len(words)
+            yield line[: line.rindex(words[-1])].rstrip()
+        elif width and words and _ends_in_sum(words, width):
             yield f"{line[: line.rindex(words[-1])].rstrip()}  (sum: {words[-1]})"
         else:
-            is_table = is_table and bool(set(line) <= set("-=+ "))
+            width = width if set(line) <= set("-=+ ") else 0
             yield line
+
+
+def _ends_in_sum(words: Sequence[str], width: int) -> bool:
+    """Say whether the last number of a row is the sum of the others, as they are rounded."""
+    cells = words if _DECIMAL.fullmatch(words[0]) else words[1:]
+    if not all(map(_DECIMAL.fullmatch, cells)) or width - 1 > len(words) or len(words) > width + 1:
+        return False
+    *others, total = (float(cell.replace(",", ".")) for cell in cells)
+    return len(others) > 1 and abs(sum(others) - total) <= NEAR * (len(others) + 1)
 
 
 def _line(line: str, labels: Tokens) -> str:

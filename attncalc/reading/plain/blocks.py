@@ -342,7 +342,7 @@ class _Parter:
         """Take rows of numbers, with names before them or without."""
         rows: Rows = []
         names: list[str] = []
-        stop = i
+        stop = i + self._counts_columns(i)
         while stop < len(self.lines) and (row := self._row(stop, rows)):
             if rows and bool(row[0]) != bool(names[0]):
                 break
@@ -356,6 +356,22 @@ class _Parter:
         self._grid(i, stop, [], rows, names if names[0] else [])
         return stop - i
 
+    def _counts_columns(self, i: int) -> bool:
+        """Say whether a line counts the columns of rows of tokens below it, as pandas prints."""
+        text = self.lines[i].text
+        heads = text.split() if len(text) < LONGEST_OF_WORK else []
+        counts = [[str(k + start) for k in range(len(heads))] for start in (0, 1)]
+        if len(heads) < 2 or heads not in counts:
+            return False
+        below = self._of_token(i + 1)
+        return below is not None and len(below[1]) == len(heads)
+
+    def _of_token(self, i: int) -> tuple[str, list[str]] | None:
+        """Return the token and the cells of a row that stands behind the name of a token."""
+        text = self.lines[i].text if i < len(self.lines) else ""
+        found = None if GRID.search(text) else labelled_row(text, self.labels)
+        return found if found and found[0] in self.labels else None
+
     def _may_be_row(self, name: str, row: list[str]) -> bool:
         """Say whether a single row behind a name is a row of a matrix that is named above."""
         return name in self.labels and len(row) > 1
@@ -368,12 +384,17 @@ class _Parter:
         if cells := split_row(_without_bars(text)) or row_of_equations(text):
             return "", cells
         found = labelled_row(text, self.labels)
-        if found and not self.names_a_row(found[0]):
+        if found and (not self.names_a_row(found[0]) or self._is_among_tokens(i, found)):
             return found
         near = before[-1] if before else self._row_below(i)
         if near and (cells := broken_row(text, len(near))):
             return "", cells
         return None
+
+    def _is_among_tokens(self, i: int, row: tuple[str, list[str]]) -> bool:
+        """Say whether a token is called as a step is, and stands among others: a, below upon."""
+        near = [self._of_token(k) for k in (i - 1, i + 1) if k >= 0]
+        return row[0] in self.labels and any(each and len(each[1]) == len(row[1]) for each in near)
 
     def _row_below(self, i: int) -> list[str] | None:
         """Return the first row of numbers right below a line, past others that are broken too."""

@@ -162,7 +162,7 @@ def _kind(segment: str) -> tuple[Kind, str, str]:
 def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
     """Return a result, and the name of the next equation behind it."""
     before = text[:start].rstrip("( [{")
-    value = before.rstrip(" ,;|").removesuffix(" .").strip()
+    value = before.rstrip(" ,;|").removesuffix(".").strip()
     if _COMBINATION.fullmatch(text):
         return "work", text, ""
     rest = _SEPARATOR.sub("", text[len(before) :]).strip()

@@ -34,6 +34,10 @@ _WRAPPER = re.compile(
     rf"(?:\([^()\n]{{0,40}}\)[^()\n]{{0,40}})?\)"
 )
 _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
+_ARITHMETIC = re.compile(r"[\d)] [-+] \d")
+"""What stands between round brackets of a calculation, and of no vector: (1 - 1.38)."""
+_CORNER = re.compile(r"\$? ?([A-Z]|QK\^\{?T\}?|Q ?K\^T) ?\$?")
+"""A letter in the corner of an array with names around it: what it is."""
 _UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
 _LINE = re.compile(f"[\n{BREAK}]")
 _MARKS = re.compile(f"[{OPEN}{CLOSE}{BARE}]")
@@ -230,9 +234,12 @@ class _Finder:
         if kind == "bare" and len(rows[0]) == 1 and behind.startswith(OPEN):
             return _FILL * len(match[0])  # the names of the rows
         rows = _even(fitted(rows))
-        if kind == "bare":
-            rows = without_names(rows)
-        return self._kept([rows], match.start(), match.end(), kind)
+        if kind != "bare":
+            return self._kept([rows], match.start(), match.end(), kind)
+        corner = _CORNER.fullmatch(rows[0][0]) if len(rows) > 1 else None
+        name = f" {corner[1]} = " if corner else ""
+        stop = match.end() - len(name)  # what stands behind it stays where it is
+        return name + self._kept([without_names(rows)], match.start(), stop, kind)
 
     def tall(self, match: "re.Match[str]") -> str:
         """Take out one line between tall brackets."""
@@ -277,7 +284,8 @@ class _Finder:
         heads = heads_of(tree, is_round=is_round)
         if heads is None or not all(is_matrix(rows, is_round) for rows in heads):
             return 1
-        if is_round and sum(len(row) for rows in heads for row in rows) < 2:
+        count = sum(len(row) for rows in heads for row in rows)
+        if is_round and (count < 2 or _ARITHMETIC.search(text, start, stop)):
             return 1
         flat = (
             len(heads) == 1 and len(heads[0]) == 1 and all(isinstance(each, str) for each in tree)

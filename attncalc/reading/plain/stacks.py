@@ -11,6 +11,7 @@ from attncalc.reading.plain.rows import fitted, split_row
 
 _GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
 _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
+_BULLET = re.compile(rf"(\s*)[-*] ({GRID.pattern}\s*)")
 _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(
     r"\s*([^=:→]{1,60}?(?:[=:→]|->|\b(?:are|is|sind|ist|sont|est|son|es)\b:?))\s*([^=:→]{3,2000})"
@@ -31,14 +32,21 @@ _BRACKETS = " \t,;.|()[]"
 
 def stacked(document: Document) -> list[Line]:
     """Return the lines of a document, those put together that are one matrix or one equation."""
+    document.lines = [_without_bullet(line) for line in document.lines]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
     return _stacked(document, _joined(lines))
+
+
+def _without_bullet(line: Line) -> Line:
+    """Return a line that is one row in brackets without the sign of a list before it."""
+    match = _BULLET.fullmatch(line.text)
+    return _with_text(line, match[1] + match[2]) if match else line
 
 
 def _with_lists(document: Document, line: Line) -> Line:
     """Return a line with its rows behind a name as one grid: (1, 2), (3, 4), or 1 2 / 3 4."""
     if document.is_full or not (match := _NAMED.fullmatch(line.text)):
-        return line
+        return _with_result(document, line)
     marks = GRID.findall(match[2])
     if len(marks) > 1 and not GRID.sub("", match[2]).strip(" ,;."):
         grids = [document.grids[mark] for mark in marks]
@@ -53,6 +61,19 @@ def _with_lists(document: Document, line: Line) -> Line:
         if len(parts) == len(rows) > 1 and len({len(r) for r in rows}) == 1 < len(rows[0]):
             kept = Grid((rows,), line.number, line.number, "stack")
             return Line(line.number, f"{match[1]} {document.add(kept)}")
+    return line
+
+
+def _with_result(document: Document, line: Line) -> Line:
+    """Return a line with the rows behind the last sign of an equation as one grid."""
+    before, sign, result = line.text.rpartition("=")
+    if not sign or document.is_full or len(line.text) > LONGEST_COUNTED:
+        return line
+    for sign in _ROW_SIGNS:
+        rows = [split_row(part) or [] for part in result.split(sign)]
+        if len(rows) > 1 and len({len(row) for row in rows}) == 1 < len(rows[0]):
+            kept = Grid((rows,), line.number, line.number, "stack")
+            return Line(line.number, f"{before}= {document.add(kept)}")
     return line
 
 

@@ -213,9 +213,11 @@ def _named(rows: Rows) -> tuple[Rows, str]:
 
 
 def _without_sums(rows: Rows) -> Rows:
-    """Return a table without its columns of sums: what a person checks rows by."""
+    """Return a table without its columns of sums, and of what else is said to stand beside it."""
     head = rows[0] if len(rows) > 1 and not any(map(is_number_cell, rows[0])) else []
     sums = [j for j, cell in enumerate(head) if j and _SUM.fullmatch(cell.strip(" *_:"))]
+    if not sums and len(head) > 3 and head[0] and head[-1] and not any(head[1:-1]):
+        sums = [len(head) - 1]  # Scores, and the greatest of each row beside them
     if not sums:
         return rows
     return [[cell for j, cell in enumerate(row) if j not in sums] for row in rows]

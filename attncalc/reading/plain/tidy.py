@@ -71,6 +71,8 @@ _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
 _APART = re.compile(r"(?<=\d) \. (?=\d)")
 _SIGN_APART = re.compile(r"(?:(?<=[(\[|])|(?<=[(\[|] )|(?<=  )|(?<=^))- (?=\d)")
+_THIN = re.compile(r"\\,(?= ?(?:;|\)|\\right))|(?<=[;(])\\,|(?<=; )\\,")
+"""TeX's thin space beside what parts or holds numbers: (0,62\\,;\\,0,38)."""
 _FENCES = re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n`]*$")
 _BRACKETED_COUNT = re.compile(r"(?m)^([ \t]{0,20})\[(\d{1,2})\][ \t]{1,9}(?=[^\W\d_])")
 """The number of a list: [1] Q."""
@@ -95,6 +97,8 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = PRIVATE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
     if "[1]" in text:
         text = _BRACKETED_COUNT.sub(r"\1(\2) ", text)
+    if "\\," in text:
+        text = _THIN.sub(" ", text)
     text = without_session(_FENCES.sub("", text))
     if "==" in text:
         text = _WIKI_HEADING.sub(r"# \1", text)
