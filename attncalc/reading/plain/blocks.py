@@ -403,7 +403,8 @@ class _Parter:
 
     def _named_row(self, line: Line) -> int:
         """Take a row that stands behind its name without a sign: v1 2.5, -1.5."""
-        if GRID.search(line.text) or (found := labelled_row(line.text)) is None:
+        text = _BEHIND_ROW.sub("", line.text.rstrip())
+        if GRID.search(text) or (found := labelled_row(text)) is None:
             return 0
         name, cells = found
         if len(cells) < 2 or not self.names_a_row(name):
@@ -447,7 +448,7 @@ class _Parter:
         names: list[str] = []
         stop = i + 1
         while heads and stop < len(self.lines):
-            text = self.lines[stop].text
+            text = _BEHIND_ROW.sub("", self.lines[stop].text.rstrip())
             found = None if GRID.search(text) else labelled_row(text, self.labels)
             if found is None or len(found[1]) != len(heads):
                 break

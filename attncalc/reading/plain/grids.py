@@ -37,7 +37,7 @@ _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
 _ARITHMETIC = re.compile(r"[\d)] [-+] \d")
 """What stands between round brackets of a calculation, and of no vector: (1 - 1.38)."""
 _CORNER = re.compile(r"\$? ?([A-Z]|QK\^\{?T\}?|Q ?K\^T) ?\$?")
-"""A letter in the corner of an array with names around it: what it is."""
+_NAME = re.compile(r"[^\W\d][\w^{}']{0,11}")
 _UNCLOSED = re.compile(r"\[\s*[-+.\d\[]")
 _LINE = re.compile(f"[\n{BREAK}]")
 _MARKS = re.compile(f"[{OPEN}{CLOSE}{BARE}]")
@@ -236,10 +236,13 @@ class _Finder:
         rows = _even(fitted(rows))
         if kind != "bare":
             return self._kept([rows], match.start(), match.end(), kind)
-        corner = _CORNER.fullmatch(rows[0][0]) if len(rows) > 1 else None
-        name = f" {corner[1]} = " if corner else ""
-        stop = match.end() - len(name)  # what stands behind it stays where it is
-        return name + self._kept([without_names(rows)], match.start(), stop, kind)
+        text = " "
+        groups = _groups(rows) if len(self.document.grids) < MOST_GRIDS - len(rows[0]) else {}
+        for name, own in (groups or {_corner(rows): without_names(rows)}).items():
+            lines = self.line(match.start()), self.line(match.end() - 1)
+            mark = self.document.add(Grid((own,), *lines, kind))
+            text += f"{name} = {mark} " if name else mark
+        return text + _FILL * (len(match[0]) - len(text))  # what is behind it stays where it is
 
     def tall(self, match: "re.Match[str]") -> str:
         """Take out one line between tall brackets."""
@@ -294,6 +297,27 @@ class _Finder:
 
     def _fault(self, start: int, what: str) -> None:
         self.document.faults.append((self.line(start), what))
+
+
+def _corner(rows: Rows) -> str:
+    """Return the letter in the corner of an array with names around it: what it is."""
+    corner = _CORNER.fullmatch(rows[0][0]) if len(rows) > 1 else None
+    return corner[1] if corner else ""
+
+
+def _groups(rows: Rows) -> dict[str, Rows]:
+    """Return the matrices of an array side by side, each under the name over it; {} for others."""
+    heads, others = [cell.strip("$ ") for cell in rows[0][1:]], rows[1:]
+    widths = {len(row) - 1 for row in others}
+    if len({*heads}) < 2 or len({*heads}) < len(heads) or len(widths) != 1:
+        return {}
+    width, rest = divmod(widths.pop(), len(heads))
+    if rest or width < 2 or not all(map(_NAME.fullmatch, heads)):
+        return {}
+    return {
+        head: [row[1 + k * width : 1 + (k + 1) * width] for row in others]
+        for k, head in enumerate(heads)
+    }
 
 
 def _even(rows: Rows) -> Rows:

@@ -1,0 +1,151 @@
+"""What people say of their own numbers is read: corrections, repetitions, results behind work."""
+
+import numpy as np
+import pytest
+from answer_corpus import expected
+
+from attncalc.reading.answers import read_answer_bytes
+from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.prose import is_telephone, role_of_words
+from attncalc.reading.plain.programs import without_session
+from attncalc.reading.plain.told_corrections import with_corrections
+from attncalc.reading.plain.told_results import with_results
+
+WRONG = "Q = [1 3; 1 1; 2.5 -2]\n\n"
+RIGHT = [[1, 3], [-1, 1], [2.5, -2]]
+
+
+def read(text: str, problem: str = "self", name: str = "a.txt") -> Answer:
+    return read_answer_bytes(text.encode(), name, expected(problem))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "sorry, Q[2,1] should be -1, I lost the sign",
+        "Q_21 should read -1 instead of 1.",
+        "Oops: Q[2,1] = -1, not 1",
+        "EDIT: Q(2,1) is -1",
+        "The second row of Q should be (-1, 1).",
+        "Q_{2,1} müsste -1 sein",
+        "Q[2,1] devrait être -1",
+        "row 2 of Q should have been [-1, 1]",
+    ],
+)
+def test_a_correction_in_a_sentence_counts_and_is_said(said: str) -> None:
+    answer = read(WRONG + said + "\n")
+    assert answer.matrices["Q"].values.tolist() == RIGHT
+    assert any("is corrected here" in remark for remark in answer.remarks)
+    assert not answer.has_unread_matrix
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Q[2,1] should be -1 because 0·1 + 1·(-1) = -1",
+        "I think Q[2,1] should be -1, and Q[3,2] should be 2",
+        "the last row of Q should be (2.5, -2, 4)",
+    ],
+)
+def test_a_correction_that_is_not_understood_is_listed(said: str) -> None:
+    answer = read(WRONG + said + "\n")
+    assert answer.has_unread_matrix
+
+
+def test_what_was_corrected_and_then_written_anew_counts_as_it_was_written_last() -> None:
+    answer = read(WRONG + "Q[2,1] should be 7\n\nOnce more:\nQ = [1 3; -1 1; 2.5 -2]\n")
+    assert answer.matrices["Q"].values.tolist() == RIGHT
+    assert answer.has_unread_matrix
+
+
+def test_sentences_without_an_entry_are_no_corrections() -> None:
+    for text in ("Each row should be normalised to 1", "it should be 3 by 2", "d_k = 2 here"):
+        assert with_corrections(text) == text
+
+
+def test_numbers_told_of_a_step_are_listed_unless_they_stand_elsewhere() -> None:
+    told = "the score of token 1 with token 1 is 1.5, with token 2 is -2.5, with token 3 is 8\n"
+    assert read("Q = [1 3; -1 1; 2.5 -2]\n\n" + told).has_unread_matrix
+    scores = "S = [1.5 -2.5 8; -3.5 -3.5 6; 8.5 8 -13.25]\n\n"
+    assert not read(scores + told).has_unread_matrix
+
+
+def test_numbers_behind_a_sum_are_no_work_where_a_step_is_named() -> None:
+    text = (
+        "O = [0.76 0.33; 0.16 0.96; 0.85 0.85]\n\ne^2 = 7.4. Sum 11.1. Weights 0.67, 0.24, 0.09.\n"
+    )
+    assert read(text, "softmax").has_unread_matrix
+
+
+def test_vectors_among_words_are_not_taken_for_prose() -> None:
+    text = "For the values I get by this (2.5, -1.5) at first, then (-1, 3) as I said and (-2, -3)"
+    answer = read(f"Q = [1 3; -1 1; 2.5 -2]\n\n{text} for what is left of it\n")
+    assert "V" in answer.matrices or answer.has_unread_matrix
+
+
+def test_a_row_far_beyond_a_step_is_none_of_it() -> None:
+    answer = read("Q = [1 3; -1 1; 2.5 -2]\n\na_1 = (0, 0, 1)\na_12 = 0\na_9 = (0, 1, 0)\n")
+    matrix = answer.matrices.get("A")
+    assert matrix is None or matrix.shape == (3, 3)
+    assert any("A has 3 rows" in each.why for each in answer.unread)
+
+
+def test_rows_alike_behind_words_are_all_read() -> None:
+    text = "A by rows.\nThe first two are equal: a1 = a2 = (0, 0, 1)\na3 = (0.62, 0.38, 0)\n"
+    values = read(text).matrices["A"].values.tolist()
+    assert values == [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]
+
+
+def test_matlabs_factor_is_multiplied_in() -> None:
+    text = "S =\n\n   1.0e+03 *\n\n    0.0015   -2.5000\n    0.1000    0.0000\n\nQ =\n\n    1.5\n"
+    rows = without_session(text).split("\n")
+    assert [each.split() for each in rows[4:6]] == [["1.5", "-2500.0"], ["100.0", "0.0"]]
+    assert rows[-2].strip() == "1.5"
+
+
+def test_a_letter_for_powers_of_e_is_no_step() -> None:
+    scores = "S = [1.5 -2.5 8; -3.5 -3.5 6; 8.5 8 -13.25]\n\n"
+    powers = "E = exp(S)\n\nE =\n\n 4.48 0.08 2980.96\n 0.03 0.03 403.43\n 4914.77 2980.96 0\n"
+    answer = read(scores + powers)
+    assert answer.matrices["S"].values[0].tolist() == [1.5, -2.5, 8]
+    assert not answer.has_unread_matrix
+
+
+@pytest.mark.parametrize("text", ["06 12 34 56 78", "Tel.: +49 30 1234567", "(0221) 123 456"])
+def test_a_telephone_number_is_no_row(text: str) -> None:
+    assert is_telephone(text)
+
+
+@pytest.mark.parametrize("text", ["0 12 34", "10 12", "-0.5 0.25", "1 2 3 4", "0.5 06"])
+def test_a_row_is_no_telephone_number(text: str) -> None:
+    assert not is_telephone(text)
+
+
+def test_a_row_behind_its_work_needs_work_and_a_word() -> None:
+    assert with_results("Row 1: e^2 = 7.39, sum 8.39, so [0.88, 0.12]") == "Row 1: [0.88, 0.12]"
+    for text in ("Row 1: [1, 2] so [0.88, 0.12]", "Row 1: 0.88 (0.5, 0.5)", "so [0.88, 0.12]"):
+        assert with_results(text) == text
+
+
+def test_a_sheet_side_by_side_says_the_lines_of_its_file() -> None:
+    sheet = (
+        "Exercise,,,,,,\n,,,,,,\nQ,,,,K,,\n1,2,,,-2,1\n1,1,,,-1,1\n,,,,0,1\n,,,,2,0\n"
+        ",,,,,,\nmystery,,,,,,\n7,8,,,,,\n9,7,,,,,\n"
+    )
+    answer = read(sheet, "cross", "a.csv")
+    assert answer.matrices["Q"].values.tolist() == [[1, 2], [1, 1]]
+    assert answer.matrices["K"].values.tolist() == [[-2, 1], [-1, 1], [0, 1], [2, 0]]
+    assert [each.line for each in answer.unread if each.could_be_matrix] == [9] or (
+        answer.unread[0].line in (9, 10)
+    )
+
+
+def test_what_should_be_is_never_prose_alone() -> None:
+    assert role_of_words("oh, and the number in the corner of that one should be 7.5 then") == ""
+
+
+def test_sums_behind_rows_are_taken_off_where_they_are_sums() -> None:
+    head = "A\n      k1   k2   k3   sum\n"
+    rows = "q1  0.00 0.00 1.00 1.00\nq2  0.00 0.00 1.00 1.00\nq3  0.62 0.38 0.00 1.00\n"
+    values = read(head + rows).matrices["A"].values
+    assert np.array_equal(values, [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]])
