@@ -422,7 +422,21 @@ class _Collector(Labels):
             return True
         if self.is_part:
             self._named(block, grid, self.label, "it is a part of the one before")
-        return self.is_part
+        return self.is_part or self._by_counted_rows(block, grid)
+
+    def _by_counted_rows(self, block: Block, grid: Grid) -> bool:
+        """Take rows 2 and 3 below row 1 of what was named: each says which one it is."""
+        counts = [_TOKEN.fullmatch(name) for name in block.row_names]
+        label = self._label_of_rows(grid) if self._goes_on_with_rows() else None
+        if label is None or self.last is None or len(counts) != len(grid.rows) or None in counts:
+            return False
+        rows = [int(each[1]) for each in counts if each]
+        if rows != [*range(self.last.row + 1, self.last.row + 1 + len(rows))]:
+            return False
+        for row, cells in zip(rows, grid.rows, strict=True):
+            name = label._replace(row=row, column=0, number=0)
+            self._named(block, grid._replace(heads=([cells],)), name, "rows below the one before")
+        return True
 
     def _beside(self, block: Block, grid: Grid) -> bool:
         """Take several matrices side by side under the names above them."""

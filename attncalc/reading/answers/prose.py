@@ -53,6 +53,11 @@ _WORKED = re.compile(
     re.I,
 )
 _POWERS = re.compile(r"(?:exp|e\^)\W{0,3}(?:[A-Za-z_]{0,8}\W{0,3})?", re.I)
+_SUMS = re.compile(
+    r"(?:(?:row|line|zeilen?|de las filas|des lignes) ?)?(?:sums?|totals?|summen?|sommes?|sumas?)"
+    r"(?: (?:of|der|des|de las|de los) (?:the )?(?:rows?|zeilen|lignes|filas))?|check",
+    re.I,
+)
 _REMARK = re.compile(r"\W*+(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
 _CONSTANT = re.compile(
     r"(?:√|sqrt) ?[({]?(?:\d+|d_?\{?[kv]?\}?)[)}]?\s*$|(?:e\^|exp) ?[({]?[-\d.,/]+[)}]?\s*$"
@@ -130,6 +135,11 @@ def is_worked(names: list[str]) -> bool:
 def is_of_powers(names: list[str]) -> bool:
     """Say whether the corner of a table says that it holds powers of e: on the way to weights."""
     return any(_POWERS.fullmatch(name.strip(" *`:")) for name in names)
+
+
+def is_of_sums(name: str) -> bool:
+    """Say whether a key says that it holds what rows come to: row_sums, Zeilensummen."""
+    return _SUMS.fullmatch(" ".join(name.replace("_", " ").split())) is not None
 
 
 def is_constant(names: list[str]) -> bool:

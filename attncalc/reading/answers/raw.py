@@ -10,7 +10,7 @@ from attncalc.reading.answers.collecting import Collected, Loose
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.parts import Part, matrix_of
 from attncalc.reading.answers.placing import place_loose
-from attncalc.reading.answers.prose import numbers_in
+from attncalc.reading.answers.prose import is_of_sums, numbers_in
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.naming.at_hand import is_step_at_hand, knows
 from attncalc.reading.naming.keys import name_of_key
@@ -45,7 +45,10 @@ def unread(name: str, what: str, line: int = 0, *, is_step: bool = False) -> Unr
         return Unread(line, name, f"{name}: {what}", could_be_matrix=True)
     text = f"{name}: {what}"[:200]
     return Unread(
-        line, text, f"unknown name {quoted(name)}: it is no step", len(numbers_in(what)) > 1
+        line,
+        text,
+        f"unknown name {quoted(name)}: it is no step",
+        len(numbers_in(what)) > 1 and not is_of_sums(name),
     )
 
 

@@ -149,6 +149,7 @@ def _matrices(
         for part in contradicting(latest, expected.by_columns):
             why = f"all of {name} stands elsewhere, with other numbers here"
             found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+        latest = _of_one_width(latest, expected, found)
         if not (latest := _within(latest, expected, found)):
             continue
         latest = [_with_masks(part, expected, found) for part in latest]
@@ -160,6 +161,23 @@ def _matrices(
             continue
         matrices[name] = matrix_of(latest, expected.shape(name), expected.by_columns)
     return matrices
+
+
+def _of_one_width(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return parts without rows of another width than their step's, where a row of it is there.
+
+    q1 = (1, 3), and behind "q1:" its scores: they would be written over it without a word.
+    """
+    width = (0, *expected.shape(parts[0].name))[-1]
+    if not width or expected.by_columns:
+        return parts
+    rows = [part for part in parts if part.row and not part.column and len(part.rows) == 1]
+    right = {(part.head, part.row) for part in rows if len(part.rows[0]) == width}
+    wrong = [p for p in rows if len(p.rows[0]) != width and (p.head, p.row) in right]
+    for part in wrong:
+        why = f"{part.what} stands elsewhere, with {width} numbers"
+        found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+    return [part for part in parts if part not in wrong]
 
 
 def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:

@@ -23,6 +23,7 @@ _WORDS = {
     "bloque",
     "output": "output outputs ausgabe sortie salida result ergebnis final endausgabe",
     "second": "second zweite zweiter deuxieme seconde segunda segundo",
+    "sum": "sum summe somme suma",
     "third": "third dritte dritter troisieme tercera tercero",
 }
 ALONE = 2
@@ -71,6 +72,8 @@ def step_of_layer(text: str, known: Container[str]) -> tuple[str, str] | None:
         if any(map(pattern.fullmatch, bare)) and (found := _numbered(step, known)) is not None:
             return found, "expression"
     said = _said(text)
+    if said == "":
+        return "", "words"
     step_said = None if said is None else _numbered(said, known)
     return None if step_said is None else (step_said, "words")
 
@@ -83,7 +86,7 @@ def kind_of(text: str) -> str:
 
 
 def _said(text: str) -> str | None:
-    """Return the step that words mean, with the number that is said beside it."""
+    """Return the step that words mean, with the number beside it; "" where they mean several."""
     clean = _SHAPE.sub(" ", _LIST_NUMBER.sub("", text, count=1))
     concepts = [
         concept
@@ -96,6 +99,8 @@ def _said(text: str) -> str | None:
         number = int(found[1])
     word = next((each for each in _KINDS if each in said), "")
     is_alone = len(words_of(clean)) <= ALONE
+    if said >= {"norm", "sum"}:  # Add & norm, first the sum
+        return ""
     if word and (word not in ("mu", "var") or number or "norm" in said or is_alone):
         return f"{word} {number}"
     if number in (1, 2) and said >= {"mlp", "layer"}:

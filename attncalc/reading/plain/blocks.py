@@ -528,7 +528,8 @@ class _Parter:
     def _clause(self, clause: Clause, line: Line) -> None:
         grids = self.document.grids
         grid = None
-        text = line.text if clause.kind != "nothing" else " ".join([*clause.names, *clause.work])
+        is_said = clause.kind != "nothing" or clause.factors
+        text = line.text if is_said else " ".join([*clause.names, *clause.work])
         if clause.kind == "grid":
             grid = grids[clause.value]
         elif clause.kind == "row":

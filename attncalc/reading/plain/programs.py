@@ -3,7 +3,9 @@
 import re
 from decimal import Decimal
 
-_PROMPTS = re.compile(r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\]: ?|>>> ?|\.\.\.:? )")
+_PROMPTS = re.compile(
+    r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\]: ?|>>> ?|\.\.\.:? |octave:\d{1,5}> ?)"
+)
 _COUNTED_COLUMNS = re.compile(r"(?m)^[ \t]*(?:\[,\d{1,4}\][ \t]*)+$")
 _COUNTED_ROW = re.compile(r"(?m)^([ \t]*)\[\d{1,4},\](?=[ \t]+[-.\d])")
 _MATRIX = re.compile(

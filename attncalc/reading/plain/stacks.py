@@ -11,7 +11,7 @@ from attncalc.reading.plain.rows import fitted, split_row
 
 _GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
 _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
-_BULLET = re.compile(rf"(\s*)[-*] ({GRID.pattern}\s*)")
+_BULLET = re.compile(rf"(\s*)(?:[-*]|\d{{1,2}}[.)]) {{1,3}}({GRID.pattern}\s*)")
 _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(
     r"\s*([^=:→]{1,60}?(?:[=:→]|->|\b(?:are|is|sind|ist|sont|est|son|es)\b:?))\s*([^=:→]{3,2000})"

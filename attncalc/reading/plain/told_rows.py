@@ -47,6 +47,11 @@ _MEANS = re.compile(
 _SHORT = r"[-+−–]?(?:\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(?![\w.]*\w)"
 _IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
 _SLASHED = re.compile(rf"(?<![\w.,/]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
+_ORDINAL = re.compile(
+    r"\b(\d{1,2})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(row|Zeile|Reihe|ligne|fila)\b",
+    re.IGNORECASE,
+)
+"""A row as it is counted before its word: 2. Zeile, 1ère ligne, 3rd row."""
 _COUNTED = ("row", "token", "line", "query", "output")
 LONGEST = 1000
 """Letters of a line that is looked at."""
@@ -69,6 +74,7 @@ def with_rows(text: str, named: Named) -> str:
     >>> with_rows("The first row of S is 1, 2 and the second 3, 4.", lambda name: (name, (2, 2)))
     'S = [1 2; 3 4] '
     """
+    text = _ORDINAL.sub(r"\2 \1", text)
     return "\n".join(_line(line, named) for line in _without_lists(text.split("\n")))
 
 
