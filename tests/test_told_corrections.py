@@ -7,6 +7,7 @@ from answer_corpus import expected
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.prose import is_telephone, role_of_words
+from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.plain.programs import without_session
 from attncalc.reading.plain.told_corrections import with_corrections
 from attncalc.reading.plain.told_results import with_results
@@ -149,3 +150,28 @@ def test_sums_behind_rows_are_taken_off_where_they_are_sums() -> None:
     rows = "q1  0.00 0.00 1.00 1.00\nq2  0.00 0.00 1.00 1.00\nq3  0.62 0.38 0.00 1.00\n"
     values = read(head + rows).matrices["A"].values
     assert np.array_equal(values, [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]])
+
+
+def test_a_sum_before_a_norm_is_not_called_the_norm() -> None:
+    known = {"R_1", "mu_1", "var_1", "N_1", "R_2", "mu_2", "var_2", "Y"}
+    assert step_of_layer("Add & norm, first the sum:", known) == ("", "words")
+    assert step_of_layer("LayerNorm 1", known) == ("N_1", "words")
+
+
+def test_a_vector_of_a_numbered_list_is_never_lost() -> None:
+    listed = read("Q = [1 3; -1 1; 2.5 -2]\n\nMystery\n1. $[7, 8, 9]$\n\nand so on\n")
+    assert listed.has_unread_matrix
+    text = "Softmax\n1. $[0, 0, 1]$\n2. $[0, 0, 1]$\n3. $[0.62, 0.38, 0]$\n"
+    assert read(text).matrices["A"].values[2].tolist() == [0.62, 0.38, 0]
+
+
+def test_a_row_of_another_width_is_not_written_over_one_that_fits() -> None:
+    answer = read("q1 = (1, 3)\nq2 = (-1, 1)\nq3 = (2.5, -2)\n\nq1 → 0 0 1\n")
+    assert answer.matrices["Q"].values.tolist() == RIGHT
+    assert answer.has_unread_matrix
+
+
+@pytest.mark.parametrize("word", ["1. Zeile", "1ère ligne", "1st row", "1ª fila"])
+def test_a_row_is_counted_before_its_word_too(word: str) -> None:
+    text = f"Scores:\n{word}: 1.5 -2.5 8\nrow 2: -3.5 -3.5 6\nrow 3: 8.5 8 -13.25\n"
+    assert read(text).matrices["S"].values[0].tolist() == [1.5, -2.5, 8]
