@@ -1,11 +1,11 @@
 """A worked answer as it was written: the entries of some steps, none of them judged yet."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -249,21 +249,24 @@ def matrix_of_entries(heads: Sequence[Sequence[Sequence[Entry]]], place: str) ->
     rows = [row for head in heads for row in head]
     lengths = list(dict.fromkeys(len(row) for row in rows))
     heights = list(dict.fromkeys(len(head) for head in heads))
-    shape = (len(heads), max(heights, default=0), max(lengths, default=0))
-    if is_sparse(prod(shape), sum(map(len, rows))):
+    shape: tuple[int, ...] = (len(heads), max(heights, default=0), max(lengths, default=0))
+    if is_sparse(math.prod(shape), sum(map(len, rows))):
         return not_filled(_unevenness(rows, lengths), place)
-    entries = np.empty(shape, dtype=object)
-    for index in np.ndindex(shape):
-        h, i, j = index
-        there = i < len(heads[h]) and j < len(heads[h][i])
-        entries[index] = heads[h][i][j] if there else Entry("")
-    matrix: Matrix = entries[0] if len(heads) == 1 else entries
+    flat = [
+        head[i][j] if i < len(head) and j < len(head[i]) else Entry("")
+        for head in heads
+        for i in range(shape[1])
+        for j in range(shape[2])
+    ]
+    shape = shape[1:] if len(heads) == 1 else shape
+    values = [math.nan if entry.value is None else float(entry.value) for entry in flat]
+    faults = {k: entry.fault for k, entry in enumerate(flat) if entry.fault}
     problem = _unevenness(rows, lengths) if len(lengths) > 1 or len(heights) > 1 else ""
     return WrittenMatrix(
-        _each(lambda entry: np.nan if entry.value is None else float(entry.value), matrix, float),
-        _each(lambda entry: entry.decimals, matrix, int),
-        {where: entry.fault for where, entry in np.ndenumerate(matrix) if entry.fault},
-        _each(lambda entry: entry.text, matrix, object),
+        np.array(values, dtype=float).reshape(shape),
+        np.array([entry.decimals for entry in flat], dtype=int).reshape(shape),
+        {tuple(map(int, np.unravel_index(k, shape))): why for k, why in faults.items()},
+        np.array([entry.text for entry in flat], dtype=object).reshape(shape),
         place,
         problem,
     )
@@ -285,7 +288,3 @@ def matrix_of_floats(values: Matrix, place: str = "") -> WrittenMatrix:
         for count in range(MOST_DECIMALS, -1, -1):
             decimals[np.round(floats, count) == floats] = count
     return WrittenMatrix(floats, decimals, place=place)
-
-
-def _each(function: Any, matrix: Matrix, dtype: Any) -> Matrix:
-    return np.asarray(np.frompyfunc(function, 1, 1)(matrix)).astype(dtype)

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 
+from attncalc.numbers.types import Matrix
 from attncalc.reading.answers.answer import matrix_of_entries
 from attncalc.reading.answers.collecting import Collected
 from attncalc.reading.answers.expected import Expected
@@ -79,6 +80,11 @@ def _renamed(
     return [part._replace(name=meant) if id(part) in same else part for part in parts]
 
 
+def _differs(numbers: Matrix) -> bool:
+    """Say whether numbers are not all alike."""
+    return bool((numbers != numbers[:1]).any())
+
+
 def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: bool) -> str | None:
     """Return the step that most numbers under a name are those of, where few are its own."""
     options = [
@@ -90,7 +96,7 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
     if is_doubled or not expected.fits(part.name, values):
         options = [name for name in expected.steps if name not in there]
     # where all numbers of a step are alike, as of scores times 0, having them proves nothing
-    options = [name for name in options if np.unique(expected.steps.get(name, 0)).size > 1]
+    options = [name for name in options if _differs(np.ravel(expected.steps.get(name, 0)))]
     if not options:
         return None
     if "S_masked" in options and part.name in ("S", "S_scaled") and np.isneginf(values).any():

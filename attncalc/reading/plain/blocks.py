@@ -153,6 +153,7 @@ class _Parter:
         self.blocks: list[Block] = []
         self.is_new = True
         self.tries = 0
+        self.clauses: tuple[Line | None, str, list[Clause]] = None, "", []
         self.refused_to, self.patience = 0, MOST_REFUSED
 
     def run(self) -> None:
@@ -484,7 +485,7 @@ class _Parter:
         below = self.lines[i + 1].text if i + 1 < len(self.lines) else ""
         if not below.strip() or GRID.search(below):
             return 0
-        clauses = clauses_of(_without_bars(self.lines[i].text))
+        clauses = self._clauses(self.lines[i], _without_bars(self.lines[i].text))
         last = clauses[-1]
         if last.kind != "row" or not last.names:
             return 0
@@ -508,11 +509,19 @@ class _Parter:
         block = Block(grid.line, grid.last, text, names, grid, row_names=row_names)
         self._add(replace(block, is_single=single))
 
+    def _clauses(self, line: Line, text: str) -> list[Clause]:
+        """Return the clauses of a line, which is asked for twice: as a beginning, and alone."""
+        before, said, found = self.clauses
+        if before is not line or said != text:
+            found = clauses_of(text)
+            self.clauses = line, text, found
+        return found
+
     def _said(self, line: Line) -> None:
         """Take a line apart at its signs of equality."""
         if _HEADING.match(line.text):
             self.is_new = True
-        clauses = clauses_of(_with_signs(_without_bars(line.text), self.names_a_row))
+        clauses = self._clauses(line, _with_signs(_without_bars(line.text), self.names_a_row))
         if all(clause.kind == "nothing" and not clause.factors for clause in clauses):
             names = [name for clause in clauses for name in clause.names]
             work = [each for clause in clauses for each in clause.work]
