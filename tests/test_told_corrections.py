@@ -6,7 +6,7 @@ from answer_corpus import expected
 
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
-from attncalc.reading.answers.prose import is_telephone, role_of_words
+from attncalc.reading.answers.prose import PROSE, is_telephone, role_of_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.plain.programs import without_session
 from attncalc.reading.plain.told_corrections import with_corrections
@@ -60,7 +60,13 @@ def test_what_was_corrected_and_then_written_anew_counts_as_it_was_written_last(
 
 
 def test_sentences_without_an_entry_are_no_corrections() -> None:
-    for text in ("Each row should be normalised to 1", "it should be 3 by 2", "d_k = 2 here"):
+    rows = ("the sum of row 1 should be 1", "row 2 should be 1", "a row 2 should be 1")
+    for text in (
+        *rows,
+        "Each row should be normalised to 1",
+        "it should be 3 by 2",
+        "d_k = 2 here",
+    ):
         assert with_corrections(text) == text
 
 
@@ -142,7 +148,8 @@ def test_a_sheet_side_by_side_says_the_lines_of_its_file() -> None:
 
 
 def test_what_should_be_is_never_prose_alone() -> None:
-    assert role_of_words("oh, and the number in the corner of that one should be 7.5 then") == ""
+    assert role_of_words("oh, and I see now that S[3,3] of all numbers should be 7.5 then") == ""
+    assert role_of_words("the sum of row 1 should be 1, as it is here") == PROSE
 
 
 def test_sums_behind_rows_are_taken_off_where_they_are_sums() -> None:

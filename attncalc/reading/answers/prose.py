@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from attncalc.reading.plain.blocks import PREAMBLE
-from attncalc.reading.plain.told_corrections import CORRECTS
+from attncalc.reading.plain.told_corrections import is_correction
 
 PROSE = "prose with its numbers"
 _DIMENSIONS = re.compile(
@@ -96,7 +96,7 @@ def role_of_words(text: str) -> str:
         return "the head of a mail, or of a session"
     if _CODE.search(text):
         return "a line of a program"
-    return "" if CORRECTS.search(text) else _role(text, numbers)
+    return "" if is_correction(text) else _role(text, numbers)
 
 
 def _role(text: str, numbers: list[str]) -> str:

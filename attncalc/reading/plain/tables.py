@@ -14,7 +14,8 @@ _BAR = re.compile(r"[|│┃]")
 _OUTER = re.compile(r"^[|│┃]|[|│┃]$")
 _FRAMES = "╭├╰┌└+│┃"
 _SUM = re.compile(
-    r"(?:(?:row|line|row's) ?)?(?:sums?|totals?|check)|[Σ∑].{0,12}|(?:zeilen)?summe|sommes?|sumas?",
+    r"(?:(?:row|line|row's) ?)?(?:sums?|totals?|check|max(?:imum)?)|[Σ∑].{0,12}"
+    r"|(?:zeilen)?(?:summe|max(?:imum)?)|kontrolle|sommes?|sumas?|contrôle|control",
     re.I,
 )
 _OF_ROWS = ("row", "i", "index", "token", "zeile", "fila", "ligne", "idx", "pos", "#", "r")
@@ -216,8 +217,6 @@ def _without_sums(rows: Rows) -> Rows:
     """Return a table without its columns of sums, and of what else is said to stand beside it."""
     head = rows[0] if len(rows) > 1 and not any(map(is_number_cell, rows[0])) else []
     sums = [j for j, cell in enumerate(head) if j and _SUM.fullmatch(cell.strip(" *_:"))]
-    if not sums and len(head) > 3 and head[0] and head[-1] and not any(head[1:-1]):
-        sums = [len(head) - 1]  # Scores, and the greatest of each row beside them
     if not sums:
         return rows
     return [[cell for j, cell in enumerate(row) if j not in sums] for row in rows]

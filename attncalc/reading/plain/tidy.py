@@ -11,6 +11,7 @@ from typing import NamedTuple
 from attncalc.reading.plain.html_tables import with_flat_tables
 from attncalc.reading.plain.marks import BREAK, COMMA, PRIVATE
 from attncalc.reading.plain.programs import without_session
+from attncalc.reading.plain.wiki_tables import with_flat_wiki
 
 LONGEST_TEXT = 2_000_000
 """Characters of a text that is read as one; an answer of more is a program's output."""
@@ -97,6 +98,8 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text = PRIVATE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
     if "[1]" in text:
         text = _BRACKETED_COUNT.sub(r"\1(\2) ", text)
+    if "{|" in text:
+        text = with_flat_wiki(text)
     if "\\," in text:
         text = _THIN.sub(" ", text)
     text = without_session(_FENCES.sub("", text))

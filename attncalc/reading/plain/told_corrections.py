@@ -7,10 +7,13 @@ import re
 
 LONGEST = 300
 _PLACE = r"(?:_ ?)?[\[({]? ?\d{1,2}(?: ?[,;] ?\d{1,2})?(?: ?[\])}])?"
+_LETTER = r"(?:[A-Za-zα](?:[_^]\{?(?:scaled|masked)\}?)?|alpha|attn)"
+"""Of a correction only letters are names: "row 1 should be 1" speaks of its sum."""
 _NAME = (
-    rf"(?:(?:the )?(?:entry|element|value) )?(?<![\w.])[A-Za-z]{{1,12}} ?{_PLACE}"
-    r"|(?:row|zeile|ligne|fila) \d{1,2} (?:of|von|de) [A-Z]|[A-Z],? row \d{1,2}"
-    r"|(?:the )?(?:first|second|third|fourth) row of [A-Z]"
+    rf"(?<![\w.])(?:(?:the )?(?:entry|element|value) )?(?-i:{_LETTER}) ?{_PLACE}"
+    rf"|\b(?:row|zeile|ligne|fila) \d{{1,2}} (?:of|von|de) (?-i:{_LETTER})\b"
+    r"|(?-i:\b[A-Z]),? row \d{1,2}"
+    rf"|\b(?:the )?(?:first|second|third|fourth) row of (?-i:{_LETTER})\b"
 )
 _NUMBER = r"[-+−–]?(?:\d{1,9}(?:[.,]\d{1,9})?(?:/\d{1,9})?|[.]\d{1,9})"
 _VALUE = rf"{_NUMBER}(?![\w/]|[.,]\d)|[\[(] ?{_NUMBER}(?:(?:[,;] ?| ){_NUMBER}){{1,12}} ?[\])]"
@@ -34,13 +37,25 @@ _INSTEAD = re.compile(
     re.IGNORECASE,
 )
 _NO_NUMBER = re.compile(r"[^\d=]*")
-CORRECTS = re.compile(
+_NAMED = re.compile(rf"{_NAME}|\brow of (?-i:{_LETTER})\b", re.IGNORECASE)
+_CORRECTS = re.compile(
     r"\b(?:should|ought to|must) (?:actually |really |rather )?(?:be|read|have been)\b"
     r"|\b(?:sollte|müsste|muss)\b.{0,60}\b(?:sein|heißen|lauten)\b"
     r"|\bdevrait être\b|\bdebería ser\b",
     re.IGNORECASE,
 )
-"""What says that a number stands wrongly elsewhere: it is never prose alone."""
+"""What says that a number stands wrongly elsewhere."""
+
+
+def is_correction(text: str) -> bool:
+    """Say whether a sentence says what an entry or a row should be: it is never prose alone.
+
+    Examples
+    --------
+    >>> is_correction("so Q[1,2] should be 3"), is_correction("the sum of row 1 should be 1")
+    (True, False)
+    """
+    return _CORRECTS.search(text) is not None and _NAMED.search(text) is not None
 
 
 def with_corrections(text: str) -> str:
@@ -57,7 +72,7 @@ def with_corrections(text: str) -> str:
 def _line(line: str) -> str:
     if len(line) > LONGEST or not any(map(str.isdigit, line)):
         return line
-    found = _LED.match(line) or (CORRECTS.search(line) and _SHOULD.search(line))
+    found = _LED.match(line) or (_CORRECTS.search(line) and _SHOULD.search(line))
     if not found:
         return line
     rest = _INSTEAD.sub("", found["rest"], count=1)

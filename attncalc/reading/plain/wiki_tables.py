@@ -1,0 +1,58 @@
+"""Tables of wikis as tables of Markdown: {| … |- | 1 || 2 … |}."""
+
+import re
+from collections.abc import Iterator
+
+_CELLS = re.compile(r"\|\||!!")
+_RULE = "|---|"
+"""What stands on a line of a table that holds no cells: it says nothing."""
+
+
+def with_flat_wiki(text: str) -> str:
+    r"""Return a text with bars between the cells of its wiki tables; lines stay lines.
+
+    Examples
+    --------
+    >>> print(with_flat_wiki("{|\n! a !! b\n|-\n| 1\n| 2\n|}"))
+    |---|
+    | a | b |
+    |---|
+    | 1 | 2 |
+    |---|
+    |---|
+    """
+    return "\n".join(_flat(text.split("\n")))
+
+
+def _flat(lines: list[str]) -> Iterator[str]:
+    start = 0
+    while start < len(lines):
+        stop = _end_of_table(lines, start)
+        yield from _rows(lines[start:stop]) if stop else [lines[start]]
+        start = stop or start + 1
+
+
+def _end_of_table(lines: list[str], start: int) -> int:
+    """Return the line behind a table that begins here; 0 where none does."""
+    if not lines[start].startswith("{|") or "\\" in lines[start]:
+        return 0
+    for i in range(start + 1, len(lines)):
+        if lines[i].startswith("|}"):
+            return i + 1
+        if not lines[i].lstrip().startswith(("|", "!")):
+            return 0
+    return 0
+
+
+def _rows(lines: list[str]) -> list[str]:
+    """Return the lines of one table, each row on its first; what is between them says nothing."""
+    rows: dict[int, list[str]] = {}
+    first = -1
+    for i, line in enumerate(map(str.strip, lines)):
+        if line[:1] not in ("|", "!") or line[:2] in ("|-", "|+", "|}"):
+            first = -1
+            continue
+        first = i if first < 0 else first
+        cells = [cell.rpartition("|")[2].strip() for cell in _CELLS.split(line[1:])]
+        rows.setdefault(first, []).extend(cells)
+    return [f"| {' | '.join(rows[i])} |" if i in rows else _RULE for i in range(len(lines))]
