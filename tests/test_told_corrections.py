@@ -97,6 +97,12 @@ def test_a_row_far_beyond_a_step_is_none_of_it() -> None:
     assert any("A has 3 rows" in each.why for each in answer.unread)
 
 
+def test_what_a_row_comes_to_is_no_entry_of_it() -> None:
+    weights = "A = [0 0 1; 0 0 1; 0.62 0.38 0]\n\n"
+    answer = read(weights + "The weights of row 3 should sum to 1: 0.62 + 0.38 + 0 = 1\n")
+    assert not answer.has_unread_matrix
+
+
 def test_rows_alike_behind_words_are_all_read() -> None:
     text = "A by rows.\nThe first two are equal: a1 = a2 = (0, 0, 1)\na3 = (0.62, 0.38, 0)\n"
     values = read(text).matrices["A"].values.tolist()

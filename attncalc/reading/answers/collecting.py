@@ -25,6 +25,7 @@ from attncalc.reading.answers.prose import (
     is_of_powers,
     is_size,
     is_telephone,
+    is_worked,
     numbers_in,
     role_of_words,
 )
@@ -660,6 +661,7 @@ class _Collector(Labels):
         if (
             is_constant(block.names)
             or is_constant(block.work)
+            or (block.work and is_worked(block.names))
             or (name.how == "words" and not name.row)
         ):
             self._note(block, "", "a number of its own")

@@ -394,8 +394,10 @@ class _Parter:
 
     def _is_among_tokens(self, i: int, row: tuple[str, list[str]]) -> bool:
         """Say whether a token is called as a step is, and stands among others: a, below upon."""
+        if row[0] not in self.labels:
+            return False
         near = [self._of_token(k) for k in (i - 1, i + 1) if k >= 0]
-        return row[0] in self.labels and any(each and len(each[1]) == len(row[1]) for each in near)
+        return any(each and len(each[1]) == len(row[1]) for each in near)
 
     def _row_below(self, i: int) -> list[str] | None:
         """Return the first row of numbers right below a line, past others that are broken too."""
