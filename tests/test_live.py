@@ -1,9 +1,11 @@
 """The page's script works out every problem as attncalc does, digit for digit."""
 
+import json
 from decimal import Decimal
 from importlib import import_module
 from importlib.resources import files
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +15,10 @@ from live_pages import drawn, in_node, needs_node, reread, shown
 
 from attncalc.operations import Operation
 from attncalc.operations.expressions import significant
+from attncalc.problem.problem import Problem
 from attncalc.problem.samples import sample
-from attncalc.reading import read_problem
+from attncalc.reading import read_problem, read_stream
+from attncalc.solving.exactness import LARGEST_COST, most_digits
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 from attncalc.writing.live.data import live_data
@@ -66,12 +70,42 @@ def test_hundreds_of_problems_show_the_same_digits(seed: int) -> None:
 def test_what_was_edited_is_worked_out_with_the_digits_that_its_file_takes() -> None:
     rng = Random(7)
     solutions = [solve(reread(drawn(rng).problem)) for _ in range(12)]
-    lines = [live_data(each.problem) | {"digits": None} for each in solutions]
+    lines = [_edited(each) for each in solutions]
     precisions = "return $plan.digitsFor(line, line.steps);"
     assert list(in_node(precisions, lines)) == [
         live_data(each.problem)["digits"] for each in solutions
     ]
     assert list(in_node(RUN, lines)) == list(map(shown, solutions))
+
+
+def _edited(solution: Solution) -> dict[str, Any]:
+    """Return a problem as a page has it after an edit: how many digits it takes is not said."""
+    most = most_digits(solution.problem, solution.plan)
+    return live_data(solution.problem) | {"digits": None, "most": most}
+
+
+@needs_node
+def test_what_takes_more_digits_than_attncalc_carries_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There attncalc falls back to floats, whose digits are no longer those of the page."""
+    wanted, made = list[object](), list[object]()
+    problems = list(map(_with_extremes, ("self", "cross", "rope", "encoder", "gradients")))
+    refusal = {"error": "with so many digits attncalc works in floats, which could show others"}
+    for cost in (10_000, 50_000, 250_000, LARGEST_COST):
+        monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", cost)
+        wanted += [live_data(each)["digits"] or refusal for each in problems]
+        lines = (_edited(solve(each)) for each in problems)
+        made += in_node("return $plan.digitsFor(line, line.steps);", lines)
+    assert made == wanted
+    assert 5 <= wanted.count(refusal) <= 15
+
+
+def _with_extremes(name: str) -> Problem:
+    """Return a sample with 1e15 and a number of 17 decimals in it."""
+    said = json.loads(sample(name).path.read_text("utf-8"))
+    said["W_Q"][0][:2] = ["1e15", "1.00000000000000007"]
+    return read_stream(json.dumps(said).encode(), "problem.json")
 
 
 WORK = """

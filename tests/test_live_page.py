@@ -183,10 +183,16 @@ def test_the_focus_stays_when_numbers_change(browser: Browser, tmp_path: Path) -
     browser.press("Enter", "Enter")  # what it is already
     assert browser.run(f"{undo}.ariaDisabled") == "true"
     browser.press("Enter")
+    browser.type("1e200")
+    browser.press("Enter")
+    assert browser.text(".at-hand .wrong") == (
+        "X[2,3]: S grows beyond 1.8e308, the largest number here"
+    )
+    browser.run("document.activeElement.select()")
     browser.type("1e308")
     browser.press("Enter")
     assert browser.text(".at-hand .wrong") == (
-        "X[2,3]: V grows beyond 1.8e308, the largest number here"
+        "X[2,3]: with so many digits attncalc works in floats, which could show others"
     )
     assert browser.run("document.activeElement.localName") == "input"
     browser.press("Escape")
