@@ -33,7 +33,7 @@ KINDS = (
     "rarer",
     "rarer",
 )
-WAY_BACK = 0.2
+WAY_BACK = 0.3
 """How many of the problems are differentiated, too."""
 NODE = shutil.which("node") or shutil.which("nodejs")
 needs_node = pytest.mark.skipif(NODE is None, reason="there is no node here")

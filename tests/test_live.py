@@ -199,11 +199,7 @@ def test_a_worksheet_says_of_many_answers_what_check_says(seed: int) -> None:
     check_practice(seed, count=25, planted=True)
 
 
-NOT_MIRRORED = {
-    *("BucketBack", "DistanceBack", "GatherRows", "PatchesBack", "SinkBack", "SlopeBack"),
-    "TanhBack",
-    "MultiplyEach",  # of studies alone
-}
+NOT_MIRRORED = {"MultiplyEach"}  # of studies alone
 """Operations whose pages are static, and say so."""
 
 
@@ -225,7 +221,7 @@ def _all_of(kind: type) -> set[type]:
     return below | {deeper for each in below for deeper in _all_of(each)}
 
 
-SEEDS = (29, 81, 116, 149, 151, 155, 183, 325, 352, 395, 403, 419, 452, 525, 533, 559, 872, 892)
+SEEDS = (19, 29, 35, 37, 47, 81, 85, 92, 95, 116, 122, 125, 151, 197, 802, 905, 911)
 """Of problems that between them take every operation that the script knows."""
 
 
