@@ -785,6 +785,19 @@ def test_a_step_that_is_too_long_is_said() -> None:
     assert solution.shown("L_fell") == [["0.10"]]
 
 
+def test_a_step_that_changes_nothing_has_not_made_the_loss_larger() -> None:
+    """All outputs are the target: floats are 5e-33 off, and said that L rose by 0.00."""
+    from attncalc.writing.sentences import notes
+
+    eye, weights = [[1, 0], [0, 1]], [["0.1", "0.1"]] * 2
+    tokens, target = [["0.7", "0.7"]] * 2, [["0.14", "0.14"]] * 2
+    solution = solve(
+        Problem(X=tokens, W_Q=eye, W_K=eye, W_V=weights, target=target, step=1, backward=True)
+    )
+    assert solution.floats["L_fell"].item() < 0
+    assert not any(note.text.startswith("L rose by ") for note in notes(solution))
+
+
 def test_the_cap_of_logits_has_its_slope_on_the_way_back() -> None:
     """The numbers are PyTorch's, in float64."""
     eye = [[1, 0], [0, 1]]

@@ -19,6 +19,7 @@ from attncalc.writing.html.page import write_html
 from attncalc.writing.live.made import live_for, write_page
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.prose import line_in_text
+from attncalc.writing.sentences import notes
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
@@ -155,6 +156,23 @@ def test_notes_of_weights_are_those_of_the_edited_file(
     found, other = browser.run(SHOWN), downloaded(browser)
     assert found["footnotes"]
     assert found["footnotes"] == shown_for(browser, other, tmp_path)["footnotes"]
+
+
+@pytest.mark.parametrize("step", ["0.01", "2"])
+def test_it_is_said_after_an_edit_that_a_step_was_too_long(
+    browser: Browser, step: str, tmp_path: Path
+) -> None:
+    """And where it was not, it is not; in either rounding."""
+    problem = read_problem(sample("gradients-target").path, step=step)
+    page = page_of(problem, tmp_path / "page.html")
+    for address in ("#X[0]=1/2", "#X[1]=5&decimals=4", "#W_V[0]=3&rounding=display"):
+        browser.open(page, address)
+        found, other = browser.run(SHOWN)["footnotes"], downloaded(browser)
+        rose = [each for each in found if each.startswith("L rose by ")]
+        assert rose == [
+            note.text for note in notes(solve(other)) if note.text.startswith("L rose by ")
+        ]
+        assert bool(rose) == (step == "2")
 
 
 def test_work_of_tanh_of_nothing_is_exact_on_a_page_as_it_is(
