@@ -33,8 +33,8 @@ KINDS = (
     "rarer",
     "rarer",
 )
-WAY_BACK = 0.3
-"""How many of the problems are differentiated, too."""
+WAY_BACK, OF_RARER = 0.2, 0.6
+"""How many of the problems are differentiated, too, and of those of rarer kinds."""
 NODE = shutil.which("node") or shutil.which("nodejs")
 needs_node = pytest.mark.skipif(NODE is None, reason="there is no node here")
 
@@ -84,9 +84,10 @@ def drawn(rng: Random) -> Solution:
 
 
 def _solved(rng: Random) -> Solution:
-    fields = _fields(rng)
+    kind = rng.choice(KINDS)
+    fields = _fields(rng, kind)
     solution = solve(Problem(**fields))
-    if rng.random() < WAY_BACK:
+    if rng.random() < (OF_RARER if kind == "rarer" else WAY_BACK):
         back = with_gradients(rng, _numbers(rng), solution)
         return solve(Problem(**fields, **back))
     return solution
@@ -97,8 +98,7 @@ def reread(problem: Problem) -> Problem:
     return read_stream(json.dumps(in_json(problem)).encode(), "problem.json")
 
 
-def _fields(rng: Random) -> dict[str, Any]:
-    kind = rng.choice(KINDS)
+def _fields(rng: Random, kind: str) -> dict[str, Any]:
     number = _numbers(rng)
     fields = _conventions(rng)
     if kind == "rarer":

@@ -28,7 +28,7 @@ ALWAYS: Mapping[str, tuple[str, ...]] = {
     "Project": ("is_turned",),
     "Rotate": ("base", "offset", "pairing", "scaling", "dims", "is_back"),
     "Same": (),
-    "Scores": (),
+    "Scores": ("clears_dust",),
     "Sinusoids": ("offset",),
     "SoftCap": ("cap",),
     "Softmax": ("masked", "shifted", "has_sink"),
@@ -91,7 +91,7 @@ BACKS: Mapping[str, tuple[str, ...]] = {
     "TanhBack": ("scores", "to", "shapes"),
 }
 """Those of `backs.js`: the gradients of what is in `others.js`."""
-RARE = frozenset({"SoftmaxBesideSink", "RotateOtherwise", "ProjectTurned"})
+RARE = frozenset({"SoftmaxBesideSink", "RotateOtherwise", "ProjectTurned", "ScoresCleared"})
 """What else stands in `others.js`: what operations of every page do rarely."""
 OF_MESSAGES = frozenset({"of", "eps_field"})
 """Parameters that only Python's messages read."""
@@ -206,6 +206,8 @@ def name_of(step: Step) -> str:
         return "SoftmaxBesideSink"
     if name == "Project" and getattr(operation, "is_turned", False):
         return "ProjectTurned"
+    if name == "Scores" and getattr(operation, "clears_dust", False):
+        return "ScoresCleared"
     is_plain = len(step.inputs) == 1 and not any(getattr(operation, each, 0) for each in OF_TURNS)
     return "RotateOtherwise" if name == "Rotate" and not is_plain else name
 

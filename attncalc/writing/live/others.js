@@ -1,8 +1,8 @@
 // What fewer problems ask: patches and tables of embeddings, biases by distance, other kinds of scores.
 
-import { Refusal, asWritten, exp, fix, ln, once, pi, ratio, readNumber, tanh, together } from "./numbers.js";
+import { Refusal, asWritten, exp, fix, ln, once, pi, ratio, readNumber, size, tanh, together } from "./numbers.js";
 import {
-  Matrix, OPERATIONS, alone, both, frequencyOf, height, made as matrixOf, most, paired, placeOf, product, rotated, serving,
+  Matrix, OPERATIONS, alone, both, frequencyOf, height, made as matrixOf, most, ofEachRow, paired, placeOf, product, rotated, serving,
   softmax, sum, turn,
 } from "./operations.js";
 import {
@@ -180,6 +180,16 @@ function distances([Q, K]) {
   }, 2n * d * d, Q.isExact && K.isExact);
 }
 
+const TOLERANCE = 10n ** 30n;
+
+/** Scores; a row of them is 0 where all of it is as small as what decimals leave of 0. */
+function cleared([Q, K]) {
+  const S = product(Q, K, true), sizes = [Q, K].map((X) => X.like(X.n.map(size)));
+  const dust = product(...sizes, true).rows;
+  return ofEachRow(S, S.c, S.d, S.isExact, (row, i) =>
+    (row.every((n, j) => size(n) * TOLERANCE <= dust[i][j]) ? row.map(() => 0n) : row));
+}
+
 /** Rows times rows of a table, or of weights that stand (out, in). */
 const ofRows = {
   apply: (_, [X, W, b]) => (b ? sum(product(X, W, true), b) : product(X, W, true)),
@@ -194,6 +204,7 @@ Object.assign(OPERATIONS, {
   },
   ProjectBack: ofRows,
   ProjectTurned: ofRows,
+  ScoresCleared: { apply: (_, inputs) => cleared(inputs), factors: ([q, k]) => q + k },
   Lookup: {
     apply: (step, [ids, table]) =>
       matrixOf(0, ids.c, table.c, (_, i, j) => table.at(0, rowOfId(step, ids, table, i), j), table.d, table.isExact),
@@ -267,6 +278,8 @@ Object.assign(EXPLAIN, {
   },
   ProjectBack: byRows,
   ProjectTurned: byRows,
+  ScoresCleared: (step, [Q, K], w, h, i, j) => made([added(...range(Q.matrix.c).map((k) =>
+    ordered(Q.at(h, i, k), K.at(serving(Q.matrix, K.matrix, h), j, k))))]),
   Lookup: (step, [ids, table], w, h, i, j) => {
     const row = rowOfId(step, ids.matrix, table.matrix, i);
     return named(table, `row ${row + 1} is that of id ${row + step.first}`, 0, row, j);
