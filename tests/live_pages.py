@@ -83,8 +83,20 @@ def drawn(rng: Random) -> Solution:
             return solution
 
 
-def _solved(rng: Random) -> Solution:
-    kind = rng.choice(KINDS)
+def drawn_with(rng: Random, operation: str) -> Solution:
+    """Return a problem of a rarer kind whose gradients take an operation, to several numbers."""
+    while True:
+        try:
+            solution = _solved(rng, "rarer")
+            names = [s.name for s in solution.plan if type(s.operation).__name__ == operation]
+            if names and len({*solution.digits[names[0]].flat}) > 1 and solution.is_exact:
+                return solution
+        except (AttncalcError, ArithmeticError):
+            continue
+
+
+def _solved(rng: Random, kind: str | None = None) -> Solution:
+    kind = kind or rng.choice(KINDS)
     fields = _fields(rng, kind)
     solution = solve(Problem(**fields))
     if rng.random() < (OF_RARER if kind == "rarer" else WAY_BACK):

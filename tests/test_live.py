@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import IN_FULL
 from live_answers import MARKED, compared
-from live_pages import drawn, in_node, needs_node, reread, shown
+from live_pages import drawn, drawn_with, in_node, needs_node, reread, shown
 
 from attncalc.operations import Operation
 from attncalc.operations.expressions import significant
@@ -22,7 +22,7 @@ from attncalc.solving.exactness import LARGEST_COST, most_digits
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 from attncalc.writing.live.data import live_data
-from attncalc.writing.live.mirrored import MIRRORED, RARE, name_of
+from attncalc.writing.live.mirrored import BACKS, MIRRORED, RARE, name_of
 from attncalc.writing.prose import line_in_text
 
 RUN = "return $plan.shown($plan.run(line, line.steps));"
@@ -243,3 +243,14 @@ def test_every_operation_of_the_script_shows_the_same_digits() -> None:
 @pytest.mark.slow
 def test_every_operation_of_the_script_is_explained_alike() -> None:
     assert not lines_differing(of_all_operations())[1]
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", sorted(BACKS))
+def test_gradients_of_rarer_kinds_show_the_same_digits_and_lines(operation: str) -> None:
+    """Each in several problems: in one alone, much of it may be 0."""
+    rng = Random(21)
+    solutions = [drawn_with(rng, operation) for _ in range(6 if IN_FULL else 3)]
+    assert not digits_differing(solutions)[1]
+    assert not lines_differing(solutions)[1]
