@@ -33,8 +33,8 @@ KINDS = (
     "rarer",
     "rarer",
 )
-WAY_BACK = 0.2
-"""How many of the problems are differentiated, too."""
+WAY_BACK, OF_RARER = 0.2, 0.6
+"""How many of the problems are differentiated, too, and of those of rarer kinds."""
 NODE = shutil.which("node") or shutil.which("nodejs")
 needs_node = pytest.mark.skipif(NODE is None, reason="there is no node here")
 
@@ -83,10 +83,23 @@ def drawn(rng: Random) -> Solution:
             return solution
 
 
-def _solved(rng: Random) -> Solution:
-    fields = _fields(rng)
+def drawn_with(rng: Random, operation: str) -> Solution:
+    """Return a problem of a rarer kind whose gradients take an operation, to several numbers."""
+    while True:
+        try:
+            solution = _solved(rng, "rarer")
+            names = [s.name for s in solution.plan if type(s.operation).__name__ == operation]
+            if names and len({*solution.digits[names[0]].flat}) > 1 and solution.is_exact:
+                return solution
+        except (AttncalcError, ArithmeticError):
+            continue
+
+
+def _solved(rng: Random, kind: str | None = None) -> Solution:
+    kind = kind or rng.choice(KINDS)
+    fields = _fields(rng, kind)
     solution = solve(Problem(**fields))
-    if rng.random() < WAY_BACK:
+    if rng.random() < (OF_RARER if kind == "rarer" else WAY_BACK):
         back = with_gradients(rng, _numbers(rng), solution)
         return solve(Problem(**fields, **back))
     return solution
@@ -97,8 +110,7 @@ def reread(problem: Problem) -> Problem:
     return read_stream(json.dumps(in_json(problem)).encode(), "problem.json")
 
 
-def _fields(rng: Random) -> dict[str, Any]:
-    kind = rng.choice(KINDS)
+def _fields(rng: Random, kind: str) -> dict[str, Any]:
     number = _numbers(rng)
     fields = _conventions(rng)
     if kind == "rarer":

@@ -785,6 +785,19 @@ def test_a_step_that_is_too_long_is_said() -> None:
     assert solution.shown("L_fell") == [["0.10"]]
 
 
+def test_a_step_that_changes_nothing_has_not_made_the_loss_larger() -> None:
+    """All outputs are the target: floats are 5e-33 off, and said that L rose by 0.00."""
+    from attncalc.writing.sentences import notes
+
+    eye, weights = [[1, 0], [0, 1]], [["0.1", "0.1"]] * 2
+    tokens, target = [["0.7", "0.7"]] * 2, [["0.14", "0.14"]] * 2
+    solution = solve(
+        Problem(X=tokens, W_Q=eye, W_K=eye, W_V=weights, target=target, step=1, backward=True)
+    )
+    assert solution.floats["L_fell"].item() < 0
+    assert not any(note.text.startswith("L rose by ") for note in notes(solution))
+
+
 def test_the_cap_of_logits_has_its_slope_on_the_way_back() -> None:
     """The numbers are PyTorch's, in float64."""
     eye = [[1, 0], [0, 1]]
@@ -812,3 +825,14 @@ def test_gains_of_each_head_have_work_of_their_own() -> None:
     assert np.allclose(solve(problem)["dgamma_Q"][1], [[-0.7332, 0.1258]], atol=5e-5)  # PyTorch's
     page = make_page(solve(problem), Contents(solve(problem).plan, work=True, full=True))
     assert any(line.step == "dgamma_Q" for line in page.lines)
+
+
+def test_the_work_of_weights_after_a_step_counts_the_sink_as_it_is_after_it() -> None:
+    """It stood in the sum of powers as e^0: 2.0281 / 4.0281, which is no 0.4850."""
+    tokens = {"Q": [[1, 0], [0.3, 1]], "K": [[1, 0.5], [0, 1]], "V": [[1], [2]], "sinks": [-0.5]}
+    problem = Problem(**tokens, dO=[[3], [4]], step=Fraction(1, 2), backward=True, decimals=4)
+    page = make_page(solve(problem), Contents(solve(problem).plan, work=True, full=True))
+    (line,) = (each for each in page.lines if (each.step, each.place) == ("A_new", (0, 0)))
+    assert line_in_text(line) == (
+        "A_new[1,1] = e^0.7071 / (e^0.7071 + e^0.0000 + e^0.1427) = 2.0281 / 4.1815 ≈ 0.4850"
+    )

@@ -123,6 +123,29 @@ def test_a_large_page_does_not_live_and_says_so(
     assert why in page
 
 
+def test_a_page_that_lives_shows_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that does not live goes without the middle of large matrices."""
+    monkeypatch.setattr("attncalc.writing.html.page.MOST_WHOLE", 1)
+    tokens = [[place % 7, place % 3] for place in range(50)]
+    page = page_for(Problem(**{**SMALL, "X": tokens, "W_V": [[2], [1]], "normalizer": "hardmax"}))
+    assert len(scripts(page)) == 2
+    assert len(list(read_page(page).all("td"))) >= 50 * 50
+
+
+def test_a_page_of_floats_does_not_live_and_says_that_they_are_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However many numbers it holds: fewer of them would be floats, too."""
+    monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", 1)
+    monkeypatch.setattr(made, "MOST_ENTRIES", 1)
+    page = page_for()
+    assert scripts(page) == []
+    assert (
+        "its digits are those of floats, as it is too large for exact decimals, and the script of "
+        "pages, which knows no floats, could show others"
+    ) in page
+
+
 def test_the_script_needs_nothing_from_outside() -> None:
     for what in (PAGE, PRACTICE):
         text = script(what)

@@ -19,6 +19,7 @@ from attncalc.writing.html.page import write_html
 from attncalc.writing.live.made import live_for, write_page
 from attncalc.writing.page import Contents, make_page
 from attncalc.writing.prose import line_in_text
+from attncalc.writing.sentences import notes
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
@@ -157,6 +158,23 @@ def test_notes_of_weights_are_those_of_the_edited_file(
     assert found["footnotes"] == shown_for(browser, other, tmp_path)["footnotes"]
 
 
+@pytest.mark.parametrize("step", ["0.01", "2"])
+def test_it_is_said_after_an_edit_that_a_step_was_too_long(
+    browser: Browser, step: str, tmp_path: Path
+) -> None:
+    """And where it was not, it is not; in either rounding."""
+    problem = read_problem(sample("gradients-target").path, step=step)
+    page = page_of(problem, tmp_path / "page.html")
+    for address in ("#X[0]=1/2", "#X[1]=5&decimals=4", "#W_V[0]=3&rounding=display"):
+        browser.open(page, address)
+        found, other = browser.run(SHOWN)["footnotes"], downloaded(browser)
+        rose = [each for each in found if each.startswith("L rose by ")]
+        assert rose == [
+            note.text for note in notes(solve(other)) if note.text.startswith("L rose by ")
+        ]
+        assert bool(rose) == (step == "2")
+
+
 def test_work_of_tanh_of_nothing_is_exact_on_a_page_as_it_is(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -183,10 +201,16 @@ def test_the_focus_stays_when_numbers_change(browser: Browser, tmp_path: Path) -
     browser.press("Enter", "Enter")  # what it is already
     assert browser.run(f"{undo}.ariaDisabled") == "true"
     browser.press("Enter")
+    browser.type("1e200")
+    browser.press("Enter")
+    assert browser.text(".at-hand .wrong") == (
+        "X[2,3]: S grows beyond 1.8e308, the largest number here"
+    )
+    browser.run("document.activeElement.select()")
     browser.type("1e308")
     browser.press("Enter")
     assert browser.text(".at-hand .wrong") == (
-        "X[2,3]: V grows beyond 1.8e308, the largest number here"
+        "X[2,3]: with so many digits attncalc works in floats, which could show others"
     )
     assert browser.run("document.activeElement.localName") == "input"
     browser.press("Escape")

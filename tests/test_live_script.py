@@ -63,7 +63,8 @@ def test_a_page_knows_no_operations_but_its_own() -> None:
 
 def test_only_tables_by_operation_go_without_entries() -> None:
     """A table by something else, a function's name say, would lose what it is read for."""
-    names = (*MODULES, "others", "gradients", "marking", "attended", "practice", "rendering")
+    gradients = ("gradients", "backs")
+    names = (*MODULES, "others", *gradients, "marking", "attended", "practice", "rendering")
     shorter = {
         each.names[0]
         for each in itertools.chain.from_iterable(module(name).declarations for name in names)

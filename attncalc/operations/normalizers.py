@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -318,14 +319,20 @@ class DivideBySum(Operation):
         return explained(Quotient(score, total), Quotient(score, written))
 
 
+def _value_beside(scores: Operand, sink: Operand, place: Place) -> Any:
+    """Return a sink as the scores are: in Decimals, too, where it was given in floats."""
+    exact = sink.at(*place).exact
+    if exact is None:  # it is a step's, as after a step against the gradients
+        return sink.matrix[sink.place(*place)]
+    return in_system_of(scores.matrix, exact)
+
+
 class _Row:
     """The row of scores that a weight comes from, with the sink of its head behind them."""
 
     def __init__(self, scores: Operand, place: Place, *sinks: Operand) -> None:
         own = scores.place(*place)[:-1]
-        # as the scores are, which may be in Decimals beside what was given in floats
-        given = (sink.at(*place).exact or Fraction(0) for sink in sinks)
-        beside = [in_system_of(scores.matrix, number) for number in given]
+        beside = [_value_beside(scores, sink, place) for sink in sinks]
         behind = np.array(beside, scores.matrix.dtype)
         self.scores: Matrix = np.concatenate([scores.matrix[own], behind])
         self.sinks = len(sinks)

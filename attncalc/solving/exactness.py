@@ -1,5 +1,6 @@
 """Whether a problem is worked out in exact decimals, and then with how many digits."""
 
+from bisect import bisect_right
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -36,7 +37,7 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
     """
     # asked first at the fewest digits: counting those of a million entries would itself take
     # seconds
-    if cost_in_decimals(problem, plan, SPARE_DIGITS) > LARGEST_COST:
+    if (most := most_digits(problem, plan)) < SPARE_DIGITS:
         return None
     numbers = [
         entry
@@ -54,12 +55,17 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
         precision=SPARE_DIGITS + factors * (high - low),
         guard=TRUSTED_DIGITS - factors * low,
     )
-    if (
-        digits.precision > MOST_DIGITS
-        or cost_in_decimals(problem, plan, digits.precision) > LARGEST_COST
-    ):
-        return None
-    return digits
+    return digits if digits.precision <= most else None
+
+
+def most_digits(problem: Problem, plan: Plan) -> int:
+    """Return how many digits exact decimals of these shapes may carry: beyond, floats must do.
+
+    Fewer than `SPARE_DIGITS` where floats must do whatever the numbers are.
+    """
+    products, functions = _work_of(problem, plan)
+    costs = [_cost(products, functions, digits) for digits in range(MOST_DIGITS + 1)]
+    return bisect_right(costs, LARGEST_COST) - 1
 
 
 def longest_product(plan: Plan) -> int:
@@ -80,17 +86,27 @@ def longest_product(plan: Plan) -> int:
 
 def cost_in_decimals(problem: Problem, plan: Plan, precision: int = SPARE_DIGITS) -> float:
     """Estimate a run in Decimals, in multiply-and-adds."""
+    return _cost(*_work_of(problem, plan), precision)
+
+
+def _cost(products: int, functions: int, precision: int) -> float:
+    # a power of e takes longer the more digits it has: with the power 2.3 of their number
+    return products + functions * COST_OF_FUNCTION * float((precision / 60) ** 2.3)
+
+
+def _work_of(problem: Problem, plan: Plan) -> tuple[int, int]:
+    """Return how many numbers a run multiplies and adds, and how many functions it takes."""
     shapes: dict[str, tuple[int, ...]] = {
         name: matrix.shape for name, matrix in problem.given.items()
     }
-    total = 0.0
+    all_products = all_functions = 0
     for step in plan:
         inputs = [shapes[name] for name in step.inputs]
         shapes[step.name] = step.operation.shape(*inputs)
         products, functions = step.operation.cost(*inputs)
-        # a power of e takes longer the more digits it has: with the power 2.3 of their number
-        total += products + functions * COST_OF_FUNCTION * (precision / 60) ** 2.3
-    return total
+        all_products += products
+        all_functions += functions
+    return all_products, all_functions
 
 
 def _highest_place(number: Decimal | Fraction) -> int:

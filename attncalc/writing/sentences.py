@@ -19,6 +19,7 @@ from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Solution
+from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
 from attncalc.text import of_each, on_a_line
 
 IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
@@ -153,8 +154,8 @@ def _risen(solution: Solution) -> Iterator[Note]:
     """Say where a step against the gradients has made L larger: it went too far."""
     if solution.problem.step is None or not solution.keeps("L_fell"):
         return
-    fell = solution.floats["L_fell"].item()
-    if fell < 0:
+    dust = DUST_OF_DECIMALS if solution.is_exact else float(DUST_OF_FLOATS)
+    if solution.carried["L_fell"].item() < -dust:
         rose = fixed(-solution.digits["L_fell"][0, 0], solution.problem.decimals)
         yield Note(
             f"L rose by {rose}: the step is too long (a smaller one makes it fall)", "L_fell"

@@ -49,7 +49,7 @@ from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote
 
 MOST_WHOLE = 50_000
-"""Entries of a page before its large matrices go without their middle."""
+"""Entries of a page that does not live before its large matrices go without their middle."""
 RANKS = {"most": element("strong", "bold"), "second": element("em", "slanted")}
 TO_DRAW = (
     "For each output, draw a solid line to the input of its largest weight, and a dashed line to "
@@ -95,7 +95,8 @@ def write_html(
     title = document.title or next(
         (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
     )
-    body = joined(_HtmlForm(unfolded=unfolded).document(_as_whole_as_fits(document)), LINE)
+    whole = _as_whole_as_fits(document, is_sure=live is not None)
+    body = joined(_HtmlForm(unfolded=unfolded).document(whole), LINE)
     look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
     look = needed(look, f"{body} compact {live.script if live else ''}")
     scripts = [_data(live.problem), element("script", _own(live.script))] if live else []
@@ -147,10 +148,13 @@ def _data(text: str) -> Html:
     return element("script", Html(harmless), type="application/json", id="problem")
 
 
-def _as_whole_as_fits(document: Document) -> Document:
-    """Return a document whose matrices are shown whole, where that makes no page too large."""
+def _as_whole_as_fits(document: Document, *, is_sure: bool = False) -> Document:
+    """Return a document whose matrices are shown whole, where that makes no page too large.
+
+    It is sure to fit where it lives: what would be too large does not.
+    """
     grids = [grid for part in document.parts for grid in _grids(part)]
-    if sum(len(grid.rows) * len(grid.columns) for grid in grids) > MOST_WHOLE:
+    if not is_sure and sum(len(grid.rows) * len(grid.columns) for grid in grids) > MOST_WHOLE:
         return document
     return replace(document, parts=tuple(map(_in_full, document.parts)))
 

@@ -63,8 +63,9 @@ export const weightsTold = (name, h, i) => `Weights of output ${data.weights[nam
   + connection(name, h, i).shown.map((n) => shownText(n, state.settings.decimals)).join(", ");
 
 /** What a reader should know of weights: rows that sum to other than 1, and rows with nothing left. */
-export function notesOf(step) {
-  if (own(NOTES, step.op)) return NOTES[step.op](step.name);
+export function notesOf(step, areWeights) {
+  if (own(NOTES, step.op)) return NOTES[step.op](step.name, areWeights);
+  if (!areWeights) return [];
   const { carried } = solution.results[step.name];
   const { outputs } = data.weights[step.name];
   const { decimals } = state.settings;
@@ -95,7 +96,8 @@ export function notesOf(step) {
 }
 
 /** The same of weights that are given: they may sum to anything, and be below 0. */
-function notesOfGiven(name) {
+function notesOfGiven(name, areWeights) {
+  if (!areWeights) return [];
   const { shape: [heads, r, c], entries } = problemNow().given[name];
   const { outputs } = data.weights[name];
   const inShort = (total) => {
@@ -118,8 +120,15 @@ function notesOfGiven(name) {
   return [...said.slice(0, look.heads).flat(), ...(more > 0 ? [`in ${more} more heads, too, weights as given are no shares of 1`] : [])];
 }
 
+/** Whether a step against the gradients has made L larger: it went too far. */
+function risen(name) {
+  const { carried, digits } = solution.results[name];
+  if (name !== "L_fell" || -carried.n[0] * tenTo(60) <= carried.d) return [];
+  return [`L rose by ${shownText(-digits.n[0], state.settings.decimals)}: the step is too long (a smaller one makes it fall)`];
+}
+
 /** By operation: of others, a page goes without. */
-const NOTES = { Given: notesOfGiven }, REST = { SoftmaxBesideSink: "the sink" };
+const NOTES = { Given: notesOfGiven, Difference: risen }, REST = { SoftmaxBesideSink: "the sink" };
 
 /** A sentence for each head that has something to say, and how many more there are. */
 function told(ofHeads, says, ofMore) {

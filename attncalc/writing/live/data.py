@@ -18,7 +18,7 @@ from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import as_typed, in_json, settings
 from attncalc.problem.stated import conventions
-from attncalc.solving.exactness import digits_for
+from attncalc.solving.exactness import digits_for, most_digits
 from attncalc.solving.plan import formula, plan
 from attncalc.text import harmless, on_a_line, told_apart
 from attncalc.writing import prose, sentences
@@ -72,6 +72,7 @@ def page_data(problem: Problem) -> dict[str, Any]:
     plans = {
         key: {
             "steps": [_number_of(each, other, known) for each in steps],
+            "most": most_digits(other, steps),
             "conventions": {
                 rounding: [texts.setdefault(each, len(texts)) for each in said]
                 for rounding, said in _conventions(other)

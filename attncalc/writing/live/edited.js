@@ -62,10 +62,10 @@ function givenNow(name, given) {
   return last[name].matrix;
 }
 
-/** What the script works out. */
+/** What the script works out, with what is said of its plan. */
 export function problemNow() {
   const given = Object.fromEntries(Object.entries(data.given).map(([name, each]) => [name, givenNow(name, each)]));
-  return { ...data, given, settings: { ...data.settings, ...state.settings }, digits: isBase() ? data.digits : null };
+  return { ...data, ...planNow(), given, settings: { ...data.settings, ...state.settings }, digits: isBase() ? data.digits : null };
 }
 
 export function typedNow({ name, flat }) {

@@ -19,13 +19,13 @@ const exactly = (all) => all.every((X) => X.isExact);
 const entrywise = (all, d, entry) => matrixOf(
   ...["h", "r", "c"].map((side) => Math.max(...all.map((X) => X[side]))),
   (...at) => entry(...all.map((X) => X.at(...at))), d, exactly(all));
-const times = (...all) => entrywise(all, all.reduce((d, X) => d * X.d, 1n), (...n) => n.reduce((a, b) => a * b));
-const scaled = (X, n, d) => X.like(X.n.map((each) => each * n), X.d * d);
-const turned = (X) => matrixOf(X.h, X.c, X.r, (h, i, j) => X.at(h, j, i), X.d, X.isExact);
+export const times = (...all) => entrywise(all, all.reduce((d, X) => d * X.d, 1n), (...n) => n.reduce((a, b) => a * b));
+export const scaled = (X, n, d) => X.like(X.n.map((each) => each * n), X.d * d);
+export const turned = (X) => matrixOf(X.h, X.c, X.r, (h, i, j) => X.at(h, j, i), X.d, X.isExact);
 const less = (X, Y) => (Y ? sum(X, scaled(Y, -1n, 1n)) : X);
 
 /** Sums over a side that stays, of one then; over the heads with `isKept` false it goes. */
-function summed(X, side, isKept = true) {
+export function summed(X, side, isKept = true) {
   const sizes = { h: X.h, r: X.r, c: X.c, [side]: 1 };
   if (side === "h" && !isKept) sizes.h = 0;
   return matrixOf(sizes.h, sizes.r, sizes.c, (h, i, j) => {
@@ -37,7 +37,7 @@ function summed(X, side, isKept = true) {
 }
 
 /** The products of heads that share one of the result, added. */
-function gathered(X, heads) {
+export function gathered(X, heads) {
   if (!X.h || X.h === heads) return X;
   if (heads === null) return summed(X, "h", false);
   const share = X.h / heads;
@@ -45,7 +45,7 @@ function gathered(X, heads) {
     range(share).reduce((total, k) => total + X.at(h * share + k, i, j), 0n), X.d, X.isExact);
 }
 
-function sumTo({ to }, [X]) {
+export function sumTo({ to }, [X]) {
   const rows = to.at(-2) === 1 ? summed(X, "r") : X;
   return X.h && (to.length === 2 || to[0] === 1) ? summed(rows, "h", to.length === 3) : rows;
 }
@@ -94,7 +94,7 @@ function spreadBack(step, inputs, w) {
   const parts = partsOf(step, inputs, true), wide = 2 * w;
   const belows = cubed(step.normalise, parts.variance, wide), zero = belows.indexOf(0n);
   if (zero >= 0)
-    throw new Refusal(`all features of token ${(zero % parts.variance.r) + 1} are alike: a root has no slope at 0 (give eps inside the root, above 0)`);
+    throw new Refusal(`all features of row ${(zero % parts.variance.r) + 1} are alike: a root has no slope at 0 (give eps inside the root, above 0)`);
   return overFixed(scaled(summed(times(weighedOf(parts), less(parts.X, parts.mean)), "c"), -1n, 1n), belows, wide, w);
 }
 
@@ -190,7 +190,7 @@ Object.assign(OPERATIONS, {
   GainBack: OF((step, inputs, w) => {
     const { X, mean, variance, gradient } = partsOf(step, inputs, true, false);
     const normal = overFixed(less(X, mean), divisor(step.normalise, variance, 2 * w), 2 * w, w + 32 + height(gradient));
-    return summed(times(gradient, normal), "r");
+    return sumTo(step.to, [times(gradient, normal)]);
   }, (factors) => last(factors) + 1),
   ActivateBack: OF(({ kind }, [X, gradient], w) => times(gradient, slopesFor(kind, X, w, gradient)),
     ([, slope], step) => slope + isCurved(step)),
@@ -217,9 +217,9 @@ Object.assign(OPERATIONS, {
 
 // ---------------------------------------------------------------- how each entry comes about
 
-const valueAt = (X, ...at) => ratio(X.matrix.at(...at), X.matrix.d);
+export const valueAt = (X, ...at) => ratio(X.matrix.at(...at), X.matrix.d);
 const named = (X, ...at) => made([X.entry(...at)], "", X.at(...at).exact);
-const totalOf = (values) => values.reduce(plus, NOTHING);
+export const totalOf = (values) => values.reduce(plus, NOTHING);
 const isWithHeads = (...operands) => Math.max(...operands.map(({ matrix }) => matrix.h));
 
 /** Products of a column or a row with another, for each head that shares the entry. */
@@ -235,7 +235,7 @@ const places = ({ matrix: X }) =>
 const square = (it) => raised(it, whole(2));
 const lessMean = (entry, mean) => (mean ? sumOf(entry, negative(mean)) : entry);
 
-const meanOf = (A, dA, h, i) => totalOf(range(A.matrix.c).map((k) => by(valueAt(A, h, i, k), valueAt(dA, h, i, k))));
+export const meanOf = (A, dA, h, i) => totalOf(range(A.matrix.c).map((k) => by(valueAt(A, h, i, k), valueAt(dA, h, i, k))));
 
 function softmaxBack(step, [A, dA], w, h, i, j) {
   const weights = row(A, h, i), gradient = range(A.matrix.c).map((k) => dA.at(h, i, k));
@@ -353,7 +353,8 @@ Object.assign(EXPLAIN, {
     return of.quotient(above, value, under, of.cubed(h, i, j));
   },
   GainBack: (step, inputs, w, h, i, j) => {
-    const of = normalised(step, inputs, w, true, false), column = range(of.X.matrix.r).map((k) => [h, k, j]);
+    const of = normalised(step, inputs, w, true, false), heads = step.to.over_heads ? range(of.X.matrix.h) : [h];
+    const column = heads.flatMap((head) => range(of.X.matrix.r).map((k) => [head, k, j]));
     const shares = column.map((at) => quotient(of.entry(...at), of.below(...at)));
     return made([
       added(...column.map((at, k) => productOf([of.gradient.at(...at), shares[k]]))),

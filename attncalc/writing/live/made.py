@@ -23,8 +23,11 @@ WITH = {
 }
 """Operations that marking takes beside others, for what may have been rounded on the way."""
 LARGEST_SIDE = 512
-MOST_ENTRIES = 50_000
-"""Rows or columns of a matrix, and entries of all of them, that a page can keep fluid."""
+MOST_ENTRIES = 100_000
+"""Rows or columns of a matrix, and entries of all of them, that a page can keep fluid.
+
+With so many, Chromium opens a page in some 5 s, and an edit takes up to half a second.
+"""
 
 
 def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) -> str:
@@ -82,10 +85,13 @@ def _why_not(page: Page) -> str | None:
     sizes += [problem.stored(name).shape for name in problem.names]
     if max(map(max, sizes)) > LARGEST_SIDE:
         return f"a matrix has more than {LARGEST_SIDE} rows or columns"
+    if not solution.is_exact:
+        return (
+            "its digits are those of floats, as it is too large for exact decimals, and the script "
+            "of pages, which knows no floats, could show others"
+        )
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it holds more than {MOST_ENTRIES:,} numbers"
-    if not solution.is_exact:
-        return "it is too large for exact decimals"
     if (unknown := unknown_in(plan(problem))) is not None:
         return f"the script of pages does not know how {unknown} is worked out"
     return None

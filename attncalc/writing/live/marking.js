@@ -4,8 +4,10 @@
 // What went wrong is not looked for: attncalc check says that.
 
 import { Refusal, bits, exp, fix, greatest, halfAway, halfEven, ln, pointed, ratio, readNumber, root, size, tanh, tenTo } from "./numbers.js";
+import { partsOfTanh, sharesOf } from "./backs.js";
+import { gathered, sumTo, turned } from "./gradients.js";
 import {
-  Matrix, OPERATIONS, divisor, made as matrixOf, paired, parted, placeOf, serving, turnBy,
+  Matrix, OPERATIONS, divisor, made as matrixOf, paired, parted, placeOf, serving, stacked, turnBy,
 } from "./operations.js";
 import { besideSink, turnOf } from "./others.js";
 import { run } from "./plan.js";
@@ -223,12 +225,17 @@ function ofTanh(left, right, v, b) {
   return both(made("low", least), made("high", largest));
 }
 
+const PRODUCT = { op: "Project", is_turned: false };
+const someRows = (X, from, count) =>
+  mapped(X, (end) => matrixOf(end.h, count, end.c, (h, i, j) => end.at(h, from + i, j), UNIT, false));
+/** Keys of as many heads as others, which have more. */
+const forHeadsOf = (others_, X) => (others_.low.h > X.low.h && X.low.h
+  ? mapped(X, (end) => matrixOf(others_.low.h, end.r, end.c, (h, i, j) => end.at(serving(others_.low, end, h), i, j), UNIT, false)) : X);
+
 function ofConcatenated(step, [Q, K, weights, v, b]) {
-  const rows = (X, from, count) => mapped(X, (end) => matrixOf(end.h, count, end.c, (h, i, j) => end.at(h, from + i, j), UNIT, false));
-  const product = { op: "Project", is_turned: false }, d = Q.low.c;
-  const spread_ = (X) => (weights.low.h > X.low.h && X.low.h
-    ? mapped(X, (end) => matrixOf(weights.low.h, end.r, end.c, (h, i, j) => end.at(serving(weights.low, end, h), i, j), UNIT, false)) : X);
-  return ofTanh(ofSums(product, [Q, rows(weights, 0, d)]), ofSums(product, [spread_(K), rows(weights, d, K.low.c)]), v, b);
+  const d = Q.low.c;
+  return ofTanh(ofSums(PRODUCT, [Q, someRows(weights, 0, d)]),
+    ofSums(PRODUCT, [forHeadsOf(weights, K), someRows(weights, d, K.low.c)]), v, b);
 }
 
 function ofDistances(step, [Q, K]) {
@@ -264,6 +271,33 @@ function back(step, ranges, withTokens, withGain = step.normalise.has_gain) {
   const gain = withGain ? rest.shift() : null, gradient = rest.shift();
   return { above: X && (mean ? less(X, mean) : X), variance, weighed: gain ? times(gain, gradient) : gradient, gradient };
 }
+/** What reaches v tanh(…), or what that is of: 1 - t² lies between its ends, or ends at 1 where t may be 0. */
+function ofTanhBack(step, ranges) {
+  const { name, Q, K, W, v, b, dS } = partsOfTanh(step, ranges), keys = forHeadsOf(dS, K), d = Q.low.c;
+  const [upper, lower] = W ? [someRows(W, 0, d), someRows(W, d, K.low.c)] : [];
+  const left = W ? ofSums(PRODUCT, [Q, upper]) : Q, right = W ? ofSums(PRODUCT, [keys, lower]) : keys;
+  const products = (one, other) => one.flatMap((x) => other.map((y) => by(x, y)));
+  const share = (pick) => (h, i, j, c) => {
+    const t = ["low", "high"].map((end) =>
+      tanh(left[end].at(h, i, c) + right[end].at(h, j, c) + (b ? b[end].at(h, 0, c) : 0n), BITS));
+    const slope = ends(dS).map((end) => end.at(h, i, j));
+    if (name === "v") return pick(...products(slope, t));
+    const [near, wide] = [least, largest].map((of) => of(...t.map((n) => by(n, n))));
+    const rest = [UNIT - wide, UNIT - (t[0] <= 0n && t[1] >= 0n ? 0n : near)];
+    return pick(...products(products(slope, ends(v).map((end) => end.at(h, 0, c))), rest));
+  };
+  const sums = (side) => both(...[least, largest].map((pick) => sharesOf(side, dS.low, left.low.c, share(pick), UNIT)));
+  const flat = (X) => mapped(X, turned);
+  const stack = (X, Y) => both(...["low", "high"].map((end) => stacked(X[end], Y[end])));
+  const led = {
+    W: () => stack(ofSums(PRODUCT, [flat(Q), sums("Q")]), ofSums(PRODUCT, [flat(keys), sums("K")])),
+    Q: () => (W ? ofSums(PRODUCT, [sums("Q"), flat(upper)]) : sums("Q")),
+    K: () => (W ? ofSums(PRODUCT, [sums("K"), flat(lower)]) : sums("K")),
+  };
+  const shape = step.shapes[step.to];
+  return mapped((led[name] ?? (() => sums("both")))(), (end) => gathered(end, shape.length > 2 ? shape[0] : null));
+}
+
 const cubed = ({ normalise }, variance) => mapped(variance, (end) => {
   const clean = positive(end), below = divisor(normalise, clean, BITS);
   return end.like(below.map((n, k) => by(by(2n * n, n), normalise.is_inside ? n : root(clean.n[k] << W))), UNIT, false);
@@ -309,10 +343,16 @@ const REACH = {
   },
   GainBack: (step, ranges) => {
     const { gradient, variance, above } = back(step, ranges, true, false);
-    return total(times(gradient, quotients(above, divisors(step.normalise, variance))), "r");
+    return mapped(times(gradient, quotients(above, divisors(step.normalise, variance))), (end) => sumTo(step.to, [end]));
   },
   ActivateBack: (step, [x, gradient]) => times(slopes(step, x), gradient),
   GatedBack: (step, [x, gate, gradient]) => times(slopes(step, x), times(gate, gradient)),
+  SinkBack: (step, [A, dA]) => {
+    const weights = clip(A, 0n, UNIT), left = clip(less(at(new Matrix(0, 1, 1, [UNIT], UNIT, false)), total(weights, "c")), 0n, UNIT);
+    return negated(total(times(left, total(times(weights, dA), "c")), "r"));
+  },
+  GatherRows: (step, [ids, X]) => mapped(X, (end) => apply(step, [ids.low, end])),
+  TanhBack: ofTanhBack,
   HalfSquares: (step, [X, T]) => mapped(squares(less(X, T)), (end) =>
     new Matrix(0, 1, 1, [end.n.reduce((a, b) => a + b, 0n) / 2n], UNIT, false)),
   CrossEntropy: (step, [prob]) => {

@@ -28,7 +28,7 @@ ALWAYS: Mapping[str, tuple[str, ...]] = {
     "Project": ("is_turned",),
     "Rotate": ("base", "offset", "pairing", "scaling", "dims", "is_back"),
     "Same": (),
-    "Scores": (),
+    "Scores": ("clears_dust",),
     "Sinusoids": ("offset",),
     "SoftCap": ("cap",),
     "Softmax": ("masked", "shifted", "has_sink"),
@@ -39,9 +39,9 @@ ALWAYS: Mapping[str, tuple[str, ...]] = {
 }
 """The operations of `operations.js`, and those of their parameters that it knows."""
 OTHERS: Mapping[str, tuple[str, ...]] = {
-    "AdditiveScores": (),
+    "AdditiveScores": ("is_concat",),
     "Alibi": ("place", "heads", "farthest", "is_near", "has_own"),
-    "ConcatScores": (),
+    "ConcatScores": ("is_concat",),
     "DistanceScores": (),
     "Lookup": ("first",),
     "Patches": ("size",),
@@ -72,7 +72,7 @@ GRADIENTS: Mapping[str, tuple[str, ...]] = {
     "SplitHeads": ("heads",),
     "SpreadBack": ("normalise",),
     "SquaresBack": (),
-    "SumTo": ("to",),
+    "SumTo": ("to", "over_heads"),
     "TakeRows": ("start", "stop"),
     "TimesTransposed": ("heads", "sharing"),
     "Total": (),
@@ -81,11 +81,27 @@ GRADIENTS: Mapping[str, tuple[str, ...]] = {
     "VarianceBack": ("ddof",),
 }
 """Those of `gradients.js`, likewise."""
-RARE = frozenset({"SoftmaxBesideSink", "RotateOtherwise", "ProjectTurned"})
+BACKS: Mapping[str, tuple[str, ...]] = {
+    "BucketBack": ("place", "buckets"),
+    "DistanceBack": ("to", "is_of_keys"),
+    "GatherRows": ("rows", "first"),
+    "PatchesBack": ("size", "to"),
+    "SinkBack": ("to",),
+    "SlopeBack": ("place", "to"),
+    "TanhBack": ("scores", "to", "shapes"),
+}
+"""Those of `backs.js`: the gradients of what is in `others.js`."""
+RARE = frozenset({"SoftmaxBesideSink", "RotateOtherwise", "ProjectTurned", "ScoresCleared"})
 """What else stands in `others.js`: what operations of every page do rarely."""
+OF_MESSAGES = frozenset({"of", "eps_field"})
+"""Parameters that only Python's messages read."""
 OF_TURNS = ("scaling", "dims", "is_back")
-MODULES: Mapping[str, Mapping[str, tuple[str, ...]]] = {"others": OTHERS, "gradients": GRADIENTS}
-MIRRORED: Mapping[str, tuple[str, ...]] = {**ALWAYS, **OTHERS, **GRADIENTS}
+MODULES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "others": OTHERS,
+    "gradients": GRADIENTS,
+    "backs": BACKS,
+}
+MIRRORED: Mapping[str, tuple[str, ...]] = {**ALWAYS, **OTHERS, **GRADIENTS, **BACKS}
 
 TWO = ("DistanceScores", "FeatureVariance", "Gate", "Lookup", "RelativeBias", "Scores", "Stack")
 """Those that read two matrices; the others read one, but those with parts that may be missing."""
@@ -97,6 +113,8 @@ VALUES: Mapping[str, frozenset[object]] = {
 """The values of choices that it knows."""
 SEVERAL: Mapping[str, tuple[int, ...]] = {
     **dict.fromkeys(GRADIENTS, (1, 2, 3, 4, 5)),
+    **dict.fromkeys(BACKS, (1, 2, 3)),
+    "TanhBack": (4, 5, 6),
     "Add": tuple(range(2, 100)),
     "AdditiveScores": (3, 4),
     "Alibi": (1, 2),
@@ -133,7 +151,8 @@ def _is_known_alone(operation: Operation) -> bool:
     name = type(operation).__name__
     if not all(_is_told(operation, each) for each in MIRRORED[name]):
         return False
-    others = (each for each in _parameters(operation) if each.name not in MIRRORED[name])
+    told = {*MIRRORED[name], *OF_MESSAGES}
+    others = (each for each in _parameters(operation) if each.name not in told)
     return all(getattr(operation, each.name) == each.default for each in others)
 
 
@@ -146,13 +165,13 @@ def _is_told(operation: Operation, parameter: str) -> bool:
         return value in VALUES[parameter]
     if isinstance(value, Operation):
         return _is_known_alone(value)
-    return all(
-        each is None or isinstance(each, bool | int | str | Fraction) for each in _each(value)
-    )
+    return _is_plain(value)
 
 
-def _each(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | str | Fraction)
 
 
 def modules_for(steps: Plan) -> tuple[str, ...]:
@@ -187,6 +206,8 @@ def name_of(step: Step) -> str:
         return "SoftmaxBesideSink"
     if name == "Project" and getattr(operation, "is_turned", False):
         return "ProjectTurned"
+    if name == "Scores" and getattr(operation, "clears_dust", False):
+        return "ScoresCleared"
     is_plain = len(step.inputs) == 1 and not any(getattr(operation, each, 0) for each in OF_TURNS)
     return "RotateOtherwise" if name == "Rotate" and not is_plain else name
 

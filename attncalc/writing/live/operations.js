@@ -232,7 +232,7 @@ function normalise(step, inputs, w) {
   const below = divisor(step, variance, wide);
   const zero = below.indexOf(0n);
   if (zero >= 0)
-    throw new Refusal(`all features of token ${(zero % X.r) + 1} are alike: there is nothing to divide by (give an eps above 0)`);
+    throw new Refusal(`all features of row ${(zero % X.r) + 1} are alike: there is nothing to divide by (give an eps above 0)`);
   const one = BigInt(w + wide);
   const normal = ofEachRow(above, above.c, 1n << BigInt(w), false, (row, i) =>
     row.map((n) => halfAway(n << one, above.d * below[i])));
@@ -361,7 +361,7 @@ function meanOfHeads(H) {
   }, H.d * BigInt(H.h), H.isExact);
 }
 
-function stacked(X, Y) {
+export function stacked(X, Y) {
   const d = together(X.d, Y.d);
   const [x, y] = [X.over(d), Y.over(d)];
   return made(Math.max(X.h, Y.h), X.r + Y.r, X.c, (h, i, j) => (i < X.r ? x.n[(((x.h > 1 ? h : 0) * x.r) + i) * x.c + j]

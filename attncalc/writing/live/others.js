@@ -1,19 +1,19 @@
 // What fewer problems ask: patches and tables of embeddings, biases by distance, other kinds of scores.
 
-import { Refusal, asWritten, exp, fix, ln, once, pi, ratio, readNumber, tanh, together } from "./numbers.js";
+import { Refusal, asWritten, exp, fix, ln, once, pi, ratio, readNumber, size, tanh, together } from "./numbers.js";
 import {
-  Matrix, OPERATIONS, alone, both, frequencyOf, height, made as matrixOf, most, paired, placeOf, product, rotated, serving,
+  Matrix, OPERATIONS, alone, both, frequencyOf, height, made as matrixOf, most, ofEachRow, paired, placeOf, product, rotated, serving,
   softmax, sum, turn,
 } from "./operations.js";
 import {
-  added, call, fraction, given, negative, ordered, plus, power as raised, productOf, quotient, sumOf, symbol, whole,
+  added, by, call, fraction, given, negative, ordered, plus, power as raised, productOf, quotient, sumOf, symbol, whole,
 } from "./expressions.js";
 import { EXPLAIN, PRECISE, angle, inBits, made, preciseIn, range, scoresOf, square, turnedEntry, weightOf } from "./work.js";
 
 const NOTHING = ratio(0n);
 const valueAt = (X, ...at) => ratio(X.matrix.at(...at), X.matrix.d);
 /** An entry that is another one: its name, for the number alone would not say where it comes from. */
-const named = (X, remark, ...at) => made([X.entry(...at)], remark, X.at(...at).exact);
+export const named = (X, remark, ...at) => made([X.entry(...at)], remark, X.at(...at).exact);
 
 // ---------------------------------------------------------------- sinks, and other turns
 
@@ -83,7 +83,7 @@ function patches(step, [image]) {
 }
 
 /** Which row of the table an id names. */
-function rowOfId(step, ids, table, i) {
+export function rowOfId(step, ids, table, i) {
   const row = Number(ids.at(0, 0, i) / ids.d) - step.first;
   if (ids.at(0, 0, i) % ids.d || row < 0 || row >= table.r)
     throw new Refusal(`id ${i + 1} names no row of the table: ids are whole, from ${step.first} to ${step.first + table.r - 1}`);
@@ -111,7 +111,7 @@ function slopes(step, w) {
   return new Matrix(h, 1, 1, all.map(({ n, d }) => exp((-two * n) / d, wide + 32) >> 32n), 1n << BigInt(wide), false);
 }
 
-const distance = ({ place }, i, j) => i + place - j;
+export const distance = ({ place }, i, j) => i + place - j;
 /** Something of the distance, taken off or added to each score. */
 const byDistance = (S, own, entry) => sum(S, matrixOf(S.h, S.r, S.c, entry, own.d, own.isExact));
 
@@ -159,11 +159,11 @@ function ofTanh(left, right, v, b, w) {
 }
 
 /** Rows of a matrix, from one on. */
-const rowsOf = (X, from, count) =>
+export const rowsOf = (X, from, count) =>
   matrixOf(X.h, count, X.c, (h, i, j) => X.n[((X.h > 1 ? h : 0) * X.r + from + i) * X.c + j], X.d, X.isExact);
 
 /** Keys of as many heads as weights have, where these have their own. */
-const spread = (K, W) => (W.h > K.h && K.h
+export const spread = (K, W) => (W.h > K.h && K.h
   ? matrixOf(W.h, K.r, K.c, (h, i, j) => K.at(serving(W, K, h), i, j), K.d, K.isExact) : K);
 
 function concatenated([Q, K, W, v, b], w) {
@@ -180,6 +180,16 @@ function distances([Q, K]) {
   }, 2n * d * d, Q.isExact && K.isExact);
 }
 
+const TOLERANCE = 10n ** 30n;
+
+/** Scores; a row of them is 0 where all of it is as small as what decimals leave of 0. */
+function cleared([Q, K]) {
+  const S = product(Q, K, true), sizes = [Q, K].map((X) => X.like(X.n.map(size)));
+  const dust = product(...sizes, true).rows;
+  return ofEachRow(S, S.c, S.d, S.isExact, (row, i) =>
+    (row.every((n, j) => size(n) * TOLERANCE <= dust[i][j]) ? row.map(() => 0n) : row));
+}
+
 /** Rows times rows of a table, or of weights that stand (out, in). */
 const ofRows = {
   apply: (_, [X, W, b]) => (b ? sum(product(X, W, true), b) : product(X, W, true)),
@@ -194,6 +204,7 @@ Object.assign(OPERATIONS, {
   },
   ProjectBack: ofRows,
   ProjectTurned: ofRows,
+  ScoresCleared: { apply: (_, inputs) => cleared(inputs), factors: ([q, k]) => q + k },
   Lookup: {
     apply: (step, [ids, table]) =>
       matrixOf(0, ids.c, table.c, (_, i, j) => table.at(0, rowOfId(step, ids, table, i), j), table.d, table.isExact),
@@ -215,21 +226,32 @@ Object.assign(OPERATIONS, {
 
 // ---------------------------------------------------------------- how each entry comes about
 
-/** Each tanh of some terms, weighed: what it is of, what that comes to where it is long, and its value. */
-function weighed(v, w, h, terms, values, isLong) {
-  const factors = terms.map((_, c) => v.at(h, 0, c));
-  const each = (entry) => added(...terms.map((_, c) => productOf([factors[c], entry(c)])));
-  const inner = (c) => added(...terms[c]);
-  const tangent = ({ n, d }) => inBits(tanh(fix(n, d, w), w), w);
-  return made([each((c) => call("tanh", inner(c))),
-    ...(isLong ? [each((c) => call("tanh", v.write(values[c], inner(c).exact)))] : []),
-    each((c) => {
-      const value = tangent(values[c]);
+const total = (numbers) => numbers.reduce(plus, NOTHING);
+
+/** What a tanh is taken of, for each hidden number of a query and a key: how it is written, and its value. */
+export function insideTanh([Q, K, W, b], h, i, j) {
+  const key = serving(Q.matrix, K.matrix, h), of = (X, head, row) => range(X.matrix.c).map((a) => [X, head, row, a]);
+  const [query, other] = [of(Q, h, i), of(K, key, j)], pairs = [...query, ...other];
+  const read = (at, times) => (c) => [
+    ...(W ? pairs.map(([X, ...place], a) => times(at(X, ...place), at(W, h, a, c)))
+      : [query[c], other[c]].map(([X, ...place]) => at(X, ...place))),
+    ...(b ? [at(b, h, 0, c)] : [])];
+  const write = read((X, ...at) => X.at(...at), ordered), value = read(valueAt, by);
+  return range((W ?? Q).matrix.c).map((c) => ({ terms: write(c), value: total(value(c)) }));
+}
+
+/** Each tanh, weighed: what it is of, what that comes to where it is long, and its value. */
+function weighed(v, w, h, inside, isLong) {
+  const factors = inside.map((_, c) => v.at(h, 0, c));
+  const each = (entry) => added(...inside.map((one, c) => productOf([factors[c], entry(one)])));
+  const inner = ({ terms }) => added(...terms);
+  return made([each((one) => call("tanh", inner(one))),
+    ...(isLong ? [each((one) => call("tanh", v.write(one.value, inner(one).exact)))] : []),
+    each(({ value: { n, d } }) => {
+      const value = inBits(tanh(fix(n, d, w), w), w);
       return v.write(value, value.n ? null : NOTHING);
     })]);
 }
-
-const total = (numbers) => numbers.reduce(plus, NOTHING);
 
 const byRows = (step, [X, W, b], w, h, i, j) => made([added(
   ...range(X.matrix.c).map((k) => ordered(X.at(h, i, k), W.at(h, j, k))), ...(b ? [b.at(h, 0, j)] : []))]);
@@ -256,6 +278,8 @@ Object.assign(EXPLAIN, {
   },
   ProjectBack: byRows,
   ProjectTurned: byRows,
+  ScoresCleared: (step, [Q, K], w, h, i, j) => made([added(...range(Q.matrix.c).map((k) =>
+    ordered(Q.at(h, i, k), K.at(serving(Q.matrix, K.matrix, h), j, k))))]),
   Lookup: (step, [ids, table], w, h, i, j) => {
     const row = rowOfId(step, ids.matrix, table.matrix, i);
     return named(table, `row ${row + 1} is that of id ${row + step.first}`, 0, row, j);
@@ -277,20 +301,8 @@ Object.assign(EXPLAIN, {
     return made([sumOf(S.at(h, i, j), table.at(h, 0, bucket))],
       `bucket ${bucket + 1} of ${step.buckets}: the key stands ${where}`);
   },
-  AdditiveScores: (step, [Q, K, v, b], w, h, i, j) => {
-    const key = serving(Q.matrix, K.matrix, h), read = (at) => (c) => [at(Q, h, i, c), at(K, key, j, c), ...(b ? [at(b, h, 0, c)] : [])];
-    const all = range(Q.matrix.c);
-    return weighed(v, w, h, all.map(read((X, ...at) => X.at(...at))), all.map((c) => total(read(valueAt)(c))), false);
-  },
-  ConcatScores: (step, [Q, K, W, v, b], w, h, i, j) => {
-    const key = serving(Q.matrix, K.matrix, h);
-    const pairs = [...range(Q.matrix.c).map((a) => [Q, h, i, a]), ...range(K.matrix.c).map((a) => [K, key, j, a])];
-    const read = (at, times) => (c) => [
-      ...pairs.map(([X, ...place], a) => times(at(X, ...place), at(W, h, a, c))), ...(b ? [at(b, h, 0, c)] : [])];
-    const all = range(W.matrix.c), by = (x, y) => ratio(x.n * y.n, x.d * y.d);
-    return weighed(v, w, h, all.map(read((X, ...at) => X.at(...at), ordered)),
-      all.map((c) => total(read(valueAt, by)(c))), true);
-  },
+  AdditiveScores: (step, [Q, K, v, b], w, h, i, j) => weighed(v, w, h, insideTanh([Q, K, null, b], h, i, j), false),
+  ConcatScores: (step, [Q, K, W, v, b], w, h, i, j) => weighed(v, w, h, insideTanh([Q, K, W, b], h, i, j), true),
   DistanceScores: (step, [Q, K], w, h, i, j) => {
     const key = serving(Q.matrix, K.matrix, h), all = range(Q.matrix.c);
     const squares = added(...all.map((c) => square(sumOf(Q.at(h, i, c), negative(K.at(key, j, c))))));

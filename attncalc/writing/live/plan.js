@@ -3,7 +3,7 @@
 import { Refusal, asWritten, bits, halfAway, halfEven, once, pointed, readNumber, size, tenTo, together } from "./numbers.js";
 import { Matrix, OPERATIONS, settled } from "./operations.js";
 
-const SPARE_FACTORS = 2, SPARE_DIGITS = 90, TRUSTED_DIGITS = 60, MOST_DIGITS = 2000;
+const SPARE_FACTORS = 2, SPARE_DIGITS = 90, TRUSTED_DIGITS = 60;
 
 /** Read a given matrix: its shape [heads, rows, columns], and its entries as they were typed. */
 export function readMatrix({ shape: [h, r, c], entries }) {
@@ -34,8 +34,9 @@ export function digitsFor(data, steps) {
   }
   longest += SPARE_FACTORS;
   const digits = SPARE_DIGITS + longest * (high - low);
-  if (digits > MOST_DIGITS)
-    throw new Refusal("numbers this far apart take more digits than this page works with: attncalc reads them");
+  // beyond, attncalc falls back to floats, as solving/exactness.py has it
+  if (digits > data.most)
+    throw new Refusal("with so many digits attncalc works in floats, which could show others");
   return { precision: digits, guard: TRUSTED_DIGITS - longest * low };
 }
 

@@ -94,7 +94,7 @@ function renderStep(step) {
   if (!section) return;
   renderWork(section, step);
   for (const remark of section.querySelectorAll("p.remark")) remark.remove();
-  const remarks = [...footnotes(step, hidden), ...(ranks ? notesOf(step) : [])].map((text) => make("p", { class: "remark" }, text));
+  const remarks = [...footnotes(step, hidden), ...notesOf(step, ranks)].map((text) => make("p", { class: "remark" }, text));
   const details = section.querySelector("details");
   if (details) details.before(...remarks);
   else section.append(...remarks);
