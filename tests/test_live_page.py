@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from browser import Browser, needs_chromium
+from fuzz.pace import slowness
 
 from attncalc import check
 from attncalc.problem.problem import Problem
@@ -430,7 +431,9 @@ def test_an_edit_of_forty_tokens_is_fluid(browser: Browser, tmp_path: Path) -> N
       return took.sort((a, b) => a - b);
     })()""")
     assert browser.text(".status") == "Worked out again."
-    assert took[3] < 150  # on a machine that others use, too; 50 on one's own
+    assert (
+        took[3] < 150 * slowness()
+    )  # where others work, too; 50 on an ordinary machine of one's own
 
 
 def practice_of(problem: Problem, place: Path) -> Path:
