@@ -11,6 +11,7 @@ from implementations import BUGS, MOST_NEGATIVE, Layer, run
 from tensor_files import save_tensors
 
 from attncalc import read_problem
+from attncalc.grading.framework import recognised
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -206,3 +207,27 @@ def test_what_two_dumps_cannot_be_asked_is_said(attncalc: Command, tmp_path: Pat
         2,
         "error: two dumps are compared as table, markdown, json, and not as latex\n",
     )
+
+
+def test_what_float32_does_is_no_mistake_of_a_layer(tmp_path: Path) -> None:
+    """A tolerance finer than float32: entries are off, and no convention is to blame for that."""
+    random = np.random.default_rng(2)
+    names = ("X", "W_Q", "W_K", "W_V", "W_1", "W_2")
+    arrays = {name: (random.normal(size=(8, 8)) * 2).astype(np.float32) for name in names}
+    np.savez(tmp_path / "layer.npz", **arrays)
+    key = key_of(read_problem(tmp_path / "layer.npz"), RULES)
+    Q, K = (arrays["X"] @ arrays[name] for name in ("W_Q", "W_K"))
+    S = Q @ K.T
+    dump = {"Q": Q, "K": K, "S": S, "S_scaled": S / np.sqrt(np.float32(8))}
+    marking = marked(key, tmp_path, dump)
+    first = wrong(marking)[0]
+    assert first.step.name in ("Q", "K", "S")
+    assert not first.causes
+
+
+def test_what_a_dump_has_itself_is_not_found_under_another_name(tmp_path: Path) -> None:
+    layer, key = keyed("BERT", tmp_path)
+    scaled = run(layer, layer.arrays())["S"]  # S is kept scaled, and so is S_scaled
+    np.savez(tmp_path / "dump.npz", S=scaled, S_scaled=scaled)
+    found = recognised(key, read_answer(tmp_path / "dump.npz", key.expected))
+    assert (set(found.matrices), found.remarks) == ({"S", "S_scaled"}, ())

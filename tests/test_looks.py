@@ -253,6 +253,16 @@ def test_notes_of_a_picture_are_told_on_stderr(attncalc: Command) -> None:
     assert "note: 9 weights are not written in the heatmap" in run.err
 
 
+@pytest.mark.parametrize("command", [("vary", "scale=1,2"), ("simulate", "X[1,1] ~ U(0, 1)")])
+@pytest.mark.parametrize("look", [("--dark",), ("--size", "wide")])
+def test_a_study_that_draws_nothing_has_no_look(
+    attncalc: Command, command: tuple[str, ...], look: tuple[str, ...]
+) -> None:
+    run = attncalc(*command, *look, "-o", "study.md")
+    said = f"{look[0]} and no picture: name one, as -o study.png, or leave it out"
+    assert (run.code, run.out, run.err) == (2, "", f"error: {said}\n")
+
+
 def test_help_shows_each_new_thing(attncalc: Command) -> None:
     text = attncalc("plot", "--help").out
     for flag in ("--kind", "--all", "--values", "--no-values", "--dark", "--size", "--head"):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from conftest import Command, some_of
 from oracle import as_shown, exact_values, solve_by_hand
 
 from attncalc import read_problem
+from attncalc.cli.flags.new import HELP
 from attncalc.making.asking import recipe, wishes_of
 from attncalc.making.maker import make
 from attncalc.making.siblings import wishes_like
@@ -194,10 +196,15 @@ def test_siblings_of_siblings_and_of_problems_of_ones_own(
          '-2:2:1/2 or 0,1, not "3:1"'),
         (("--entries", "0:9999999"), "--entries 0:9999999: 10,000,000 numbers are too many to draw "
          "from"),
-        (("--entries", "-2"), "entries: of -2 alone all matrices are alike: give more numbers"),
+        (("--entries", "-2"), "--entries: of -2 alone all matrices are alike: give more numbers"),
         (("--entries", "a,b"), '--entries: "a" is not a number'),
         (("--ties", "9"), "--ties takes 0 to 3 outputs, not 9"),
         (("--ties", "1.5"), '--ties takes a whole number, not "1.5"'),
+        (("--second-lines", "9"), "--second-lines takes 0 to 3 outputs, not 9"),
+        (("--d-k", "0"), "--d-k takes 1 to 64, not 0"),
+        (("--also", "Z"), "--also takes further matrices of this problem (P, b_Q, b_K, b_V, W_O, "
+         "b_O), not Z"),
+        (("--again", "nowhere.json"), "nowhere.json: no such file"),
         (("--kind", "vision"), "--kind takes self, cross, encoder or decoder, not vision"),
         (("--keys", "2"), "--keys: self has one set of tokens: leave it out"),
         (("--spread", "2"), '--spread takes from:to, as 0.3:0.8, not "2"'),
@@ -217,13 +224,34 @@ def test_what_cannot_be_wished_for_is_said(
     assert run.err == f"error: {message}\n"
 
 
+EXAMPLES = [
+    re.split(r"\s{2,}", line.strip())[0]
+    for line in HELP.split("\n")
+    if line.startswith("    attncalc new") and ".json" not in line
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_what_help_shows_is_made_from_other_seeds_too(example: str, attncalc: Command) -> None:
+    made(attncalc, *shlex.split(example)[2:], "--seed", "3")
+
+
+def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    large = {"X": [[1e300]], "W_Q": [[1e300]], "W_K": [[1]], "W_V": [[1]]}
+    (tmp_path / "large.json").write_text(json.dumps(large))
+    run = attncalc("new", "--again", str(tmp_path / "large.json"), "--seed", "1")
+    assert run.err.startswith("error: Q, row 1, column 1 grows beyond the largest float64")
+
+
 def test_where_nothing_fits_the_wish_to_blame_is_named(attncalc: Command) -> None:
     run = attncalc("new", "--largest-score", "0.1", "--seed", "1")
     assert run.code == 2
     assert "Change --largest-score" in run.err
     run = attncalc("new", "--entries", "0", "--seed", "1")
     assert run.err == (
-        "error: entries: of 0 no 3 × 4 matrix was drawn without a row or a column of zeros\n"
+        "error: --entries: of 0 no 3 × 4 matrix was drawn without a row or a column of zeros\n"
     )
 
 

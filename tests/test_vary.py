@@ -310,6 +310,25 @@ def test_what_cannot_change_is_refused_with_what_would_do(
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "is_refused"),
+    [
+        ("scale=1:2", "scale=1:3", True),
+        ("K[a,1]=0:1", "K[a]=0:2", True),
+        ("K *= 1:2", "K = 0:1", True),
+        ("K[a]=0:1", "K[b]=0:1", False),
+        ("K=0:1", "K[a]=0:1", False),
+        ("K[a]=0:1", "K[a] += 0:1", False),
+    ],
+)
+def test_a_change_that_another_leaves_nothing_of_is_refused(
+    attncalc: Command, first: str, second: str, is_refused: bool
+) -> None:
+    run = attncalc("vary", AVERAGE, first, second)
+    said = f'error: "{first}" and "{second}" set the same, so the first would count for nothing\n'
+    assert (run.code, run.err) == (2, said) if is_refused else run.code == 0
+
+
+@pytest.mark.parametrize(
     ("watch", "said"),
     [
         ("A[9,1]", '"A[9,1]": A is 1 × 3, so there is no row 9: give 1 to 1'),

@@ -103,17 +103,29 @@ def _fitting(
 def _by_other_conventions(
     known: Known, step: Step, written: WrittenMatrix
 ) -> Iterator[tuple[Cause, int]]:
-    """Yield the conventions by which the whole problem gives every entry of a step."""
+    """Yield the conventions by which the whole problem gives every entry of a step.
+
+    Nothing is yielded where the problem's own give them too: what is left is what floats do to it,
+    float32 above all.
+    """
     answered = ~np.isnan(written.values)
-    if answered.sum() < 2 or written.problem:
+    if answered.sum() < 2 or written.problem or not known.key.otherwise:
         return
-    right = Range.at(known.key.exact[step.name])
+
+    def gives_all(made: Range) -> bool:
+        near = known.slack.as_written().near(written.values, written.decimals, made)
+        return bool(near[answered].all())
+
+    own = known.key.in_floats.get(step.name)
+    right = Range.at(known.key.exact[step.name] if own is None else own)
+    if right.low.shape == written.shape and gives_all(right):
+        return
     for code, says, steps in known.key.otherwise:
         made = steps.get(step.name)
         if made is None or made.shape != written.shape:
             continue
-        near = known.slack.as_written().near(written.values, written.decimals, Range.at(made))
-        if near[answered].all() and (seen_in := _differences(Range.at(made), right, answered)):
+        seen_in = _differences(Range.at(made), right, answered)
+        if seen_in and gives_all(Range.at(made)):
             yield Cause(code, says, step.name), seen_in
 
 

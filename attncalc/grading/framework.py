@@ -5,7 +5,7 @@ axis, keys may be repeated for each head that asks. What is found out is by the 
 said; what no right or known wrong step comes to is left as it is.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -65,12 +65,11 @@ def recognised(key: Key, answer: Answer) -> Answer:
         if name not in key.steps or written.problem or written.values.ndim not in (2, 3):
             matrices[name] = written
             continue
-        found = _Array(key, name, written).found()
-        taken = name if found.step in answer.matrices else found.step
-        if taken in matrices:
+        found = _Array(key, name, written, answer.matrices).found()
+        if found.step in matrices:
             matrices[name] = written
             continue
-        matrices[taken] = found.written
+        matrices[found.step] = found.written
         remarks += [f"{name} is {said}" for said in found.says]
     return replace(answer, matrices=matrices, remarks=(*answer.remarks, *remarks))
 
@@ -90,13 +89,16 @@ class _Array:
     ----------
     key, name, written
         The key; the step that the dump calls it, and its numbers.
+    there
+        What the dump has by name: none of it is taken for another.
     """
 
-    def __init__(self, key: Key, name: str, written: WrittenMatrix) -> None:
+    def __init__(self, key: Key, name: str, written: WrittenMatrix, there: Container[str]) -> None:
         self.key, self.name, self.written = key, name, written
         prefix, _, own = name.rpartition(".")
         later = (f"{prefix}.{each}" if prefix else each for each in LATER.get(own, ()))
-        self.steps = [name, *(each for each in later if each in key.steps)]
+        free = (each for each in later if each in key.steps and each not in there)
+        self.steps = [name, *free]
 
     def found(self) -> Found:
         """Return what it is: by its numbers, by a mistake that gives them, or by its shape."""

@@ -17,7 +17,7 @@ from attncalc.grading.recipes import (
     recipes_of_layers,
     roundings,
 )
-from attncalc.grading.recipes.conventions import Otherwise, otherwise
+from attncalc.grading.recipes.conventions import Otherwise, otherwise, worked_out
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
 from attncalc.numbers.rounding import Rule, round_floats
@@ -187,6 +187,16 @@ class Key:
     def otherwise(self) -> tuple[Otherwise, ...]:
         """Its layers, worked out by each other convention."""
         return tuple(otherwise(self.problem))
+
+    @cached_property
+    def in_floats(self) -> Mapping[str, Matrix]:
+        """The steps as they are asked for, in the floats in which all is done otherwise.
+
+        Nothing where these overflow, or are left with nothing to divide by.
+        """
+        with np.errstate(all="ignore"), suppress(InputError):
+            return worked_out(self.problem)
+        return {}
 
     @cached_property
     def roundings(self) -> Mapping[str, tuple[Recipe, ...]]:

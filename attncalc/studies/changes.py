@@ -143,6 +143,17 @@ class Change:
         matrix[self.place] = self._changed(matrix[self.place], value)
         return problem.with_field(self.name, matrix)
 
+    def leaves_nothing_of(self, other: "Change", problem: Problem) -> bool:
+        """Say whether it sets all that another change has changed before."""
+        if self.name != other.name or self.how != "set":
+            return False
+        if self.is_setting:
+            return True
+        left = np.zeros(np.shape(problem.stored(self.name)), dtype=bool)
+        left[other.place] = True
+        left[self.place] = False
+        return not left.any()
+
     def on_each(self, matrices: Matrix, values: Matrix) -> Matrix:
         """Return a matrix for each value, in floats.
 

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 import numpy as np
 
+from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed, round_floats
+from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
@@ -100,8 +102,13 @@ def vary(
     Raises
     ------
     InputError
-        When it would take very long and nobody has agreed, or a value cannot be solved.
+        When it would take very long and nobody has agreed, a value cannot be solved, or one change
+        leaves nothing of another.
     """
+    for first, second in pairwise(changes):
+        if second.leaves_nothing_of(first, problem):
+            texts = f"{quoted(first.text)} and {quoted(second.text)}"
+            raise InputError(f"{texts} set the same, so the first would count for nothing")
     count = prod(len(change.values) for change in changes)
     check_count(problem, count, OF_VALUE, agreed=agreed)
     study = tuple(changes), tuple(watched)

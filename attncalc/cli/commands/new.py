@@ -13,11 +13,14 @@ from attncalc.errors import InputError
 from attncalc.making.asking import READ, recipe, wishes_of
 from attncalc.making.maker import make, with_words
 from attncalc.making.siblings import wishes_like, wishes_taken_over
+from attncalc.problem.fields import SETTINGS
 from attncalc.reading import read_problem
 from attncalc.writing.problem_file import FORMS, write_problem
 
 SEEDS = 1_000_000
 """Seeds that are chosen from where none is given."""
+_NAMES = {"again", *READ, *SETTINGS}
+"""What wishes are called: what is refused of a problem that is read begins with its file."""
 
 
 def new(flags: Mapping[str, Any]) -> None:
@@ -31,7 +34,7 @@ def new(flags: Mapping[str, Any]) -> None:
     check_targets(target)
     seed = secrets.randbelow(SEEDS) if flags["seed"] is None else flags["seed"]
     asked = _asked(flags)
-    with as_flags():
+    with as_flags(_NAMES):
         if flags["again"] is not None:
             problem = read_problem(flags["again"])
             wishes = wishes_like(problem, asked)
@@ -41,7 +44,7 @@ def new(flags: Mapping[str, Any]) -> None:
         if flags["words"]:
             wishes = with_words(wishes, seed)
             asked["labels"] = ",".join(wishes.labels or ())
-    made = make(wishes, seed, recipe(asked, seed))
+        made = make(wishes, seed, recipe(asked, seed))
     note(f"seed {seed}: {made.report}")
     deliver(output(target, "".join(write_problem(made.problem, form))))
 

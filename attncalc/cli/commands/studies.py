@@ -67,6 +67,11 @@ def wanted_from(flags: Flags) -> Wanted:
             raise InputError(f"--format {flags['format']} and {ending} together: give one of them")
     else:
         form = flags["format"] or _implied(target.place, ending)
+        given = [f"--{name}" for name in ("dark", "size") if flags.get(name)]
+        if given:
+            raise InputError(
+                f"{' and '.join(given)} and no picture: name one, as -o study.png, or leave it out"
+            )
     if form == "npz" and target.place is None:
         raise InputError("npz is no text: say where to write it, as -o study.npz")
     check_targets(target)

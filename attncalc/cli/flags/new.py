@@ -20,7 +20,8 @@ HELP = """Make a new problem: random matrices whose solution is what you wish fo
     attncalc new --seed 7                         three tokens, small
     attncalc new --tokens 3 --d 4 --d-k 2 --seed 7 -o problem.json
     attncalc new --kind cross --tokens 2 --keys 4 --no-scale
-    attncalc new --entries "-2:2:1/2" --same-digits --spread 0.3:0.8
+    attncalc new --entries "-2:2:1/2" --spread 0.3:0.8
+    attncalc new --same-digits                    both roundings show the same
     attncalc new --ties 1 --second-lines 1        a tie, and a dashed line
     attncalc new --heads 2 --also "W_O,b_Q" --words
     attncalc new --again problem.json --seed 8    another one, as hard

@@ -69,7 +69,7 @@ def otherwise(problem: Problem) -> Iterator[Otherwise]:
         try:
             changed = _with_fields(problem, fields)
             with np.errstate(all="ignore"):
-                yield Otherwise(code, says, _worked_out(changed))
+                yield Otherwise(code, says, worked_out(changed))
         except AttncalcError:  # it cannot be done so: weights do not fit where others stood
             continue
 
@@ -83,7 +83,9 @@ def _with_fields(problem: Problem, fields: Mapping[str, Any]) -> Problem:
     return changed
 
 
-def _worked_out(problem: Problem) -> Mapping[str, Matrix]:
+def worked_out(problem: Problem) -> Mapping[str, Matrix]:
+    """Return what each step comes to in the floats of a program, as all that is done otherwise."""
+
     def cut(values: Matrix) -> Matrix:
         return round_floats(values, problem.decimals)
 

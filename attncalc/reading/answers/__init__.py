@@ -43,8 +43,6 @@ ENDINGS = (
     ".m",
     ".py",
     ".ipynb",
-    ".html",
-    ".htm",
 )
 """How the names of files end that are taken for answers in a folder."""
 
