@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from conftest import IN_FULL, Command
+from conftest import IN_FULL, Command, mostly_slow
 
 from attncalc import read_problem
 from attncalc.problem.samples import sample
@@ -85,6 +85,36 @@ def test_keys_of_every_kind_are_flawless(name: str, attncalc: Command, tmp_path:
     for ending in FORMS if IN_FULL else random.sample(list(FORMS), 3):
         flags = ["--work"] if ending in ("md", "tex", "html") and random.random() < 0.3 else []
         check_flawless(attncalc, command, ending, *flags)
+
+
+W = {"W_Q": [[1, 2], [0, 1]], "W_K": [[1, 0], [2, 1]], "W_V": [[1, 0], [0, 1]]}
+MORE = W | {"W_Q": [[1, 3], [0, 1]], "W_K": [[1, 0], [3, 1]]}
+FEEDING = {"W_1": [[1, 0], [0, 1]], "W_2": [[1, 0], [1, 1]]}
+STACKS: dict[str, dict[str, Any]] = {
+    "two layers": {"X": [[1, 2], [0, 1]], "layers": [W, MORE]},
+    "of two heads": {"heads": 2, "X": [[1, 2], [0, 1]], "layers": [W, MORE]},
+    "and back": {
+        "heads": 2, "X": [[1, 2], [0, 1]], "layers": [W, MORE],
+        "normalization": "rms", "backward": True,
+    },
+    "of a decoder": {
+        "block": "decoder", "X1": [[1, 2], [0, 1]], "X2": [[1, 1], [2, 0], [0, 1]],
+        "layers": [{"self": W, "cross": W, **FEEDING}, {"self": MORE, **FEEDING}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stack", "ending"),
+    mostly_slow([pytest.param(stack, ending) for stack in STACKS for ending in FORMS], 8),
+)
+def test_the_numbers_of_layers_are_read_as_what_they_are(
+    stack: str, ending: str, attncalc: Command, tmp_path: Path
+) -> None:
+    """A layer's number, as the 1 of 1.Q, is neither an entry nor the number of a list."""
+    said = STACKS[stack]
+    (tmp_path / "p.json").write_text(json.dumps(said), encoding="utf-8")
+    check_flawless(attncalc, said.get("block", "encoder"), ending)
 
 
 def test_a_heading_of_two_heads_in_a_layer_is_no_matrix(attncalc: Command, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from attncalc.problem.fields import MATRICES
+from attncalc.problem.gradients.naming import gradient_from
 from attncalc.reading.answers.answer import (
     Taken,
     Unread,
@@ -561,7 +562,7 @@ class _Collector(Labels):
         elif _is_too_large(name, block, grid):
             self._keep_loose(block, grid, "")
         elif block.is_single and not name.column and self._is_no_matrix(name):
-            self._alone(block, name)
+            self._alone(block, name, grid)
         else:
             self._keep(block, grid, name, how)
 
@@ -656,10 +657,12 @@ class _Collector(Labels):
         agreement = self.expected.agreement
         return agreement(name.matrix, values.T) > agreement(name.matrix, values)
 
-    def _alone(self, block: Block, name: Name) -> None:
+    def _alone(self, block: Block, name: Name, grid: Grid) -> None:
         """Take one number under the name of a matrix that has more."""
+        starts_with_ones = gradient_from(name.matrix) is not None and grid.rows == [["1"]]
         if (
-            is_constant(block.names)
+            starts_with_ones
+            or is_constant(block.names)
             or is_constant(block.work)
             or (block.work and is_worked(block.names))
             or (name.how == "words" and not name.row)

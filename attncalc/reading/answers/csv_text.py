@@ -21,6 +21,7 @@ from attncalc.reading.answers.raw import Raw, assembled, unread
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
+from attncalc.reading.naming.at_hand import name_at_hand
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import head_in
 from attncalc.reading.plain.numerals import is_number_cell
@@ -173,7 +174,7 @@ def _heading(row: Row, *, may_be_padded: bool) -> str:
     """
     name = row.cells[0].rstrip(":")
     if len(row.cells) == 1:
-        return name if name[:1].isalpha() else ""
+        return name if name[:1].isalpha() or name_at_hand(name) else ""
     return name if may_be_padded and len(row.filled) == 1 and name_of_key(name) else ""
 
 

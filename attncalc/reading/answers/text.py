@@ -17,7 +17,7 @@ from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.told_tokens import with_rows_of_tokens
-from attncalc.reading.naming.at_hand import names_there
+from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import name_in
 from attncalc.reading.naming.symbols import STEPS
@@ -79,6 +79,7 @@ def _rewritten(text: str, expected: Expected) -> str:
     def size(words: str) -> tuple[int, ...]:
         return _step_named(expected, words)[1]
 
+    text = with_layers_in_words(text)
     text = with_results(with_corrections(without_references(text)))
     text = with_rows_of_tokens(text, expected.labels)
     return with_vectors(with_rows(text, partial(_step_named, expected)), size)

@@ -17,8 +17,15 @@ _GREEK = {"μ": "mu", "γ": "gamma", "β": "beta", "σ²": "var"}
 _HEAD = re.compile(r"\bhead (\d{1,3})\)?$", re.IGNORECASE)
 _PLAIN = re.compile(r"([\w.]+?)(?:\[([\d, :]+)\])?")
 _TEX = re.compile(r"([^\W\d_]+?)(?:_(?:\{([^{}]*)\}|(\w+)))?(?:\^(?:\{(.*)\}|(\w)))?")
-_OF_LOSS = re.compile(r"∂ ?L ?/ ?∂ ?([^ ]{1,60})(?: via ([\w.]{1,20}))?")
-_ABOVE = re.compile(r"\[(\d+)\]|\((\d+)\)|(self|cross)|([A-Za-z]+)")
+_OF_LOSS = re.compile(
+    r"∂ ?L ?/ ?\(?∂ ?([^\s^]{1,60}(?:\^\{[^{}]{1,60}\})?)\)?(?: via ([\w.]{1,20}))?"
+)
+_OF_LAYER = re.compile(r"(?<![\w.^{])(\d{1,4})\.((?:self\.|cross\.)?[A-Za-z][A-Za-z0-9_]{0,60})")
+_LEADING = re.compile(r"[\s*`#]{0,9}layer(\d{1,4}\.)([\w.]{1,60})[*`]{0,3}(?=\s{0,9}[:=(,])")
+"""The name of a step of a layer, and what is said of it behind: layer1.Q = X layer1.W_Q."""
+_IN_WORDS = re.compile(r"\blayer(?=\d{1,4}\.)")
+_RAISED = re.compile(r"\^\{\[(\d{1,4})\]")
+_ABOVE = re.compile(r"(?:layer|\[)(\d+)\]?|\((\d+)\)|(self|cross)|([A-Za-z]+)")
 
 Found = tuple[str, int, int, int]
 """A matrix, and which head, row and column of it; 0 for all."""
@@ -67,9 +74,13 @@ def name_at_hand(text: str) -> Found | None:
     ('1.Q', 0, 0, 0) ('2.self.S_scaled', 1, 1, 2)
     """
     known = _NAMES.get()
-    if not known or len(text) > 80:
+    if not known:
         return None
-    clean = text.strip(" \t*`#$:=.≈")
+    if (lead := _LEADING.match(text)) and f"{lead[1]}{lead[2]}" in known:
+        return f"{lead[1]}{lead[2]}", 0, 0, 0
+    if len(text) > 80:
+        return None
+    clean = _IN_WORDS.sub("", text.strip(" \t*`#$:=.≈"))
     head = 0
     if match := _HEAD.search(clean):
         head, clean = int(match[1]), clean[: match.start()].strip(" ,(")
@@ -77,6 +88,25 @@ def name_at_hand(text: str) -> Found | None:
     if found is None:
         return None
     return (found[0], head or found[1], *found[2:])
+
+
+def with_layers_in_words(text: str) -> str:
+    """Return a text in which the layers before names begin with a letter, as no number does.
+
+    Examples
+    --------
+    >>> with names_at_hand(["1.Q", "1.W_Q"]):
+    ...     print(with_layers_in_words("1.Q = X 1.W_Q, 1.R, 1.5 and Q^{[1] (2)}"))
+    layer1.Q = X layer1.W_Q, 1.R, 1.5 and Q^{layer1 (2)}
+    """
+    known = _NAMES.get()
+    if not any(name[0].isdigit() for name in known):
+        return text
+
+    def in_words(found: re.Match[str]) -> str:
+        return f"layer{found[0]}" if f"{found[1]}.{found[2]}" in known else found[0]
+
+    return _RAISED.sub(r"^{layer\1", _OF_LAYER.sub(in_words, text))
 
 
 def _gradient(clean: str, known: frozenset[str]) -> Found | None:
