@@ -312,8 +312,13 @@ def has_way_back(kind: Kind) -> bool:
 def test_each_line_comes_to_what_it_says_however_matrices_stand(kind: Kind, form: Form) -> None:
     if not has_way_back(kind) or not is_solvable(form.problem(kind)):
         return
+    try:
+        problem = form.problem(kind, backward=True)
+    except InputError as refused:
+        assert "with tokens as rows" in str(refused)  # noqa: PT017 - solving is the other right end
+        return
     known: dict[str, Value] = {}
-    for _, text in lines_of(solve(form.problem(kind, backward=True))):
+    for _, text in lines_of(solve(problem)):
         line = read_line(text, known)
         check(line, kind.decimals)
         if line.result != "-∞":
