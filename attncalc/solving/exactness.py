@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from attncalc.operations.step import Plan
@@ -63,9 +64,8 @@ def most_digits(problem: Problem, plan: Plan) -> int:
 
     Fewer than `SPARE_DIGITS` where floats must do whatever the numbers are.
     """
-    products, functions = _work_of(problem, plan)
-    costs = [_cost(products, functions, digits) for digits in range(MOST_DIGITS + 1)]
-    return bisect_right(costs, LARGEST_COST) - 1
+    cost = partial(_cost, *_work_of(problem, plan))
+    return bisect_right(range(MOST_DIGITS + 1), float(LARGEST_COST), key=cost) - 1
 
 
 def longest_product(plan: Plan) -> int:
