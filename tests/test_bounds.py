@@ -55,6 +55,8 @@ ANSWERS = {
     "uneven rows.json": json.dumps({"Q": [[1] * 20_000, *[[1]] * 20_000]}),
     "uneven rows.csv": "Q\n" + "1," * 24_000 + "1\n" + "1,1\n" * 12_000,
     "names that are unknown.json": '{"Q": [[1]], ' + KEYS[1:],
+    "bands side by side.csv": "Q\n" + "1,," * 8000 + "\n" + "1\n" * 10_000,
+    "a wide row above many.csv": "Q\n" + "," * 20_000 + "1\n" + "1\n" * 10_000,
 }
 
 

@@ -74,11 +74,14 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
     are_beside = False
     sheet = _with_tabs(text, place).split("\n")
     cells = [line.split("\t") for line in sheet]
+    width = max(map(len, cells))
     for is_blank, group in groupby(range(len(sheet)), lambda i: not sheet[i].strip()):
         rows = [*group]
         bands = [] if is_blank else _bands([cells[i] for i in rows])
         are_beside = are_beside or bool(bands)
-        for start, stop in bands or [(0, max(map(len, cells)))]:
+        if len(lines) + len(rows) * len(bands) > LONGEST_SHEET:
+            return None
+        for start, stop in bands or [(0, width)]:
             lines += ["\t".join(cells[i][start:stop]).rstrip("\t") for i in rows] + [""]
             numbers += [i + 1 for i in rows] + [rows[-1] + 1]
     if len(lines) > LONGEST_SHEET or not are_beside:
@@ -88,14 +91,12 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
 
 def _bands(rows: Rows) -> list[tuple[int, int]]:
     """Return where the columns begin and end that empty ones part, numbers in each; [] for one."""
-    width = max(map(len, rows))
-    full = [any(row[j : j + 1] not in ([], [""]) for row in rows) for j in range(width)]
-    starts = [j for j in range(width) if full[j] and not (j and full[j - 1])]
-    stops = [j + 1 for j in range(width) if full[j] and not any(full[j + 1 : j + 2])]
+    full = {j for row in rows for j, cell in enumerate(row) if cell}
+    numbered = {j for row in rows for j, cell in enumerate(row) if cell and is_number_cell(cell)}
+    starts = sorted(j for j in full if j - 1 not in full)
+    stops = sorted(j + 1 for j in full if j + 1 not in full)
     bands = [*zip(starts, stops, strict=True)]
-    are_matrices = all(
-        any(is_number_cell(cell) for row in rows for cell in row[a:b] if cell) for a, b in bands
-    )
+    are_matrices = all(not numbered.isdisjoint(range(a, b)) for a, b in bands)
     return bands if len(bands) > 1 and are_matrices else []
 
 
