@@ -34,6 +34,9 @@ KEYS = {"Enter": 13, "Backspace": 8, "Escape": 27, "Tab": 9, "End": 35, "Home": 
     "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
 }  # fmt: skip
 
+FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""What waits until the page is drawn: after a scroll, Chromium points anew where the mouse was."""
+
 
 class Browser:
     """Chromium with one page, which remembers what was asked of any network, and what failed."""
@@ -141,8 +144,9 @@ class Browser:
         x, y = self.run(
             f"(() => {{ const it = document.querySelector({json.dumps(selector)}); "
             "it.scrollIntoView({block: 'center', inline: 'center'}); "
+            f"return {FRAMES}.then(() => {{ "
             "const r = it.getBoundingClientRect(); "
-            "return [r.x + r.width / 2, r.y + r.height / 2]; })()"
+            "return [r.x + r.width / 2, r.y + r.height / 2]; }); })()"
         )
         return x, y
 
@@ -150,6 +154,7 @@ class Browser:
         """Move the mouse to an element."""
         x, y = self.middle(selector)
         self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.run(FRAMES)
 
     def click(self, selector: str) -> None:
         """Click on an element."""
