@@ -294,6 +294,7 @@ REFUSED = [
     ("K[a] *= 0:1 * [1, 0, 0]", "a matrix is multiplied by numbers alone: write += to move"),
     ("K[a] = one", '"one" is not a number: write from:to, from:to:steps, from:to:log, or values'),
     ("K[a] 3", 'write what changes and its values, as "scale=0.1:10:log", "K[a] *= 0:3"'),
+    ("K[a] ~ N(0, 1)", "what is drawn is for attncalc simulate; here, write what changes"),
 ]
 
 

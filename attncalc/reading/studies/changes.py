@@ -52,6 +52,8 @@ def read_change(text: str, problem: Problem) -> Change:
 
 def _read_change(text: str, problem: Problem) -> Change:
     found = _CHANGE.fullmatch(text.strip())
+    if found is None and "~" in text:
+        raise InputError(f"what is drawn is for attncalc simulate; here, {HOW_TO_CHANGE}")
     if found is None:
         raise InputError(HOW_TO_CHANGE)
     named = found["name"].strip()
