@@ -321,7 +321,7 @@ def pages(name: str, tmp_path: Path, *, blank: bool, work: bool = False) -> dict
 
 
 WRITTEN = mostly_slow(
-    [pytest.param(each.name, work) for each in SAMPLES for work in (False, True)], 5
+    [pytest.param(each.name, work) for each in SAMPLES for work in (False, True)], 11
 )
 """The samples, without and with their work."""
 
@@ -350,7 +350,7 @@ def test_what_is_written_is_read_back_as_a_flawless_answer(
         assert len(found) == sum(len(head.connections) for head in solution.heads)
 
 
-@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES]))
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 12))
 def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path: Path) -> None:
     solution = solve(read_problem(sample(name).path))
     for form, answer in pages(name, tmp_path, blank=True).items():

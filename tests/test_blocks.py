@@ -90,7 +90,7 @@ def near(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 @pytest.mark.usefixtures("in_blocks")
-@pytest.mark.parametrize("kind", mostly_slow(KINDS, 2))
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, 4))
 def test_blocks_give_what_the_whole_gives(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = problem_of(KINDS[kind])
     expected = whole(problem, monkeypatch)

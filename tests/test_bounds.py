@@ -73,7 +73,7 @@ def test_no_small_problem_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_stream(PROBLEMS[name].encode(), name))
 
 
-@pytest.mark.parametrize("name", mostly_slow(ANSWERS, 2))
+@pytest.mark.parametrize("name", mostly_slow(ANSWERS, 4))
 def test_no_small_answer_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_answer_bytes(ANSWERS[name].encode(), name))
 

@@ -98,7 +98,7 @@ NOT_TOLD = (("tiled", "A averaged"),)
 """Two orders of heads that have one mean."""
 
 
-@pytest.mark.parametrize("case", mostly_slow(cases(), every=13, of_slow=2))
+@pytest.mark.parametrize("case", mostly_slow(cases(), every=26, of_slow=2))
 def test_a_bug_is_named_and_no_other_is(case: tuple[str, str, str], tmp_path: Path) -> None:
     """The first step that differs says what went wrong; what follows from it is not charged."""
     name, bug, kept = case

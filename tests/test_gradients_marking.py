@@ -287,7 +287,7 @@ NO_CRASH = {
 }
 
 
-@pytest.mark.parametrize("kind", mostly_slow(NO_CRASH, 2))
+@pytest.mark.parametrize("kind", mostly_slow(NO_CRASH, 4))
 def test_what_is_wrong_where_few_recipes_are_known_is_marked(kind: str) -> None:
     """Each of these once ended the check in a traceback."""
     fields, step = NO_CRASH[kind]

@@ -64,7 +64,7 @@ def test_digits_stand_in_the_middle_of_their_own_cells() -> None:
     assert np.array([t.get_position() for t in found]) == pytest.approx(middles.reshape(-1, 2))
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", mostly_slow([False, True]))
 def test_every_digit_can_be_read_on_its_cell(dark: bool) -> None:
     """All weights from 0 to 1: whatever the colour, black or white reaches 4.5 to 1 on it."""
     solution = identity([[i, 100 - i] for i in range(101)], normalizer="sum")
@@ -246,7 +246,9 @@ def test_heatmaps_of_several_heads_stand_below_their_maps() -> None:
         assert above.get_title() == under.get_title() != ""
 
 
-@pytest.mark.parametrize("name", ["self", "cross", "heads", "grouped", "columns", "sentence"])
+@pytest.mark.parametrize(
+    "name", mostly_slow(["heads", "cross", "self", "columns", "grouped", "sentence"], 3)
+)
 @pytest.mark.parametrize("kind", mostly_slow(["both", "heatmap"]))
 def test_no_text_stands_on_another(name: str, kind: str) -> None:
     assert overlapping(texts(drawn(solved(name), kind=kind))) == []

@@ -60,7 +60,7 @@ def raw(text: str) -> list[str]:
     return sorted({f"U+{ord(character):04X}" for character in text if is_raw(character)})
 
 
-@pytest.mark.parametrize("form", mostly_slow(FORMS, 2))
+@pytest.mark.parametrize("form", mostly_slow(FORMS, 4))
 @pytest.mark.parametrize("asked", ["page", "work", "marking", "class"])
 def test_nothing_that_is_typed_does_anything(
     form: str, asked: str, attncalc: Command, problem: str, answers: list[str]

@@ -28,32 +28,31 @@ def imported_by(*arguments: str) -> set[str]:
     return set(done.stdout.split("\0")[1].split())
 
 
+NEEDED = [
+    (["--help"], set()),
+    (["self", "--help"], set()),
+    (["plot", "--help"], set()),
+    (["check", "--help"], set()),
+    (["vary", "--help"], set()),
+    (["simulate", "--help"], set()),
+    (["aim", "--help"], set()),
+    (["new", "--help"], set()),
+    (["export", "--help"], set()),
+    (["vary", "scale=1"], {"numpy"}),
+    (["--version"], set()),
+    (["samples"], set()),
+    (["schema", "problem"], set()),
+    (["doctor", "--help"], set()),
+    (["doctor"], {"numpy"}),
+    (["explain", "--help"], set()),
+    (["explain"], {"numpy"}),
+    (["self"], {"numpy"}),
+    (["cross", "--format", "json"], {"numpy"}),
+]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "needed"),
-    mostly_slow(
-        pytest.param(*each)
-        for each in [
-            (["--help"], set()),
-            (["self", "--help"], set()),
-            (["plot", "--help"], set()),
-            (["check", "--help"], set()),
-            (["vary", "--help"], set()),
-            (["simulate", "--help"], set()),
-            (["aim", "--help"], set()),
-            (["new", "--help"], set()),
-            (["export", "--help"], set()),
-            (["vary", "scale=1"], {"numpy"}),
-            (["--version"], set()),
-            (["samples"], set()),
-            (["schema", "problem"], set()),
-            (["doctor", "--help"], set()),
-            (["doctor"], {"numpy"}),
-            (["explain", "--help"], set()),
-            (["explain"], {"numpy"}),
-            (["self"], {"numpy"}),
-            (["cross", "--format", "json"], {"numpy"}),
-        ]
-    ),
+    ("arguments", "needed"), mostly_slow((pytest.param(*each) for each in NEEDED), 6)
 )
 def test_a_command_loads_only_what_it_needs(arguments: list[str], needed: set[str]) -> None:
     assert imported_by(*arguments) == needed

@@ -567,7 +567,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
-@pytest.mark.parametrize("names", mostly_slow(KINDS, 2))
+@pytest.mark.parametrize("names", mostly_slow(KINDS, 4))
 def test_each_kind_takes_the_steps_it_needs(names: str, rounding: str) -> None:
     kind = replace(KINDS[names], rounding=rounding)
     assert list(shown_by_hand(kind)) == names.split()

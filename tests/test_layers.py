@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import planting
 import pytest
-from conftest import Command, mostly_slow
+from conftest import Command
 from fuzz.pace import takes_longer
 from oracle import Rows, as_shown
 from oracle_layers import ACTIVATIONS, layer_by_hand
@@ -603,7 +603,8 @@ def test_flags_of_layers_change_what_check_marks_and_plot_draws(
     assert pictures[0] == pictures[1]
 
 
-@pytest.mark.parametrize("rules", mostly_slow([{}, {"atol": 1e-3}]))
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", [{}, {"atol": 1e-3}])
 def test_the_last_outputs_alone_of_many_layers_are_marked_at_once(rules: dict[str, Any]) -> None:
     """Each step is worked out once for a mistake, however many later ones read it."""
     given = {name: numbers(3, 3, 40 + place) for place, name in enumerate("XQKV")}

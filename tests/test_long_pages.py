@@ -64,7 +64,7 @@ def _forms(page: Page) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("everything_is_long")
-@pytest.mark.parametrize("kind", mostly_slow(KINDS, 3))
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, 6))
 def test_pages_are_the_same_whether_scores_are_kept_or_made_again(kind: str) -> None:
     problem = Problem(**KINDS[kind])
     kept, made = solve(problem), solve(problem, remakes=True)

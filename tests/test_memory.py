@@ -90,7 +90,7 @@ WAYS = [pytest.param(form, rule) for rule in ("display", "each-step") for form i
 
 
 @pytest.mark.usefixtures("long")
-@pytest.mark.parametrize(("form", "rounding_rule"), mostly_slow(WAYS))
+@pytest.mark.parametrize(("form", "rounding_rule"), mostly_slow(WAYS, 7))
 def test_what_follows_takes_no_more_than_two_matrices(form: str, rounding_rule: str) -> None:
     """Of S, S_scaled and A, or of A alone for texts: there is room for two more beside them."""
     kept = ("A", "O") if form in ("json", "csv", "csv files") else ("S", "S_scaled", "A", "O")

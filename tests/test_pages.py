@@ -91,7 +91,7 @@ def read_back(page: Page, folder: Path) -> list[Problem]:
     return [read_problem(folder / name) for name in names]
 
 
-@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 3))
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 9))
 def test_every_sample_is_read_back_from_every_form(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
     for again in read_back(page_of(problem, work=True), tmp_path):

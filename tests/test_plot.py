@@ -293,7 +293,7 @@ def test_the_same_input_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("each", mostly_slow(SAMPLES, 12), ids=lambda each: each.name)
+@pytest.mark.parametrize("each", mostly_slow(SAMPLES, 24), ids=lambda each: each.name)
 def test_every_sample_is_drawn(each: Any, kind: str) -> None:
     picture = render(solved(each.name), "png", look=Look(kind))
     assert picture.content.startswith(b"\x89PNG")
