@@ -1,9 +1,7 @@
 """Problem: the given matrices and the conventions."""
 
-import numbers as abstract
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -11,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.numbers.arrays import as_array, only_value
-from attncalc.numbers.typed import NotANumber, Number, exact, quoted, read_number
+from attncalc.numbers.arrays import only_value
+from attncalc.numbers.typed import exact, quoted
 from attncalc.numbers.types import Matrix
 from attncalc.problem.arrangement import arranged
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.calculation import Calculation
+from attncalc.problem.entries import read_matrix
 from attncalc.problem.field import IMAGE, LAYERS, Given, Setting, declared
 from attncalc.problem.fields import (
     GIVEN,
@@ -26,10 +25,8 @@ from attncalc.problem.fields import (
     SETTINGS,
     TEXTS,
     WHOLE,
-    one_of,
     own_name,
     read_setting,
-    role_of,
 )
 from attncalc.problem.gradients.fields import GradientFields
 from attncalc.problem.layers.fields import ATTENTION as ALONE
@@ -39,9 +36,6 @@ from attncalc.problem.scope import Inner, Outer, Scope
 from attncalc.problem.standing import split_heads
 from attncalc.text import harmless, numbered, told_apart
 
-_EXACT = (Decimal, Fraction)
-MOST_WHOLE = 2**53
-"""Up to this number, float64 holds every whole one."""
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 
 
@@ -279,11 +273,10 @@ class Problem(Outer):
 
     def _read(self, name: str, given: Any, typed: dict[str, Matrix]) -> Matrix:
         """Return a matrix in floats; as it was typed, it is put where floats lose of it."""
-        raw = _raw(name, given)
-        is_own = isinstance(given, list | tuple)  # joined here: nobody else has this array
-        values = _values(name, raw, is_own=is_own, as_column=self.layout == "columns")
-        if (kept := _typed(raw, values, self.typed.get(name))) is not None:
-            typed[name] = kept
+        is_turned, kept = self.layout == "columns", self.typed.get(name)
+        values, as_typed = read_matrix(name, given, as_column=is_turned, kept=kept)
+        if as_typed is not None:
+            typed[name] = as_typed
         return values
 
     @cached_property
@@ -613,127 +606,6 @@ def _inner_field(
 def _check_nested(where: str, given: object) -> None:
     if not isinstance(given, Mapping):
         raise InputError(f"{where} takes an object with fields of its own, as W_Q and heads")
-
-
-def _raw(name: str, given: object) -> Matrix:
-    """Return what is given as one array, its numbers as they are."""
-    try:
-        raw = as_array(given)
-    except InputError as error:  # its text starts where the name ends
-        raise InputError(f"{name} {error}") from None
-    except (TypeError, ValueError, RecursionError):
-        raise _no_matrix(name) from None
-    if raw.dtype.kind in "UO" and raw.ndim and any(isinstance(each, str) for each in raw.flat):
-        raw = _read_texts(name, raw)
-    if raw.dtype.kind == "O" and raw.ndim and (raw == None).any():  # noqa: E711 - of each entry
-        place = tuple(np.argwhere(raw == None)[0])  # noqa: E711
-        raise InputError(f"{_where(name, place)}: nothing (None), where a number is needed")
-    if raw.dtype.kind not in ("biufO" if role_of(name) == "marks" else "iufO"):
-        raise _no_matrix(name)
-    return raw
-
-
-def _read_texts(name: str, raw: Matrix) -> Matrix:
-    """Return an array whose texts are read as those of files are: "1/2" is a half."""
-    numbers = raw.astype(object)
-    for place in map(tuple, np.argwhere(np.ones(raw.shape))):
-        if isinstance(numbers[place], str):
-            try:
-                numbers[place] = _read_text(name, numbers[place])
-            except NotANumber as reason:
-                raise InputError(f"{_where(name, place)}: {reason}") from None
-    return numbers
-
-
-def _read_text(name: str, text: str) -> Number:
-    word, role = text.strip().lower().replace("−", "-"), role_of(name)
-    if role == "marks" and word in ("true", "false"):
-        return Decimal(word == "true")
-    if (role == "scores" or name == "S") and word in ("-inf", "-infinity", "-∞"):
-        return Decimal("-Infinity")
-    return read_number(text)
-
-
-def _where(name: str, place: tuple[int, ...]) -> str:
-    """Return how messages name an entry."""
-    head = f"{one_of(name)} {place[0] + 1}, " if len(place) == 3 else ""
-    row = f"row {place[-2] + 1}, " if len(place) > 1 else ""
-    return f"{name}, {head}{row}{'column' if row else 'entry'} {place[-1] + 1}"
-
-
-def _no_matrix(name: str) -> InputError:
-    return InputError(f"{name} is not a matrix of real numbers: give rows of equal length")
-
-
-def _values(name: str, raw: Matrix, *, is_own: bool, as_column: bool) -> Matrix:
-    """Return an array of floats, or for marks of booleans, that nothing can change."""
-    try:
-        numbers = raw.astype(np.float64) if raw.dtype == object else raw
-        values: Matrix = numbers.astype(_dtype(name, numbers), copy=not is_own)
-    except OverflowError:
-        raise InputError(f"{name} holds a number too large for float64") from None
-    except (TypeError, ValueError):
-        raise _no_matrix(name) from None
-    if values.ndim == 1 and values.size:
-        values = values[:, np.newaxis] if as_column else values[np.newaxis, :]
-    if values.size == 0:
-        raise InputError(f"{name} is empty: it needs at least one row and one column")
-    if values.ndim not in (2, 3):
-        raise InputError(f"{name} has {values.ndim} dimensions: a matrix has rows and columns")
-    _check_entries(name, numbers.reshape(values.shape), values)
-    values.flags.writeable = False
-    return values
-
-
-def _dtype(name: str, numbers: Matrix) -> type[Any]:
-    if role_of(name) == "marks":
-        return np.bool_
-    return np.float32 if numbers.dtype == np.float32 else np.float64
-
-
-def _check_entries(name: str, numbers: Matrix, values: Matrix) -> None:
-    """Refuse numbers that cannot be entries; `values` is what they have become."""
-    if role_of(name) == "marks":
-        if numbers.dtype == np.bool_:  # large masks are: no array is made to look at them
-            return
-        right, why = values == numbers, "1 or 0 (true or false) is needed"
-    elif role_of(name) == "scores" or name == "S":
-        right, why = values < np.inf, "a number or -inf is needed"  # no number is less: nan is not
-    else:
-        right, why = np.isfinite(values), "a finite number is needed"
-    if not right.all():
-        place = tuple(np.argwhere(~right)[0])
-        raise InputError(f"{_where(name, place)}: {numbers[place]:g}, where {why}")
-
-
-def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
-    """Return the numbers as typed where floats lose something of them, and else nothing."""
-    if kept is not None and np.array_equal(kept.astype(values.dtype), values):
-        return kept
-    if raw.dtype != object and not _holds_long_whole_numbers(raw):
-        return None
-    entries = raw.astype(object).reshape(values.shape)
-    if all(map(_is_exact, entries.flat, values.flat)):
-        return None
-    typed: Matrix = np.frompyfunc(_as_number, 1, 1)(entries)
-    typed.flags.writeable = False
-    return typed
-
-
-def _holds_long_whole_numbers(raw: Matrix) -> bool:
-    """Say whether whole numbers are beyond those that float64 has all of."""
-    whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
-    return whole and bool(raw.max() > MOST_WHOLE or raw.min() < -MOST_WHOLE)
-
-
-def _is_exact(entry: object, value: float) -> bool:
-    return not isinstance(entry, (*_EXACT, int)) or entry == exact(float(value))
-
-
-def _as_number(entry: Any) -> Number:
-    if isinstance(entry, _EXACT):
-        return entry
-    return Decimal(int(entry)) if isinstance(entry, abstract.Integral) else exact(float(entry))
 
 
 def _asked(problem: Problem) -> tuple[str, ...] | None:
