@@ -179,6 +179,16 @@ def test_names_are_data(attncalc: Command, tmp_path: Path) -> None:
     assert "\n'=1+1," in run.out
 
 
+def test_what_no_version_can_show_is_said_once(attncalc: Command, tmp_path: Path) -> None:
+    spec = {"problems": [{"tokens": 2}, {"tokens": 1}], "formats": ["markdown"], "seed": 3}
+    (tmp_path / "roster.csv").write_text("name\nAda Byron\nBob\n")
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    said = [line for line in run.err.splitlines() if "tells apart" in line]
+    assert len(said) == 1
+    assert said[0].startswith("note: problem 2: no problem of these sizes and conventions tells ")
+
+
 def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) -> None:
     spec = {
         "problems": [{"name": "1"}, {"name": "2 b", "kind": "cross", "keys": 2, "decimals": 3}],
