@@ -335,6 +335,9 @@ SAID = [
     ),
     ("gradescope", "a problem for Gradescope is a zip: name its file with --out"),
     ("prairielearn", "a problem for PrairieLearn is a folder: name it with --out"),
+    ("moodle -o quiz.zip", 'quiz.zip: a file for Moodle ends in .xml, not in ".zip"'),
+    ("numbas -o a.json", 'a.json: a file for Numbas ends in .exam, not in ".json"'),
+    ("gradescope -o a.tar.gz", 'a.tar.gz: a file for Gradescope ends in .zip, not in ".gz"'),
     ("gradescope -o a.zip --points x", '--points: "x" is not a number'),
     ("gradescope -o a.zip --points 0", "--points takes a number above 0"),
     (

@@ -11,7 +11,7 @@ import pytest
 from conftest import Command, some_of
 from oracle import as_shown, exact_values, solve_by_hand
 
-from attncalc import read_problem
+from attncalc import InputError, new, read_problem
 from attncalc.cli.flags.new import HELP
 from attncalc.making.asking import recipe, wishes_of
 from attncalc.making.maker import make
@@ -243,10 +243,32 @@ def test_what_help_shows_is_made_from_other_seeds_too(example: str, attncalc: Co
 def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    large = {"X": [[1e300]], "W_Q": [[1e300]], "W_K": [[1]], "W_V": [[1]]}
-    (tmp_path / "large.json").write_text(json.dumps(large))
-    run = attncalc("new", "--again", str(tmp_path / "large.json"), "--seed", "1")
-    assert run.err.startswith("error: Q, row 1, column 1 grows beyond the largest float64")
+    one = {"X": [[1]], "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
+    file = tmp_path / "one.json"
+    for changed, said in (
+        ({"X": [[1e300]], "W_Q": [[1e300]]}, "Q, row 1, column 1 grows beyond the largest float64"),
+        ({"made_by": "me"}, 'made_by does not say how attncalc new made it: "me"'),
+        ({"made_by": "attncalc 1: attncalc new --margin x"}, 'margin: "x" is not a number'),
+    ):
+        file.write_text(json.dumps({**one, **changed}))
+        run = attncalc("new", "--again", str(file), "--seed", "1")
+        assert run.code == 2
+        assert run.err.startswith(f"error: {file}: {said}")
+        with pytest.raises(InputError, match=re.escape(f"{file}: {said}")):
+            new(1, again=file)
+
+
+def test_siblings_have_as_many_lines_as_the_problem_has_outputs(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """Not as one that is made without another has: there three tokens ask."""
+    file = tmp_path / "five.json"
+    flags = ("--tokens", "5", "--ties", "any", "--margin", "none", "--seed", "1", "-o", str(file))
+    assert attncalc("new", *flags).code == 0
+    sibling = ("new", "--again", str(file), "--seed", "2", "--second-lines")
+    assert attncalc(*sibling, "5", "--ties", "0").code == 0
+    run = attncalc(*sibling, "6")
+    assert run.err == "error: --second-lines takes 0 to 5 outputs, not 6\n"
 
 
 def test_where_nothing_fits_the_wish_to_blame_is_named(attncalc: Command) -> None:

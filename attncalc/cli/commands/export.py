@@ -12,6 +12,7 @@ from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver,
 from attncalc.errors import InputError, OutputError
 from attncalc.exporting.rules import Course, course_of
 from attncalc.grading.key import Key, key_of
+from attncalc.numbers.typed import quoted
 from attncalc.problem.attention.fields import DISPLAY
 
 NAMES = {
@@ -20,6 +21,8 @@ NAMES = {
     "prairielearn": "PrairieLearn",
     "numbas": "Numbas",
 }
+ENDINGS = {"gradescope": ".zip", "moodle": ".xml", "numbas": ".exam"}
+"""How the names of files end that systems take."""
 OF_MARKING = {
     "weight": None,
     "follow_penalty": "0",
@@ -46,12 +49,23 @@ def export(flags: Mapping[str, Any]) -> None:
 
 def _target(out: str | None, system: str) -> Target:
     target = target_of("--out", out)
+    _refuse_another_ending(target, system)
     if system in ("moodle", "numbas"):
         return target
     if target == STDOUT:
         what = "a zip: name its file" if system == "gradescope" else "a folder: name it"
         raise OutputError(f"a problem for {NAMES[system]} is {what} with --out")
     return Target(target.place, is_folder=system == "prairielearn")
+
+
+def _refuse_another_ending(target: Target, system: str) -> None:
+    """Refuse a name that says it is what a system's file is not: nothing would open it."""
+    ending, known = "" if target.place is None else target.place.suffix, ENDINGS.get(system)
+    if target.place is None or not ending or known is None or ending.lower() == known:
+        return
+    raise OutputError(
+        f"{target.place}: a file for {NAMES[system]} ends in {known}, not in {quoted(ending)}"
+    )
 
 
 def _points(given: str) -> Fraction:
