@@ -120,6 +120,8 @@ def test_what_is_wished_of_sizes_numbers_and_conventions_is_there(attncalc: Comm
         ("--kind", "encoder"),
         ("--kind", "decoder", "--keys", "2"),
         ("--heads", "2", "--also", "W_O"),
+        ("--heads", "2", "--combine", "mean", "--also", "W_O"),
+        ("--kind", "encoder", "--heads", "2", "--combine", "mean"),
         ("--layout", "columns"),
         ("--weights-layout", "torch", "--causal"),
         ("--spread", "0.4:0.9", "--words"),

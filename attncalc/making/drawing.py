@@ -101,7 +101,7 @@ def _d_v(wishes: Wishes) -> int:
 
 
 def _d_joined(wishes: Wishes) -> int:
-    averaged = wishes.settings.get("combine") == "average"
+    averaged = wishes.settings.get("combine") == "mean"
     return _d_v(wishes) * (1 if averaged else wishes.heads)
 
 

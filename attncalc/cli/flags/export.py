@@ -24,7 +24,7 @@ HELP = """Write a problem for the system of a course, which gives it out and mar
     attncalc export problem.json --to numbas -o attention.exam
 
 Gradescope, PrairieLearn and Numbas mark from the student's own values:
-a mistake costs where it is made. Numbas holds attention of one head. Moodle
+a mistake costs where it is made. Numbas holds attention, but no layers. Moodle
 marks each entry alone: there a mistake costs in every step after it.
 """
 
