@@ -579,6 +579,10 @@ def test_what_no_set_can_be_made_of_is_said(
          "already: make the set in a new folder"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--causal"),
          "--causal: what a class gets stands in the file of --problems"),
+        (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-tell-apart"),
+         "--no-tell-apart: what a class gets stands in the file of --problems"),
+        (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-scale"),
+         "--no-scale: what a class gets stands in the file of --problems"),
     ],
 )  # fmt: skip
 def test_flags_that_make_no_set_are_refused(
@@ -596,6 +600,10 @@ def test_flags_that_make_no_set_are_refused(
     [
         (("answers", "--reading"), "--reading takes one problem: give it in place of the set"),
         (("answers", "--causal"), "--causal: each problem of a set says that itself: leave it out"),
+        (("answers", "--no-scale"), "--no-scale: each problem of a set says that itself"),
+        (("answers", "--no-causal"), "--no-causal: each problem of a set says that itself"),
+        (("answers", "--title", "x"), "--title: each problem of a set says that itself"),
+        (("answers", "--W_Q", "1"), "--W_Q: each problem of a set says that itself"),
         (("nowhere",), "nowhere: no such file or folder"),
         (("set",), "set: this is the set itself: name the folder of the answers"),
         (("answers", "--format", "json"), "json: say where the pages of a class go, as -o marked/"),

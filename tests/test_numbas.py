@@ -229,6 +229,30 @@ def test_an_exam_has_a_part_for_each_step_that_is_asked_for(attncalc: Command) -
     assert replaced == {"Q": [], "S": [("attn_Q", "p0")], "O": [("attn_S", "p1")]}
 
 
+@needs_numbas
+def test_of_a_class_set_each_student_gets_some_version_of_each_problem(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "roster.csv").write_text("name\nAda\nBob\nCarl\n")
+    spec = {"problems": [{"rounding": "each-step"}, {"tokens": 2}], "formats": []}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    made = ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert attncalc(*made).code == 0
+    done = attncalc("export", "set", "--to", "numbas")
+    assert done.code == 0, done.err
+    groups = json.loads(done.out.partition("\n")[2])["question_groups"]
+    assert [len(group["questions"]) for group in groups] == [3, 3]
+    versions = [
+        {step: numbers(solution.shown(step)) for step in ("Q", "K", "V", "S", "A", "O")}
+        for solution in (
+            solve(read_problem(tmp_path / "set" / name / "1" / "problem.json"))
+            for name in ("Ada", "Bob", "Carl")
+        )
+    ]
+    right, _ = in_numbas(done.out)
+    assert right in versions
+
+
 def test_an_exam_has_a_part_for_each_head_which_reads_its_own(attncalc: Command) -> None:
     """Where C and H are not asked for, O reads the weights of all heads through them."""
     problem = str(sample("heads").path)

@@ -4,7 +4,7 @@ Its form is that of https://docs.numbas.org.uk/en/latest/; `precround` of Numbas
 -1.00, so halves are rounded away from zero by a function of our own.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
@@ -246,11 +246,37 @@ def exam(solution: Solution, course: Course) -> str:
     InputError
         When a step is none that Numbas can work out anew, or a text would be a formula to it.
     """
+    title = on_a_line(heading(solution.problem))
+    return exam_of(title, [[question(solution, course)]])
+
+
+def exam_of(title: str, groups: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """Return an exam that asks one question of each group, which of them is left to chance."""
+    whole = {
+        "name": title,
+        "duration": 0,
+        "percentPass": 0,
+        "question_groups": [
+            {"name": "", "pickingStrategy": "all-ordered", "questions": list(group)}
+            if len(group) == 1
+            else {
+                "name": "",
+                "pickingStrategy": "random-subset",
+                "pickQuestions": 1,
+                "questions": list(group),
+            }
+            for group in groups
+        ],
+    }
+    return f"// Numbas version: exam_results_page_options\n{in_json(whole, indent=1)}\n"
+
+
+def question(solution: Solution, course: Course) -> dict[str, Any]:
+    """Return a question, as an exam holds it."""
     _refuse_what_numbas_cannot_hold(solution, course)
     asked = list(_places(solution, (s for s in solution.plan if s.name in course.asked)))
-    title = on_a_line(heading(solution.problem))
-    question = {
-        "name": title,
+    return {
+        "name": on_a_line(heading(solution.problem)),
         "tags": [],
         "metadata": {"description": "", "licence": "None specified"},
         "statement": worksheet(solution, _of_nothing(course), lambda grid: ""),
@@ -265,15 +291,6 @@ def exam(solution: Solution, course: Course) -> str:
         "preamble": {"js": "", "css": ""},
         "parts": [_part(solution, course, place, asked) for place in asked],
     }
-    whole = {
-        "name": title,
-        "duration": 0,
-        "percentPass": 0,
-        "question_groups": [
-            {"name": "", "pickingStrategy": "all-ordered", "questions": [question]}
-        ],
-    }
-    return f"// Numbas version: exam_results_page_options\n{in_json(whole, indent=1)}\n"
 
 
 def _of_nothing(course: Course) -> Course:

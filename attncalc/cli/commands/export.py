@@ -14,6 +14,7 @@ from attncalc.exporting.rules import Course, course_of
 from attncalc.grading.key import Key, key_of
 from attncalc.numbers.typed import quoted
 from attncalc.problem.attention.fields import DISPLAY
+from attncalc.reading.sets import is_set
 
 NAMES = {
     "gradescope": "Gradescope",
@@ -39,6 +40,11 @@ def export(flags: Mapping[str, Any]) -> None:
     check_targets(target)
     _refuse_what_nobody_heeds(flags, system)
     points = None if flags["points"] is None else _points(flags["points"])
+    if flags["file"] is not None and is_set(flags["file"]):
+        from attncalc.cli.commands.export_class import export_class
+
+        export_class(flags, target, points)
+        return
     problem = problem_from(flags, fallback="self")
     rules = rules_from({**flags, "atol": None, "rtol": None})
     key = key_of(problem, rules)

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attncalc.cli.commands.refusals import typed
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import note
 from attncalc.cli.targets import Output, Target, check_targets, deliver, target_of
@@ -70,10 +71,8 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
             raise InputError(f"a set for a class takes --class and --problems: {shown} is missing")
     if flags["out"] is None or target_of("--out", flags["out"]).place is None:
         raise InputError("a set for a class is a folder: say where, as -o set/")
-    for name in (*READ, *SETTINGS, "again", "words"):
-        if flags.get(name) is not None and flags.get(name) is not False:
-            shown = f"--{name.replace('_', '-')}"
-            raise InputError(f"{shown}: what a class gets stands in the file of --problems")
+    for flag in typed(flags, (*READ, *SETTINGS, "again", "words")):
+        raise InputError(f"{flag}: what a class gets stands in the file of --problems")
 
 
 def _made(spec: Spec, roster: Roster, jobs: int) -> list[_Share]:
