@@ -345,6 +345,18 @@ def test_nothing_that_was_handed_in_is_passed_over(attncalc: Command, tmp_path: 
     ]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_a_link_that_leads_back_makes_no_second_answer(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0], "Ada Lovelace/mine.json")
+    (tmp_path / "answers" / "Ada Lovelace" / "all").symlink_to(tmp_path / "answers")
+    rows = marks(attncalc, tmp_path)
+    assert rows[0]["earned"] == "7"
+    assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
+        ("answers/Ada Lovelace/all", "a link that leads back to what it lies in")
+    ]
+
+
 def test_a_folder_of_nothing_leaves_the_marks_that_were_there(
     attncalc: Command, tmp_path: Path
 ) -> None:

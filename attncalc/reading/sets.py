@@ -238,24 +238,32 @@ def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:
 def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
     """Yield all that is in a folder: what is no answer, too, for somebody may have meant it."""
     for path in list_folder(folder):
-        here = (*steps, path.name)
         if path.name.startswith(".") or (steps and path.name.lower().endswith(LEFT_BEHIND)):
             continue
-        if not is_folder(path):
+        here = (*steps, path.name)
+        if is_folder(path):
+            yield from _of_folder(path, here)
+        else:
             yield _Found(path, here)
-            continue
-        try:
-            inside = list_folder(path)
-        except InputError as error:  # its row says so, and stops none of the others
-            yield _Found(path, here, str(error))
-            continue
-        if _is_answer(inside):
-            yield _Found(path, here)
-        elif len(here) < DEEPEST:
-            remember(path, ENDINGS)
-            yield from _within(path, here)
-        elif inside:
-            yield _Found(path, here, f"not looked into: {DEEPEST} folders lie around what it holds")
+
+
+def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
+    """Yield a folder that is an answer, or else what is in it; or why it is not looked into."""
+    if path.is_symlink() and path.parent.resolve().is_relative_to(path.resolve()):
+        yield _Found(path, here, "a link that leads back to what it lies in")
+        return
+    try:
+        inside = list_folder(path)
+    except InputError as error:  # its row says so, and stops none of the others
+        yield _Found(path, here, str(error))
+        return
+    if _is_answer(inside):
+        yield _Found(path, here)
+    elif len(here) < DEEPEST:
+        remember(path, ENDINGS)
+        yield from _within(path, here)
+    elif inside:
+        yield _Found(path, here, f"not looked into: {DEEPEST} folders lie around what it holds")
 
 
 def _is_answer(inside: Sequence[Path]) -> bool:
