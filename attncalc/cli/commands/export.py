@@ -43,6 +43,7 @@ def export(flags: Mapping[str, Any]) -> None:
     if flags["file"] is not None and is_set(flags["file"]):
         from attncalc.cli.commands.export_class import export_class
 
+        _refuse_another_ending(target, system)
         export_class(flags, target, points)
         return
     problem = problem_from(flags, fallback="self")
@@ -50,12 +51,12 @@ def export(flags: Mapping[str, Any]) -> None:
     key = key_of(problem, rules)
     course = course_of(key, with_known_steps(rules, key), points)
     check_targets(target)  # once more, now that it is known what was read
+    _refuse_another_ending(target, system)
     deliver(WRITERS[system](key, course, target))
 
 
 def _target(out: str | None, system: str) -> Target:
     target = target_of("--out", out)
-    _refuse_another_ending(target, system)
     if system in ("moodle", "numbas"):
         return target
     if target == STDOUT:
