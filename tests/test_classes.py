@@ -174,8 +174,19 @@ def test_names_are_data(attncalc: Command, tmp_path: Path) -> None:
     sheet = (tmp_path / "set" / "worksheets.tex").read_text(encoding="utf-8")
     assert r"\input{x}" not in sheet
     (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "of-nobody.txt").write_text("Q = 1")
     run = attncalc("check", "set", "answers", "--format", "csv")
     assert "\n'=1+1," in run.out
+
+
+def test_what_no_version_can_show_is_said_once(attncalc: Command, tmp_path: Path) -> None:
+    spec = {"problems": [{"tokens": 2}, {"tokens": 1}], "formats": ["markdown"], "seed": 3}
+    (tmp_path / "roster.csv").write_text("name\nAda Byron\nBob\n")
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    said = [line for line in run.err.splitlines() if "tells apart" in line]
+    assert len(said) == 1
+    assert said[0].startswith("note: problem 2: no problem of these sizes and conventions tells ")
 
 
 def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) -> None:
@@ -303,6 +314,62 @@ def test_answers_are_paired_by_name_and_how_is_said(attncalc: Command, tmp_path:
     assert run.code == 1
     assert "no answer: Ada Byron" in run.out
     assert "nobody's: answers/ada-byron.json: one of 2 answers" in run.out
+
+
+def test_nothing_that_was_handed_in_is_passed_over(attncalc: Command, tmp_path: Path) -> None:
+    """A scan, a picture, what lies deep: each is marked or listed, and none hides another."""
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0], "group b/Ada Lovelace_17_file/my work/final/mine.json")
+    (tmp_path / "answers/Blaise Pascal").mkdir()
+    (tmp_path / "answers/Blaise Pascal/scan.pdf").write_bytes(b"%PDF-1.4")
+    hand_in(tmp_path, students[2], "72-carl-gauß/homework.json")
+    for name in ("homework.pdf", "homework.aux", "homework.synctex.gz"):
+        (tmp_path / "answers/72-carl-gauß" / name).write_bytes(b"%PDF-1.4")
+    hand_in(tmp_path, students[4], "a/b/c/d/e/f/g/h/emmy noether.json")
+    rows = marks(attncalc, tmp_path)
+    assert [(row["answer"], row["earned"]) for row in rows if row["answer"]][:3] == [
+        ("answers/group b/Ada Lovelace_17_file/my work/final/mine.json", "7"),
+        ("answers/Blaise Pascal/scan.pdf", ""),
+        ("answers/72-carl-gauß/homework.json", "7"),
+    ]
+    assert "a PDF cannot be read" in rows[1]["note"]
+    assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
+        (
+            "answers/a/b/c/d/e/f/g/h",
+            "not looked into: 8 folders lie around what it holds",
+        ),
+        (
+            "answers/72-carl-gauß/homework.pdf",
+            "not read: answers/72-carl-gauß/homework.json is the answer that is marked",
+        ),
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_a_link_that_leads_back_makes_no_second_answer(attncalc: Command, tmp_path: Path) -> None:
+    students = made(attncalc, tmp_path)
+    hand_in(tmp_path, students[0], "Ada Lovelace/mine.json")
+    (tmp_path / "answers" / "Ada Lovelace" / "all").symlink_to(tmp_path / "answers")
+    rows = marks(attncalc, tmp_path)
+    assert rows[0]["earned"] == "7"
+    assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
+        ("answers/Ada Lovelace/all", "a link that leads back to what it lies in")
+    ]
+
+
+def test_a_folder_of_nothing_leaves_the_marks_that_were_there(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    made(attncalc, tmp_path)
+    (tmp_path / "answers" / "Ada Lovelace").mkdir(parents=True)
+    (tmp_path / "marks.csv").write_text("of before")
+    run = attncalc("check", "set", "answers", "-o", "marked", "--csv", "marks.csv")
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith(
+        "error: answers: this folder holds no answers, so nothing is marked: their names end in "
+    )
+    assert (tmp_path / "marks.csv").read_text() == "of before"
+    assert not (tmp_path / "marked").exists()
 
 
 def test_a_folder_that_comes_back_whole_holds_one_answer(attncalc: Command, tmp_path: Path) -> None:
@@ -524,6 +591,10 @@ def test_what_no_set_can_be_made_of_is_said(
          "already: make the set in a new folder"),
         (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--causal"),
          "--causal: what a class gets stands in the file of --problems"),
+        (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-tell-apart"),
+         "--no-tell-apart: what a class gets stands in the file of --problems"),
+        (("--class", "roster.csv", "--problems", "spec.json", "-o", "set", "--no-scale"),
+         "--no-scale: what a class gets stands in the file of --problems"),
     ],
 )  # fmt: skip
 def test_flags_that_make_no_set_are_refused(
@@ -541,6 +612,10 @@ def test_flags_that_make_no_set_are_refused(
     [
         (("answers", "--reading"), "--reading takes one problem: give it in place of the set"),
         (("answers", "--causal"), "--causal: each problem of a set says that itself: leave it out"),
+        (("answers", "--no-scale"), "--no-scale: each problem of a set says that itself"),
+        (("answers", "--no-causal"), "--no-causal: each problem of a set says that itself"),
+        (("answers", "--title", "x"), "--title: each problem of a set says that itself"),
+        (("answers", "--W_Q", "1"), "--W_Q: each problem of a set says that itself"),
         (("nowhere",), "nowhere: no such file or folder"),
         (("set",), "set: this is the set itself: name the folder of the answers"),
         (("answers", "--format", "json"), "json: say where the pages of a class go, as -o marked/"),

@@ -246,6 +246,10 @@ def gaps_of(xml: str) -> list[tuple[float, float]]:
     quiz = ElementTree.fromstring(xml)
     (question,) = quiz.findall("question")
     assert question.get("type") == "cloze"
+    return gaps_in(question)
+
+
+def gaps_in(question: ElementTree.Element) -> list[tuple[float, float]]:
     text = question.findtext("questiontext/text") or ""
     found = []
     for norm, kind, sign, answer in GAP.findall(text):
@@ -335,6 +339,9 @@ SAID = [
     ),
     ("gradescope", "a problem for Gradescope is a zip: name its file with --out"),
     ("prairielearn", "a problem for PrairieLearn is a folder: name it with --out"),
+    ("moodle -o quiz.zip", 'quiz.zip: a file for Moodle ends in .xml, not in ".zip"'),
+    ("numbas -o a.json", 'a.json: a file for Numbas ends in .exam, not in ".json"'),
+    ("gradescope -o a.tar.gz", 'a.tar.gz: a file for Gradescope ends in .zip, not in ".gz"'),
     ("gradescope -o a.zip --points x", '--points: "x" is not a number'),
     ("gradescope -o a.zip --points 0", "--points takes a number above 0"),
     (
@@ -353,6 +360,55 @@ def test_what_a_system_cannot_do_is_said(
     assert done.err.startswith("error: ")
     assert said is None or done.err == f"error: {said}\n"
     assert not list(tmp_path.iterdir())
+
+
+def class_set(attncalc: Command, tmp_path: Path, **spec: Any) -> Path:
+    (tmp_path / "roster.csv").write_text('name\nAda Byron\n"]]>{1:SA:=x}"\nBob\n')
+    (tmp_path / "spec.json").write_text(
+        json.dumps({"problems": [{"name": "1"}, {"name": "a/b", "asked": ["Q", "O"]}], **spec})
+    )
+    made = ("new", "--class", "roster.csv", "--problems", "spec.json", "--seed", "5")
+    assert attncalc(*made, "-o", "set").code == 0
+    return tmp_path / "set"
+
+
+def test_a_class_set_is_one_quiz_of_a_category_for_each_problem(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    place = class_set(attncalc, tmp_path)
+    run = attncalc("export", "set", "--to", "moodle", "-o", "quiz.xml")
+    assert run.code == 0, run.err
+    assert "2 problems in 3 versions: a category for each problem" in run.err
+    found = ElementTree.parse(tmp_path / "quiz.xml").getroot().findall("question")
+    kinds = [each.get("type") for each in found]
+    assert kinds == ["category", *["cloze"] * 3] * 2
+    names = [found[at].findtext("category/text") for at in (0, 4)]
+    assert names == ["$course$/top/attncalc, problem 1", "$course$/top/attncalc, problem a//b"]
+    students = json.loads((place / "manifest.json").read_text())["students"]
+    for number, steps in enumerate((("Q", "K", "V", "S", "A", "O"), ("Q", "O"))):
+        for student, question in zip(students, found[4 * number + 1 :], strict=False):
+            assert (question.findtext("name/text") or "").endswith(f" ({student['name']})")
+            solution = solve(read_problem(place / student["problems"][number]["file"]))
+            right = [v for step in steps for row in solution.shown(step) for v in row]
+            assert gaps_in(question) == [(float(value), 0.005) for value in right]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("gradescope -o a.zip", "set: a set for a class goes to Moodle or Numbas; for this system "
+         "give one problem, as set/Ada-Byron/1/problem.json"),
+        ("moodle --causal", "--causal: each problem of a set says that itself: leave it out"),
+        ("numbas", "set/Ada-Byron/1/problem.json: \"a{b}\": Numbas takes { } $ \\ for parts of a "
+         "formula: give the title or the token another name"),
+    ],
+)  # fmt: skip
+def test_what_no_class_set_can_be_written_as_is_said(
+    flags: str, said: str, attncalc: Command, tmp_path: Path
+) -> None:
+    class_set(attncalc, tmp_path, problems=[{"title": "a{b}"}, {"name": "2"}])
+    run = attncalc("export", "set", "--to", *flags.split())
+    assert (run.code, run.out, run.err) == (2, "", f"error: {said}\n")
 
 
 # -- PrairieLearn ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from conftest import Command, some_of
 from oracle import as_shown, exact_values, solve_by_hand
 
-from attncalc import read_problem
+from attncalc import InputError, new, read_problem
 from attncalc.cli.flags.new import HELP
 from attncalc.making.asking import recipe, wishes_of
 from attncalc.making.maker import make
@@ -120,6 +120,8 @@ def test_what_is_wished_of_sizes_numbers_and_conventions_is_there(attncalc: Comm
         ("--kind", "encoder"),
         ("--kind", "decoder", "--keys", "2"),
         ("--heads", "2", "--also", "W_O"),
+        ("--heads", "2", "--combine", "mean", "--also", "W_O"),
+        ("--kind", "encoder", "--heads", "2", "--combine", "mean"),
         ("--layout", "columns"),
         ("--weights-layout", "torch", "--causal"),
         ("--spread", "0.4:0.9", "--words"),
@@ -201,6 +203,10 @@ def test_siblings_of_siblings_and_of_problems_of_ones_own(
         (("--ties", "9"), "--ties takes 0 to 3 outputs, not 9"),
         (("--ties", "1.5"), '--ties takes a whole number, not "1.5"'),
         (("--second-lines", "9"), "--second-lines takes 0 to 3 outputs, not 9"),
+        (("--tokens", "1", "--ties", "1"), "--ties takes 0 to 0 outputs, not 1: there is one input "
+         "to attend to"),
+        (("--tokens", "1", "--spread", "0.3:0.8"), "--spread: there is one input to attend to, and "
+         "e^H / n is 1"),
         (("--d-k", "0"), "--d-k takes 1 to 64, not 0"),
         (("--also", "Z"), "--also takes further matrices of this problem (P, b_Q, b_K, b_V, W_O, "
          "b_O), not Z"),
@@ -239,10 +245,32 @@ def test_what_help_shows_is_made_from_other_seeds_too(example: str, attncalc: Co
 def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    large = {"X": [[1e300]], "W_Q": [[1e300]], "W_K": [[1]], "W_V": [[1]]}
-    (tmp_path / "large.json").write_text(json.dumps(large))
-    run = attncalc("new", "--again", str(tmp_path / "large.json"), "--seed", "1")
-    assert run.err.startswith("error: Q, row 1, column 1 grows beyond the largest float64")
+    one = {"X": [[1]], "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
+    file = tmp_path / "one.json"
+    for changed, said in (
+        ({"X": [[1e300]], "W_Q": [[1e300]]}, "Q, row 1, column 1 grows beyond the largest float64"),
+        ({"made_by": "me"}, 'made_by does not say how attncalc new made it: "me"'),
+        ({"made_by": "attncalc 1: attncalc new --margin x"}, 'margin: "x" is not a number'),
+    ):
+        file.write_text(json.dumps({**one, **changed}))
+        run = attncalc("new", "--again", str(file), "--seed", "1")
+        assert run.code == 2
+        assert run.err.startswith(f"error: {file}: {said}")
+        with pytest.raises(InputError, match=re.escape(f"{file}: {said}")):
+            new(1, again=file)
+
+
+def test_siblings_have_as_many_lines_as_the_problem_has_outputs(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """Not as one that is made without another has: there three tokens ask."""
+    file = tmp_path / "five.json"
+    flags = ("--tokens", "5", "--ties", "any", "--margin", "none", "--seed", "1", "-o", str(file))
+    assert attncalc("new", *flags).code == 0
+    sibling = ("new", "--again", str(file), "--seed", "2", "--second-lines")
+    assert attncalc(*sibling, "5", "--ties", "0").code == 0
+    run = attncalc(*sibling, "6")
+    assert run.err == "error: --second-lines takes 0 to 5 outputs, not 6\n"
 
 
 def test_where_nothing_fits_the_wish_to_blame_is_named(attncalc: Command) -> None:
@@ -253,6 +281,84 @@ def test_where_nothing_fits_the_wish_to_blame_is_named(attncalc: Command) -> Non
     assert run.err == (
         "error: --entries: of 0 no 3 × 4 matrix was drawn without a row or a column of zeros\n"
     )
+
+
+NO_MISTAKE = [
+    ("--tokens 1", "scores transposed in S, scale forgotten in A, softmax down the columns in A"),
+    ("--kind cross --tokens 2 --keys 1", "scale forgotten in A"),
+    ("--d 1", "scores transposed in S"),
+    ("--normalizer hardmax --sharp", "scale forgotten in A"),
+]
+"""What no problem of such sizes and conventions shows: reckoned by hand, see below."""
+
+
+@pytest.mark.parametrize(("flags", "said"), NO_MISTAKE)
+def test_mistakes_that_nothing_can_show_are_waived_and_named(
+    flags: str, said: str, attncalc: Command
+) -> None:
+    """One score is its own transpose, and its weight is 1 at any scale; x w w′ x′ is symmetric."""
+    run = attncalc("new", *flags.split(), "--seed", "3")
+    assert run.code == 0, run.err
+    _, _, waived = run.err.strip().partition("tells apart: ")
+    assert sorted(waived.split(", ")) == sorted(said.split(", "))
+    assert "tells apart" not in attncalc("new", *flags.split(), "--no-tell-apart").err
+
+
+def test_of_one_token_the_other_wishes_hold(attncalc: Command) -> None:
+    for seed in range(3):
+        problem = made(attncalc, "--tokens", "1", "--seed", str(seed))
+        exact = exact_values(*given(problem), "sqrt_dk", "display", 2)
+        assert exact["A"] == [[1]]
+        assert abs(exact["S"][0][0]) <= 15
+        assert exact["Q"] != exact["K"]  # weights swapped would show
+        for step in STEPS:
+            assert all(distance(value, 2) > Fraction(1, 100) for value in exact[step][0]), step
+
+
+@pytest.mark.parametrize("seed", some_of(6))
+@pytest.mark.parametrize("flags", ["--heads 5", "--heads 5 --tokens 5 --d 8"])
+def test_many_heads_are_found_head_by_head(seed: int, flags: str, attncalc: Command) -> None:
+    """Of 25 rows at once hardly any candidate has no tie: a thousand were not enough."""
+    run = attncalc("new", *flags.split(), "--seed", str(seed))
+    assert run.code == 0, run.err
+    tried = re.search(r"([\d,]+) candidates were tried", run.err)
+    assert tried is not None
+    assert int(tried[1].replace(",", "")) < 300
+    problem = json.loads(run.out)
+    X, _, *weights = given(problem)
+    for head in range(5):
+        own = [[row[2 * head : 2 * head + 2] for row in matrix] for matrix in weights]
+        exact = exact_values(X, X, *own, "sqrt_dk", "display", 2)
+        assert max(abs(value) for row in exact["S"] for value in row) <= 15
+        assert all(sum(value == max(row) for value in row) == 1 for row in exact["A"])
+        for step in STEPS:
+            for row in exact[step]:
+                assert all(distance(value, 2) > Fraction(1, 100) for value in row), step
+    for matrix in (X, *weights):
+        assert all(map(any, matrix))
+        assert all(map(any, zip(*matrix, strict=True)))
+
+
+def test_siblings_of_many_heads_have_as_many_negatives(attncalc: Command, tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    assert attncalc("new", "--heads", "5", "--seed", "1", "-o", str(file)).code == 0
+    one, other = (
+        json.loads(text)
+        for text in (file.read_text(), attncalc("new", "--again", str(file), "--seed", "2").out)
+    )
+    names = ("X", "W_Q", "W_K", "W_V")
+    assert one["W_Q"] != other["W_Q"]
+    counts = [
+        sum(v < 0 for name in names for row in each[name] for v in row) for each in (one, other)
+    ]
+    assert counts[0] == counts[1]
+
+
+def test_matrices_that_must_be_alike_are_given_up_soon(attncalc: Command) -> None:
+    """A column of 0 and 1 without a row of zeros is one of ones: a hundred thousand are that."""
+    run = attncalc("new", "--entries", "0,1", "--d-k", "1", "--seed", "1")
+    assert run.code == 2
+    assert "of 1,000 candidates 1,000 had matrices or tokens that are alike" in run.err
 
 
 @pytest.mark.parametrize("kind", ["self", "cross"])

@@ -99,6 +99,90 @@ def test_a_sign_lost_in_q_and_carried_on_costs_its_entry_alone(
     assert scores == [expected, expected]
 
 
+OF_HEADS: list[tuple[str, dict[str, Any]]] = [
+    ("heads", {}),
+    ("heads", {"rounding": "each-step", "causal": True}),
+    ("heads", {"weights_layout": "torch"}),
+    ("grouped", {}),
+    ("heads", {"combine": "mean", "W_O": None, "b_O": None}),
+    ("torch", {"normalizer": "softmax"}),
+]
+"""Samples with heads or biases, and what is changed of them; of one, heads share keys."""
+
+
+def sample_with(name: str, changes: dict[str, Any]) -> dict[str, Any]:
+    given = json.loads(sample(name).path.read_text(encoding="utf-8"))
+    if name == "heads" and changes.get("weights_layout") == "torch":
+        for weights in ("W_Q", "W_K", "W_V", "W_O"):
+            given[weights] = [list(row) for row in zip(*given[weights], strict=True)]
+    return {name: value for name, value in {**given, **changes}.items() if value is not None}
+
+
+def by_part(shown: dict[str, Any]) -> dict[str, Any]:
+    """Return what is shown by the names of parts: each head is one."""
+    parts = {}
+    for name, matrix in shown.items():
+        if isinstance(matrix[0][0], list):
+            parts |= {f"{name}, head {head}": own for head, own in enumerate(matrix, 1)}
+        else:
+            parts[name] = matrix
+    return parts
+
+
+@needs_numbas
+@pytest.mark.parametrize(("name", "changes"), OF_HEADS, ids=str)
+def test_the_right_answer_of_each_head_earns_all(
+    name: str, changes: dict[str, Any], attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "in.json").write_text(json.dumps(sample_with(name, changes)))
+    done = attncalc("export", "in.json", "--to", "numbas")
+    assert done.code == 0, done.err
+    solution = solve(read_problem(tmp_path / "in.json"))
+    shown = {s.name: solution.shown(s.name) for s in solution.plan if not s.is_between}
+    answer = by_part({n: m for n, m in shown.items() if n != "S_masked"})
+    right, (scores,) = in_numbas(done.out, answer)
+    assert right == {part: numbers(matrix) for part, matrix in answer.items()}
+    assert sum(scores.values()) == pytest.approx(len({part.split(",")[0] for part in answer}))
+
+
+@needs_numbas
+def test_a_sign_lost_in_one_head_and_carried_on_costs_its_entry_alone(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """What follows is worked out of each head's own Q, K and V, and joined here."""
+    given = sample_with("heads", {"rounding": "each-step"})
+    (tmp_path / "in.json").write_text(json.dumps(given))
+    steps = ("Q", "K", "V", "S", "A", "H", "C", "O")
+    asked = ("--steps", ",".join(steps), "--points", "16")
+    exam = attncalc("export", "in.json", "--to", "numbas", *asked).out
+    solution = solve(read_problem(tmp_path / "in.json"))
+    answer = by_part({name: solution.shown(name) for name in steps})
+    Q = [list(row) for row in answer["Q, head 2"]]
+    assert float(Q[2][1])
+    Q[2][1] = f"{-float(Q[2][1]):.2f}"
+    own = {"K": answer["K, head 2"], "V": answer["V, head 2"], "rounding": "each-step"}
+    (tmp_path / "own.json").write_text(json.dumps({"Q": Q, **own}))
+    follows = solve(read_problem(tmp_path / "own.json"))
+    head = {"S": follows.shown("S"), "A": follows.shown("A"), "H": follows.shown("O")}
+    carried = answer | {"Q, head 2": Q} | {f"{name}, head 2": head[name] for name in head}
+    joined = zip(answer["H, head 1"], head["H"], strict=True)
+    C = [[*one, *other] for one, other in joined]
+    W_O, b_O = given["W_O"], given["b_O"]
+    O = [  # noqa: E741 - the field's own name
+        [
+            f"{sum(float(c) * w[j] for c, w in zip(row, W_O, strict=True)) + b_O[j]:.2f}"
+            for j in range(2)
+        ]
+        for row in C
+    ]
+    carried |= {"C": C, "O": O}
+    assert carried["O"] != answer["O"]
+    _, scores = in_numbas(exam, carried)
+    expected = {part: 1 if "head" in part else 2 for part in answer}
+    expected["Q, head 2"] = pytest.approx(5 / 6, abs=0.01)
+    assert scores == [expected]
+
+
 @needs_numbas
 @pytest.mark.parametrize(
     ("key", "shown"), [("-1.005", -1.01), ("1.005", 1.01), ("2.675", 2.68), ("-0.125", -0.13)]
@@ -145,14 +229,54 @@ def test_an_exam_has_a_part_for_each_step_that_is_asked_for(attncalc: Command) -
     assert replaced == {"Q": [], "S": [("attn_Q", "p0")], "O": [("attn_S", "p1")]}
 
 
+@needs_numbas
+def test_of_a_class_set_each_student_gets_some_version_of_each_problem(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "roster.csv").write_text("name\nAda\nBob\nCarl\n")
+    spec = {"problems": [{"rounding": "each-step"}, {"tokens": 2}], "formats": []}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    made = ("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
+    assert attncalc(*made).code == 0
+    done = attncalc("export", "set", "--to", "numbas")
+    assert done.code == 0, done.err
+    groups = json.loads(done.out.partition("\n")[2])["question_groups"]
+    assert [len(group["questions"]) for group in groups] == [3, 3]
+    versions = [
+        {step: numbers(solution.shown(step)) for step in ("Q", "K", "V", "S", "A", "O")}
+        for solution in (
+            solve(read_problem(tmp_path / "set" / name / "1" / "problem.json"))
+            for name in ("Ada", "Bob", "Carl")
+        )
+    ]
+    right, _ = in_numbas(done.out)
+    assert right in versions
+
+
+def test_an_exam_has_a_part_for_each_head_which_reads_its_own(attncalc: Command) -> None:
+    """Where C and H are not asked for, O reads the weights of all heads through them."""
+    problem = str(sample("heads").path)
+    done = attncalc("export", problem, "--to", "numbas", "--steps", "Q,A,O", "--points", "12")
+    (group,) = json.loads(done.out.partition("\n")[2])["question_groups"]
+    parts = {part["customName"]: part for part in group["questions"][0]["parts"]}
+    marks = {name: part["marks"] for name, part in parts.items()}
+    halves = ("Q, head 1", "Q, head 2", "A, head 1", "A, head 2")
+    assert marks == {**dict.fromkeys(halves, 2), "O": 4}
+    read = {
+        name: [each["variable"] for each in part["variableReplacements"]]
+        for name, part in parts.items()
+    }
+    assert read["A, head 2"] == ["attn_Q_head2"]
+    assert read["O"] == ["attn_A_head1", "attn_A_head2"]
+
+
 REFUSED = [
     ("columns", "the exam for Numbas holds attention alone, with tokens as rows"),
     ("encoder", "the exam for Numbas holds attention alone, with tokens as rows"),
-    ("heads", "Q has several heads: the exam for Numbas holds one"),
     (
         "torch",
-        "Q = X W_Qᵀ + b_Q: the exam for Numbas holds products, sums, scales, causal masks and "
-        "softmax, of one head alone",
+        "A = S / sum(S): the exam for Numbas holds products, sums, scales, causal masks, softmax, "
+        "and heads joined or averaged",
     ),
     ("masks", "bias is no single matrix of finite numbers, as Numbas needs it"),
     (

@@ -100,8 +100,9 @@ def new(
         wished = wishes_of(asked)
     else:
         problem = again if isinstance(again, Problem) else read_problem(again)
-        wished = wishes_like(problem, asked)
-        name = "problem" if isinstance(again, Problem) else Path(again).name
+        place = "" if isinstance(again, Problem) else str(again)
+        wished = wishes_like(problem, asked, place)
+        name = Path(place).name or "problem"
         asked = wishes_taken_over(problem) | asked | {"again": name}
     if words:
         wished = with_words(wished, chosen)

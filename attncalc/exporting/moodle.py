@@ -5,6 +5,7 @@ of Moodle, and https://docs.moodle.org/en/Embedded_Answers_(Cloze)_question_type
 """
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import partial
 from xml.sax.saxutils import escape
@@ -27,21 +28,26 @@ NOTE = (
 )
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\uD800-\uDFFF\uFFFE\uFFFF]")
 """What no XML can hold, in any way: https://www.w3.org/TR/xml/#charsets."""
-_QUESTION = """<?xml version="1.0" encoding="UTF-8"?>
+_QUIZ = """<?xml version="1.0" encoding="UTF-8"?>
 <quiz>
-  <question type="cloze">
+{questions}</quiz>
+"""
+_CATEGORY = """  <question type="category">
+    <category><text>$course$/top/{name}</text></category>
+  </question>
+"""
+_QUESTION = """  <question type="cloze">
     <name><text>{name}</text></name>
     <questiontext format="html"><text><![CDATA[{text}]]></text></questiontext>
     <generalfeedback format="html"><text></text></generalfeedback>
     <penalty>0.3333333</penalty>
     <hidden>0</hidden>
   </question>
-</quiz>
 """
 
 
 def cloze(solution: Solution, course: Course) -> str:
-    """Return the XML of a question.
+    """Return the XML of a quiz of one question.
 
     A gap takes what is within half a unit of the last decimal that is shown.
 
@@ -50,14 +56,37 @@ def cloze(solution: Solution, course: Course) -> str:
     InputError
         When what is asked for is no finite number, or too much for one question.
     """
+    return quiz([question(solution, course)])
+
+
+def quiz(questions: Iterable[str]) -> str:
+    """Return the XML of a quiz: questions, and before those of a category, its name."""
+    return _QUIZ.format(questions="".join(questions))
+
+
+def category(name: str) -> str:
+    """Return the XML that puts the questions after it into a category of the course.
+
+    Examples
+    --------
+    >>> print(category("a/b <c>").splitlines()[1].strip())
+    <category><text>$course$/top/a//b &lt;c&gt;</text></category>
+    """
+    return _plain(_CATEGORY.format(name=escape(on_a_line(name).replace("/", "//"))))
+
+
+def question(solution: Solution, course: Course, of_whom: str = "") -> str:
+    """Return the XML of a question; its name, which teachers see, says whose it is."""
     refuse_the_map(course, "Moodle")
     _refuse_what_gaps_cannot_hold(solution, course)
     text = worksheet(solution, course, partial(_gaps, solution))
     closing = "<p>Each entry is marked by itself.</p>\n"
-    name = on_a_line(heading(solution.problem))
-    return _NO_XML.sub(
-        "\N{REPLACEMENT CHARACTER}", _QUESTION.format(name=escape(name), text=text + closing)
-    )
+    name = heading(solution.problem) + (f" ({of_whom})" if of_whom else "")
+    return _plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
+
+
+def _plain(xml: str) -> str:
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", xml)
 
 
 def _gaps(solution: Solution, grid: Grid) -> str:

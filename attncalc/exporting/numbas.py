@@ -4,10 +4,11 @@ Its form is that of https://docs.numbas.org.uk/en/latest/; `precround` of Numbas
 -1.00, so halves are rounded away from zero by a function of our own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from attncalc.operations.expressions import (
 from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import EACH_STEP
 from attncalc.problem.fields import role_of
+from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
@@ -74,6 +76,12 @@ FUNCTIONS = {
             "return e.map(function(x) { return x / all; });"
         ),
     ),
+    "attn_down": (
+        (("m", "matrix"), ("n", "number")),
+        "matrix",
+        "var r = []; for (var i = 0; i < n; i++) { r.push(m[0].slice()); } "
+        "r.rows = n; r.columns = m.columns; return r;",
+    ),
     "attn_where": (
         (("m", "matrix"), ("allowed", "matrix")),
         "matrix",
@@ -85,26 +93,66 @@ FUNCTIONS = {
 """What Numbas has not: its parameters, what it returns, and what it does, in JavaScript."""
 
 
+class _Place(NamedTuple):
+    """A step, or one head of it: from 1, and 0 where it has none."""
+
+    step: Step
+    head: int
+
+    @property
+    def name(self) -> str:
+        """What it is called to a student."""
+        return f"{self.step.name}, head {self.head}" if self.head else self.step.name
+
+    @property
+    def variable(self) -> str:
+        """What it is called in Numbas."""
+        return variable(self.step.name, self.head)
+
+
+def _places(solution: Solution, steps: Iterable[Step]) -> Iterator[_Place]:
+    """Yield the steps, head by head."""
+    for step in steps:
+        heads = _count(solution.shape_of(step.name))
+        yield from (_Place(step, head) for head in (range(1, heads + 1) if heads else (0,)))
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    """Return how many heads a matrix has, 0 where it is a single one."""
+    return shape[0] if len(shape) == 3 else 0
+
+
+def _head_in(count: int, head: int, heads: int) -> int:
+    """Return which head of a matrix a head reads: several may share one."""
+    return (head - 1) * count // heads + 1 if count and head else 0
+
+
 class _Jme(MathWriter):
     """Writes an expression in the language of Numbas, and refuses what that does not have."""
 
-    def __init__(self, solution: Solution, step: Step) -> None:
-        self.solution, self.step = solution, step
+    def __init__(self, solution: Solution, place: _Place) -> None:
+        self.solution, self.place, self.step = solution, place, place.step
 
     def _refused(self, expression: Expression) -> str:
         text = in_text(formula(self.step, self.solution.problem))
         raise InputError(
             f"{self.step.name} = {text}: the exam for Numbas holds products, sums, scales, causal "
-            "masks and softmax, of one head alone"
+            "masks, softmax, and heads joined or averaged"
         )
 
     def symbol(self, symbol: Symbol) -> str:
-        problem = self.solution.problem
-        if symbol.name == "d_k":
+        problem, name = self.solution.problem, symbol.name
+        if name == "d_k":
             return str(self.solution.shape_of("K")[-1] if "K" in self._steps else _width(problem))
-        if symbol.name in self._steps or symbol.name in problem.names:
-            return variable(symbol.name)
+        if name in self._steps:
+            return self._of_head(name, self.solution.shape_of(name))
+        if name in problem.names:
+            return self._of_head(name, problem.given[name].shape)
         return self._refused(symbol)
+
+    def _of_head(self, name: str, shape: tuple[int, ...]) -> str:
+        heads = _count(self.solution.shape_of(self.step.name))
+        return variable(name, _head_in(_count(shape), self.place.head, heads))
 
     @property
     def _steps(self) -> tuple[str, ...]:
@@ -118,14 +166,20 @@ class _Jme(MathWriter):
         return f"({ratio.exact})"
 
     def sum(self, total: Sum) -> str:
-        shape = self.solution.shape_of(self.step.name)
-        given = self.solution.problem.names
-        terms = [each.name for each in total.terms if isinstance(each, Symbol)]
-        if any(
-            self.solution.problem.stored(name).shape != shape for name in terms if name in given
-        ):
-            return self._refused(total)  # Numbas adds no row to each row
-        return f"({' + '.join(map(self.write, total.terms))})"
+        return f"({' + '.join(map(self._term, total.terms))})"
+
+    def _term(self, term: Expression) -> str:
+        """Write a term; a row that is added to each row stands in all of them, for Numbas."""
+        given = self.solution.problem.given
+        if not isinstance(term, Symbol) or term.name not in given:
+            return self.write(term)
+        rows, columns = self.solution.shape_of(self.step.name)[-2:]
+        shape = given[term.name].shape[-2:]
+        if shape == (rows, columns):
+            return self.write(term)
+        if shape == (1, columns):
+            return f"attn_down({self.write(term)}, {rows})"
+        return self._refused(term)
 
     def negative(self, negative: Negative) -> str:
         return f"(-1 * {self.write(negative.term)})"
@@ -145,9 +199,18 @@ class _Jme(MathWriter):
         return f"transpose({self.write(transposed.matrix)})"
 
     def call(self, call: Call) -> str:
+        if call.function in ("concat", "mean") and isinstance(call.argument, Symbol):
+            return self._joined(call.function, call.argument.name)
         if call.function != "softmax":
             return self._refused(call)
         return f"attn_softmax({self.write(call.argument)})"
+
+    def _joined(self, how: str, name: str) -> str:
+        count = _count(self.solution.shape_of(name))
+        heads = [variable(name, head) for head in range(1, count + 1)]
+        if how == "mean":
+            return f"((1 / {count}) * ({' + '.join(heads)}))"
+        return reduce(lambda one, other: f"combine_horizontally({one}, {other})", heads)
 
     def where(self, where: Where) -> str:
         return f"attn_where({self.write(where.value)}, {variable('allowed')})"
@@ -163,15 +226,16 @@ def _width(problem: Any) -> int:
     return int(problem.stored("K").shape[-1])
 
 
-def variable(name: str) -> str:
-    """Return what a matrix is called in Numbas, where e and i are numbers.
+def variable(name: str, head: int = 0) -> str:
+    """Return what a matrix, or one head of it, is called in Numbas, where e and i are numbers.
 
     Examples
     --------
-    >>> variable("W_Q")
-    'attn_W_Q'
+    >>> variable("W_Q"), variable("A", 2)
+    ('attn_W_Q', 'attn_A_head2')
     """
-    return "attn_" + "".join(sign if sign.isalnum() else "_" for sign in name)
+    of_head = f"_head{head}" if head else ""
+    return "attn_" + "".join(sign if sign.isalnum() else "_" for sign in name) + of_head
 
 
 def exam(solution: Solution, course: Course) -> str:
@@ -182,11 +246,37 @@ def exam(solution: Solution, course: Course) -> str:
     InputError
         When a step is none that Numbas can work out anew, or a text would be a formula to it.
     """
-    _refuse_what_numbas_cannot_hold(solution, course)
-    asked = [step for step in solution.plan if step.name in course.asked]
     title = on_a_line(heading(solution.problem))
-    question = {
+    return exam_of(title, [[question(solution, course)]])
+
+
+def exam_of(title: str, groups: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    """Return an exam that asks one question of each group, which of them is left to chance."""
+    whole = {
         "name": title,
+        "duration": 0,
+        "percentPass": 0,
+        "question_groups": [
+            {"name": "", "pickingStrategy": "all-ordered", "questions": list(group)}
+            if len(group) == 1
+            else {
+                "name": "",
+                "pickingStrategy": "random-subset",
+                "pickQuestions": 1,
+                "questions": list(group),
+            }
+            for group in groups
+        ],
+    }
+    return f"// Numbas version: exam_results_page_options\n{in_json(whole, indent=1)}\n"
+
+
+def question(solution: Solution, course: Course) -> dict[str, Any]:
+    """Return a question, as an exam holds it."""
+    _refuse_what_numbas_cannot_hold(solution, course)
+    asked = list(_places(solution, (s for s in solution.plan if s.name in course.asked)))
+    return {
+        "name": on_a_line(heading(solution.problem)),
         "tags": [],
         "metadata": {"description": "", "licence": "None specified"},
         "statement": worksheet(solution, _of_nothing(course), lambda grid: ""),
@@ -199,17 +289,8 @@ def exam(solution: Solution, course: Course) -> str:
         "variable_groups": [],
         "functions": dict(_functions()),
         "preamble": {"js": "", "css": ""},
-        "parts": [_part(solution, course, step, asked) for step in asked],
+        "parts": [_part(solution, course, place, asked) for place in asked],
     }
-    whole = {
-        "name": title,
-        "duration": 0,
-        "percentPass": 0,
-        "question_groups": [
-            {"name": "", "pickingStrategy": "all-ordered", "questions": [question]}
-        ],
-    }
-    return f"// Numbas version: exam_results_page_options\n{in_json(whole, indent=1)}\n"
 
 
 def _of_nothing(course: Course) -> Course:
@@ -222,9 +303,6 @@ def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
     refuse_too_many(solution, course, "Numbas", MOST_CELLS)
     if problem.layout != "rows" or problem.block != "attention":
         raise InputError("the exam for Numbas holds attention alone, with tokens as rows")
-    heads = [step.name for step in solution.plan if len(solution.shape_of(step.name)) != 2]
-    if heads:
-        raise InputError(f"{heads[0]} has several heads: the exam for Numbas holds one")
     infinite = [name for name in course.asked if not _finite(solution, name).all()]
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
@@ -243,27 +321,54 @@ def _finite(solution: Solution, name: str) -> Matrix:
 
 
 def _variables(solution: Solution) -> Iterator[dict[str, str]]:
-    """Yield what is given, and each step as it follows from what is before it."""
+    """Yield what is given, and each step as it follows from what is before it, head by head."""
     problem = solution.problem
     for name in problem.names:
         if role_of(name) != "marks":
-            yield _variable(name, _matrix(np.asarray(problem.stored(name), np.float64), name))
+            yield from _given(problem, name)
     for step in solution.plan:
-        expression = formula(step, problem)
-        if isinstance(expression, Where):
-            allowed = _finite(solution, step.name)
-            if not allowed.any(axis=1).all():
-                raise InputError("a token may attend to nothing, for which Numbas has no weights")
-            yield _variable("allowed", _matrix(allowed.astype(np.float64), "allowed"))
-        value = _Jme(solution, step).write(expression)
-        if problem.rounding == EACH_STEP and not isinstance(expression, Where):
-            value = f"attn_round({value}, {problem.decimals})"
-        yield _variable(step.name, value)
+        if isinstance(formula(step, problem), Where):
+            yield _variable("allowed", _matrix(_allowed(solution, step), "allowed"))
+        yield from (
+            _variable(step.name, _value(solution, each), each.head)
+            for each in _places(solution, [step])
+        )
 
 
-def _variable(name: str, definition: str) -> dict[str, str]:
+def _given(problem: Problem, name: str) -> Iterator[dict[str, str]]:
+    upright = problem.given[name]
+    if not _count(upright.shape):
+        yield _variable(name, _matrix(np.asarray(problem.stored(name), np.float64), name))
+        return
+    for head, own in enumerate(np.asarray(upright, np.float64), 1):
+        standing = own.T if problem.standing.is_turned(name) else own
+        yield _variable(name, _matrix(standing, name), head)
+
+
+def _allowed(solution: Solution, step: Step) -> Matrix:
+    """Return which scores stay: 1 where they do, the same in all heads."""
+    finite = _finite(solution, step.name)
+    heads = finite.reshape(-1, *finite.shape[-2:])
+    if not (heads == heads[0]).all():
+        raise InputError(f"{step.name} masks heads differently, which the exam for Numbas does not")
+    if not heads[0].any(axis=1).all():
+        raise InputError("a token may attend to nothing, for which Numbas has no weights")
+    allowed: Matrix = heads[0].astype(np.float64)
+    return allowed
+
+
+def _value(solution: Solution, place: _Place) -> str:
+    """Return how a step, or a head of it, is worked out."""
+    problem, expression = solution.problem, formula(place.step, solution.problem)
+    value = _Jme(solution, place).write(expression)
+    if problem.rounding == EACH_STEP and not isinstance(expression, Where):
+        return f"attn_round({value}, {problem.decimals})"
+    return value
+
+
+def _variable(name: str, definition: str, head: int = 0) -> dict[str, str]:
     return {
-        "name": variable(name),
+        "name": variable(name, head),
         "group": "Ungrouped variables",
         "definition": definition,
         "description": "",
@@ -291,27 +396,30 @@ def _functions() -> Iterator[tuple[str, Mapping[str, Any]]]:
         )
 
 
-def _part(solution: Solution, course: Course, step: Step, asked: list[Step]) -> Mapping[str, Any]:
+def _part(
+    solution: Solution, course: Course, place: _Place, asked: list[_Place]
+) -> Mapping[str, Any]:
     """Return the part of a step; where it is not right, what it reads is taken from the student."""
-    problem = solution.problem
-    rows, columns = solution.shape_of(step.name)
-    text = f"{step.name}: {step.title}, {rows} × {columns}"
+    problem, step = solution.problem, place.step
+    shape = solution.shape_of(step.name)
+    rows, columns = shape[-2:]
+    of_head = f", head {place.head}" if place.head else ""
+    text = f"{step.name}: {step.title}{of_head}, {rows} × {columns}"
     equation = f"{step.name} = {in_text(formula(step, problem))}"
-    names = [each.name for each in asked]
     half = Decimal(5).scaleb(-problem.decimals - 1)
     return {
         "type": "matrix",
         "useCustomName": True,
-        "customName": step.name,
-        "marks": float(round(course.most(step.name), DIGITS)),
+        "customName": place.name,
+        "marks": float(round(course.most(step.name) / max(_count(shape), 1), DIGITS)),
         "prompt": f"<p>{inert(text)}</p>\n<p>{inert(equation)}</p>",
         "scripts": {},
         "variableReplacements": [
-            {"variable": variable(name), "part": f"p{names.index(name)}", "must_go_first": False}
-            for name in _read(solution, step, names)
+            {"variable": each.variable, "part": f"p{asked.index(each)}", "must_go_first": False}
+            for each in _read(solution, place, asked)
         ],
         "variableReplacementStrategy": "originalfirst",
-        "correctAnswer": f"attn_round({variable(step.name)}, {problem.decimals})",
+        "correctAnswer": f"attn_round({place.variable}, {problem.decimals})",
         "numRows": str(rows),
         "numColumns": str(columns),
         "allowResize": False,
@@ -322,13 +430,18 @@ def _part(solution: Solution, course: Course, step: Step, asked: list[Step]) -> 
     }
 
 
-def _read(solution: Solution, step: Step, asked: list[str]) -> list[str]:
-    """Return the steps asked for that a step reads, at once or through others that are not."""
+def _read(solution: Solution, place: _Place, asked: list[_Place]) -> list[_Place]:
+    """Return what is asked for that a step reads, at once or through others that are not."""
     plan = {each.name: each for each in solution.plan}
-    found: dict[str, None] = {}
-    for name in step.inputs:
-        if name in asked:
-            found[name] = None
-        elif name in plan:
-            found |= dict.fromkeys(_read(solution, plan[name], asked))
+    heads = _count(solution.shape_of(place.step.name))
+    found: dict[_Place, None] = {}
+    for name in place.step.inputs:
+        if name not in plan:
+            continue
+        count = _count(solution.shape_of(name))
+        own = _head_in(count, place.head, heads)
+        for each in _places(solution, [plan[name]]):
+            if own and each.head != own:
+                continue  # that of another head
+            found |= dict.fromkeys([each] if each in asked else _read(solution, each, asked))
     return list(found)

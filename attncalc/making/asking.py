@@ -18,8 +18,15 @@ NOT_ASKED = ("block", "asked", "read")
 """Settings that are no wish: the kind says the first."""
 
 
-def wishes_of(asked: Mapping[str, Any]) -> Wishes:
+def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
     """Return the wishes that are asked for: wishes and conventions, by name.
+
+    Parameters
+    ----------
+    asked
+        What is asked for, as it was typed.
+    **known
+        What is known of wishes, whatever is asked for.
 
     Raises
     ------
@@ -44,7 +51,7 @@ def wishes_of(asked: Mapping[str, Any]) -> Wishes:
             settings[name] = value
         else:
             raise InputError(f"{quoted(typed)} is no wish for a new problem: {_known()}")
-    return Wishes(settings=settings, **found)
+    return Wishes(**{"settings": settings, **found, **known})
 
 
 def _known() -> str:

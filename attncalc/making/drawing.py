@@ -1,7 +1,7 @@
 """Candidates: a problem's matrices, drawn from the numbers that are wished for."""
 
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
@@ -26,6 +26,8 @@ Shapes = dict[str, tuple[int, ...]]
 
 MOST_FILLED = 100
 """Times that rows and columns are drawn anew before those of zeros are said to be unavoidable."""
+OF_A_HEAD = ("W_Q", "W_K", "W_V")
+"""Weights that each head has columns of."""
 OF_LAYERS = {"encoder": ("",), "decoder": ("self.", "cross.")}
 """The attentions of a layer, by what stands before the names of their matrices."""
 
@@ -99,7 +101,7 @@ def _d_v(wishes: Wishes) -> int:
 
 
 def _d_joined(wishes: Wishes) -> int:
-    averaged = wishes.settings.get("combine") == "average"
+    averaged = wishes.settings.get("combine") == "mean"
     return _d_v(wishes) * (1 if averaged else wishes.heads)
 
 
@@ -117,23 +119,70 @@ def draw(wishes: Wishes, shapes: Shapes, random: Random, calm: float = 1.0) -> d
     return matrices
 
 
+def with_heads_anew(
+    wishes: Wishes,
+    matrices: dict[str, Matrix],
+    heads: Mapping[str, Collection[int]],
+    random: Random,
+    calm: float,
+) -> dict[str, Matrix]:
+    """Return matrices of which some heads' weights are drawn anew, and all else is as it was.
+
+    Heads know nothing of one another: those that are as wished for need not be found again. As many
+    entries are below 0 as there were, where that is wished for.
+
+    Parameters
+    ----------
+    wishes
+        What is wished for.
+    matrices
+        The matrices, upright.
+    heads
+        Which heads, by what stands before the names of their attention's matrices.
+    random, calm
+        As for `draw`.
+    """
+    urns = _Urns(wishes, calm)
+    changed = dict(matrices)
+    for name, matrix in matrices.items():
+        prefix = name[: -len(own_name(name))]
+        places = [_of_head(matrix, head, wishes.heads) for head in heads.get(prefix, ())]
+        if own_name(name) not in OF_A_HEAD or not places:
+            continue
+        own = [urns.like(value) for value in matrix.flat]
+        drawn = matrix.copy()
+        for place in np.flatnonzero(np.logical_or.reduce(places)):
+            drawn.flat[place] = own[place].one(random)
+        changed[name] = _cleared(wishes, name, drawn, own, random)
+    return changed
+
+
+def _of_head(matrix: Matrix, head: int, heads: int) -> Matrix:
+    """Return which entries of a matrix of weights are those of a head."""
+    is_of_head = np.zeros(matrix.shape, dtype=bool)
+    if matrix.ndim == 3:
+        is_of_head[head] = True
+    else:
+        width = matrix.shape[-1] // heads
+        is_of_head[:, head * width : (head + 1) * width] = True
+    return is_of_head
+
+
 def _pickers(wishes: Wishes, count: int, random: Random, calm: float) -> Iterator["_Urn"]:
     """Yield what each entry of all matrices is drawn from."""
-    values = _quick(wishes.entries.values)
-    if wishes.negatives is None:
-        yield from repeat(_Urn(values, calm), count)
+    urns, wanted = _Urns(wishes, calm), wishes.negatives
+    if wanted is None:
+        yield from repeat(urns.any, count)
         return
-    below = tuple(value for value in values if value < 0)
-    others = tuple(value for value in values if value >= 0)
-    wanted = wishes.negatives
-    if wanted > count or (wanted and not below) or (wanted < count and not others):
+    values = wishes.entries.values
+    has_below, has_others = min(values) < 0, max(values) >= 0
+    if wanted > count or (wanted and not has_below) or (wanted < count and not has_others):
         raise InputError(
             f"negatives: {wanted} of {count} entries cannot be below 0 with {wishes.entries.text}"
         )
     order = sorted(range(count), key=lambda _: random.random())
     places = set(order[:wanted])
-    negative, other = _Urn(below, calm), _Urn(others, calm)
-    yield from (negative if place in places else other for place in range(count))
+    yield from (urns.below if place in places else urns.others for place in range(count))
 
 
 def _quick(values: tuple[Fraction, ...]) -> Sequence[Drawn]:
@@ -153,16 +202,23 @@ def _filled(
     Nothing would be learned of such rows and columns: they are drawn anew, and not the others.
     """
     matrix = np.array([urn.one(random) for urn in urns]).reshape(shape)
+    return _cleared(wishes, name, matrix, urns, random)
+
+
+def _cleared(
+    wishes: Wishes, name: str, matrix: Matrix, urns: list["_Urn"], random: Random
+) -> Matrix:
+    """Return a matrix with its rows and columns of zeros, and tokens that are alike, drawn anew."""
     for _ in range(MOST_FILLED):
         idle = _of_zeros(matrix)
-        if name in TOKENS and shape[-1] > 1:
+        if name in TOKENS and matrix.shape[-1] > 1:
             idle |= _repeated(matrix)
         if not idle.any():
             return matrix
         for place in np.flatnonzero(idle):
             matrix.flat[place] = urns[place].one(random)
     if _of_zeros(matrix).any():
-        size = " × ".join(map(str, shape))
+        size = " × ".join(map(str, matrix.shape))
         raise InputError(
             f"entries: of {wishes.entries.text} no {size} matrix was drawn without a row or a "
             "column of zeros"
@@ -204,6 +260,23 @@ class _Urn:
         # of Random, only random() is promised to be the same in all versions of Python
         place = bisect(self.ends, random.random() * self.ends[-1])
         return self.values[min(place, len(self.values) - 1)]
+
+
+class _Urns:
+    """What entries are drawn from: any number, or where it is counted, those below 0 and others."""
+
+    def __init__(self, wishes: Wishes, calm: float) -> None:
+        values = _quick(wishes.entries.values)
+        self.is_counted = wishes.negatives is not None
+        self.any = _Urn(values, calm)
+        self.below = _Urn([value for value in values if value < 0], calm)
+        self.others = _Urn([value for value in values if value >= 0], calm)
+
+    def like(self, value: Drawn) -> "_Urn":
+        """Return what an entry is drawn from that takes the place of another."""
+        if not self.is_counted:
+            return self.any
+        return self.below if value < 0 else self.others
 
 
 def _size(value: Drawn) -> Drawn:

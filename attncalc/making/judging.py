@@ -1,9 +1,9 @@
 """Whether a candidate is what was wished for: the first wish that it does not meet."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +14,7 @@ from attncalc.grading.rules import Rules
 from attncalc.making.wishes import Wishes
 from attncalc.numbers.rounding import Rounded, round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
-from attncalc.problem.fields import TOKENS
+from attncalc.problem.fields import TOKENS, own_name
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import connections
 from attncalc.solving.solution import Solution, solve
@@ -57,6 +56,22 @@ SPREAD = Rejected("spread", "a row that is spread too little or too much")
 MEAN_SPREAD = Rejected("mean-spread", "weights that are spread too little or too much")
 
 
+Fault = tuple[str, int]
+"""A step's name and its head, from 0, that a wish is not met in."""
+
+
+class Judged(NamedTuple):
+    """What is said of a candidate: why it is rejected, if it is, and which heads are to blame."""
+
+    rejected: Rejected | None = None
+    heads: Mapping[str, Collection[int]] = {}
+
+    @property
+    def wish(self) -> str:
+        """The wish that it does not meet, or ""."""
+        return self.rejected.wish if self.rejected else ""
+
+
 def at_sight(matrices: dict[str, Matrix]) -> Rejected | None:
     """Return what is wrong with drawn matrices before anything is solved."""
     listed = [matrix.tolist() for matrix in matrices.values()]
@@ -70,27 +85,46 @@ def at_sight(matrices: dict[str, Matrix]) -> Rejected | None:
     return None
 
 
-def judged(problem: Problem, wishes: Wishes) -> Rejected | None:
-    """Return the first wish that a problem does not meet, or None where it meets all of them."""
+def judged(problem: Problem, wishes: Wishes) -> Judged:
+    """Return the first wish that a problem does not meet, if any, and the heads that do not."""
     try:
         solution = solve(problem)
         for judge in JUDGES:
             if (found := judge(solution, wishes)) is not None:
-                return found
+                return Judged(found, _heads_at_fault(solution, wishes, found))
     except InputError:  # numbers beyond floats, a sum of 0
-        return UNSOLVED
-    return None
+        return Judged(UNSOLVED)
+    return Judged()
+
+
+def _heads_at_fault(solution: Solution, wishes: Wishes, found: Rejected) -> dict[str, set[int]]:
+    """Return which heads are to blame, by what stands before their steps' names.
+
+    None where all of an attention's are: then what all of them read is to blame as well.
+    """
+    faulty: dict[str, set[int]] = {}
+    if wishes.heads == 1:
+        return faulty
+    several = {step.name for step in solution.plan if len(solution.shape_of(step.name)) == 3}
+    for name, head in chain.from_iterable(f(solution, wishes) for f in FAULTS.get(found, ())):
+        if name in several:
+            faulty.setdefault(name[: -len(own_name(name))], set()).add(head)
+    all_of_one = any(len(heads) == wishes.heads for heads in faulty.values())
+    return {} if all_of_one else faulty
 
 
 def _sizes(solution: Solution, wishes: Wishes) -> Rejected | None:
     """Find a score that is too large."""
+    return LARGE if any(_large(solution, wishes)) else None
+
+
+def _large(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
     for step in solution.plan:
         if step.columns != "keys" or step.role == "weights":
             continue
-        scores = np.asarray(solution.floats[step.name], dtype=float)
-        if (np.abs(scores[np.isfinite(scores)]) > float(wishes.largest_score)).any():
-            return LARGE
-    return None
+        for head, scores in enumerate(_heads(solution.floats[step.name])):
+            if (np.abs(scores[np.isfinite(scores)]) > float(wishes.largest_score)).any():
+                yield step.name, head
 
 
 def _sharpness(solution: Solution, wishes: Wishes) -> Rejected | None:
@@ -132,6 +166,25 @@ def _ties(solution: Solution, wishes: Wishes) -> Rejected | None:
     """Find another number of ties than is wished for: floats are enough to tell."""
     found = _count_ties(_heads(solution.floats[step.name]) for step in solution.all_weights)
     return None if wishes.ties in (None, found) else TIES
+
+
+def _tied(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
+    """Yield the heads with ties, where there are too many."""
+    found = [
+        (_count_ties([[weights]]), (step.name, head))
+        for step in solution.all_weights
+        for head, weights in enumerate(_heads(solution.floats[step.name]))
+    ]
+    if wishes.ties is not None and sum(count for count, _ in found) > wishes.ties:
+        yield from (fault for count, fault in found if count)
+
+
+def _tied_as_shown(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
+    """Yield the heads with weights that look alike."""
+    for step in solution.all_weights:
+        for head, weights in enumerate(_heads(solution.digits[step.name])):
+            if _count_ties([[weights]]):
+                yield step.name, head
 
 
 def _lines(solution: Solution, wishes: Wishes) -> Rejected | None:
@@ -185,47 +238,88 @@ def _margins(solution: Solution, wishes: Wishes) -> Rejected | None:
 
 
 def _is_near(solution: Solution, margin: Fraction) -> bool:
+    return any(_near(solution, margin))
+
+
+def _near(solution: Solution, margin: Fraction) -> Iterator[Fault]:
+    """Yield each step and head of which a value is near the middle between two roundings."""
     nearest = Decimal(margin.numerator) / Decimal(margin.denominator)
+    half = Decimal("0.5")
     with solution.arithmetic():
         unit = Decimal(1).scaleb(solution.problem.decimals)
         for step in solution.plan:
-            for value in np.asarray(solution.exact[step.name]).flat:
-                exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
-                if exact.is_finite() and abs(abs(exact) * unit % 1 - Decimal("0.5")) <= nearest:
-                    return True
-    return False
+            matrix = np.asarray(solution.exact[step.name])
+            for head, values in enumerate(matrix.reshape(-1, *matrix.shape[-2:])):
+                for value in values.flat:
+                    exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+                    if exact.is_finite() and abs(abs(exact) * unit % 1 - half) <= nearest:
+                        yield step.name, head
+                        break
+
+
+def _near_heads(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
+    """Yield the heads of which a value is near the middle, under whatever rounding is asked for."""
+    margin = wishes.margin or Fraction(0)
+    yield from _near(solution, margin)
+    if wishes.same_digits:
+        yield from _near(solution.other_rounding, margin)
+
+
+def _differing(solution: Solution, wishes: Wishes) -> Iterator[Fault]:
+    """Yield the heads whose digits depend on when one rounds."""
+    for step in solution.plan:
+        pair = (np.asarray(each.digits[step.name]) for each in (solution, solution.other_rounding))
+        one, other = (digits.reshape(-1, *digits.shape[-2:]) for digits in pair)
+        for head in np.flatnonzero((one != other).any(axis=(-2, -1))):
+            yield step.name, int(head)
 
 
 def _mistakes(solution: Solution, wishes: Wishes) -> Rejected | None:
-    """Find a common mistake that would change no digit."""
+    """Find a common mistake that would change no digit, though in other problems it would."""
     if not wishes.tell_apart:
         return None
+    decimals = solution.problem.decimals
+    for each in common_mistakes(solution):
+        if (each.step, each.code) in wishes.untold or each.made is None:
+            continue
+        digits = np.asarray(solution.digits[each.step]).astype(float)
+        if each.made.shape == digits.shape and (round_floats(each.made, decimals) == digits).all():
+            return Rejected("tell-apart", f"{each.says} would change no digit")
+    return None
+
+
+class Mistake(NamedTuple):
+    """A common mistake in a step: its code, what it is, and what comes of it, where it can be made.
+
+    Shapes need not go together, and a sum may be 0.
+    """
+
+    step: str
+    code: str
+    says: str
+    made: Matrix | None
+
+
+def common_mistakes(solution: Solution) -> Iterator[Mistake]:
+    """Yield the mistakes that a problem should tell apart, each in the step where it is made."""
     key = key_of(solution.problem, Rules())
     carried = {name: np.asarray(each, dtype=float) for name, each in solution.carried.items()}
     known = {**solution.problem.given, **carried}
     for step in solution.plan:
         for recipe in key.recipes[step.name]:
             code = recipe.code.split(":")[0]
-            if code in MISTAKES and not _shows(solution, step, recipe.make, known):
-                return Rejected("tell-apart", f"{MISTAKES[code]} would change no digit")
-    return None
+            if code in MISTAKES:
+                yield Mistake(step.name, recipe.code, MISTAKES[code], _made(recipe.make, known))
 
 
-def _shows(
-    solution: Solution,
-    step: Step,
-    make: Callable[[Callable[[str], Range]], Range | None],
-    known: dict[str, Matrix],
-) -> bool:
-    """Say whether a mistake changes a digit; one that cannot be made needs not be told apart."""
+def _made(
+    make: Callable[[Callable[[str], Range]], Range | None], known: dict[str, Matrix]
+) -> Matrix | None:
     try:
         made = make(lambda name: Range.at(known[name]))
-    except (ValueError, InputError):  # shapes do not go together, a sum is 0
-        return True
-    digits = np.asarray(solution.digits[step.name]).astype(float)
-    if made is None or made.low.shape != digits.shape:
-        return True
-    return bool((round_floats(made.low, solution.problem.decimals) != digits).any())
+    except (ValueError, InputError):
+        return None
+    return None if made is None else made.low
 
 
 JUDGES: tuple[Callable[[Solution, Wishes], Rejected | None], ...] = (
@@ -238,3 +332,11 @@ JUDGES: tuple[Callable[[Solution, Wishes], Rejected | None], ...] = (
     _mistakes,
 )
 """Each looks at one wish, the cheap ones first."""
+FAULTS: Mapping[Rejected, tuple[Callable[[Solution, Wishes], Iterator[Fault]], ...]] = {
+    LARGE: (_large, _tied),
+    TIES: (_tied,),
+    TIES_AS_SHOWN: (_tied_as_shown,),
+    NEAR: (_near_heads,),
+    DIFFERING: (_differing,),
+}
+"""What finds the heads that are to blame, where it can be some of them."""

@@ -1,23 +1,29 @@
 """New problems: candidates are drawn and solved until one is what was wished for."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
 from attncalc.errors import InputError
-from attncalc.making.drawing import draw, problem_of, shapes_of
-from attncalc.making.judging import LARGE, Rejected, at_sight, judged
+from attncalc.making.drawing import draw, problem_of, shapes_of, with_heads_anew
+from attncalc.making.judging import LARGE, Judged, Rejected, at_sight, judged
+from attncalc.making.telling import untold
 from attncalc.making.wishes import Wishes
 from attncalc.making.words import words
+from attncalc.numbers.types import Matrix
 from attncalc.problem.problem import Problem
 
 MOST_TRIED = 1000
 """Candidates that are solved before a wish is said to be too much."""
 MOST_SCORES = 150_000
 """Scores of all of them together, after which it is said, too: large problems take their time."""
+MOST_MENDED = 50
+"""Times that the heads of a candidate that are to blame are drawn anew, before all of it is."""
 PER_SOLVED = 100
 """Candidates that are seen through at sight, for each that is solved."""
+MOST_AT_SIGHT = 1000
+"""Candidates that are seen through at sight, before one of them is solved."""
 CALMER, CALMEST = 0.97, 0.2
 """How much less often large entries are drawn after a score that was too large, and how little;
 of more than 100 scores the largest is large more often."""
@@ -35,18 +41,38 @@ class Made:
         How many candidates there were, this one among them.
     rejected
         How many of them were not what was wished for, by why not; the most frequent first.
+    waived
+        Common mistakes that it does not tell apart, for no problem of its kind can.
     """
 
     problem: Problem
     tried: int
     rejected: Mapping[Rejected, int]
+    waived: tuple[str, ...] = ()
 
     @property
     def report(self) -> str:
         """What it took, as a sentence."""
         if self.tried == 1:
-            return "the first candidate is what was wished for"
-        return f"{self.tried:,} candidates were tried; rejected: {_counted(self.rejected)}"
+            return f"the first candidate is what was wished for{self._but}"
+        return (
+            f"{self.tried:,} candidates were tried; rejected: {_counted(self.rejected)}{self._but}"
+        )
+
+    @property
+    def _but(self) -> str:
+        return f"; {untold_as(self.waived)}" if self.waived else ""
+
+
+def untold_as(mistakes: Sequence[str]) -> str:
+    """Return what to say of mistakes that no problem of a kind can show.
+
+    Examples
+    --------
+    >>> untold_as(["scores transposed in S"])
+    'no problem of these sizes and conventions tells apart: scores transposed in S'
+    """
+    return f"no problem of these sizes and conventions tells apart: {', '.join(mistakes)}"
 
 
 def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
@@ -64,21 +90,32 @@ def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:
     shapes, random = shapes_of(wishes), Random(seed)
     rejected: Counter[Rejected] = Counter()
     solved = tried = 0
-    calm = 1.0
+    calm, waived = 1.0, None
     most = max(10, min(MOST_TRIED, MOST_SCORES // wishes.scores))
-    while solved < most and tried < most * PER_SOLVED:
+    mended, last = 0, Judged()
+    matrices = dict[str, Matrix]()
+    while solved < most and tried < most * PER_SOLVED and (solved or tried < MOST_AT_SIGHT):
         tried += 1
-        matrices = draw(wishes, shapes, random, calm)
-        found = at_sight(matrices)
-        if found is None:
+        mended = mended + 1 if last.heads and mended < MOST_MENDED else 0
+        if mended:
+            matrices = with_heads_anew(wishes, matrices, last.heads, random, calm)
+        else:
+            matrices = draw(wishes, shapes, random, calm)
+        last = Judged(at_sight(matrices))
+        if last.rejected is None:
             solved += 1
             problem = problem_of(wishes, matrices, made_by)
-            found = judged(problem, wishes)
-        if found is None:
-            return Made(problem, tried, dict(rejected.most_common()))
-        if found == LARGE:
+            last = judged(problem, wishes)
+            if waived is None and last.wish == "tell-apart":
+                waived = untold(wishes, shapes)
+                wishes = replace(wishes, untold=waived)
+                last = judged(problem, wishes)
+        if last.rejected is None:
+            said = tuple(f"{says} in {step}" for (step, _), says in (waived or {}).items())
+            return Made(problem, tried, dict(rejected.most_common()), said)
+        if last.rejected == LARGE and not mended:
             calm = max(calm * CALMER ** (1 + wishes.scores // 100), CALMEST)
-        rejected[found] += 1
+        rejected[last.rejected] += 1
     raise InputError(_blamed(rejected, tried))
 
 

@@ -189,10 +189,11 @@ def seed_of(seed: int, student: Sequence[str], problem: str) -> int:
 
 
 class Version(NamedTuple):
-    """A student's own version of a problem, and how many candidates it took."""
+    """A student's own version of a problem, how many candidates it took, what it cannot show."""
 
     problem: Problem
     tried: int
+    waived: tuple[str, ...] = ()
 
 
 def version(wanted: Wanted, seed: int) -> Version:
@@ -211,4 +212,4 @@ def version(wanted: Wanted, seed: int) -> Version:
     problem = made.problem
     if wanted.steps is not None:
         problem = replace(problem, asked=wanted.steps)
-    return Version(problem, made.tried)
+    return Version(problem, made.tried, made.waived)

@@ -1,9 +1,10 @@
 """Siblings: other problems that are as hard as one that is there."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from attncalc.errors import InputError
@@ -12,7 +13,7 @@ from attncalc.making.drawing import given_upright
 from attncalc.making.judging import lines_of, mean_spread
 from attncalc.making.wishes import Wishes
 from attncalc.problem.problem import Problem
-from attncalc.solving.solution import solve
+from attncalc.solving.solution import Solution, solve
 
 SPREADS = (Fraction(0), Fraction(1, 3), Fraction(2, 3), Fraction(101, 100))
 """Where one class of how spread weights are ends, and the next begins: by the mean of e^H / n."""
@@ -26,7 +27,7 @@ COUNTED = ("ties", "second_lines", "negatives", "mean_spread")
 """Wishes that are counted in a problem, where its siblings are not asked for others."""
 
 
-def wishes_like(problem: Problem, asked: Mapping[str, Any]) -> Wishes:
+def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> Wishes:
     """Return the wishes that a problem meets, so that its siblings are as hard.
 
     They have its matrices' shapes and its conventions, numbers of the same kind, and as many ties,
@@ -39,6 +40,8 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any]) -> Wishes:
         The problem.
     asked
         Wishes for its siblings that differ.
+    place
+        Where it was read from, which messages about it begin with.
 
     Raises
     ------
@@ -50,8 +53,30 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any]) -> Wishes:
         if name not in (*OF_ALL_SIBLINGS, *COUNTED):
             flag = f"--{name.replace('_', '-')}"
             raise InputError(f"again: the problem says that itself: leave out {flag}")
-    own = wishes_of(wishes_taken_over(problem) | dict(asked))
-    return replace(own, **{n: v for n, v in _found(problem, own).items() if n not in asked})
+    with _about(place):
+        taken = wishes_taken_over(problem)
+        wishes_of(taken)
+        solution = solve(problem)
+        found = _found(solution)
+    wishes = wishes_of(
+        taken | dict(asked), **{name: value for name, value in found.items() if name not in asked}
+    )
+    most = sum(prod(solution.shape_of(step.name)[:-1]) for step in solution.all_weights)
+    for name in ("ties", "second_lines"):
+        count = getattr(wishes, name)
+        if count is not None and not 0 <= count <= most:
+            raise InputError(f"{name} takes 0 to {most} outputs, not {count}")
+    return wishes
+
+
+@contextmanager
+def _about(place: str) -> Iterator[None]:
+    """Say of what is refused which file it is in."""
+    try:
+        yield
+    except InputError as error:
+        said = str(error)
+        raise InputError(said if not place or place in said else f"{place}: {said}") from None
 
 
 def wishes_taken_over(problem: Problem) -> dict[str, Any]:
@@ -64,9 +89,9 @@ def wishes_taken_over(problem: Problem) -> dict[str, Any]:
     return {"entries": _entries(problem), **kept}
 
 
-def _found(problem: Problem, own: Wishes) -> dict[str, Any]:
+def _found(solution: Solution) -> dict[str, Any]:
     """Return what is found in a problem of what can be wished for."""
-    solution = solve(problem)
+    problem = solution.problem
     ties, seconds = lines_of(solution)
     has_one = problem.what in ("self", "encoder")
     found: dict[str, Any] = {

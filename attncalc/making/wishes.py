@@ -1,6 +1,6 @@
 """What is wished for in a new problem: its sizes, its numbers, and what should come of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -77,6 +77,8 @@ class Wishes:
         How many entries are below 0; None for any.
     mean_spread
         As `spread`, of the mean of all rows.
+    untold
+        Common mistakes that no such problem can show, by step and code: nothing is asked of them.
     like
         The problem whose sibling it is to be: sizes, conventions and names are then those of it.
     """
@@ -104,6 +106,7 @@ class Wishes:
     tell_apart: bool = True
     negatives: int | None = None
     mean_spread: tuple[Fraction, Fraction] | None = None
+    untold: Collection[tuple[str, str]] = ()
     like: Problem | None = None
 
     def __post_init__(self) -> None:
@@ -130,11 +133,16 @@ class Wishes:
         for name in ("ties", "second_lines"):
             count = getattr(self, name)
             if self.like is None and count is not None and not 0 <= count <= self.most_outputs:
-                raise InputError(f"{name} takes 0 to {self.most_outputs} outputs, not {count}")
+                only = "" if self.most_outputs else ": there is one input to attend to"
+                raise InputError(
+                    f"{name} takes 0 to {self.most_outputs} outputs, not {count}{only}"
+                )
         for name in ("spread", "mean_spread"):
             ends = getattr(self, name)
             if ends is not None and not 0 <= ends[0] < ends[1]:
                 raise InputError(f"{name} takes from:to between 0 and 1, as 0.3:0.8")
+            if self.like is None and ends is not None and ends[1] < 1 and not self.most_outputs:
+                raise InputError(f"{name}: there is one input to attend to, and e^H / n is 1")
 
     @property
     def heads(self) -> int:
@@ -148,5 +156,7 @@ class Wishes:
 
     @property
     def most_outputs(self) -> int:
-        """How many rows of weights there are: an output of each head, of each attention."""
-        return self.tokens * self.heads * (2 if self.kind == "decoder" else 1)
+        """How many rows have several weights: an output of each head, of each attention."""
+        keys = self.keys or self.tokens
+        attended = {"cross": (keys,), "decoder": (self.tokens, keys)}.get(self.kind, (self.tokens,))
+        return self.tokens * self.heads * sum(count > 1 for count in attended)

@@ -18,8 +18,10 @@ from attncalc.text import as_key, of_each
 MANIFEST = "manifest.json"
 SHORTEST = 3
 """Letters of what is looked for among any other words: shorter ones are anywhere."""
-DEEPEST = 3
+DEEPEST = 8
 """Folders within one another that answers are looked for in."""
+LEFT_BEHIND = (".aux", ".log", ".out", ".toc", ".fls", ".fdb_latexmk", ".synctex.gz", ".pyc")
+"""How the names of files end that programs leave beside what somebody wrote."""
 
 
 class Handed(NamedTuple):
@@ -66,6 +68,14 @@ class Unpaired(NamedTuple):
 
     place: Path
     why: str
+
+
+class _Found(NamedTuple):
+    """Something among answers, the names that lead to it, and why it is looked at no further."""
+
+    place: Path
+    steps: tuple[str, ...]
+    why: str = ""
 
 
 def is_set(place: str) -> bool:
@@ -144,13 +154,13 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
     Raises
     ------
     InputError
-        When one of them is not there.
+        When one of them is not there, or none holds anything.
     """
     names = _Names(given)
     found: dict[tuple[int, int], list[Paired]] = defaultdict(list)
     unpaired: list[Unpaired] = []
-    for place, steps in _answers(given, answers):
-        whose = names.paired(place, steps)
+    for place, steps, why in _answers(given, answers):
+        whose = why or names.paired(place, steps)
         if isinstance(whose, str):
             unpaired.append(Unpaired(place, whose))
         else:
@@ -158,11 +168,32 @@ def pairs(given: ClassSet, answers: Sequence[str]) -> tuple[list[Paired], list[U
     paired: list[Paired] = []
     for each in found.values():
         changed = [one for one in each if not _is_as_handed_out(given, one)]
-        if len(changed) == 1:
-            paired += changed
+        read = [one for one in changed if _is_read(one.place)] or changed
+        if len(read) == 1:
+            paired += read
+            unpaired += [_beside(one, read[0]) for one in changed if one is not read[0]]
         else:
             unpaired += _of_several(given, changed) if changed else map(_untouched, each)
+    if not paired and not unpaired:
+        raise InputError(_of_nothing(answers))
     return sorted(paired), unpaired
+
+
+def _of_nothing(answers: Sequence[str]) -> str:
+    holds = "this folder holds" if len(answers) == 1 else "these folders hold"
+    return (
+        f"{of_each(list(answers))}: {holds} no answers, so nothing is marked: "
+        f"their names end in {', '.join(ENDINGS)}, and say whose they are"
+    )
+
+
+def _is_read(place: Path) -> bool:
+    """Say whether a place is called as answers are that can be read."""
+    return is_folder(place) or not place.suffix or place.suffix.lower() in ENDINGS
+
+
+def _beside(one: Paired, read: Paired) -> Unpaired:
+    return Unpaired(one.place, f"not read: {read.place} is the answer that is marked")
 
 
 def _is_as_handed_out(given: ClassSet, one: Paired) -> bool:
@@ -189,14 +220,14 @@ def _of_several(given: ClassSet, each: Sequence[Paired]) -> Iterator[Unpaired]:
         yield Unpaired(one.place, why)
 
 
-def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[tuple[Path, tuple[str, ...]]]:
+def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:
     """Yield each answer, and the names that lead to it, from the folder that was named."""
     for answer in answers:
         path = Path(answer)
         if not path.exists():
             raise InputError(f"{answer}: no such file or folder")
         if not is_folder(path):
-            yield path, (path.name,)
+            yield _Found(path, (path.name,))
             continue
         remember(path, ENDINGS)
         if path.resolve() == given.place.resolve():
@@ -204,26 +235,40 @@ def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[tuple[Path, tu
         yield from _within(path, ())
 
 
-def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[tuple[Path, tuple[str, ...]]]:
+def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
+    """Yield all that is in a folder: what is no answer, too, for somebody may have meant it."""
     for path in list_folder(folder):
-        if path.name.startswith("."):
+        if path.name.startswith(".") or (steps and path.name.lower().endswith(LEFT_BEHIND)):
             continue
         here = (*steps, path.name)
-        if not is_folder(path):
-            if path.suffix.lower() in ENDINGS or not path.suffix or len(here) == 1:
-                yield path, here
-        elif _is_answer(path):
-            yield path, here
-        elif len(here) < DEEPEST:
-            remember(path, ENDINGS)
-            yield from _within(path, here)
+        if is_folder(path):
+            yield from _of_folder(path, here)
+        else:
+            yield _Found(path, here)
 
 
-def _is_answer(folder: Path) -> bool:
+def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
+    """Yield a folder that is an answer, or else what is in it; or why it is not looked into."""
+    if path.is_symlink() and path.parent.resolve().is_relative_to(path.resolve()):
+        yield _Found(path, here, "a link that leads back to what it lies in")
+        return
+    try:
+        inside = list_folder(path)
+    except InputError as error:  # its row says so, and stops none of the others
+        yield _Found(path, here, str(error))
+        return
+    if _is_answer(inside):
+        yield _Found(path, here)
+    elif len(here) < DEEPEST:
+        remember(path, ENDINGS)
+        yield from _within(path, here)
+    elif inside:
+        yield _Found(path, here, f"not looked into: {DEEPEST} folders lie around what it holds")
+
+
+def _is_answer(inside: Sequence[Path]) -> bool:
     """Say whether a folder is one answer itself, with a file for each step."""
-    return any(
-        path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in list_folder(folder)
-    )
+    return any(path.suffix.lower() in SHEETS and name_of_key(path.stem) for path in inside)
 
 
 class _Names:

@@ -16,6 +16,7 @@ from attncalc.cli.commands.marking import (
     unforeseen,
     with_known_steps,
 )
+from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import note
@@ -25,7 +26,6 @@ from attncalc.grading.credit import possible_of
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
-from attncalc.problem.fields import GIVEN, SETTINGS
 from attncalc.reading import read_problem
 from attncalc.reading.answers import read_answer
 from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_pipe
@@ -113,11 +113,7 @@ def _check_flags(flags: Mapping[str, Any], page: Target, table: Target) -> None:
         raise InputError("--reading takes one problem: give it in place of the set")
     if "-" in flags["answers"]:
         raise InputError("the answers of a class are files, named after who wrote them")
-    for name in (*GIVEN, *SETTINGS):
-        if name not in ("asked",) and flags.get(name) not in (None, False):
-            raise InputError(
-                f"--{name.replace('_', '-')}: each problem of a set says that itself: leave it out"
-            )
+    refuse_of_a_set(flags)
     form = flags["format"]
     if page.place is not None and form is not None and form not in FORMS:
         known = " or ".join(FORMS)

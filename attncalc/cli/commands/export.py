@@ -12,7 +12,9 @@ from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver,
 from attncalc.errors import InputError, OutputError
 from attncalc.exporting.rules import Course, course_of
 from attncalc.grading.key import Key, key_of
+from attncalc.numbers.typed import quoted
 from attncalc.problem.attention.fields import DISPLAY
+from attncalc.reading.sets import is_set
 
 NAMES = {
     "gradescope": "Gradescope",
@@ -20,6 +22,8 @@ NAMES = {
     "prairielearn": "PrairieLearn",
     "numbas": "Numbas",
 }
+ENDINGS = {"gradescope": ".zip", "moodle": ".xml", "numbas": ".exam"}
+"""How the names of files end that systems take."""
 OF_MARKING = {
     "weight": None,
     "follow_penalty": "0",
@@ -36,11 +40,18 @@ def export(flags: Mapping[str, Any]) -> None:
     check_targets(target)
     _refuse_what_nobody_heeds(flags, system)
     points = None if flags["points"] is None else _points(flags["points"])
+    if flags["file"] is not None and is_set(flags["file"]):
+        from attncalc.cli.commands.export_class import export_class
+
+        _refuse_another_ending(target, system)
+        export_class(flags, target, points)
+        return
     problem = problem_from(flags, fallback="self")
     rules = rules_from({**flags, "atol": None, "rtol": None})
     key = key_of(problem, rules)
     course = course_of(key, with_known_steps(rules, key), points)
     check_targets(target)  # once more, now that it is known what was read
+    _refuse_another_ending(target, system)
     deliver(WRITERS[system](key, course, target))
 
 
@@ -52,6 +63,16 @@ def _target(out: str | None, system: str) -> Target:
         what = "a zip: name its file" if system == "gradescope" else "a folder: name it"
         raise OutputError(f"a problem for {NAMES[system]} is {what} with --out")
     return Target(target.place, is_folder=system == "prairielearn")
+
+
+def _refuse_another_ending(target: Target, system: str) -> None:
+    """Refuse a name that says it is what a system's file is not: nothing would open it."""
+    ending, known = "" if target.place is None else target.place.suffix, ENDINGS.get(system)
+    if target.place is None or not ending or known is None or ending.lower() == known:
+        return
+    raise OutputError(
+        f"{target.place}: a file for {NAMES[system]} ends in {known}, not in {quoted(ending)}"
+    )
 
 
 def _points(given: str) -> Fraction:

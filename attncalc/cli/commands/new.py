@@ -37,7 +37,7 @@ def new(flags: Mapping[str, Any]) -> None:
     with as_flags(_NAMES):
         if flags["again"] is not None:
             problem = read_problem(flags["again"])
-            wishes = wishes_like(problem, asked)
+            wishes = wishes_like(problem, asked, flags["again"])
             asked = wishes_taken_over(problem) | asked | {"again": Path(flags["again"]).name}
         else:
             wishes = wishes_of(asked)

@@ -7,11 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attncalc.cli.commands.refusals import typed
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import note
 from attncalc.cli.targets import Output, Target, check_targets, deliver, target_of
 from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.making.asking import READ
+from attncalc.making.maker import untold_as
 from attncalc.making.sets import Spec, Wanted, seed_of, spec_of, version
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.serialising import in_json
@@ -33,6 +35,7 @@ class _Share(NamedTuple):
     sheet: str
     record: Mapping[str, Any]
     matrices: str
+    waived: tuple[str, ...]
 
 
 def new_class(flags: Mapping[str, Any]) -> None:
@@ -53,6 +56,9 @@ def new_class(flags: Mapping[str, Any]) -> None:
         note(text)
     shares = _made(spec, roster, flags["jobs"] or cores())
     _say_of_twins(shares, roster, spec)
+    for wanted, share in zip(spec.problems, shares, strict=False):  # those of the first student
+        if share.waived:
+            note(f"problem {wanted.name}: {untold_as(share.waived)}")
     files = {target.place / name: text for name, text in _files(spec, roster, shares).items()}
     deliver(Output(target, files, said=_told(spec, roster, target.place)))
 
@@ -65,10 +71,8 @@ def _check_flags(flags: Mapping[str, Any]) -> None:
             raise InputError(f"a set for a class takes --class and --problems: {shown} is missing")
     if flags["out"] is None or target_of("--out", flags["out"]).place is None:
         raise InputError("a set for a class is a folder: say where, as -o set/")
-    for name in (*READ, *SETTINGS, "again", "words"):
-        if flags.get(name) is not None and flags.get(name) is not False:
-            shown = f"--{name.replace('_', '-')}"
-            raise InputError(f"{shown}: what a class gets stands in the file of --problems")
+    for flag in typed(flags, (*READ, *SETTINGS, "again", "words")):
+        raise InputError(f"{flag}: what a class gets stands in the file of --problems")
 
 
 def _made(spec: Spec, roster: Roster, jobs: int) -> list[_Share]:
@@ -100,7 +104,7 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
         "tried": made.tried,
     }
     stated = {k: v for k, v in in_json(made.problem).items() if k not in ("made_by", "labels")}
-    return _Share(handed.files, handed.sheet, record, in_text(stated))
+    return _Share(handed.files, handed.sheet, record, in_text(stated), made.waived)
 
 
 def _say_of_twins(shares: Sequence[_Share], roster: Roster, spec: Spec) -> None:

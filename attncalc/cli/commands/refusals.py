@@ -1,10 +1,13 @@
 """What is refused of an option says what its flag is called."""
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
+from attncalc.cli.flags.fields import flag_of
 from attncalc.errors import InputError
+from attncalc.problem.fields import GIVEN, SETTINGS
 
 _NAME = re.compile(r"\w+")
 
@@ -26,3 +29,25 @@ def as_flags(names: Container[str] | None = None) -> Iterator[None]:
             raise
         flag = found[0].replace("_", "-")
         raise InputError(f"--{flag}{str(error)[found.end() :]}") from None
+
+
+def refuse_of_a_set(flags: Mapping[str, Any]) -> None:
+    """Refuse matrices and conventions where a set is given, of which each problem has its own."""
+    for flag in typed(flags, (*GIVEN, *(name for name in SETTINGS if name != "asked"), "title")):
+        raise InputError(f"{flag}: each problem of a set says that itself: leave it out")
+
+
+def typed(flags: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
+    """Yield the options that somebody typed, as their flags are called: --no-scale, too.
+
+    Examples
+    --------
+    >>> list(typed({"W_Q": "1", "scale": None, "no_scale": True, "causal": False}, SETTINGS))
+    ['--no-scale', '--no-causal']
+    """
+    for name in names:
+        flag = f"--{name}" if name in GIVEN else flag_of(name)
+        if flags.get(name) is not None:
+            yield flag.replace("--", "--no-", 1) if flags[name] is False else flag
+        if flags.get(f"no_{name}"):
+            yield flag.replace("--", "--no-", 1)

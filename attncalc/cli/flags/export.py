@@ -22,15 +22,18 @@ HELP = """Write a problem for the system of a course, which gives it out and mar
     attncalc export problem.json --to moodle -o question.xml
     attncalc export problem.json --to prairielearn -o attention/
     attncalc export problem.json --to numbas -o attention.exam
+    attncalc export set/ --to moodle -o quiz.xml     the versions of a class
 
 Gradescope, PrairieLearn and Numbas mark from the student's own values:
-a mistake costs where it is made. Numbas holds attention of one head. Moodle
-marks each entry alone: there a mistake costs in every step after it.
+a mistake costs where it is made. Numbas holds attention, but no layers.
+Moodle marks each entry alone: there a mistake costs in every step after it.
 """
 
 File = Annotated[
     str,
-    typer.Argument(metavar="PROBLEM", help="JSON, CSV, .npz, a folder of CSV files, or -."),
+    typer.Argument(
+        metavar="PROBLEM", help="JSON, CSV, .npz, a folder of CSV files, -, or a set for a class."
+    ),
 ]
 To = Annotated[
     Literal["gradescope", "moodle", "prairielearn", "numbas"],
