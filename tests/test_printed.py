@@ -1,10 +1,12 @@
 """What programs print is read as the matrices that it shows, or listed; never in part alone."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from answer_corpus import expected
 
-from attncalc.reading.answers import read_answer_bytes
+from attncalc.reading.answers import answers_in, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.naming import name_in
 
@@ -131,3 +133,11 @@ def test_a_product_of_a_program_has_the_name_of_its_step_or_none(
 ) -> None:
     name = name_in(text)
     assert (name.matrix if name else None) == matrix
+
+
+def test_answers_of_a_folder_are_found_whatever_program_they_are_of(tmp_path: Path) -> None:
+    names = ["a.yaml", "b.jl", "c.R", "d.Rmd", "e.txt"]
+    for name in names:
+        (tmp_path / name).write_text(f"Q = {Q}", encoding="utf-8")
+    (tmp_path / "e.log").write_text("This is pdfTeX", encoding="utf-8")
+    assert [path.name for path in answers_in(tmp_path) or []] == names

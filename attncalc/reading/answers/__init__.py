@@ -43,6 +43,15 @@ ENDINGS = (
     ".m",
     ".py",
     ".ipynb",
+    ".yaml",
+    ".yml",
+    ".jl",
+    ".r",
+    ".rmd",
+    ".qmd",
+    ".wl",
+    ".rst",
+    ".org",
 )
 """How the names of files end that are taken for answers in a folder."""
 
