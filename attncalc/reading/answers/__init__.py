@@ -43,10 +43,21 @@ ENDINGS = (
     ".m",
     ".py",
     ".ipynb",
+    ".yaml",
+    ".yml",
+    ".jl",
+    ".r",
+    ".rmd",
+    ".qmd",
+    ".wl",
+    ".rst",
+    ".org",
 )
 """How the names of files end that are taken for answers in a folder."""
 
 _FLOAT = re.compile(r"-?[0-9]++(?:\.[0-9]*+)?+(?:e[-+]?[0-9]++)?+")
+_PRINTED = re.compile(r"\s*+\{\s*+'")
+"""What Python prints of a dictionary, which is no JSON."""
 CAN_BE_READ = (
     "type the matrices into a text, as Q = [1 3; -1 1], in Markdown or LaTeX, "
     "or fill in the worksheet of --blank"
@@ -105,7 +116,8 @@ def read_answer_bytes(data: bytes, place: str, expected: Expected | None = None)
         from attncalc.reading.answers.text import read_text_answer
 
         return _checked(read_text_answer(cells, place, expected))
-    if suffix == ".json" or (suffix in ("", ".txt") and text.lstrip()[:1] == "{"):
+    is_object = suffix in ("", ".txt") and text.lstrip()[:1] == "{"
+    if suffix == ".json" or (is_object and not _PRINTED.match(text)):
         from attncalc.reading.answers.json_text import read_json_answer
 
         return _checked(read_json_answer(text, place, expected))

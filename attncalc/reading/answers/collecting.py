@@ -31,7 +31,8 @@ from attncalc.reading.answers.prose import (
     role_of_words,
 )
 from attncalc.reading.naming.at_hand import is_step_at_hand
-from attncalc.reading.naming.name import Name, says_again
+from attncalc.reading.naming.layer_words import kind_of
+from attncalc.reading.naming.name import Name, is_on_the_way, says_again
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
@@ -86,6 +87,8 @@ class Loose:
     own_name: str = ""
     head: int = 0
     is_correction: bool = False
+    kind: str = ""
+    """What is said right above it: mu or var, of which layer it is not."""
 
 
 @dataclass
@@ -165,7 +168,9 @@ class _Collector(Labels):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif name and not block.goes_on:
             self.announce(name, block)
-        elif self.is_of_work(block.names) and block.text.endswith(("=", ":")):
+        elif self.is_of_work(block.names) and (
+            block.text.endswith(("=", ":")) or is_on_the_way(block.names[-1])
+        ):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif block.is_heading:
             self.label, self.is_fresh = None, False
@@ -225,7 +230,9 @@ class _Collector(Labels):
     def finish(self) -> None:
         """Say what the numbers in products are, now that all the rest is read."""
         self._finish_told()
-        known = {_key(part.rows): True for part in self.found.parts}
+        there = [part.rows for part in self.found.parts] if self.pending else []
+        there += [loose.grid.rows for loose in self.found.loose] if self.pending else []
+        known = {key(rows): True for rows in there for key in (_key, _turned)}
         for block in self.pending:
             for each in block.factors:
                 if (key := _key(each.rows)) not in known:
@@ -303,7 +310,9 @@ class _Collector(Labels):
         if name is None:
             return False
         if block.is_table and not name.row and self.is_fresh and self.label is not None:
-            name = self.label  # a heading above, and a word in the corner of its table
+            is_corners = self._fits(name, grid) and not self._fits(self.label, grid)
+            # a heading above, and a word in the corner of its table
+            name = name if is_corners else self.label
         counts = ""
         if self._is_counted_by(name, grid) and (label := self._label_of_rows(grid)):
             name = label._replace(row=name.row, column=0, number=0)  # q1: 1 3 2, below Scores
@@ -538,7 +547,10 @@ class _Collector(Labels):
         after = len(self.found.parts)
         is_below = not own_name and (self.head_is_wide or self.head_is_new)
         head = self.head if is_below else 0
-        self.found.loose.append(Loose(block, grid, after, own_name, head, self.again))
+        kind = kind_of(self.before.text) if self.before and not own_name else ""
+        steps = (step.rpartition(".")[2] for step in self.expected.steps)
+        kind = kind if any(step.startswith(f"{kind}_") for step in steps) else ""
+        self.found.loose.append(Loose(block, grid, after, own_name, head, self.again, kind))
         self.again = False
 
     def _named(
@@ -582,7 +594,7 @@ class _Collector(Labels):
         """Return outputs as those of one head, where they can be no others."""
         if name.matrix != "O":
             return name
-        if self.head and self._is_of_head(grid):
+        if self.head and (self._is_of_head(grid) or self._is_nearer_to_head(grid)):
             return name._replace(matrix="H")
         if name.number and self._is_heads_own(grid):
             return name._replace(matrix="H", head=name.number, number=0)
@@ -592,6 +604,17 @@ class _Collector(Labels):
         """Say whether outputs have the size of one head's, and not of all heads together."""
         sizes = [self.expected.shape(each)[-2:] for each in ("H", "O")]
         return sizes[0] == _size(grid) != sizes[1]
+
+    def _is_nearer_to_head(self, grid: Grid) -> bool:
+        """Say whether outputs below the name of a head are those of that head, by their numbers."""
+        heads = self.expected.steps.get("H")
+        if heads is None or heads.ndim != 3 or not 0 < self.head <= len(heads):
+            return False
+        values = values_of(grid)
+        if values.ndim != 2:
+            return False
+        own = share_alike(values, heads[self.head - 1])
+        return own > SURELY and own > self.expected.agreement("O", values)
 
     def _is_heads_own(self, grid: Grid) -> bool:
         """Say whether a matrix under Z_2 is of the second of several heads, put together later."""
@@ -680,6 +703,9 @@ class _Collector(Labels):
     def _given(self, block: Block, grid: Grid, name: Name) -> None:
         """Take a matrix of the problem itself, copied; what only words call one may be another."""
         given = self.expected.given
+        if not block.is_single and len(grid.rows) > 1 and self._is_rather_a_step(grid):
+            self._keep_loose(block, grid, "")
+            return
         may_be_other = name.how == "words" or name.matrix not in given
         is_other = may_be_other and not self.copies.name_of(grid) and not self.copies.is_row(grid)
         if given and is_other and not block.is_single:
@@ -693,6 +719,13 @@ class _Collector(Labels):
             return
         self.copies.compare(name.matrix, block, self.found.remarks)
         self._note(block, name.matrix, "given, copied")
+
+    def _is_rather_a_step(self, grid: Grid) -> bool:
+        """Say whether a matrix has all the numbers of a step, and not all of what is given."""
+        if len(grid.heads) > 1 or self.copies.is_copy(grid):
+            return False
+        values = values_of(grid)
+        return any(self.expected.agreement(step, values) == 1 for step in self.expected.steps)
 
     def _with_number(self, name: Name, grid: Grid) -> Name:
         """Settle what a bare number behind a capital is: a head, or a row."""
@@ -739,6 +772,10 @@ class _Collector(Labels):
 
 def _key(rows: Rows) -> tuple[tuple[str, ...], ...]:
     return tuple(map(tuple, rows))
+
+
+def _turned(rows: Rows) -> tuple[tuple[str, ...], ...]:
+    return tuple(zip(*rows, strict=False))
 
 
 def _size(grid: Grid) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, delimiter_of, rows_of
 from attncalc.reading.naming.at_hand import name_at_hand
 from attncalc.reading.naming.keys import name_of_key
-from attncalc.reading.naming.name import head_in
+from attncalc.reading.naming.name import head_in, name_in
 from attncalc.reading.plain.numerals import is_number_cell
 from attncalc.reading.plain.rows import Rows, without_names
 
@@ -71,7 +71,7 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
     """Return the answer of a sheet whose matrices stand side by side, empty columns between."""
     numbers: list[int] = []
     lines: list[str] = []
-    are_beside = False
+    are_beside, heads = False, dict[int, int]()
     sheet = _with_tabs(text, place).split("\n")
     cells = [line.split("\t") for line in sheet]
     width = max(map(len, cells))
@@ -81,12 +81,37 @@ def _side_by_side(text: str, place: str, expected: Expected) -> Answer | None:
         are_beside = are_beside or bool(bands)
         if len(lines) + len(rows) * len(bands) > LONGEST_SHEET:
             return None
-        for start, stop in bands or [(0, width)]:
+        names = _names_of(bands, [cells[i] for i in rows], heads)
+        if not is_blank and not bands and len(rows) == 1:
+            heads = _heads_over(cells[rows[0]]) or heads
+        for (start, stop), name in zip(bands or [(0, width)], names or [""], strict=True):
+            heading = [name] if name else []
+            lines += heading
             lines += ["\t".join(cells[i][start:stop]).rstrip("\t") for i in rows] + [""]
-            numbers += [i + 1 for i in rows] + [rows[-1] + 1]
+            numbers += [rows[0] + 1 for _ in heading] + [i + 1 for i in rows] + [rows[-1] + 1]
     if len(lines) > LONGEST_SHEET or not are_beside:
         return None
     return renumbered(read_text_answer("\n".join(lines), place, expected), numbers)
+
+
+def _heads_over(cells: Sequence[str]) -> dict[int, int]:
+    """Return over which columns a line names heads, and which: Head 1, blanks, Head 2."""
+    said = {j: head_in(cell) for j, cell in enumerate(cells) if cell}
+    return said if len(said) > 1 and all(said.values()) else {}
+
+
+def _names_of(
+    bands: Sequence[tuple[int, int]], rows: Sequence[Sequence[str]], heads: Mapping[int, int]
+) -> list[str]:
+    """Return the name of each band beside one that is named, where a line above says its head."""
+    if not bands or not heads:
+        return [""] * len(bands)
+    places = sorted(heads)
+    own = [max((j for j in places if j <= b), default=places[0]) for _, b in bands]
+    owns_name = [len(rows[0]) > a and name_in(rows[0][a]) is not None for a, _ in bands]
+    if not owns_name[0] or any(owns_name[1:]) or len({*own}) < len(bands):
+        return [""] * len(bands)
+    return [f"{rows[0][bands[0][0]]} (head {heads[j]})" for j in own]
 
 
 def _bands(rows: Rows) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ SHORT_LABEL = 6
 _CAPTION = re.compile(r"\b(row|column)s? (\d{1,6})(?: to (\d{1,6}))? of \d+", re.IGNORECASE)
 _NAMES_OF = re.compile(r"\s*(?:columns|rows|spalten|zeilen|colonnes|lignes|columnas|filas): ", re.I)
 _HEAD_ALONE = re.compile(
-    r"^\W*(?:head|kopf|t[eê]te|cabeza)\W*(?:\d+|one|two|three|four)\s*"
+    r"^\W*(?:head|kopf|t[eê]te|cabeza)[\W_]*(?:\d+|one|two|three|four)\s*"
     r"(?:of \d+)?\s*(?:\([^()]*\))?\W*$",
     re.IGNORECASE,
 )

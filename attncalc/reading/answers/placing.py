@@ -52,7 +52,7 @@ def _place(loose: Loose, found: Collected, expected: Expected, written: "_Writte
         loose.grid = grid._replace(heads=([[cell] for cell in grid.rows[0]],))
         values = values.T
         found.remarks.append(f"line {loose.block.line}: this row is taken as a column")
-    best = _best(fits)
+    best = fits[0] if loose.kind and len(fits) == 1 else _best(fits)
     is_another = loose.own_name and best is not None and best.share == 1
     if (again := written.already(values)) and not is_another:
         _note(found, loose, again, f"{again} again")
@@ -96,7 +96,7 @@ def _fits(
     there, partly = written.steps
     order = list(expected.steps)
     low, high = _between(loose, found, order)
-    kind = kind_of(loose.own_name) if loose.own_name else ""
+    kind = kind_of(loose.own_name) if loose.own_name else loose.kind
     fits = []
     for place, (name, key) in enumerate(expected.steps.items()):
         if not low < place < high or name in partly:

@@ -66,6 +66,7 @@ _CONSTANT = re.compile(
 _ASKED = re.compile(
     r"(?:[\w.]{1,30}, ?)?(?:[\w.]{1,30}\.)?"
     r"(?:sum|shape|sqrt|exp|max|size|rowSums|dim)\b[\w(),.=\[\] -]{0,60}"
+    r"|(?:print ?\(|disp\(|show\()?[\w .@()*%'-]{1,60}\.(?:shape|size(?:\(\))?|dtype|ndim)\)?"
 )
 _TWO_INDICES = re.compile(r"\d\D{1,4}\d")
 

@@ -52,6 +52,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     for comment in document.comments:
         _take_comment(comment, found)
     faults = [_at(line, fault) for line, fault in document.faults[:MOST_FAULTS]]
+    for line, left in document.shortened[:MOST_FAULTS]:
+        why = "numbers are left out of it, where … stands: print all of them"
+        found.unread.append(Unread(line, left, why, could_be_matrix=True))
     if document.cut_at:
         why = "there is too much before it: what follows is not read"
         found.unread.append(Unread(document.cut_at, "…", why, could_be_matrix=True))
@@ -139,11 +142,12 @@ def _matrices(
     parts: list[Part], expected: Expected, found: Collected
 ) -> Mapping[str, WrittenMatrix]:
     by_name: dict[str, list[Part]] = {}
-    for part in parts:
+    for part in _with_outputs_of_heads(parts, expected, found):
         by_name.setdefault(part.name, []).append(part)
     matrices = {}
     for name, own in by_name.items():
-        latest = _latest(_in_order(own, expected, found), expected, found)
+        own = _as_heads(_in_order(own, expected, found), expected, found)
+        latest = _latest(own, expected, found)
         for part in latest:
             if part.corrects:
                 found.remarks.append(f"line {part.line}: {part.what} is corrected here")
@@ -240,6 +244,42 @@ def _in_order(parts: list[Part], expected: Expected, found: Collected) -> list[P
     name, lines = parts[0].name, f"lines {rows[0].line} to {rows[-1].line}"
     found.remarks.append(f"{lines}: these rows are taken as those of {name}, in their order")
     return [part._replace(row=i) for i, part in enumerate(rows, start=1)]
+
+
+def _as_heads(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return matrices of one name and size, as many as it has heads, as those of its heads.
+
+    Else the last would count as what corrects the others, which nobody said.
+    """
+    heads, shape = expected.heads(parts[0].name), expected.shape(parts[0].name)[-2:]
+    alike = all(p.is_whole and not p.head and p.size == shape and not p.corrects for p in parts)
+    if heads < 2 or len(parts) != heads or not alike or len({part.line for part in parts}) < heads:
+        return parts
+    lines = " and ".join(str(part.line) for part in parts)
+    found.remarks.append(f"lines {lines}: these are taken as the heads of {parts[0].name}")
+    return [part._replace(head=i) for i, part in enumerate(parts, start=1)]
+
+
+def _with_outputs_of_heads(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:
+    """Return outputs as those of heads where each has its own, and then all; list them where not.
+
+    Else the last of them would count as what corrects the others, which nobody said.
+    """
+    heads, shape = expected.heads("H"), expected.shape("H")[-2:]
+    wholes = [part for part in parts if part.name == "O" and part.is_whole and not part.is_again]
+    if not heads or len(wholes) < 2 or any(part.name == "H" for part in parts):
+        return parts
+    *own, last = wholes
+    if len(own) == heads and all(part.size == shape for part in own):
+        lines = " and ".join(str(part.line) for part in own)
+        found.remarks.append(f"lines {lines}: these outputs are taken as those of the heads")
+        named = {id(p): p._replace(name="H", head=h) for h, p in enumerate(own, start=1)}
+        return [named.get(id(part), part) for part in parts]
+    for part in own:
+        if _differ([part], last):
+            why = f"outputs stand on line {last.line} too: say which are those of a head"
+            found.unread.append(Unread(part.line, typed(_text(part)), why, could_be_matrix=True))
+    return parts
 
 
 def _latest(parts: list[Part], expected: Expected, found: Collected) -> list[Part]:

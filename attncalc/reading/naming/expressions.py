@@ -5,13 +5,21 @@ import re
 from attncalc.reading.plain.marks import GRID
 
 LONGEST = 200
-_NOISE = re.compile(r"[\s·*@×()\[\]{},.$\\|_&%]|\bnp\b|\bdot\b|matmul")
-_CODE = re.compile(r"@|%\*%|\bmatmul\b|\bdot\(|\bexp\(")
-_IN_CODE = {"A": "weights|attn|attention|alpha|probs|att|attention_weights|attn_weights",
+_NOISE = re.compile(r"[\s·*@×()\[\]{},;.$\\|_&%]|\bnp\b|\bdot\b|matmul|\bMMULT\b")
+_CODE = re.compile(r"@|%\*%|\bmatmul\b|\bdot\(|\bexp\(|\bMMULT\(", re.I)
+_PRODUCT = re.compile(r"\s@\s|%\*%|\b(?:mat|m)mul[tl]?\(|\bdot\(|&\*|\bprod\w{0,9}\(", re.I)
+"""Where a program multiplies matrices."""
+_IN_CODE = {"A": "weights|attn|attention|alphas?|probs?|att|attention_weights|attn_weights|w|p",
             "S": "scores|logits|scaled_scores|attn_scores", "V": "values|value",
             "Q": "queries|query", "K": "keys|key"}  # fmt: skip
 _VARIABLES = tuple((re.compile(rf"\b(?:{words})\b"), name) for name, words in _IN_CODE.items())
-_PRINTED = re.compile(r"^(?:np\.|torch\.)?(?:round|around|print|disp)\((.*?)(?:, ?\d{1,2})?\)$")
+_PRINTED = re.compile(
+    r"^(?:np\.|torch\.|sp\.|sympy\.)?(?:round|around|print|pprint|disp|display)\((.*?)"
+    r"(?:, ?(?:\d{1,2}|\w{1,20} ?= ?\w{1,20})){0,3}\)$"
+)
+_EVALUATED = re.compile(r"^(?:evalf|N|simplify|expand)(?:\[\d{1,2}\])?[\[(]([^\[\]]{1,80})[\])]$")
+_ROUNDED = re.compile(r"\b[Rr]ound[(\[]([A-Za-z]\w{0,20}), ?[\d.]{1,8}[)\]]")
+_TRANSPOSED = re.compile(r"([A-Za-z]\w{0,20}), ?transpose_b ?= ?True\)")
 _ROOT = re.compile(
     r"(?:√|sqrt)(?:d(?:k|im|model|v)?|n|\d+)?|(?<=/)(?:dk|d|\d+)$|(?<=/)dk?(?=[A-Z])"
 )
@@ -50,14 +58,28 @@ def step_of_expression(text: str) -> str | None:
     return next((step for pattern, step in _PATTERNS if pattern.match(skeleton)), None)
 
 
+def is_product(text: str) -> bool:
+    """Say whether a line of a program multiplies matrices: no single letter in it names that.
+
+    Examples
+    --------
+    >>> is_product("u @ V"), is_product("MMULT(B2:C4;E2:F3)"), is_product("Q (3 x 2)")
+    (True, True, False)
+    """
+    return len(text) < LONGEST and _PRODUCT.search(text) is not None
+
+
 def _skeleton(text: str) -> str:
     """Return an expression without signs of products, brackets and blanks."""
+    text = _TRANSPOSED.sub(r"\1^T)", _ROUNDED.sub(r"\1", _EVALUATED.sub(r"\1", text)))
     clean = GRID.sub("M", text).replace("ᵀ", "^T").replace("K.T", "K^T").replace("K.t()", "K^T")
     clean = re.sub(r"\b(?:transpose|t)\((\w)\)", r"\1^T", clean)
     if _CODE.search(clean):
         for variable, name in _VARIABLES:
             clean = variable.sub(name, clean)
-    clean = _NOISE.sub("", re.sub(r"\b(?:np|torch|F|nn)\.", "", clean).replace("^{T}", "^T"))
+    clean = _NOISE.sub(
+        "", re.sub(r"\b(?:np|torch|F|nn|jnp|tf|jax|sp)\.", "", clean).replace("^{T}", "^T")
+    )
     clean = re.sub(r"^(?:SOFTMAX|Softmax|softMax|SoftMax|σ(?!\^))", "softmax", clean)
     clean = clean.replace("÷", "/").replace("dim=-1", "").replace("axis=-1", "")
     return _ROOT.sub("√", clean) if "√" in clean or "/" in clean or "sqrt" in clean else clean

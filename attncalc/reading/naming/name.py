@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from attncalc.reading.naming.at_hand import name_at_hand, names_there
-from attncalc.reading.naming.expressions import step_of_expression
+from attncalc.reading.naming.expressions import is_product, step_of_expression
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.ordinals import row_in
 from attncalc.reading.naming.symbols import compact, indexed
@@ -19,8 +19,11 @@ _LIST_NUMBER = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 _CALL = re.compile(
-    r"(?:(?:np|torch|jnp)\.)?(?:print|round|around|disp|display)\(([^\n]{1,80}?)(?:, ?\d{1,2})?\)"
-    r"|([\w.]{1,40})\.(?:round\(\d{0,2}\)|numpy\(\)|tolist\(\)|detach\(\)|head\(\))"
+    r"(?:(?:np|torch|jnp|sp|sympy|pd)\.)?"
+    r"(?:print|pprint|round|around|disp|display|as_tibble|as\.data\.frame|DataFrame|head|println)"
+    r"\(([^\n]{1,80}?)(?:, ?(?:\d{1,2}|\w{1,20} ?= ?\w{1,20})){0,3}\)"
+    r"|\(?([\w.][\w. @*']{0,59}?)\)?\."
+    r"(?:(?:round|evalf)\(\d{0,2}\)|numpy\(\)|tolist\(\)|detach\(\)|cpu\(\)|head\(\))"
 )
 _OF_FRAME = re.compile(r"^(?:df|mat|arr)_(?=\w)")
 _AGAIN = re.compile(
@@ -29,7 +32,8 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:head|kopf|t[eê]te|cabeza)s?\s*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?", re.I
+    r"\b(?:head|kopf|t[eê]te|cabeza)s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?",
+    re.I,
 )
 _COUNTS = ("one", "two", "three", "four")
 _HEAD_ALONE = re.compile(
@@ -51,7 +55,9 @@ _LEAD = re.compile(
 )
 """Words that lead to what a line names: and then softmax(S) V."""
 _ON_THE_WAY = re.compile(
-    r"(?:np\.|torch\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?", re.I
+    r"(?:np\.|torch\.|jnp\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?"
+    r"|map\w{0,10}[\[(]\{?exp\b.{0,60}",
+    re.I,
 )
 _NUMBERED = re.compile(r"(?<=[QKSAVHO])(?:_?[{(]?(\d)[)}]?|\^[{(]{1,2}(\d)[)}]{1,2})")
 _SOFTMAX_OF = re.compile(r"(?i:softmax)\(?(?:[sS]|row|zeile|fila|ligne)?_?\{?(\d{1,3})\}?\)?")
@@ -161,7 +167,7 @@ def _name_in(text: str, labels: Tokens) -> Name | None:
         or _of_counted_row(clean)
         or _of_row(clean, labels)
         or _expression(clean)
-        or _words(clean)
+        or (None if is_product(clean) else _words(clean))
     )
     if name and head and not name.head:
         return name._replace(head=head, row=name.row)

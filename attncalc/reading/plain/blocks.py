@@ -236,7 +236,9 @@ class _Parter:
         lines = self.lines[i : i + count]
         if sections := sections_of_table(lines, self.names_a_row):
             for heading, own in sections:
-                self._add(Block(heading.number, heading.number, heading.text, [heading.text]))
+                text = f"{heading.text.rstrip(':')}:"
+                if heading.text:
+                    self._add(Block(heading.number, heading.number, text, [heading.text]))
                 self._table_of(own)
             return True
         return self._table_of(lines)

@@ -12,7 +12,8 @@ def without_references(text: str) -> str:
     r"""Return a text without the references before cells of a sheet, where it is sure to be one.
 
     It is where such a line holds words, as a heading does, or where one reference names Q and
-    another E: rows of a matrix hold numbers.
+    another E: rows of a matrix hold numbers. No cell stands twice in a sheet; T1, which names a
+    row, does.
 
     Examples
     --------
@@ -20,11 +21,15 @@ def without_references(text: str) -> str:
     ['Scores', '1 | 3', '-1 | 1']
     >>> without_references("A1: 0 1\nA2: 1 0\nA3: 0 1").splitlines()
     ['A1: 0 1', 'A2: 1 0', 'A3: 0 1']
+    >>> without_references("T1: Scores\nT1: 1 0\nT2: 0 1").splitlines()
+    ['T1: Scores', 'T1: 1 0', 'T2: 0 1']
     """
     lines = text.split("\n")
     found = [_CELL.match(line) for line in lines]
     cells = [match for match in found if match]
     if len(cells) < LEAST or not any(map(_is_heading, cells)):
+        return text
+    if len({match.groups() for match in cells}) < len(cells):  # names of rows, again and again
         return text
     if 2 * len(cells) < sum(bool(line.strip()) for line in lines):
         return text

@@ -31,7 +31,8 @@ _LIST_NUMBER = re.compile(
     r"^\s*(?:\(\d{1,3}\)|\d{1,3}[.)]|\(?[a-h]\))\s+(?=['“„«\"]?(?:[^\W\d]|[\\α√]))"
 )
 _BEFORE = re.compile(
-    r"([^\W\d][\w' ^{}/()√@·-]{0,80}(?<!softmax)(?<!exp)(?<!mask)(?<!norm)(?<!sqrt))"
+    r"([^\W\d][\w' ^{}/()√@·-]{0,80}(?:\.(?:grad|T))?"
+    r"(?<!softmax)(?<!exp)(?<!mask)(?<!norm)(?<!sqrt))"
     rf"\s({GRID.pattern})[\s.;]*",
     re.IGNORECASE,
 )

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from attncalc.reading.plain.comments import Comment, without_comments
-from attncalc.reading.plain.literals import TooDeep, heads_of, is_matrix, parse
+from attncalc.reading.plain.literals import (
+    TooDeep,
+    Tree,
+    heads_of,
+    is_matrix,
+    is_shortened,
+    parse,
+)
 from attncalc.reading.plain.macros import without_macros
 from attncalc.reading.plain.marks import BREAK, CELL, FIRST_GRID, GRID, MOST_GRIDS, ROW, typed
 from attncalc.reading.plain.numerals import looks_like_entry
@@ -30,8 +37,8 @@ _INDEX = re.compile(r"[\[(]\s?\d{1,4}\s?(?:[,;]\s?\d{1,4}\s?){1,2}[\])]\s?(?:=|�
 _TALL = re.compile("[⎡⎢⎣⎛⎜⎝]([^⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠\n]*)[⎤⎥⎦⎞⎟⎠]")
 _WRAPPER = re.compile(
     rf"(?:\b(?:np|numpy|torch|jnp|tf|sp|sympy)\.)?\b(?:array|tensor|matrix|Matrix|asarray|mat|"
-    rf"Tensor|constant|FloatTensor)\(\s*({GRID.pattern}){_FILL}*(?:,[^()\n]{{0,80}})?"
-    rf"(?:\([^()\n]{{0,40}}\)[^()\n]{{0,40}})?\)"
+    rf"Tensor|constant|FloatTensor|Array|DeviceArray)\(\s*({GRID.pattern}){_FILL}*(?:,[^()]{{0,120}})?"
+    rf"(?:\([^()\n]{{0,40}}\)[^()]{{0,80}})?\)"
 )
 _AROUND = re.compile(rf"[\[(]\s*({GRID.pattern}){_FILL}*\s*[\])]")
 _ARITHMETIC = re.compile(r"[\d)] [-+] \d")
@@ -81,6 +88,8 @@ class Document:
     struck: list[Struck] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
     cut_at: int = 0
+    shortened: list[tuple[int, str]] = field(default_factory=list)
+    """Matrices that a program left numbers out of, and their lines."""
 
     def add(self, grid: Grid) -> str:
         """Keep a grid, and return the character that stands for it."""
@@ -262,13 +271,19 @@ class _Finder:
             if isinstance(found, int):
                 pieces.append(text[start : start + found])
                 position = start + found
+            elif not found[0]:
+                position = found[1]
+                pieces.append(_FILL * (position - start))
             else:
                 heads, position, kind = found
                 pieces.append(self._kept(heads, start, position, kind))
         return "".join([*pieces, text[position:]])
 
     def _literal(self, text: str, start: int) -> tuple[list[Rows], int, str] | int:
-        """Return the matrix that begins here and where it ends; or how far to go on."""
+        """Return the matrix that begins here and where it ends; or how far to go on.
+
+        There is none, and it ends, where a program left numbers out of it.
+        """
         if _INDEX.match(text, start) and text[start - 1 : start].strip() == "" and start:
             before = text[max(0, start - 12) : start].rstrip()
             if before[-1:].isalpha():
@@ -283,6 +298,15 @@ class _Finder:
             if text[start] == "[" and _UNCLOSED.match(text, start):
                 self._fault(start, "a [ is never closed")
             return 1
+        if text[start] == "[" and is_shortened(tree):
+            self.document.shortened.append((self.line(start), text[start:stop].replace(_FILL, "")))
+            return [], stop, ""
+        return self._matrix(text, tree, start, stop)
+
+    def _matrix(
+        self, text: str, tree: Tree, start: int, stop: int
+    ) -> tuple[list[Rows], int, str] | int:
+        """Return the matrix that lists are, and where it ends; or how far to go on."""
         is_round = text[start] == "("
         heads = heads_of(tree, is_round=is_round)
         if heads is None or not all(is_matrix(rows, is_round) for rows in heads):

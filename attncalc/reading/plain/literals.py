@@ -3,6 +3,7 @@
 Nothing is evaluated: brackets are followed to a limited depth; what stands between them is text.
 """
 
+import itertools
 import re
 
 from attncalc.reading.plain.marks import COMMA, GRID
@@ -16,6 +17,7 @@ _COMMENT = re.compile(r"(?:#|%(?=[ \t]{0,40}[A-Za-z]))[^\n]*")
 """What stands behind a row; a sign of percent does not."""
 _BLOT = re.compile(r"[▒▓░█■□#?¿!�]{1,4}")
 """What stands for a number that cannot be made out."""
+_LEFT_OUT = ("...", "…")
 _NUMBERLIKE = re.compile(r"\d|[½¼¾⅓⅔]|_{2,}|\?|∞|inf", re.IGNORECASE)
 
 
@@ -91,6 +93,30 @@ def heads_of(tree: Tree, *, is_round: bool = False) -> list[Rows] | None:
         heads = [heads_of(each) for each in lists]
         return [rows[0] for rows in heads if rows] if all(heads) else None
     return None
+
+
+def is_shortened(tree: Tree) -> bool:
+    """Say whether numbers are left out of rows, as numpy prints what is large: … in each of them.
+
+    Examples
+    --------
+    >>> is_shortened(parse("[[1 2 ... 9], [3 4 ... 7]]", 0)[0])
+    True
+    >>> is_shortened(parse("[[1 2 ...], [3 4 9]]", 0)[0])
+    False
+    """
+    lists = [each for each in tree if isinstance(each, Tree)]
+    if len(lists) < 2:
+        return any(map(is_shortened, lists))
+    if _depth(tree) > 2:
+        return any(map(is_shortened, lists))
+    rows = [parted(_joined(row)) for row in lists]
+    if not all(map(looks_like_entry, itertools.chain(*rows))):
+        return False
+    if any(each.strip(" ,;\n\t") in _LEFT_OUT for each in tree if isinstance(each, str)):
+        return True
+    inner = [{j for j, cell in enumerate(row[1:-1]) if cell in _LEFT_OUT} for row in rows]
+    return bool(set.intersection(*inner))
 
 
 def _joined(tree: Tree) -> str:

@@ -28,7 +28,7 @@ _MIXED = re.compile(r"([+-]?)(\d+)[ +]+(\d+) ?/ ?(\d+)")
 _DOUBTFUL = re.compile(r"[+-]?\d+ ?\^ ?[({]?(\d+ ?/ ?\d+)[)}]?")
 _BLANK = re.compile(r"[_\s.…?]*|-{1,3}|[–—]|\\[cv]dots|[□▢☐]+")
 _INFINITE = re.compile(
-    r"-\s?(?:(?:np|numpy|math|torch)\.)?(?:inf(?:inity|ty)?|∞|oo|\\infty|infty)"
+    r"-\s?(?:(?:np|numpy|math|torch)?\.)?(?:inf(?:inity|ty)?|∞|oo|\\infty|infty)"
     r"|-\s?float\(\s?inf(?:inity)?\s?\)|float\(\s?-\s?inf(?:inity)?\s?\)",
     re.IGNORECASE,
 )

@@ -4,7 +4,8 @@ import re
 from decimal import Decimal
 
 _PROMPTS = re.compile(
-    r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\]: ?|>>> ?|\.\.\.:? |octave:\d{1,5}> ?)"
+    r"(?m)^[ \t]*(?:(?:In|Out) ?\[\d{0,5}\](?::=?|(?://\w{1,20})?=) ?|>>> ?|\.\.\.:? "
+    r"|octave:\d{1,5}> ?|julia> ?|sage: ?)"
 )
 _COUNTED_COLUMNS = re.compile(r"(?m)^[ \t]*(?:\[,\d{1,4}\][ \t]*)+$")
 _COUNTED_ROW = re.compile(r"(?m)^([ \t]*)\[\d{1,4},\](?=[ \t]+[-.\d])")
@@ -12,12 +13,135 @@ _MATRIX = re.compile(
     r"\bmatrix\( ?c\(([-+.,\d\s/]{1,4000})\)"
     r"((?: ?, ?(?:(?:nrow|ncol|byrow) ?= ?)?[\w.]{1,9}){1,3}) ?\)"
 )
-_RATIONAL = re.compile(r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)")
-_TYPST = re.compile(r"\bmat\(([^()\[\]]{1,20000})\)")
+MOST = 2000
+"""Entries of a matrix of which only some are written."""
+_FLAT = re.compile(r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,20000})\]")
+_SPARSE = re.compile(
+    r"\bMatrix\( ?(\d{1,3}) ?, ?(\d{1,3}) ?, ?\{([^{}\n]{1,20000})\}"
+    r"(?:, ?\w{1,20} ?= ?[\w\[\]]{1,40}){0,6}\)"
+)
+"""What Maple's lprint writes: Matrix(2,2,{(1, 1) = 3, (1, 2) = 4}); what is not there is 0."""
+_PLACED = re.compile(r"\((\d{1,3}), ?(\d{1,3})\) ?= ?([-+.\deE/]{1,40})")
+_KNITTED = re.compile(r"(?m)^##[ \t][^\n]*(?:\n##[ \t][^\n]*)*+")
+LEAST = 2
+"""Lines of a matrix that R Markdown prints: the counts of its columns, and a row."""
+_COUNT = re.compile(r"\d+")
 _FACTOR = re.compile(r"[ \t]*1\.0{1,6}e([-+]\d{2,3}) ?\*[ \t]*")
 _BELOW_FACTOR = re.compile(r"[ \t]+[-.\d][-.\d \tInfaN]*|[ \t]*Columns? .{1,40}|[ \t]*")
 _DECIMAL = re.compile(r"(?<![\d.])\d{1,12}\.\d{1,9}(?![\d.])")
 _OPTION = re.compile(r"(?:(nrow|ncol|byrow) ?= ?)?([\w.]+)")
+
+_IN_DICTIONARY = ("': array(", "': tensor(", "': Array(", "': Matrix(", "': [[")
+_PRINTED = (
+    # Julia: a matrix's size, and of what it is, above it; and dots for each entry, as MATLAB's
+    (
+        ("×",),
+        re.compile(
+            r"(?m)^\d{1,5}(?:×\d{1,5}){1,2} [^\n]{0,60}(?:Matrix|Array|Vector)[^\n]{0,60}:[ \t]*$"
+        ),
+        "",
+    ),
+    (
+        (".(", "./", ".*", ".^"),
+        re.compile(r"(?<=[a-z])\.(?=\()|(?<=[A-Za-z_)' ])\.(?=[*/^])"),
+        "",
+    ),
+    # R: counts before the numbers of a vector, and types below the names of columns
+    (("[1] ",), re.compile(r"(?m)^[ \t]*\[\d{1,5}\](?=[ \t]+[-.\d])"), ""),
+    (("%*%",), re.compile(r"%\*%"), "@"),
+    (("# A ",), re.compile(r"(?m)^[ \t]*# A (?:tibble|data frame)\b[^\n]{0,60}$"), ""),
+    (("<dbl>", "<int>"), re.compile(r"(?m)^[ \t]*(?:<(?:dbl|int|chr|fct|lgl)>[ \t]*)+$"), ""),
+    # torch and JAX: one number
+    (
+        ("tensor(", "rray("),
+        re.compile(
+            r"\b(?:tensor|Array|array)\( ?([-+]?[.\d][-+.\de]{0,30})"
+            r"(?:, ?\w{4,13} ?= ?[\w.:<>']{1,40}){0,4} ?\)"
+        ),
+        r"\1",
+    ),
+    # what is done to each entry, and a result that is asked for behind its assignment
+    (
+        ("map(", "apply", "applymap("),
+        re.compile(
+            r"\b(\w{1,20})\.(?:apply|applyfunc|apply_map|applymap|map)\("
+            r"(?:lambda \w{1,9} ?: ?)?(?:\w{1,9}\.)?exp\b[^\n;]{0,60}\)(?=[ \t]*(?:;|$))",
+            re.M,
+        ),
+        r"exp(\1)",
+    ),
+    (
+        (";",),
+        re.compile(r"(?m)^([ \t]*([A-Za-z]\w{0,20}) ?= ?[^\n;]{1,200});[ \t]*\2[ \t]*$"),
+        r"\1",
+    ),
+    # Python: matrices in a dictionary
+    (_IN_DICTIONARY, re.compile(r"(?m)(?<=[\]\d'>][)\]])\}(?=[ \t]*$)"), ""),
+    (
+        _IN_DICTIONARY,
+        re.compile(
+            r"(?m)(?:^[ \t]*\{)?['\"]([A-Za-z]\w{0,40})['\"] ?: ?"
+            r"(?=(?:array|tensor|Array|Matrix)\(|\[\[)"
+        ),
+        r"\1 = ",
+    ),
+    # sizes in brackets behind names
+    (
+        ("shape",),
+        re.compile(r" ?[(\[](?:of )?shape ?[:=]? ?\(\d{1,4}(?:, ?\d{1,4}){0,3},?\)[)\]]"),
+        "",
+    ),
+    # TensorFlow, and Rust's ndarray
+    (("<tf.",), re.compile(r"(?m)(?<=\d\))>(?=[ \t]*$)"), ""),
+    (("<tf.",), re.compile(r"<tf\.(?:Tensor|Variable)\b[^<>\n]{0,80}numpy=\s?"), ""),
+    (
+        ("], strides=[",),
+        re.compile(r", shape=\[[\d, ]{1,20}\], strides=\[[-\d, ]{1,20}\], layout=[^\n]{0,60}"),
+        "",
+    ),
+    # Julia's frames, Stata's headings, Maxima's matrices
+    (
+        (" Row │",),
+        re.compile(
+            r"(?m)^(?:\d{1,5}×\d{1,5} DataFrame| {0,6}Row │[^\n]{0,400}|─{2,20}┼─{2,400}"
+            r"| {4,12}│(?: {1,20}(?:Float|Int|String|Any|Union)[\w{}, ?]{0,20})++)[ \t]*$"
+            r"|^ {0,8}\d{1,6} │(?= )"
+        ),
+        "",
+    ),
+    (
+        (". matrix list ",),
+        re.compile(r"(?m)^([A-Za-z]\w{0,31})\[\d{1,4},\d{1,4}\][ \t]*$"),
+        r"\1 =",
+    ),
+    (("(%o", "(%i"), re.compile(r"(?m)^\(%[io]\d{1,4}\) ?"), ""),
+    (
+        ("matrix([",),
+        re.compile(r"\bmatrix\((\[[^\[\]()]{1,400}\](?:, ?\[[^\[\]()]{1,400}\])*+)\)"),
+        r"[\1]",
+    ),
+    # times before the lines of a log
+    (
+        (":",),
+        re.compile(
+            r"(?m)^\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z?\]?(?: [-|])? ?"
+            r"(?=\[?[A-Za-z])"
+        ),
+        "",
+    ),
+    # C and JavaScript: indices each in brackets of their own
+    (("][",), re.compile(r"(?<=\w)\[(\d{1,3})\]\[(\d{1,3})\](?=\s?[=:])"), r"[\1,\2]"),
+    # Mathematica, SymPy, Maple and Typst
+    (("-(",), re.compile(r"(?<![\w)\]}^])-\((\d{1,20}/\d{1,20})\)(?![\w!^])"), r"-\1"),
+    (("Matrix(",), re.compile(r"\bMatrix\( ?\d{1,4} ?, ?\d{1,4} ?, ?(?=\[ ?\[)"), "Matrix("),
+    (
+        ("Rational(",),
+        re.compile(r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)"),
+        r"\1/\2",
+    ),
+    (("mat(",), re.compile(r"\bmat\(([^()\[\]]{1,20000})\)"), r"[\1]"),
+)
+"""What programs print, by signs that stand in it, and how it is read."""
 
 
 def without_session(text: str) -> str:
@@ -29,15 +153,32 @@ def without_session(text: str) -> str:
     'Q = [1 2; 3 4]'
     """
     text = _PROMPTS.sub("", text)
+    if "\n## " in text:
+        text = _KNITTED.sub(_without_marks, text)
+    for signs, pattern, plain in _PRINTED:
+        if any(sign in text for sign in signs):
+            text = pattern.sub(plain, text)
     if "[," in text and ",]" in text:
-        text = _COUNTED_ROW.sub(r"\1", _COUNTED_COLUMNS.sub("", text))
+        text = _COUNTED_ROW.sub(r"\1", _COUNTED_COLUMNS.sub(_as_heading, text))
     if "e+" in text or "e-" in text:
         text = _with_factors(text)
-    if "Rational(" in text:
-        text = _RATIONAL.sub(r"\1/\2", text)
-    if "mat(" in text:
-        text = _TYPST.sub(r"[\1]", text)
+    if "Matrix(" in text:
+        text = _SPARSE.sub(_of_places, _FLAT.sub(_of_size, text))
     return _MATRIX.sub(_as_rows, text) if "matrix(" in text else text
+
+
+def _without_marks(match: "re.Match[str]") -> str:
+    """Return what R Markdown prints below a program without its marks; headings stay."""
+    lines = match[0].split("\n")
+    if len(lines) < LEAST or not any(map(_COUNTED_ROW.match, (line[2:] for line in lines))):
+        return match[0]
+    return "\n".join(line[2:] for line in lines)
+
+
+def _as_heading(match: "re.Match[str]") -> str:
+    """Return R's counts of columns as MATLAB's heading of them, which those below go on with."""
+    counts = _COUNT.findall(match[0])
+    return f"Columns {counts[0]} to {counts[-1]}"
 
 
 def _with_factors(text: str) -> str:
@@ -56,6 +197,28 @@ def _with_factors(text: str) -> str:
         else:
             power = 0
     return "\n".join(lines)
+
+
+def _of_size(match: "re.Match[str]") -> str:
+    """Return SymPy's Matrix(2, 1, [3, 4]) as Matrix([[3], [4]]."""
+    height, width = int(match[1]), int(match[2])
+    cells = [cell.strip() for cell in match[3].split(",")]
+    if len(cells) != height * width:
+        return match[0]
+    rows = [", ".join(cells[i * width : (i + 1) * width]) for i in range(height)]
+    return "Matrix([" + ", ".join(f"[{row}]" for row in rows) + "]" + "\n" * match[0].count("\n")
+
+
+def _of_places(match: "re.Match[str]") -> str:
+    """Return Maple's Matrix(1, 2, {(1, 1) = 3}) as [3 0]."""
+    height, width = int(match[1]), int(match[2])
+    said = {(int(i), int(j)): value for i, j, value in _PLACED.findall(match[3])}
+    if len(said) != match[3].count("=") or len(said) > height * width or height * width > MOST:
+        return match[0]
+    rows = [
+        " ".join(said.get((i, j), "0") for j in range(1, width + 1)) for i in range(1, height + 1)
+    ]
+    return f"[{'; '.join(rows)}]"
 
 
 def _as_rows(match: "re.Match[str]") -> str:

@@ -247,7 +247,7 @@ def without_names(rows: Rows) -> Rows:
         return rows
     first = [row[0] if row else "" for row in rows[1:]]
     is_table = len(rows) > 1 and len(rows[0]) > 1 and not is_number_cell(rows[0][0])
-    is_table = is_table and not _are_alike(rows[0][0], first[0])
+    is_table = is_table and not are_alike(rows[0][0], first[0])
     if is_table and _are_names(rows[0][1:]) and _are_names(first):
         return [row[1:] for row in rows[1:]]
     if len(rows) > 1 and (_are_words(rows[0]) or not any(cell.strip() for cell in rows[0])):
@@ -310,7 +310,7 @@ def without_uneven_counts(rows: Rows) -> Rows:
     )
 
 
-def _are_alike(name: str, other: str) -> bool:
+def are_alike(name: str, other: str) -> bool:
     """Say whether two names differ in their numbers alone: Token 1, Token 2."""
     return bool(name) and _DIGITS.sub("#", name) == _DIGITS.sub("#", other)
 

@@ -11,6 +11,7 @@ from attncalc.reading.plain.rows import fitted, split_row
 
 _GOES_ON = re.compile(r"\s*[+*·×](?=\s*[\d(e])|\s*-\s+(?=[\d(e].*=)")
 _OPEN_END = re.compile(r"[+*·×/(]\s*$|[\d)}]\s*-\s*$")
+_EMPTY = re.compile(r"\s*+(?:\[\s{2,}+\]|[⎢⎜|]\s{2,}+[⎥⎟|])\s*+")
 _BULLET = re.compile(rf"(\s*)(?:[-*]|\d{{1,2}}[.)]) {{1,3}}({GRID.pattern}\s*)")
 _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(
@@ -32,9 +33,24 @@ _BRACKETS = " \t,;.|()[]"
 
 def stacked(document: Document) -> list[Line]:
     """Return the lines of a document, those put together that are one matrix or one equation."""
-    document.lines = [_without_bullet(line) for line in document.lines]
+    document.lines = [_without_bullet(line) for line in _without_empty(document.lines)]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
     return _stacked(document, _joined(lines))
+
+
+def _without_empty(lines: Sequence[Line]) -> list[Line]:
+    """Return lines without those that only go on with brackets: Maple and SymPy set them apart."""
+    return [
+        line
+        for i, line in enumerate(lines)
+        if not (_EMPTY.fullmatch(line.text) and 0 < i < len(lines) - 1)
+        or not (_in_brackets(lines[i - 1]) and _in_brackets(lines[i + 1]))
+    ]
+
+
+def _in_brackets(line: Line) -> bool:
+    """Say whether a line ends in a row in brackets."""
+    return GRID.fullmatch(line.text.rstrip()[-1:]) is not None
 
 
 def _without_bullet(line: Line) -> Line:
@@ -109,6 +125,7 @@ def _joined(lines: list[Line]) -> list[Line]:
     for line in lines:
         before = found[-1].text if found else ""
         goes_on = "=" in before and len(before) < 2000 and not GRID.search(before)
+        goes_on = goes_on and any(map(str.isalnum, before))  # no frame: +====+
         if (
             goes_on
             and line.text.strip()

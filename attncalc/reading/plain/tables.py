@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
-from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
+from attncalc.reading.plain.rows import Rows, are_alike, fitted, parted, without_names
 
 _TABLE = re.compile(r"\s*[|│╭├╰┌└┏┡└+]")
 _RULE = re.compile(r"[\s|:+\-─━═│┃╭├╰┌└┬┼┴╮┤╯┐┘=]*")
@@ -20,8 +20,15 @@ _SUM = re.compile(
 )
 _OF_ROWS = ("row", "i", "index", "token", "zeile", "fila", "ligne", "idx", "pos", "#", "r")
 _OF_COLUMNS = ("col", "column", "j", "spalte", "columna", "colonne", "dim", "c", "feature")
+_TYPES = re.compile(r"[|│┃](?:\s{0,80}(?:[iuf](?:8|16|32|64)|str|bool|cat)\s{0,80}[|│┃])+")
+"""What polars prints below the names of columns."""
 TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
 """What stands in every line at which a table may begin, if it is no tab."""
+_ON_THE_WAY = re.compile(r"e\^.{1,12}|exp\w{0,12}(?:\W.{0,20})?|(?:row )?sums?|summen?", re.I)
+_OF_A_ROW = re.compile(r"[^\W\d_]{1,6}[ _]?\d{1,3}")
+"""What a row without entries may be called, among others: k2."""
+LEAST = 2
+"""Sections that a sheet has."""
 _HAS_NUMBER = re.compile(r"[\d½¼¾?_]")
 
 
@@ -81,17 +88,30 @@ def _without_gaps(rows: Rows) -> Rows:
 def sections_of_table(
     lines: Sequence[Line], is_name: Callable[[str], bool]
 ) -> list[tuple[Line, list[Line]]]:
-    """Return the blocks of a sheet in one table: each heading alone in its row; [] for others."""
+    """Return the blocks of a sheet in one table: each heading alone in its row; [] for others.
+
+    Names of columns may stand above them all, or rows below a heading that is no line of the table;
+    and a heading may be that of what is on the way, as exp is.
+    """
     found: list[tuple[Line, list[Line]]] = []
+    above: list[Line] = []
+    named = 0
     for line in lines:
         cells = [cell for row in cells_by_line([line]) for cell in row if cell]
-        if len(cells) == 1 and not is_number_cell(cells[0]) and is_name(cells[0]):
+        is_named = len(cells) == 1 and not is_number_cell(cells[0]) and is_name(cells[0])
+        is_named = is_named and not (above and _OF_A_ROW.fullmatch(cells[0]))
+        if is_named or (len(cells) == 1 and _ON_THE_WAY.fullmatch(cells[0])):
+            named += is_named
             found.append((Line(line.number, cells[0]), []))
         elif cells and not found:
-            return []
+            above.append(line)
         elif cells:
             found[-1][1].append(line)
-    return found if len(found) > 1 and all(own for _, own in found) else []
+    if not named or named + bool(above) < LEAST or not all(own for _, own in found):
+        return []
+    rows = cells_by_line(above) if above else []
+    has_rows = any(is_number_cell(cell) for row in rows for cell in row)
+    return [(Line(above[0].number, ""), above), *found] if has_rows else found
 
 
 def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
@@ -147,11 +167,13 @@ def _of_entries(rows: Rows) -> Rows:
 def cells_by_line(lines: Sequence[Line]) -> Rows:
     """Return the cells of each line of a table, but not its rules."""
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
-        rows = [[cell.strip() for cell in line.text.rstrip("\n").split("\t")] for line in lines]
-        return [row for row in rows if any(row)]
-    rows = []
+        tabs = [[cell.strip() for cell in line.text.rstrip("\n").split("\t")] for line in lines]
+        return [row for row in tabs if any(row)]
+    rows: Rows = []
     for line in lines:
         text = line.text.strip()
+        if _TYPES.fullmatch(text):
+            continue
         if not _RULE.fullmatch(text) or (text.strip("|│ ") == "" and "│" not in text):
             rows.append([cell.strip() for cell in _BAR.split(_OUTER.sub("", text))])
     return rows
@@ -209,8 +231,18 @@ def _named(rows: Rows) -> tuple[Rows, str]:
         alone = len(rows) > 1 and not any(row[0] for row in rows[1:])
         if alone and any(map(is_number_cell, rows[0][1:])) and len(rows[0]) > 1:
             return without_names([row[1:] for row in rows]), corner
-        return without_names(rows), corner
+        return without_names(rows), "" if _is_one_of_names(rows) else corner
     return without_names(rows), ""
+
+
+def _is_one_of_names(rows: Rows) -> bool:
+    """Say whether what stands in a corner is the first name of rows, or of columns: q1 over q2."""
+    head, firsts = rows[0], [row[0] for row in rows[1:]]
+    if len(head) > 1 and are_alike(head[0], head[1]) and all(map(is_number_cell, firsts)):
+        return True
+    are_rows = all(map(is_number_cell, head[1:])) and not any(map(looks_like_entry, firsts))
+    counts = [[str(i + start) for i in range(len(head) - 1)] for start in (0, 1)]
+    return are_rows and bool(firsts) and len(head) > 1 and head[1:] not in counts
 
 
 def _without_sums(rows: Rows) -> Rows:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from attncalc.reading.plain.html_tables import with_flat_tables
 from attncalc.reading.plain.marks import BREAK, COMMA, PRIVATE
+from attncalc.reading.plain.printed import with_printed
 from attncalc.reading.plain.programs import without_session
 from attncalc.reading.plain.wiki_tables import with_flat_wiki
 
@@ -29,6 +30,17 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys("’‘′ʹ´", "'"),
         **dict.fromkeys("⟶⟹⇒➔➜", "→"),
         **dict.fromkeys("≃≅≐", "≈"),
+        **dict.fromkeys("┆┇┊┋║", "│"),
+        **dict.fromkeys("╒╔", "┌"),
+        **dict.fromkeys("╞╠", "├"),
+        **dict.fromkeys("╘╚", "└"),
+        **dict.fromkeys("╕╗", "┐"),
+        **dict.fromkeys("╡╣", "┤"),
+        **dict.fromkeys("╛╝", "┘"),
+        **dict.fromkeys("╤╦", "┬"),
+        **dict.fromkeys("╧╩", "┴"),
+        **dict.fromkeys("╪╬", "┼"),
+        "═": "─",
         "∗": "*",
         "✕": "×",
         "：": ":",
@@ -102,7 +114,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
         text = with_flat_wiki(text)
     if "\\," in text:
         text = _THIN.sub(" ", text)
-    text = without_session(_FENCES.sub("", text))
+    text = with_printed(without_session(_FENCES.sub("", text)))
     if "==" in text:
         text = _WIKI_HEADING.sub(r"# \1", text)
     text, struck = _without_struck(text)
