@@ -26,6 +26,9 @@ MANY = (1000, 4000, 16000)
 NOTICED, TOO_LONG, SURE = 0.0005, 0.02, 8.0
 """Seconds from which a text is looked at again, from which it is judged, and by what growth."""
 
+TRIES = (1, 3, 9)
+"""How often a text is tried before it is called slow: the machine may have other work."""
+
 
 class Use(NamedTuple):
     """A pattern as one module uses it."""
@@ -266,12 +269,13 @@ def seconds(pattern: "re.Pattern[str]", method: str, text: str) -> float:
 def is_slow(pattern: "re.Pattern[str]", method: str, text: Text) -> str:
     """Return what shows that time grows faster than a text; "" where it does not."""
     for count in FEW:
-        if seconds(pattern, method, text.of(count * len(text.piece))) > TOO_LONG:
+        few = text.of(count * len(text.piece))
+        if all(_least(pattern, method, few, tries) > TOO_LONG for tries in TRIES):
             return f"{count} repetitions take over {TOO_LONG} s"
     for small, large in itertools.pairwise(MANY):
         if _least(pattern, method, text.of(small), 1) < NOTICED:
             return ""
-        for tries in (1, 3):  # again before it is called slow: the machine may have other work
+        for tries in TRIES:
             before, after = (
                 _least(pattern, method, text.of(count), tries) for count in (small, large)
             )
