@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,22 @@ def test_markdown_can_be_handed_back(attncalc: Command, tmp_path: Path) -> None:
     assert "**Score: 59/9 of 7** (94 %)" in page
     assert "| **1** | 0.00 | 0.00 | **0.88** ✗ |" in page
     assert "- Every entry of A is what comes out when each column is made to sum to 1" in page
+
+
+def test_what_is_not_marked_in_a_folder_of_answers_is_named(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "class"
+    shutil.copytree(ANSWERS, folder)
+    (folder / "deeper").mkdir()
+    for name in ("bob.pdf", ".hidden", "deeper/cy.md", "d\x1b[31m.png"):
+        (folder / name).touch()
+    said = 'note: class: not marked, for no answers are called so: "bob.pdf", {}"deeper/"\n'
+    assert attncalc("check", PROBLEM, "class").err == said.format('"d\\x1b[31m.png", ')
+    for number in range(10):
+        (folder / f"a{number}.pdf").touch()
+    said = attncalc("check", PROBLEM, "class").err
+    assert said.endswith('"a9.pdf" and 3 more\n')
 
 
 def test_a_folder_of_answers_has_a_row_for_each_and_a_summary(

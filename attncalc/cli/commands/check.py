@@ -18,14 +18,15 @@ from attncalc.cli.commands.marking import (
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.progress import reporting
-from attncalc.cli.streams import receive
+from attncalc.cli.streams import note, receive
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
 from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
+from attncalc.numbers.typed import quoted
 from attncalc.operations.step import Report
-from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
+from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import is_folder, refuse_pipe
@@ -41,6 +42,8 @@ OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
+MOST_NAMED = 10
+"""Of what is not marked in a folder, so many are named."""
 
 
 def check(flags: Mapping[str, Any]) -> int:
@@ -132,9 +135,20 @@ def _places(answers: Sequence[str]) -> list[str] | None:
                 raise
             inside = None  # reading it says once more what is wrong, in its row
         found += [answer] if inside is None else map(str, inside)
+        if inside is not None:
+            _say_of_others(answer)
         if inside is None and len(answers) == 1:
             return None
     return found
+
+
+def _say_of_others(folder: str) -> None:
+    """Say what stands in a folder of answers and is not marked: somebody may have handed it in."""
+    others = passed_over(Path(folder))
+    if others:
+        more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+        names = ", ".join(map(quoted, others[:MOST_NAMED]))
+        note(f"{folder}: not marked, for no answers are called so: {names}{more}")
 
 
 def _reading(read: Sequence[Answer | str], form: str | None, page: Target) -> Output:

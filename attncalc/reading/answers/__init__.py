@@ -201,6 +201,16 @@ def answers_in(folder: Path) -> list[Path] | None:
     return files
 
 
+def passed_over(folder: Path) -> list[str]:
+    """Return the names in a folder of answers that are taken for none: scans, further folders."""
+    taken = set(answers_in(folder) or list_folder(folder))
+    return [
+        f"{path.name}/" if is_folder(path) else path.name
+        for path in list_folder(folder)
+        if path not in taken and not path.name.startswith(".")
+    ]
+
+
 def _holds_steps(folder: Path) -> bool:
     """Say whether something is a folder with a file for each step: one of many answers.
 
