@@ -30,6 +30,7 @@ from attncalc import InputError, Problem, ShapeError, Solution, read_problem, so
 from attncalc.operations import Operation
 from attncalc.operations.step import run
 from attncalc.problem.fields import role_of
+from attncalc.problem.gradients.naming import gradient_from
 from attncalc.solving.solution import given_in_decimals
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
@@ -404,6 +405,26 @@ def test_in_a_stack_each_gradient_stands_behind_the_number_of_its_layer() -> Non
     assert "2.dQ" in names
     assert "1.dW_Q" in names
     assert names[-1] == "dX"
+
+
+@pytest.mark.parametrize("kinds_of", ["layers", "further"])
+def test_the_name_of_a_part_says_what_it_is_of_and_by_way_of_what(kinds_of: str) -> None:
+    """Names and places in a stack: what layer 2 reads is of layer 1, its last outputs are Y."""
+    layers = (posed(kind_of_layers(seed), backward=True) for seed in range(40))
+    further = (Problem(**FURTHER[what](Chance(1)), backward=True) for what in FURTHER)
+    count = 0
+    for problem in layers if kinds_of == "layers" else further:
+        steps = problem.calculation.steps
+        assert len({step.name for step in steps}) == len(steps)
+        for step in steps:
+            said, _, by = step.title.partition(", by way of ")
+            if step.title.startswith("gradient of ") and by:
+                found = gradient_from(step.name)
+                assert found is not None
+                assert found.of == said.removeprefix("gradient of ").partition(",")[0], step.name
+                assert found.by == by or (by == "Y" and found.by.endswith(".Y")), step.name
+                count += 1
+    assert count > 50
 
 
 REFUSED: dict[str, tuple[Fields, str]] = {

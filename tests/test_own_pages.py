@@ -117,6 +117,19 @@ def test_the_numbers_of_layers_are_read_as_what_they_are(
     check_flawless(attncalc, said.get("block", "encoder"), ending)
 
 
+@pytest.mark.parametrize(
+    ("stack", "ending"),
+    mostly_slow([pytest.param(stack, e) for stack in STACKS for e in ("md", "tex")], 4),
+)
+def test_the_work_of_gradients_names_the_layers_that_they_are_of(
+    stack: str, ending: str, attncalc: Command, tmp_path: Path
+) -> None:
+    r"""As ∂L/∂Y_{1,1}^{[1]} \text{ via } Q^{[2]}: what was read is of the layer before."""
+    said = STACKS[stack] | {"backward": True}
+    (tmp_path / "p.json").write_text(json.dumps(said), encoding="utf-8")
+    check_flawless(attncalc, said.get("block", "encoder"), ending, "--work")
+
+
 def test_a_heading_of_two_heads_in_a_layer_is_no_matrix(attncalc: Command, tmp_path: Path) -> None:
     """2 heads, their outputs side by side: that is a convention, and no C."""
     (tmp_path / "p.json").write_bytes(Path(sample("gpt").path).read_bytes())

@@ -691,6 +691,7 @@ class _Collector(Labels):
             or (name.how == "words" and not name.row)
         ):
             self._note(block, "", "a number of its own")
+            self.is_fresh = self.is_fresh or starts_with_ones  # all of them may stand below it
         else:
             self._unread(block, f"one number, where {name.matrix} has more", could_be=True)
 
