@@ -8,7 +8,6 @@ from typing import NamedTuple
 from attncalc.operations.step import Step
 from attncalc.problem.fields import MATRICES, TOKENS, own_name, role_of
 
-
 OUTSIDE = (
     *("patches", "X_cls", "T", "X_type", "X_P", "X1_P", "X2_P", "X3_P", "mu_E", "var_E", "ms_E"),
     *("N_E", "mu_out", "var_out", "ms_out", "N_out", "Y_first", "Y_last", "Y_mean", "F_pre"),
