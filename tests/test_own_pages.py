@@ -97,6 +97,9 @@ STACKS: dict[str, dict[str, Any]] = {
         "heads": 2, "X": [[1, 2], [0, 1]], "layers": [W, MORE],
         "normalization": "rms", "backward": True,
     },
+    "differing": {
+        "X": [[1, 2], [0, 1]], "layers": [W | {"heads": 2}, MORE],
+    },
     "of a decoder": {
         "block": "decoder", "X1": [[1, 2], [0, 1]], "X2": [[1, 1], [2, 0], [0, 1]],
         "layers": [{"self": W, "cross": W, **FEEDING}, {"self": MORE, **FEEDING}],
