@@ -133,6 +133,16 @@ def test_the_work_of_gradients_names_the_layers_that_they_are_of(
     check_flawless(attncalc, said.get("block", "encoder"), ending, "--work")
 
 
+@pytest.mark.parametrize("ending", mostly_slow(["md", "tex"], 2))
+def test_tokens_of_a_decoder_at_their_places_are_read(
+    ending: str, attncalc: Command, tmp_path: Path
+) -> None:
+    """X1_P is X_{1;1,2}^{P} in the work: its number is that of the tokens."""
+    said = STACKS["of a decoder"] | {"P1": [[1, 0], [0, 1]]}
+    (tmp_path / "p.json").write_text(json.dumps(said), encoding="utf-8")
+    check_flawless(attncalc, "decoder", ending, "--work")
+
+
 LONG: dict[str, Any] = {
     "block": "encoder",
     "X": [["-0.5815263697980362", "1.6420656516884673", "0.4928976935961168"]] * 2,

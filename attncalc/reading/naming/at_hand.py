@@ -170,8 +170,9 @@ def _tex(clean: str, known: frozenset[str]) -> Found | None:
     if not (row.isdigit() and column.isdigit()):
         number, row, column = index, "0", "0"
     ends = [each for each in (number, *words) if each]
-    for between in ("_", ""):
-        name = place + side + between.join([letters, *ends])
+    joined = "_".join([letters, *ends]), "".join([letters, *ends])
+    for own in (*joined, "_".join([letters + number, *words])):  # the last is X1_P
+        name = place + side + own
         if name in known:
             return name, head, int(row), int(column)
     return None
