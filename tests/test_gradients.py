@@ -30,6 +30,7 @@ from attncalc import InputError, Problem, ShapeError, Solution, read_problem, so
 from attncalc.operations import Operation
 from attncalc.operations.step import run
 from attncalc.problem.fields import role_of
+from attncalc.problem.gradients.naming import gradient_from
 from attncalc.solving.solution import given_in_decimals
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
@@ -406,6 +407,26 @@ def test_in_a_stack_each_gradient_stands_behind_the_number_of_its_layer() -> Non
     assert names[-1] == "dX"
 
 
+@pytest.mark.parametrize("kinds_of", ["layers", "further"])
+def test_the_name_of_a_part_says_what_it_is_of_and_by_way_of_what(kinds_of: str) -> None:
+    """Names and places in a stack: what layer 2 reads is of layer 1, its last outputs are Y."""
+    layers = (posed(kind_of_layers(seed), backward=True) for seed in range(40))
+    further = (Problem(**FURTHER[what](Chance(1)), backward=True) for what in FURTHER)
+    count = 0
+    for problem in layers if kinds_of == "layers" else further:
+        steps = problem.calculation.steps
+        assert len({step.name for step in steps}) == len(steps)
+        for step in steps:
+            said, _, by = step.title.partition(", by way of ")
+            if step.title.startswith("gradient of ") and by:
+                found = gradient_from(step.name)
+                assert found is not None
+                assert found.of == said.removeprefix("gradient of ").partition(",")[0], step.name
+                assert found.by == by or (by == "Y" and found.by.endswith(".Y")), step.name
+                count += 1
+    assert count > 50
+
+
 REFUSED: dict[str, tuple[Fields, str]] = {
     "hardmax": (
         SMALL | {"normalizer": "hardmax", "backward": True},
@@ -442,21 +463,6 @@ REFUSED: dict[str, tuple[Fields, str]] = {
         HEAD | {"target_ids": [-1, 0]},
         "target_ids takes whole numbers from 0, one for each row of probabilities, as 2, 0, 1, not "
         '"[-1, 0]"',
-    ),
-    "a table of distances to change": (
-        SMALL | {"rel_bias": [[1], [2], [0], [1]], "step": 0.1},
-        "step changes weights, and no tables of distances: leave rel_bias out, or step",
-    ),
-    "weights of concat scores stored (out, in)": (
-        {"X1": [[1]], "X2": [[1], [2]], "score": "concat", "W_S": [[1, 2]], "v_S": [1]}
-        | {"weights_layout": "torch", "backward": True},
-        "backward takes W_S stored (in, out): leave weights_layout torch out, or backward",
-    ),
-    "a table of distances beside columns": (
-        {"X": SMALL["X"], "W_Q": [[1, 0]], "W_K": [[1, 1]], "W_V": [[2, 4]]}
-        | {"rel_bias": [[1], [2], [0], [1]], "backward": True, "layout": "columns"},
-        "backward takes rel_bias with tokens as rows, for it stands alike in both layouts: leave "
-        "layout columns out, or backward",
     ),
     "nothing to change": (
         {"Q": [[1]], "K": [[1]], "V": [[1]], "step": 0.1},
@@ -655,36 +661,98 @@ def test_each_line_of_layers_comes_to_what_it_says(kind: Fields) -> None:
     assert len(known) > 100
 
 
-@pytest.mark.parametrize("layout", [{"weights_layout": "torch"}, {"layout": "columns"}])
-@pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
-def test_what_else_has_gradients_stands_as_the_matrices_that_they_are_of(
-    what: str, layout: Fields
-) -> None:
-    fields = FURTHER[what](Chance(len(what)))
-    by_columns = "layout" in layout
-    stands_alike = {"rel_bias", "image"} | ({"W_S"} if what == "general" else set())
+LAYOUTS: dict[str, Fields] = {
+    "torch": {"weights_layout": "torch"},
+    "columns": {"layout": "columns"},
+}
 
-    def is_turned(name: str) -> bool:
-        if name in stands_alike or role_of(name) in ("bias", "heads"):
-            return False
-        return by_columns or role_of(name) == "weights"
 
-    stored = {
-        name: each.swapaxes(-1, -2) if isinstance(each, np.ndarray) and is_turned(name) else each
+def is_turned(name: str, fields: Fields, way: str) -> bool:
+    """Say whether a matrix stands the other way round in a layout."""
+    is_general = name == "W_S" and fields.get("score") == "general"
+    if name in ("rel_bias", "image") or is_general or role_of(name) in ("bias", "heads"):
+        return False
+    return way == "columns" or (way == "torch" and role_of(name) == "weights")
+
+
+def in_layout(fields: Fields, way: str) -> Fields:
+    """Return fields as they are given with tokens as columns, or with weights (out, in)."""
+    return LAYOUTS[way] | {
+        name: each.swapaxes(-1, -2)
+        if isinstance(each, np.ndarray) and is_turned(name, fields, way)
+        else each
         for name, each in fields.items()
     }
-    if (by_columns and stands_alike & {*fields}) or (not by_columns and "concat" in what):
-        with pytest.raises(InputError, match="backward takes"):
-            Problem(**stored, **layout, backward=True)
-        return
-    plain = solve(Problem(**fields, backward=True))
-    other = solve(Problem(**stored, **layout, backward=True))
+
+
+@pytest.mark.parametrize("way", LAYOUTS)
+@pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
+def test_what_else_has_gradients_stands_as_the_matrices_that_they_are_of(
+    what: str, way: str
+) -> None:
+    fields = FURTHER[what](Chance(len(what)))
+    further = {"backward": True} if what == "distance" else {"step": "0.1"}  # it has no weights
+    plain = solve(Problem(**fields, **further))
+    other = solve(Problem(**in_layout(fields, way), **further))
+    for name, each in fields.items():
+        if not isinstance(each, np.ndarray):
+            continue
+        is_row = role_of(name) in ("bias", "heads")  # which are columns where tokens are
+        turns = is_turned(name, fields, way) or (is_row and way == "columns")
+        for said in {f"d{name}", f"{name}_new"} & {step.name for step in plain.plan}:
+            expected = plain[said].swapaxes(-1, -2) if turns else plain[said]
+            assert other[said].shape == expected.shape, said
+            assert np.allclose(other[said], expected, atol=1e-12), said
+
+
+@pytest.mark.parametrize("way", ["rows", *LAYOUTS])
+@pytest.mark.parametrize("what", mostly_slow([each for each in FURTHER if each != "distance"], 8))
+def test_after_a_step_all_is_what_the_new_matrices_give(what: str, way: str) -> None:
+    """They stand as they are given: what is read from the page of one is the next problem."""
+    plain = FURTHER[what](Chance(len(what)))
+    fields = plain if way == "rows" else in_layout(plain, way)
+    solution = solve(Problem(**fields, step="0.1"))
+    stepped = dict(fields)
+    for name in {step.name.removesuffix("_new") for step in solution.plan} & {*fields}:
+        new, axis = solution[f"{name}_new"], -2 if is_turned(name, fields, way) else -1
+        side_by_side = np.concatenate(list(new), axis) if new.ndim > fields[name].ndim else new
+        stepped[name] = new.reshape(-1) if fields[name].ndim == 1 else side_by_side
+    again = solve(Problem(**stepped))
+    last = again.plan[-1].name
+    assert np.allclose(again[last], solution[f"{last}_new"], atol=1e-12)
+
+
+STANDING = {
+    "concat": "torch",
+    "concat, weights of each head": "torch",
+    "general": "columns",
+    "a table of distances": "columns",
+    "tables of distances": "columns",
+    "patches": "columns",
+    "patches of channels": "columns",
+}
+"""What has gradients that the house has the other way round, and in which layout."""
+
+
+@pytest.mark.parametrize("what", mostly_slow(sorted(STANDING), every=4))
+def test_each_line_of_a_gradient_that_stands_as_its_matrix_is_given(what: str) -> None:
+    fields = in_layout(in_short(FURTHER[what](Chance(len(what)))), STANDING[what])
+    solution = solve(Problem(**fields, rounding="each-step", decimals=4, step="0.1"))
+    known: dict[str, Value] = {}
     for name, each in fields.items():
         if isinstance(each, np.ndarray):
-            expected = plain[f"d{name}"]
-            is_shown_so = by_columns or is_turned(name)
-            expected = expected.swapaxes(-1, -2) if is_shown_so else expected
-            assert np.allclose(other[f"d{name}"], expected, atol=1e-12), name
+            is_row = each.ndim == 1 and STANDING[what] == "torch"
+            for place, value in np.ndenumerate(each if each.ndim > 1 or is_row else each[:, None]):
+                known[f"{name}[{','.join(str(k + 1) for k in place)}]"] = Fraction(str(value))
+    count = 0
+    for name, text in lines_of(solution):
+        line = read_line(text, known)
+        if name[0] == "d" or name.endswith("_new"):
+            check(line, 4)
+            count += 1
+        if line.result != "-∞":
+            known[line.entry] = Fraction(line.result)
+    assert count > 50
 
 
 @pytest.mark.parametrize("layout", [{"weights_layout": "torch"}, {"layout": "columns"}])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import IN_FULL
+from conftest import IN_FULL, mostly_slow
 from live_answers import MARKED, compared
 from live_pages import drawn, drawn_with, in_node, needs_node, reread, shown
 
@@ -22,7 +22,7 @@ from attncalc.solving.exactness import LARGEST_COST, most_digits
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 from attncalc.writing.live.data import live_data
-from attncalc.writing.live.mirrored import BACKS, MIRRORED, RARE, name_of
+from attncalc.writing.live.mirrored import BACKS, MIRRORED, RARE, name_of, unknown_in
 from attncalc.writing.prose import line_in_text
 
 RUN = "return $plan.shown($plan.run(line, line.steps));"
@@ -213,7 +213,7 @@ def test_operations_that_the_script_does_not_know_are_these() -> None:
         for each in _all_of(Operation)
         if not each.__name__.startswith("_") and each.apply is not Operation.apply
     }
-    assert made - set(MIRRORED) == NOT_MIRRORED
+    assert made - set(MIRRORED) == NOT_MIRRORED | {"Turned"}  # it is told by what it turns
     assert set(MIRRORED) <= made
 
 
@@ -243,6 +243,45 @@ def test_every_operation_of_the_script_shows_the_same_digits() -> None:
 @pytest.mark.slow
 def test_every_operation_of_the_script_is_explained_alike() -> None:
     assert not lines_differing(of_all_operations())[1]
+
+
+OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
+    "a table": ({"rel_bias": [[1], ["1/2"], [0], [-2]], "step": "1/3"}, "columns"),
+    "tables": ({"rel_bias": [[1, 2], ["1/2", 0], [0, 3], [-2, 1]], "heads": 2, "step": "0.1"}, ""),
+    "tables in columns": (
+        {"rel_bias": [[1, 2], ["1/2", 0], [0, 3], [-2, 1]], "heads": 2, "step": "0.1"},
+        "columns",
+    ),
+    "general": ({"score": "general", "W_S": [[1, 2], [0, "1/2"]], "step": "0.1"}, "columns"),
+    "concat": (
+        {"score": "concat", "W_S": [[1, 2, 0, "1/2"], [0, 1, 1, 0]], "v_S": [1, -1]}
+        | {"backward": True},
+        "torch",
+    ),
+    "image": (
+        {"block": "vit", "image": [[1, 2, 0, 1], [0, "1/2", 1, 1]], "patch": 2, "norm": "none"}
+        | {"E": [[1, 0, 1, 0], [2, 1, 0, 1]], "W_1": [[1, 2]], "W_2": [[1], ["1/2"]]}
+        | {"backward": True},
+        "columns",
+    ),
+}
+"""What has gradients, or is read after a step, that the house has the other way round."""
+
+
+@needs_node
+@pytest.mark.parametrize("what", mostly_slow(OTHERWISE, every=3))
+def test_what_stands_otherwise_than_in_the_house_shows_the_same(what: str) -> None:
+    more, way = OTHERWISE[what]
+    own = {"W_Q": [[1, 0], [1, 2]], "W_K": [[0, 1], [1, 1]], "W_V": [[1, 0], [0, 1]]}
+    tokens = {} if "image" in more else {"X": [[1, 2, 0], [0, 1, "1/2"]], **own}
+    if way != "columns" and tokens:
+        tokens["X"] = [[1, 0], [2, 1], [0, "1/2"]]
+    said = {"columns": {"layout": way}, "torch": {"weights_layout": way}, "": {}}[way]
+    given = json.dumps(tokens | more | said).encode()
+    solution = solve(read_stream(given, "problem.json"))
+    assert unknown_in(solution.plan) is None
+    assert not digits_differing([solution])[1]
+    assert not lines_differing([solution])[1]
 
 
 @needs_node

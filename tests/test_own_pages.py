@@ -97,6 +97,9 @@ STACKS: dict[str, dict[str, Any]] = {
         "heads": 2, "X": [[1, 2], [0, 1]], "layers": [W, MORE],
         "normalization": "rms", "backward": True,
     },
+    "differing": {
+        "X": [[1, 2], [0, 1]], "layers": [W | {"heads": 2}, MORE],
+    },
     "of a decoder": {
         "block": "decoder", "X1": [[1, 2], [0, 1]], "X2": [[1, 1], [2, 0], [0, 1]],
         "layers": [{"self": W, "cross": W, **FEEDING}, {"self": MORE, **FEEDING}],
@@ -115,6 +118,48 @@ def test_the_numbers_of_layers_are_read_as_what_they_are(
     said = STACKS[stack]
     (tmp_path / "p.json").write_text(json.dumps(said), encoding="utf-8")
     check_flawless(attncalc, said.get("block", "encoder"), ending)
+
+
+@pytest.mark.parametrize(
+    ("stack", "ending"),
+    mostly_slow([pytest.param(stack, e) for stack in STACKS for e in ("md", "tex")], 4),
+)
+def test_the_work_of_gradients_names_the_layers_that_they_are_of(
+    stack: str, ending: str, attncalc: Command, tmp_path: Path
+) -> None:
+    r"""As ∂L/∂Y_{1,1}^{[1]} \text{ via } Q^{[2]}: what was read is of the layer before."""
+    said = STACKS[stack] | {"backward": True}
+    (tmp_path / "p.json").write_text(json.dumps(said), encoding="utf-8")
+    check_flawless(attncalc, said.get("block", "encoder"), ending, "--work")
+
+
+@pytest.mark.parametrize("ending", mostly_slow(["md", "tex"], 2))
+def test_tokens_of_a_decoder_at_their_places_are_read(
+    ending: str, attncalc: Command, tmp_path: Path
+) -> None:
+    """X1_P is X_{1;1,2}^{P} in the work: its number is that of the tokens."""
+    said = STACKS["of a decoder"] | {"P1": [[1, 0], [0, 1]]}
+    (tmp_path / "p.json").write_text(json.dumps(said), encoding="utf-8")
+    check_flawless(attncalc, "decoder", ending, "--work")
+
+
+LONG: dict[str, Any] = {
+    "block": "encoder",
+    "X": [["-0.5815263697980362", "1.6420656516884673", "0.4928976935961168"]] * 2,
+    "W_Q": [["-0.8857950297322367", "-0.4362921237761465", "0.9421127966476131"]] * 3,
+    "W_K": [["0.0658086084326122", "-0.5204494745476659", "0.0289281855430705"]] * 3,
+    "W_V": [["1.0597466423173438", "-0.6452077633808936", "0.5469179804902992"]] * 3,
+    "b_Q": ["0.0333709118481757", "0.6416583521772170", "0.2596627845660672"],
+    "gamma_1": ["-0.3171521105680999", "0.4872299067740079", "0.4872299067740079"],
+    "backward": True,
+}
+"""Numbers as programs write them: a sum of their products takes several rows."""
+
+
+@pytest.mark.parametrize("ending", mostly_slow(["md", "tex"], 2))
+def test_sums_on_several_rows_are_one_line(ending: str, attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(LONG), encoding="utf-8")
+    check_flawless(attncalc, "encoder", ending, "--work")
 
 
 def test_a_heading_of_two_heads_in_a_layer_is_no_matrix(attncalc: Command, tmp_path: Path) -> None:

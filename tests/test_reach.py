@@ -4,20 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from conftest import many
+from conftest import many, mostly_slow
+from gradient_kinds import FURTHER, Chance
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle_kinds import Kind
 from test_kinds import FORMS, Form, kinds
 from test_pages import is_solvable
 
-from attncalc import InputError, solve
+from attncalc import InputError, Problem, solve
 from attncalc.numbers.types import Range
 from attncalc.operations import DivideBySum, HardMax, Mask, Rotate, Scores, SoftCap, Softmax, Weigh
-from attncalc.operations.normalisation import Normalise
+from attncalc.operations.back_scores import SinkBack, SoftmaxBack
+from attncalc.operations.losses import CrossEntropy
 from attncalc.solving.plan import plan
 
 SLACK = 1e-9
+OF_SHARES = (SoftmaxBack, SinkBack, CrossEntropy)
+"""What reads weights that are shares: they cannot lie below 0, or beyond 1."""
 
 
 @many(150)
@@ -29,6 +33,19 @@ def test_every_result_of_values_within_reach_is_within_reach(
     if not is_solvable(problem):
         return
     random = np.random.default_rng(seed)
+    check_reach(problem, random)
+
+
+@pytest.mark.parametrize("what", mostly_slow(sorted(FURTHER), every=8))
+def test_every_gradient_and_all_after_a_step_is_within_reach(what: str) -> None:
+    """Slopes, and tables of distances, that a step made are known to their last digit alone."""
+    for seed in range(4):
+        fields = FURTHER[what](Chance(seed))
+        problem = Problem(**fields, **({"backward": True} if what == "distance" else {"step": 0.1}))
+        check_reach(problem, np.random.default_rng(seed))
+
+
+def check_reach(problem: Problem, random: np.random.Generator) -> None:
     known = problem.given | dict(solve(problem).floats)
     for step in plan(problem):
         inputs = [known[name] for name in step.inputs]
@@ -43,9 +60,12 @@ def test_every_result_of_values_within_reach_is_within_reach(
             matrix + spread * random.choice([-1.0, 0.3, 1.0], matrix.shape) if spread else matrix
             for matrix, spread in zip(inputs, spreads, strict=True)
         ]
-        if isinstance(step.operation, Normalise):  # means of squares are never below 0
-            place = 1 + step.operation.is_centred
-            moved[place] = moved[place].clip(0)
+        for place, name in enumerate(step.inputs):
+            own = name.rpartition(".")[2].removesuffix("_new")
+            if own.startswith(("var_", "ms_")):
+                moved[place] = moved[place].clip(0)
+            elif own in ("A", "prob") and isinstance(step.operation, OF_SHARES):
+                moved[place] = moved[place].clip(0, 1)
         if isinstance(step.operation, Weigh) and step.operation.of_shares:
             moved[0] = other_shares(inputs[0], 0.05, random)
         try:

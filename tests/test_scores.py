@@ -512,6 +512,10 @@ REFUSED_SCORES: list[tuple[dict[str, Any], str]] = [
         "W_S is 2 × 1: it needs to be 4 × 1, for the 4 numbers of queries and keys side by side",
     ),
     (
+        {"score": "general", "W_S": [[[1, 2], [4, 5]], [[1, 0], [0, 1]]]},
+        "W_S is 2 × 2 × 2: it needs to be one matrix for the one head of queries",
+    ),
+    (
         {"score": "distance", "K": [[1], [2]]},
         "Q is 1 × 2 and K is 2 × 1: distance scores take keys of 2 columns",
     ),
@@ -537,6 +541,20 @@ def test_what_a_kind_of_score_cannot_take_is_named(fields: dict[str, Any], messa
     with pytest.raises(InputError) as refusal:
         Problem(**(GIVEN | fields))
     assert str(refusal.value) == message
+
+
+def test_weights_of_keys_are_listed_for_heads_of_keys_and_not_for_those_that_share_them() -> None:
+    """A list for the query heads ended in numpy's own error."""
+    shared = GIVEN | {"heads": 2, "Q": [[1, 2]], "K": [[1], [2]], "V": [[1], [2]]}
+    fields = shared | {"score": "additive", "v_S": [1], "W_Sq": [[2]], "W_Sk": [[[1]], [[3]]]}
+    with pytest.raises(InputError) as refusal:
+        solve(Problem(**fields))
+    assert str(refusal.value) == (
+        "W_Sk is 2 × 1 × 1: it needs to be one matrix for the one head of keys"
+    )
+    found = solve(Problem(**(fields | {"W_Sk": [[3]]})))["S"]
+    expected = [[[np.tanh(2 * q + 3 * k) for k in (1, 2)]] for q in (1, 2)]
+    assert np.allclose(found, expected, atol=1e-12)
 
 
 def test_heads_of_tokens_that_are_queries_themselves_are_refused() -> None:

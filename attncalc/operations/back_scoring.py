@@ -66,6 +66,15 @@ class DistanceBack(Operation):
         made = slopes @ other - slopes.sum(axis=-1, keepdims=True) * own
         return gathered(made, heads_in(self.to))
 
+    def reach(self, *ranges: Range) -> Range:
+        """Return the sums with all terms of one sign: what it is of is taken off, and turns its."""
+        own = int(self.is_of_keys)
+        sizes = [np.abs(each.middle) for each in ranges]
+        grown = [size + each.spread for size, each in zip(sizes, ranges, strict=True)]
+        sizes[own], grown[own] = -sizes[own], -grown[own]
+        spread = self.apply(*grown) - self.apply(*sizes)
+        return Range.around(self.apply(*(each.middle for each in ranges)), spread)
+
     def _turned(self, parts: Sequence[Any]) -> tuple[Any, Any, Any]:
         """Return what the gradient is of, what it is scored with, and dS with its rows first."""
         Q, K, slopes = parts

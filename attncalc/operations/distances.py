@@ -6,7 +6,7 @@ Neither makes a matrix of distances beyond the rows and keys that it is asked fo
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -80,11 +80,6 @@ class _ByDistance(Operation):
         """
         raise NotImplementedError
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the ends, biased: the bias is as it is given."""
-        scores, *others = ranges
-        return Range(*(self.apply(end, *(each.low for each in others)) for end in scores))
-
     def before(self, n: int, m: int) -> Matrix:
         """Return how many places a key can stand before a query, of m and n: the most first."""
         before: Matrix = self.place + n - 1 - np.arange(n + m - 1)
@@ -144,6 +139,14 @@ class Alibi(_ByDistance):
         taken = _laid_out((slopes * distances)[..., 0, :], scores.shape[-1])
         less: Matrix = np.subtract(scores, taken, out=out)
         return less
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the ends, less the other ends of the slopes: those after a step are worked out."""
+        scores, *own = ranges
+        return Range(
+            self.apply(scores.low, *(each.high for each in own)),
+            self.apply(scores.high, *(each.low for each in own)),
+        )
 
     def way_back_of_bias(self, shape: Shape) -> Way:
         """Return -Σ dS ⊙ distance, for each head's slope."""
@@ -215,21 +218,39 @@ class RelativeBias(_ByDistance):
     both_ways
         Whether keys behind the query have buckets of their own, the second half of all; else they
         are in the first one.
+    stands
+        How the table stands where it is a step's: `"rows"` with a row for each bucket, as it is
+        given, `"columns"` with one for each head. That which is given is a row in each head.
     """
 
     buckets: int = 32
     longest: int = 128
     both_ways: bool = False
+    stands: Literal["", "rows", "columns"] = ""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Add to each score the number of its bucket."""
         scores, table = matrices
         buckets = self.in_buckets.of(self.before(*scores.shape[-2:]))
-        bias = _laid_out(np.take(table[..., 0, :], buckets, axis=-1), scores.shape[-1])
+        own = self._of_each_head(table, scores.ndim)
+        bias = _laid_out(np.take(own, buckets, axis=-1), scores.shape[-1])
         if out is None or bias.shape != scores.shape:
             return np.asarray(scores + bias)
         added: Matrix = np.add(scores, bias, out=out)
         return added
+
+    def _of_each_head(self, table: Matrix, axes: int) -> Matrix:
+        """Return the biases of each bucket, with as many axes as scores, less one."""
+        if not self.stands:
+            return np.asarray(table[..., 0, :])
+        rows = table if self.stands == "columns" else table.swapaxes(-1, -2)
+        # of a family of problems every matrix keeps an axis for heads, here of one
+        own = rows[:, 0] if rows.ndim > 3 else rows
+        return np.asarray(own if own.ndim == axes - 1 else own[0])
+
+    def reach(self, *ranges: Range) -> Range:
+        """Return the ends, biased by those of the table."""
+        return Range(*map(self.apply, *ranges))
 
     def way_back_of_bias(self, shape: Shape) -> Way:
         """Return the sum of the gradients of each bucket's scores."""
@@ -262,5 +283,7 @@ class RelativeBias(_ByDistance):
         side = "before" if before > 0 else "behind"
         where = f"{abs(before)} {side}" if before else "at its place"
         remark = f"bucket {bucket + 1} of {self.buckets}: the key stands {where}"
-        entry = table.at(*place[:-2], 0, bucket)
+        head = place[0] if len(place) > 2 else 0
+        there = {"rows": (bucket, head), "columns": (head, bucket)}
+        entry = table.at(*there.get(self.stands, (*place[:-2], 0, bucket)))
         return explained(Sum((scores.at(*place), entry)), remark=remark)

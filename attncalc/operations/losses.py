@@ -264,14 +264,20 @@ class Descend(Operation):
         η.
     is_turned
         Whether W is transposed first, for weights that are stored (out, in).
+    of_heads
+        Whether W has a row for each head, each a matrix, and dW has them below one another.
     """
 
     rate: Fraction
     is_turned: bool = False
+    of_heads: bool = False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Take the step."""
         W, dW = matrices
+        if self.of_heads and W.ndim > 2:
+            # of a family of problems every matrix keeps an axis for heads, here of one
+            W = W.swapaxes(-2, -3) if W.ndim > 3 else W[..., 0, :]
         stored = W.swapaxes(-1, -2) if self.is_turned else W
         stepped: Matrix = stored - in_system_of(dW, self.rate) * dW
         return stepped
@@ -299,7 +305,9 @@ class Descend(Operation):
         """Write out the step."""
         W, dW = operands
         *head, i, j = place
-        own = W.at(*head, j, i) if self.is_turned else W.at(*place)
+        if self.is_turned:
+            i, j = j, i
+        own = W.at(i, 0, j) if self.of_heads else W.at(*head, i, j)
         return explained(Sum((own, Negative(Product((dW.own(self.rate), dW.at(*place)))))))
 
 

@@ -244,22 +244,33 @@ class ConcatScores(_OfTanh):
 
     (n, d_q), (m, d_k), (d_q + d_k, h) and (1, h) give (n, m). Luong, Pham and Manning, *Effective
     Approaches to Attention-based Neural Machine Translation* (2015), equation 8.
+
+    Parameters
+    ----------
+    is_turned
+        Whether the weights are a step's that has them (out, in): [q; k] W_Sᵀ.
     """
+
+    is_turned: bool = False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply each half by its half of the weights, and weigh the tanh of the sums."""
         Q, K, W, v, *b = matrices
-        left, right = self.halves(Q, K, W)
+        left, right = self.halves(Q, K, self._upright(W))
         return _tanh_sum(left, right, v, b[0] if b else None, out)
 
     def reach(self, *ranges: Range) -> Range:
         """Return the scores of the ends of what tanh is taken of."""
         Q, K, W, v, *b = ranges
-        K = K.map(lambda end: for_heads_of(Q.low, end))
+        K, W = K.map(lambda end: for_heads_of(Q.low, end)), W.map(self._upright)
         width = Q.low.shape[-1]
         upper, lower = W.map(lambda end: end[..., :width, :]), W.map(lambda e: e[..., width:, :])
         halves = [_product_reach(Q, upper), _product_reach(K, lower)]
         return _tanh_reach(halves, v, b[0] if b else None)
+
+    def _upright(self, W: Matrix) -> Matrix:
+        """Return weights (in, out)."""
+        return W.swapaxes(-1, -2) if self.is_turned else W
 
     def factors(self, *factors: int) -> int:
         """Return those inside the tanh, or outside, whichever are more."""
@@ -268,7 +279,8 @@ class ConcatScores(_OfTanh):
     def formula(self, *operands: Expression) -> Expression:
         """Return v_Sᵀ tanh([Q; K] W_S + b_S)."""
         Q, K, W, v, *b = operands
-        both = Product((Stacked((Q, K)), W), sign="", is_ordered=True)
+        weights = Transposed(W) if self.is_turned else W
+        both = Product((Stacked((Q, K)), weights), sign="", is_ordered=True)
         return Product((Transposed(v), Call("tanh", added(both, *b))), sign="")
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
@@ -280,7 +292,7 @@ class ConcatScores(_OfTanh):
     is_concat = True
 
     def _hidden(self, *shapes: Shape) -> int:
-        return shapes[2][-1]
+        return shapes[2][-2 if self.is_turned else -1]
 
     def _v(self, *matrices: Matrix) -> Matrix:
         return matrices[3]
@@ -294,10 +306,13 @@ class ConcatScores(_OfTanh):
         pairs += [K.at(*key_head, j, a) for a in range(K.matrix.shape[-1])]
         return [
             (
-                *(_times(each, W.at(*head, a, c)) for a, each in enumerate(pairs)),
+                *(
+                    _times(each, W.at(*head, *((c, a) if self.is_turned else (a, c))))
+                    for a, each in enumerate(pairs)
+                ),
                 *(each.at(*head, 0, c) for each in b),
             )
-            for c in range(W.matrix.shape[-1])
+            for c in range(self._upright(W.matrix).shape[-1])
         ]
 
     def values(self, place: Place, *operands: Operand) -> Matrix:
@@ -306,7 +321,7 @@ class ConcatScores(_OfTanh):
         *head, i, j = place
         key_head = head_serving(Q.matrix, K.matrix, head)
         rows = [_row_of(Q, *head, i), _row_of(K, *key_head, j)]
-        weights = W.matrix if W.matrix.ndim == 2 else W.matrix[head[0]]
+        weights = self._upright(W.matrix if W.matrix.ndim == 2 else W.matrix[head[0]])
         query, key, weights, *shift = _in_one_system(
             [*rows, weights, *(_row_of(each, *head, 0) for each in b)]
         )

@@ -16,6 +16,8 @@ from attncalc.problem.fields import role_of
 T = TypeVar("T")
 LISTS = ("bias", "frequencies", "heads", "ids")
 """Roles of matrices that are lists of numbers."""
+ALIKE = ("buckets", "image")
+"""Roles of matrices that stand alike in both layouts, for no row of them is a token."""
 
 
 class Standing(NamedTuple):
@@ -38,13 +40,13 @@ class Standing(NamedTuple):
     def is_turned(self, name: str) -> bool:
         """Say whether a given matrix stands the other way round."""
         role = role_of(name)
-        if name in self.unturned or role in ("buckets", "image"):  # of which no row is a token
+        if name in self.unturned or role in ALIKE:
             return False
         return self.by_columns or (role == "weights" and self.out_in)
 
     def has_token_columns(self, name: str) -> bool:
         """Say whether a given matrix has a column, and no row, for each token."""
-        return self.by_columns and role_of(name) not in ("weights", "buckets", "image", "ids")
+        return self.by_columns and role_of(name) not in ("weights", "ids", *ALIKE)
 
     def upright(self, name: str, matrix: Matrix) -> Matrix:
         """Return a given matrix with tokens as rows, weights (in, out); heads not yet parted."""
@@ -87,6 +89,15 @@ class Standing(NamedTuple):
         """Say whether equations have weights transposed: those (out, in), where tokens are rows."""
         is_stored = role_of(name) == "weights" and name not in self.unturned
         return is_stored and self.out_in and not self.by_columns
+
+    def stands_otherwise(self, name: str) -> bool:
+        """Say whether a given matrix, as it is shown, is the house's transposed.
+
+        Weights (out, in) are, where tokens are rows; and where they are columns, and all that is
+        shown is turned, what stands alike in both layouts.
+        """
+        is_alike = name in self.unturned or role_of(name) in ALIKE
+        return self.by_columns if is_alike else self.is_transposed(name)
 
     @property
     def ins(self) -> str:

@@ -149,10 +149,15 @@ def _weights_fault(
     given = getattr(problem, name)
     upright = problem.standing.upright(name, given)
     heads = len(upright) if upright.ndim == 3 else 1
-    if upright.shape[-2:] == shape and heads in (1, problem.n_heads):
+    own, side = (problem.n_kv_heads, "keys") if name == "W_Sk" else (problem.n_heads, "queries")
+    if upright.shape[-2:] == shape:
+        if heads not in (1, own):
+            each = f", or a list of one for each of the {own} heads of {side}" if own > 1 else ""
+            whose = "all heads" if own > 1 else f"the one head of {side}"
+            yield f"{name} is {size_of(given)}: it needs to be one matrix for {whose}{each}"
         return
     wanted = shape[::-1] if problem.standing.is_turned(name) else shape
-    lead = f"{problem.n_heads} × " if heads > 1 else ""
+    lead = f"{own} × " if heads > 1 < own else ""
     other = f" and {shape[1]} {outs}" if outs else ""
     yield (
         f"{name} is {size_of(given)}: it needs to be {lead}{wanted[0]} × {wanted[1]}, for the "

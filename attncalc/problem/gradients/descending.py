@@ -1,18 +1,25 @@
 """A step against the gradients: the new weights, the outputs after it, and by how much L fell."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from attncalc.errors import InputError
+from attncalc.operations.base import Operation
+from attncalc.operations.distances import RelativeBias
 from attncalc.operations.losses import Descend, Difference
 from attncalc.operations.products import Project
+from attncalc.operations.scoring import ConcatScores
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import gradient_name
 from attncalc.problem.gradients.starting import LOSS, Start
 from attncalc.problem.scope import Scope
+from attncalc.problem.standing import Standing
 
-LEARNED = ("weights", "bias", "table", "heads")
+LEARNED = ("weights", "bias", "table", "heads", "buckets")
 """Roles of given matrices that a step changes."""
+OF_ITSELF = ("weights", "buckets")
+"""Those of them that may stand another way where they are given than in the house."""
 
 
 def new_name(name: str) -> str:
@@ -28,20 +35,17 @@ def steps_of_descent(
     Raises
     ------
     InputError
-        When there are no weights to change, or a table of distances beside them.
+        When there are no weights to change.
     """
     learned = [name for name in leaves if role_of(name) in LEARNED]
-    for name in leaves:
-        if role_of(name) == "buckets":
-            raise InputError(
-                f"step changes weights, and no tables of distances: leave {name} out, or step"
-            )
     if not learned:
         raise InputError("step is given, and there are no weights or biases that it could change")
     standing = problem.standing
     changed: dict[str, str] = {}
     for name in learned:
-        operation = Descend(problem.step, standing.is_transposed(name))
+        of_heads = role_of(name) == "buckets"  # a row for each head, and given as its columns
+        is_turned = standing.stands_otherwise(name) != of_heads
+        operation = Descend(problem.step, is_turned, of_heads)
         title = f"{name} after the step"
         inputs = (name, gradient_name(name))
         yield Step(new_name(name), title, operation, inputs, "values", "features")
@@ -49,17 +53,30 @@ def steps_of_descent(
     for step in (*forward, start.loss):
         if not any(name in changed for name in step.inputs):
             continue
-        is_product = isinstance(step.operation, Project)
-        is_turned = is_product and standing.is_transposed(step.inputs[1])
-        changed_weights = is_turned and step.inputs[1] in changed
         changed[step.name] = new_name(step.name)
         yield step._replace(
             name=changed[step.name],
             title=f"{step.title} after the step",
-            operation=Project(is_turned=True) if changed_weights else step.operation,
+            operation=_reading(step, changed, standing),
             inputs=tuple(changed.get(name, name) for name in step.inputs),
             role="masked" if step.role == "masked" else "",
             is_between=True,
         )
     inputs = (LOSS, new_name(LOSS))
     yield Step("L_fell", "by how much L fell", Difference(), inputs, "values", "features")
+
+
+def _reading(step: Step, changed: Mapping[str, str], standing: Standing) -> Operation:
+    """Return the operation of a step, reading changed matrices as they stand where they are given.
+
+    Those of the house are upright; what a step against the gradient makes stands as it is shown.
+    """
+    operation = step.operation
+    weights = [name for name in step.inputs if name in changed and role_of(name) in OF_ITSELF]
+    if isinstance(operation, RelativeBias) and weights:
+        return replace(operation, stands="columns" if standing.by_columns else "rows")
+    if isinstance(operation, Project | ConcatScores) and any(
+        map(standing.stands_otherwise, weights)
+    ):
+        return replace(operation, is_turned=True)
+    return operation

@@ -1,11 +1,21 @@
 """What gradients are called: dQ, 1.dW_Q, and dX_Q for what reaches X by way of Q."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
 from attncalc.operations.step import Step
 from attncalc.problem.fields import MATRICES, TOKENS, own_name, role_of
+
+OUTSIDE = (
+    *("patches", "X_cls", "T", "X_type", "X_P", "X1_P", "X2_P", "X3_P", "mu_E", "var_E", "ms_E"),
+    *("N_E", "mu_out", "var_out", "ms_out", "N_out", "Y_first", "Y_last", "Y_mean", "F_pre"),
+    *("G_pre", "mu_pre", "var_pre", "ms_pre", "N_pre", "logits", "logits_capped", "prob"),
+)
+"""Steps before all layers, and behind them: no number of one stands before their names."""
+_OF_A_LAYER = re.compile(r"(?:R|N|F|mu|var|ms)_\d|G")
+"""Steps of a layer that stand in none of its attentions."""
 
 
 def gradient_name(name: str) -> str:
@@ -25,11 +35,11 @@ def part_name(name: str, by: str) -> str:
 
     Examples
     --------
-    >>> part_name("X", "Q"), part_name("X2", "1.cross.K")
-    ('dX_Q', '1.cross.dX2_K')
+    >>> part_name("X", "Q"), part_name("X2", "1.cross.K"), part_name("2.R_1", "Y")
+    ('dX_Q', '1.cross.dX2_K', '2.dR_1_Y')
     """
-    own = own_name(by)
-    return f"{by.removesuffix(own)}d{own_name(name)}_{own}"
+    own, of = own_name(by), own_name(name)
+    return f"{by.removesuffix(own) or name.removesuffix(of)}d{of}_{own}"
 
 
 def title_of(name: str, made: Mapping[str, Step], by: str = "") -> str:
@@ -63,8 +73,12 @@ class Gradient(NamedTuple):
 def gradient_from(name: str) -> Gradient | None:
     """Return what a matrix of this name is the gradient of; None where it is none.
 
+    The last outputs, Y, are those of their layer: a part that comes by them is one by 2.Y.
+
     Examples
     --------
+    >>> gradient_from("2.dY_Q"), gradient_from("1.cross.dN_1_Q").of, gradient_from("2.dR_1_Y").of
+    (Gradient(of='1.Y', by='2.Q'), '1.N_1', '2.R_1')
     >>> gradient_from("1.dW_Q"), gradient_from("dX_Q"), gradient_from("dX_P").of
     (Gradient(of='1.W_Q', by=''), Gradient(of='X', by='Q'), 'X_P')
     >>> gradient_from("d_k"), gradient_from("Q")
@@ -80,8 +94,25 @@ def gradient_from(name: str) -> Gradient | None:
     for place in reversed(places):
         of, by = rest[:place], rest[place + 1 :]
         if _is_known(of) and (_is_step(by) or by in TOKENS):
-            return Gradient(of if of in TOKENS else prefix + of, prefix + by)
+            return Gradient(_read(of, by, prefix), _reader(of, by, prefix))
     return None
+
+
+def _reader(of: str, by: str, prefix: str) -> str:
+    """Return a step in all that reads what a gradient is of, from their own names."""
+    return by if by in OUTSIDE or of == by == "Y" else prefix + by
+
+
+def _read(of: str, by: str, prefix: str) -> str:
+    """Return the matrix in all that a step reads: it may be of a layer before, or of none."""
+    if of in TOKENS or of in OUTSIDE:
+        return of
+    layer, _, _ = prefix.partition(".")
+    if of == "Y" and by != "Y" and by not in OUTSIDE and layer.isdigit() and layer != "1":
+        return f"{int(layer) - 1}.Y"
+    if _OF_A_LAYER.fullmatch(of):  # and not of an attention in it
+        prefix = prefix.removesuffix("self.").removesuffix("cross.")
+    return prefix + of
 
 
 def is_of_the_way_back(name: str) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
 from attncalc.operations.back_products import TransposedTimes
+from attncalc.operations.back_standing import Turned
 from attncalc.operations.base import Operation, Shape, Way
 from attncalc.operations.joins import Add, Same
 from attncalc.operations.step import Axis, Plan, Step
@@ -48,7 +49,6 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
         When a step has no way back, or what the way starts with does not fit.
     """
     _refuse_long(problem, calculation)
-    _refuse_unturned(problem)
     shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
     for step in calculation.steps:
         shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
@@ -91,17 +91,6 @@ def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
     for step in forward:
         of[f"{step.name}_new"] = step.name
     return {step.name: of.get(step.name, last) for step in steps}
-
-
-def _refuse_unturned(problem: Scope) -> None:
-    """Refuse what would have a gradient that stands the other way round than it does itself."""
-    unturned = problem.standing.unturned
-    found = [n for n in problem.names if n in unturned or role_of(n) in ("buckets", "image")]
-    if problem.standing.by_columns and found:
-        raise InputError(
-            f"backward takes {found[0]} with tokens as rows, for it stands alike in both layouts: "
-            "leave layout columns out, or backward"
-        )
 
 
 class _WayBack:
@@ -218,17 +207,13 @@ class _WayBack:
         return tuple(at[number] for number in use.way.reads)
 
     def _as_stored(self, use: _Use) -> Operation:
-        """Return the operation, for weights that are stored (out, in) as they are stored."""
-        standing, operation = self._problem.standing, use.way.operation
-        is_turned = standing.is_transposed(use.name)
-        if isinstance(operation, TransposedTimes) and is_turned:
+        """Return the operation, of what stands otherwise as that is given: weights (out, in)."""
+        operation = use.way.operation
+        if not self._problem.standing.stands_otherwise(use.name):
+            return operation
+        if isinstance(operation, TransposedTimes):
             return TransposedTimes(operation.heads, operation.sharing, is_turned=True)
-        if is_turned:
-            raise InputError(
-                f"backward takes {use.name} stored (in, out): leave weights_layout torch out, or "
-                "backward"
-            )
-        return operation
+        return Turned(operation)
 
     def _step(self, name: str, use: _Use, operation: Operation, reads: tuple[str, ...]) -> Step:
         rows, columns = self._axes(use)

@@ -32,7 +32,7 @@ from attncalc.reading.answers.prose import (
 )
 from attncalc.reading.naming.at_hand import is_step_at_hand
 from attncalc.reading.naming.layer_words import kind_of
-from attncalc.reading.naming.name import Name, is_on_the_way, says_again
+from attncalc.reading.naming.name import Name, head_in, is_on_the_way, says_again
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block
 from attncalc.reading.plain.grids import Grid
@@ -179,6 +179,8 @@ class _Collector(Labels):
     def _say_map(self, block: Block) -> None:
         """Take from words which attention's map follows; a heading without a word is of none."""
         of = attention_in(block.text)
+        if of and of != self.of_map and not head_in(block.text):
+            self.head = 0  # that of the attention before: this one may have none
         if of or block.is_heading:
             self.of_map = of
 
@@ -691,6 +693,7 @@ class _Collector(Labels):
             or (name.how == "words" and not name.row)
         ):
             self._note(block, "", "a number of its own")
+            self.is_fresh = self.is_fresh or starts_with_ones  # all of them may stand below it
         else:
             self._unread(block, f"one number, where {name.matrix} has more", could_be=True)
 

@@ -4,11 +4,11 @@ They are known where such a problem is marked, and nowhere else: of an attention
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from attncalc.problem.gradients.naming import gradient_from
+from attncalc.problem.gradients.naming import Gradient, gradient_from
 from attncalc.reading.naming.gradients import gradient_named
 
 _NAMES: ContextVar[frozenset[str]] = ContextVar("names at hand", default=frozenset())
@@ -18,7 +18,8 @@ _HEAD = re.compile(r"\bhead (\d{1,3})\)?$", re.IGNORECASE)
 _PLAIN = re.compile(r"([\w.]+?)(?:\[([\d, :]+)\])?")
 _TEX = re.compile(r"([^\W\d_]+?)(?:_(?:\{([^{}]*)\}|(\w+)))?(?:\^(?:\{(.*)\}|(\w)))?")
 _OF_LOSS = re.compile(
-    r"∂ ?L ?/ ?\(?∂ ?([^\s^]{1,60}(?:\^\{[^{}]{1,60}\})?)\)?(?: via ([\w.]{1,20}))?"
+    r"∂ ?L ?/ ?\(?∂ ?([^\s^()]{1,60}(?:\^\{[^{}]{1,60}\})?)\)?"
+    r"(?: via (\S{1,20}(?: [\w.]{1,9}){0,3}\}?))?"
 )
 _OF_LAYER = re.compile(r"(?<![\w.^{])(\d{1,4})\.((?:self\.|cross\.)?[A-Za-z][A-Za-z0-9_]{0,60})")
 _LEADING = re.compile(r"[\s*`#]{0,9}layer(\d{1,4}\.)([\w.]{1,60})[*`]{0,3}(?=\s{0,9}[:=(,])")
@@ -112,12 +113,24 @@ def with_layers_in_words(text: str) -> str:
 def _gradient(clean: str, known: frozenset[str]) -> Found | None:
     """Return the gradient that is named, where any are asked for."""
     gradients = {name: of for name in known if (of := gradient_from(name)) is not None}
-    found = gradient_named(clean, frozenset(gradients)) if gradients else None
-    match = _OF_LOSS.fullmatch(" ".join(clean.split())) if not found else None
-    if match is None or not gradients:
-        return found
-    # as our own pages write entries: ∂ L / ∂ W_{1,2}^{Q}, ∂ L / ∂ X_{2;1,1} via K
-    named = {of.of: name for name, of in gradients.items() if of.by == (match[2] or "")}
+    if not gradients:
+        return None
+    return _as_we_write(clean, gradients) or gradient_named(clean, frozenset(gradients))
+
+
+def _as_we_write(clean: str, gradients: Mapping[str, Gradient]) -> Found | None:
+    """Return the gradient that is named as our own pages name them, with the layers that it is of.
+
+    ∂ L / ∂ W_{1,2}^{Q}, ∂ L / ∂ X_{2;1,1} via K, ∂ L / ∂ Y_{1,1}^{[1]} via Q^{[2]}.
+    """
+    match = _OF_LOSS.fullmatch(" ".join(clean.split()))
+    if match is None:
+        return None
+    steps = frozenset(of.by for of in gradients.values())
+    by = match[2] and (_plain(match[2], steps) or _tex(match[2].replace("\\", ""), steps))
+    if match[2] and not by:
+        return None
+    named = {of.of: name for name, of in gradients.items() if of.by == (by[0] if by else "")}
     entry = _tex(match[1].replace("\\", ""), frozenset(named))
     return entry and (named[entry[0]], *entry[1:])
 
@@ -157,8 +170,9 @@ def _tex(clean: str, known: frozenset[str]) -> Found | None:
     if not (row.isdigit() and column.isdigit()):
         number, row, column = index, "0", "0"
     ends = [each for each in (number, *words) if each]
-    for between in ("_", ""):
-        name = place + side + between.join([letters, *ends])
+    joined = "_".join([letters, *ends]), "".join([letters, *ends])
+    for own in (*joined, "_".join([letters + number, *words])):  # the last is X1_P
+        name = place + side + own
         if name in known:
             return name, head, int(row), int(column)
     return None

@@ -5,7 +5,7 @@ They are known where gradients are asked for, and nowhere else.
 
 import re
 
-from attncalc.problem.gradients.naming import gradient_name, part_name
+from attncalc.problem.gradients.naming import gradient_from, gradient_name, part_name
 from attncalc.reading.naming.symbols import indexed
 
 Found = tuple[str, int, int, int]
@@ -94,6 +94,6 @@ def _part(whole: str, by: str, known: frozenset[str]) -> Found | None:
 
 
 def _part_of(found: Found, by: str, known: frozenset[str]) -> Found | None:
-    of = found[0].rpartition(".")[2][1:]
-    name = part_name(of, by)
+    gradient = gradient_from(found[0])
+    name = part_name(gradient.of, by) if gradient is not None else ""
     return (name, *found[1:]) if name in known else None

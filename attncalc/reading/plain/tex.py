@@ -25,6 +25,11 @@ _FACTOR = re.compile(
     r"(?!\{(?:al|ga|sp|eq))"
 )
 """What goes on with a product on a line of its own."""
+_TERM = re.compile(
+    r"[ \t]{0,20}\n?[ \t]{0,20}&?[ \t]{0,20}(?:\\q?quad[ \t]{0,20}(?=[-+])|(?=\\approx\b))"
+)
+"""What stands before a further term of a sum, or what all comes to, on a row of its own."""
+LONGEST_SUM = 2500
 _DIFFERENTIAL = re.compile(r"\s*+[∂d]\s*+[A-Za-zℒ][\w.,;:^{}()\[\]]{0,30}\s*+")
 _DISPLAY = re.compile(
     r"(?:align|alignat|aligned|gather|gathered|equation|split|multline|eqnarray)\*?$"
@@ -107,7 +112,7 @@ class _Converter:
         self.position = 0
         self.line = 1
         self.out: list[str] = []
-        self.length = 0
+        self.length = self.begun = 0
         self.breaks = [(0, 1)]
         self.faults: list[tuple[int, str]] = []
         self.struck: list[Struck] = []
@@ -281,7 +286,7 @@ class _Converter:
         if sign == "\\":
             self.position += self.text.startswith("*", self.position)
             self._optional()
-            self._emit(ROW if self.in_matrix else BREAK)
+            self._row()
         elif sign in "()[]":
             self.in_display += {"[": 1, "]": -1}.get(sign, 0)
             self._emit(" " if sign in "()" else BREAK)
@@ -298,6 +303,19 @@ class _Converter:
             self._emit("|")
         else:
             self._emit(sign)
+
+    def _row(self) -> None:
+        """Begin a row of a matrix, or of equations; one that goes on with a sum is no other."""
+        term = None if self.in_matrix else _TERM.match(self.text, self.position)
+        is_short = self.length - self.begun < LONGEST_SUM
+        if term is None or not is_short:
+            self._emit(ROW if self.in_matrix else BREAK)
+            self.begun = self.begun if self.in_matrix else self.length
+            return
+        self.line += term[0].count("\n")
+        self.position = term.end()
+        self._emit(" ")
+        self.breaks.append((self.length, self.line))
 
     def _environment(self, which: str, start: int) -> None:
         kind = self._raw_argument()

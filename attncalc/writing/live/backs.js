@@ -10,6 +10,11 @@ import { gathered, meanOf, scaled, summed, times, totalOf, turned, valueAt } fro
 const headsIn = (shape) => (shape.length > 2 ? shape[0] : null);
 const ONE = ratio(1n), NOTHING = ratio(0n);
 
+// ---------------------------------------------------------------- of what stands as it is given, in either layout
+
+const asGiven = ({ turns }, X) => (turns ? turned(X) : X);
+const placeAsGiven = ({ turns }, i, j) => (turns ? [j, i] : [i, j]);
+
 // ---------------------------------------------------------------- matrices
 
 /** What each row of weights leaves of 1, times the mean of the gradient, for all rows. */
@@ -82,7 +87,7 @@ function tanhBack(step, inputs, w) {
     Q: () => (W ? product(sums("Q"), upper, true) : sums("Q")),
     K: () => (W ? product(sums("K"), lower, true) : sums("K")),
   };
-  return gathered((led[name] ?? (() => sums("both")))(), headsIn(step.shapes[step.to]));
+  return asGiven(step, gathered((led[name] ?? (() => sums("both")))(), headsIn(step.shapes[step.to])));
 }
 
 Object.assign(OPERATIONS, {
@@ -92,8 +97,8 @@ Object.assign(OPERATIONS, {
     factors: most,
   },
   BucketBack: {
-    apply: (step, [X]) => matrixOf(0, step.buckets[0], X.h || 1, (_, bucket, h) =>
-      ofAll(X, h, (n, i, j) => (bucketIn(step, i, j) === bucket ? n : 0n)), X.d, X.isExact),
+    apply: (step, [X]) => asGiven(step, matrixOf(0, step.buckets[0], X.h || 1, (_, bucket, h) =>
+      ofAll(X, h, (n, i, j) => (bucketIn(step, i, j) === bucket ? n : 0n)), X.d, X.isExact)),
     factors: most,
   },
   GatherRows: {
@@ -102,7 +107,8 @@ Object.assign(OPERATIONS, {
     factors: ([, slope]) => slope,
   },
   PatchesBack: {
-    apply: (step, [X]) => matrixOf(...imageOf(step), (...at) => X.at(...ofPatch(step, ...at).at), X.d, X.isExact),
+    apply: (step, [X]) =>
+      asGiven(step, matrixOf(...imageOf(step), (...at) => X.at(...ofPatch(step, ...at).at), X.d, X.isExact)),
     factors: most,
   },
   DistanceBack: { apply: distanceBack, factors: ([q, k, slope]) => slope + Math.max(q, k) },
@@ -129,7 +135,8 @@ function sinkEntry(step, [A, dA], w, h) {
   return made([0, 1].map((form) => added(...found.map((each) => negative(productOf(each[form]))))));
 }
 
-function tanhEntry(step, inputs, w, h, row, column) {
+function tanhEntry(step, inputs, w, h, ...place) {
+  const [row, column] = placeAsGiven(step, ...place);
   const { name, Q, K, W, v, b, dS } = partsOfTanh(step, inputs), width = Q.matrix.c, forms = [[], []];
   const leadsOn = W && "QK".includes(name);
   const rest = (head, i, j, c) => {
@@ -161,7 +168,8 @@ Object.assign(EXPLAIN, {
       .map((j) => negative(productOf([X.at(h, i, j), whole(far(step, i, j))]))));
     return made([terms.length ? added(...terms) : ZERO]);
   },
-  BucketBack: (step, [X], w, _, bucket, h) => {
+  BucketBack: (step, [X], w, _, ...place) => {
+    const [bucket, h] = placeAsGiven(step, ...place);
     const terms = range(X.matrix.r).flatMap((i) => range(X.matrix.c).filter((j) => bucketIn(step, i, j) === bucket)
       .map((j) => X.at(h, i, j)));
     const which = `bucket ${bucket + 1} of ${step.buckets[0]}`;
@@ -174,8 +182,8 @@ Object.assign(EXPLAIN, {
     return tokens.length === 1 ? named(X, remark, h, tokens[0], j)
       : made([added(...tokens.map((i) => X.at(h, i, j)))], remark);
   },
-  PatchesBack: (step, [X], w, ...place) => {
-    const { down, across, at } = ofPatch(step, ...place);
+  PatchesBack: (step, [X], w, channel, ...place) => {
+    const { down, across, at } = ofPatch(step, channel, ...placeAsGiven(step, ...place));
     return named(X, `patch r${down + 1}c${across + 1}`, ...at);
   },
   DistanceBack: ({ to, is_of_keys }, [Q, K, dS], w, h, row, c) => made([added(

@@ -209,9 +209,10 @@ Object.assign(OPERATIONS, {
   Ones: OF((_, [X]) => X.like(X.n.map(() => 1n), 1n, true), () => 1),
   Difference: OF((_, [X, T]) => less(X, T)),
   LessOneHot: OF(({ ids }, [X]) => matrixOf(X.h, X.r, X.c, (h, i, j) => X.at(h, i, j) - (ids[i] === j ? X.d : 0n), X.d, X.isExact)),
-  Descend: OF(({ rate, is_turned }, [W, dW]) => {
+  Descend: OF(({ rate, is_turned, of_heads }, [W, dW]) => {
     const { n, d } = readNumber(rate);
-    return sum(is_turned ? turned(W) : W, scaled(dW, -n, d));
+    const own = of_heads ? matrixOf(0, W.h || 1, W.c, (_, h, j) => W.at(h, 0, j), W.d, W.isExact) : W;
+    return sum(is_turned ? turned(own) : own, scaled(dW, -n, d));
   }, ([own, slope]) => Math.max(own, slope + 1)),
 });
 
@@ -373,6 +374,8 @@ Object.assign(EXPLAIN, {
   Ones: () => made([whole(1)]),
   Difference: (_, [X, T], w, ...at) => made([sumOf(X.at(...at), negative(T.at(...at)))]),
   LessOneHot: ({ ids }, [X], w, h, i, j) => made([sumOf(X.at(h, i, j), negative(whole(ids[i] === j ? 1 : 0)))]),
-  Descend: ({ rate, is_turned }, [W, dW], w, h, i, j) => made([sumOf(is_turned ? W.at(h, j, i) : W.at(h, i, j),
-    negative(productOf([given(readNumber(rate)), dW.at(h, i, j)])))]),
+  Descend: ({ rate, is_turned, of_heads }, [W, dW], w, h, i, j) => {
+    const [row, column] = is_turned ? [j, i] : [i, j], own = of_heads ? W.at(row, 0, column) : W.at(h, row, column);
+    return made([sumOf(own, negative(productOf([given(readNumber(rate)), dW.at(h, i, j)])))]);
+  },
 });

@@ -87,11 +87,12 @@ const rowsOf = (X, act) => new Matrix(X.h, X.r, X.c, X.rows.flatMap(act), UNIT, 
 
 // ---------------------------------------------------------------- between which values results lie
 
-/** Sums of products reach furthest where all terms have one sign. */
-function ofSums(step, ranges) {
+/** Sums of products reach furthest where all terms have one sign; `taken` is the number of what is taken off. */
+function ofSums(step, ranges, taken = null) {
+  const adding = (all) => apply(step, all.map((X, k) => (k === taken ? each(X, (n) => -n) : X)));
   const sizes = ranges.map((values) => each(middle(values), (n) => n && size(n)));
   const grown = sizes.map((X, k) => zip((a, b) => a + b, X, spread(ranges[k])));
-  const off = zip((a, b) => size(a - b), apply(step, grown), apply(step, sizes));
+  const off = zip((a, b) => size(a - b), adding(grown), adding(sizes));
   const made = apply(step, ranges.map(middle));
   return both(zip((a, b) => a - b, made, off), zip((a, b) => a + b, made, off));
 }
@@ -294,8 +295,9 @@ function ofTanhBack(step, ranges) {
     Q: () => (W ? ofSums(PRODUCT, [sums("Q"), flat(upper)]) : sums("Q")),
     K: () => (W ? ofSums(PRODUCT, [sums("K"), flat(lower)]) : sums("K")),
   };
-  const shape = step.shapes[step.to];
-  return mapped((led[name] ?? (() => sums("both")))(), (end) => gathered(end, shape.length > 2 ? shape[0] : null));
+  const shape = step.shapes[step.to], heads = shape.length > 2 ? shape[0] : null;
+  return mapped((led[name] ?? (() => sums("both")))(), (end) =>
+    (step.turns ? turned(gathered(end, heads)) : gathered(end, heads)));
 }
 
 const cubed = ({ normalise }, variance) => mapped(variance, (end) => {
@@ -304,11 +306,14 @@ const cubed = ({ normalise }, variance) => mapped(variance, (end) => {
 });
 
 const REACH = {
-  SoftCap: ofEnds, Mask: ofEnds, Alibi: ofEnds, RelativeBias: ofEnds, MaskBack: ofEnds, FeatureMean: ofEnds,
+  SoftCap: ofEnds, Mask: ofEnds, MaskBack: ofEnds, FeatureMean: ofEnds,
   Softmax: ofSoftmax, HardMax: ofHardmax, DivideBySum: ofShares, Weigh: ofMeans, Normalise: ofNormalised,
   Activate: ofActivation, ConcatScores: ofConcatenated, DistanceScores: ofDistances,
   AdditiveScores: (step, [Q, K, v, b]) => ofTanh(Q, K, v, b),
   SoftmaxBesideSink: ofSoftmax,
+  Alibi: (step, [S, ...own]) =>
+    both(apply(step, [S.low, ...own.map(({ high }) => high)]), apply(step, [S.high, ...own.map(({ low }) => low)])),
+  RelativeBias: (step, all) => both(...["low", "high"].map((end) => apply(step, all.map((each) => each[end])))),
   Rotate: (step, ranges) => ofTurn(step, ranges, (place, pair, d, w) => turnBy(place, readNumber(step.base), pair, d, w)),
   RotateOtherwise: (step, ranges) => ofTurn(step, ranges, turnOf(step, ranges[1]?.low)),
   Gate: (step, [x, gate]) => times(ofActivation(step, [x]), gate),
@@ -351,6 +356,7 @@ const REACH = {
     const weights = clip(A, 0n, UNIT), left = clip(less(at(new Matrix(0, 1, 1, [UNIT], UNIT, false)), total(weights, "c")), 0n, UNIT);
     return negated(total(times(left, total(times(weights, dA), "c")), "r"));
   },
+  DistanceBack: (step, ranges) => ofSums(step, ranges, step.is_of_keys ? 1 : 0),
   GatherRows: (step, [ids, X]) => mapped(X, (end) => apply(step, [ids.low, end])),
   TanhBack: ofTanhBack,
   HalfSquares: (step, [X, T]) => mapped(squares(less(X, T)), (end) =>

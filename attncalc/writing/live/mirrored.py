@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from attncalc.numbers.typed import as_written
+from attncalc.operations.back_standing import Turned
 from attncalc.operations.base import Operation
 from attncalc.operations.step import Plan, Step
 
@@ -46,14 +47,14 @@ OTHERS: Mapping[str, tuple[str, ...]] = {
     "Lookup": ("first",),
     "Patches": ("size",),
     "ProjectBack": (),
-    "RelativeBias": ("place", "buckets", "longest", "both_ways"),
+    "RelativeBias": ("place", "buckets", "longest", "both_ways", "stands"),
 }
 """Those of `others.js`, which stands in the pages alone that need it."""
 GRADIENTS: Mapping[str, tuple[str, ...]] = {
     "ActivateBack": ("kind",),
     "CentreBack": ("normalise",),
     "CrossEntropy": ("ids",),
-    "Descend": ("rate", "is_turned"),
+    "Descend": ("rate", "is_turned", "of_heads"),
     "Difference": (),
     "DivideBySumBack": (),
     "GainBack": ("normalise", "to"),
@@ -90,7 +91,7 @@ BACKS: Mapping[str, tuple[str, ...]] = {
     "SlopeBack": ("place", "to"),
     "TanhBack": ("scores", "to", "shapes"),
 }
-"""Those of `backs.js`: the gradients of what is in `others.js`."""
+"""Those of `backs.js`: the gradients of what is in `others.js`, which may be `Turned` there."""
 RARE = frozenset({"SoftmaxBesideSink", "RotateOtherwise", "ProjectTurned", "ScoresCleared"})
 """What else stands in `others.js`: what operations of every page do rarely."""
 OF_MESSAGES = frozenset({"of", "eps_field"})
@@ -141,10 +142,17 @@ def unknown_in(steps: Plan) -> str | None:
 
 
 def _is_known(step: Step) -> bool:
-    name = type(step.operation).__name__
-    if name not in MIRRORED or len(step.inputs) not in _counts(step.operation, name):
+    operation = _unturned(step.operation)
+    name = type(operation).__name__
+    if operation is not step.operation and name not in BACKS:
         return False
-    return _is_known_alone(step.operation)
+    if name not in MIRRORED or len(step.inputs) not in _counts(operation, name):
+        return False
+    return _is_known_alone(operation)
+
+
+def _unturned(operation: Operation) -> Operation:
+    return operation.of if isinstance(operation, Turned) else operation
 
 
 def _is_known_alone(operation: Operation) -> bool:
@@ -201,7 +209,8 @@ def _parameters(operation: Operation) -> tuple[Any, ...]:
 
 def name_of(step: Step) -> str:
     """Return what the script calls the operation of a step: what is rare has a name of its own."""
-    operation, name = step.operation, type(step.operation).__name__
+    operation = _unturned(step.operation)
+    name = type(operation).__name__
     if name == "Softmax" and len(step.inputs) > 1:
         return "SoftmaxBesideSink"
     if name == "Project" and getattr(operation, "is_turned", False):
@@ -220,7 +229,8 @@ def step_in_data(step: Step) -> dict[str, Any]:
         "op": name_of(step),
         "inputs": list(step.inputs),
         "role": step.role,
-        **_parameters_in_data(step.operation),
+        **_parameters_in_data(_unturned(step.operation)),
+        **({"turns": True} if isinstance(step.operation, Turned) else {}),
     }
 
 

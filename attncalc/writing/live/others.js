@@ -196,6 +196,9 @@ const ofRows = {
   factors: (factors) => factors[0] + factors[1],
 };
 
+/** Where the bias of a bucket stands: what a step makes stands as it is shown, not in its head. */
+const inTable = ({ stands }, h, bucket) => ({ rows: [0, bucket, h], columns: [0, h, bucket] }[stands] ?? [h, 0, bucket]);
+
 Object.assign(OPERATIONS, {
   SoftmaxBesideSink: { apply: (_, [S, sink], w) => softmax(besideSink(S, sink), w, S.c), factors: alone },
   RotateOtherwise: {
@@ -213,7 +216,8 @@ Object.assign(OPERATIONS, {
   Patches: { apply: patches, factors: most },
   Alibi: { apply: alibi, factors: most },
   RelativeBias: {
-    apply: (step, [S, table]) => byDistance(S, table, (h, i, j) => table.at(h, 0, bucketOf(step, distance(step, i, j)))),
+    apply: (step, [S, table]) =>
+      byDistance(S, table, (h, i, j) => table.at(...inTable(step, h, bucketOf(step, distance(step, i, j))))),
     factors: most,
   },
   AdditiveScores: { apply: (_, [Q, K, v, b], w) => ofTanh(Q, K, v, b, w), factors: (factors) => factors[2] + 1 },
@@ -298,7 +302,7 @@ Object.assign(EXPLAIN, {
   RelativeBias: (step, [S, table], w, h, i, j) => {
     const before = distance(step, i, j), bucket = bucketOf(step, before);
     const where = before ? `${Math.abs(before)} ${before > 0 ? "before" : "behind"}` : "at its place";
-    return made([sumOf(S.at(h, i, j), table.at(h, 0, bucket))],
+    return made([sumOf(S.at(h, i, j), table.at(...inTable(step, h, bucket)))],
       `bucket ${bucket + 1} of ${step.buckets}: the key stands ${where}`);
   },
   AdditiveScores: (step, [Q, K, v, b], w, h, i, j) => weighed(v, w, h, insideTanh([Q, K, null, b], h, i, j), false),
