@@ -56,6 +56,10 @@ ANSWERS = {
     "uneven rows.csv": "Q\n" + "1," * 24_000 + "1\n" + "1,1\n" * 12_000,
     "names that are unknown.json": '{"Q": [[1]], ' + KEYS[1:],
     "bands side by side.csv": "Q\n" + "1,," * 8000 + "\n" + "1\n" * 10_000,
+    "abbreviations never closed.tex": r"\newcommand{\m}[1]{(#1)}" + "\\m{" * 30_000,
+    "list signs and blanks.txt": "Q = 1\n" + "○ \t" * 20_000 + "\n" + "第 " * 20_000,
+    "a word before the last.txt": "token 1: " + "1 " * 40_000 + "e x",
+    "marked all over.md": "Q\n" + "==1" * 30_000,
     "a wide row above many.csv": "Q\n" + "," * 20_000 + "1\n" + "1\n" * 10_000,
 }
 

@@ -16,7 +16,7 @@ from attncalc.reading.naming.name import name_in
 from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import Block, blocks_of
 from attncalc.reading.plain.grids import Grid
-from attncalc.reading.plain.marks import COMMA
+from attncalc.reading.plain.marks import COMMA, PRIVATE
 from attncalc.reading.plain.numerals import read_entry
 
 Fields = dict[str, Any]
@@ -43,7 +43,7 @@ def read_text_problem(text: str, faults: Faults) -> Fields:
     fields: Fields = {}
     lines: dict[str, int] = {}
     settings, rest = _settings(text, faults)
-    blocks, document = blocks_of(rest, lambda label: False, is_about_lines)
+    blocks, document = blocks_of(PRIVATE.sub("", rest), lambda label: False, is_about_lines)
     for line, fault in document.faults:
         faults.add(f"line {line}: {fault}")
     name: str | None = None

@@ -61,6 +61,10 @@ _LISTED = re.compile(
     r"[-+]?\d{1,9}(?:[.,]\d{1,9})?%?(?![\w/^)\]}])"
 )
 """Three numbers or more, side by side."""
+_SHARE = re.compile(
+    r"([^\W\d][^\s:=,;\"“”]{0,40})[\"”]?(?: ?[:=])? [-+]?(?:\d{0,9}[.,]\d|\d{1,3} ?%)"
+)
+"""A word, and a decimal or a percentage behind it."""
 _SENTENCES = re.compile(r"[.;] ")
 LONGEST_PROSE = 400
 _SHAPE = re.compile(r"\b(?:shapes?|sizes?|dim\w{0,12}|größe|taille|forme?|tamaño)\b", re.I)
@@ -169,7 +173,7 @@ class _Collector(Labels):
         elif name and not block.goes_on:
             self.announce(name, block)
         elif self.is_of_work(block.names) and (
-            block.text.endswith(("=", ":")) or is_on_the_way(block.names[-1])
+            _says_only(block.text) or is_on_the_way(block.names[-1])
         ):
             self.label, self.is_fresh, self.is_work = None, False, True
         elif block.is_heading:
@@ -201,7 +205,9 @@ class _Collector(Labels):
         """Say what the numbers among words are."""
         is_work = block.work or self.is_of_work(block.names)
         said = role_of_words(block.text)
-        if said == PROSE and _LISTED.search(block.text):
+        if not said and self.is_work and is_worked([block.text]):  # rows with their sums
+            said = "work on the way"
+        if said == PROSE and (_LISTED.search(block.text) or self._tells_of_tokens(block.text)):
             said = ""
         if not said and is_work and self._ends_in_step(block.text):
             is_work = False
@@ -217,6 +223,11 @@ class _Collector(Labels):
             self._note(block, "", role)
         else:
             self._unread(block, "these numbers stand among words")
+
+    def _tells_of_tokens(self, text: str) -> bool:
+        """Say whether a decimal stands behind the word of a token: upon gets once 0.20."""
+        found = _SHARE.findall(text[:LONGEST_PROSE]) if self.expected.labels else []
+        return any(word in self.expected.labels and not word.isdigit() for word in found)
 
     def _ends_in_step(self, text: str) -> bool:
         """Say whether numbers side by side stand behind a step's name: … Weights 0.2, 0.8, 0."""
@@ -377,12 +388,21 @@ class _Collector(Labels):
         base = self.name(block.names[-1:])
         if line != block.line:
             return None
+        if base is None and (said := self._step_before(block, grid)):
+            return said._replace(row=row)  # softmax, row 1: [0.2 0.8]
         if base is None:  # row 1: [0.2 0.8], below its heading
-            label = self._label_of_rows(grid) if self._goes_on_with_rows() else None
+            label = self._label_of_rows(grid, row) if self._goes_on_with_rows() else None
             return label and label._replace(row=row, column=0, number=0)
         if self._is_given(base) and (label := self._label_of_rows(grid)):
             return label._replace(row=row, column=0, number=0)  # x1 -> (1, 3), below Queries
         return base._replace(row=row) if not base.row and not base.number else None
+
+    def _step_before(self, block: Block, grid: Grid) -> Name | None:
+        """Return the step that is named before the row of it, where the row is of its width."""
+        said = self.name(block.names[:-1])
+        if said is None or not said.is_whole or self._is_given(said):
+            return None
+        return said if self.expected.shape(said.matrix)[-1:] == (len(grid.rows[0]),) else None
 
     def _goes_on_with_rows(self) -> bool:
         """Say whether rows of what was named last may stand here: none, or the ones before."""
@@ -391,10 +411,18 @@ class _Collector(Labels):
             return False
         return self.is_fresh or (last is not None and bool(last.row) and last.name == label.matrix)
 
-    def _label_of_rows(self, grid: Grid) -> Name | None:
-        """Return the step whose rows stand below its name, where a row is one of them."""
+    def _label_of_rows(self, grid: Grid, row: int = 0) -> Name | None:
+        """Return the step whose rows stand below its name, where a row is one of them.
+
+        A row that stands in a given matrix, too, is one if it has that row's numbers, or is next.
+        """
         label = self.label
-        if label is None or self._is_given(label) or self.copies.holds(grid):
+        if label is None or self._is_given(label):
+            return None
+        last = self.last
+        is_next = last is not None and (last.name, last.row) == (label.matrix, row - 1)
+        is_it = bool(row) and (is_next or self._is_row_of(label._replace(row=row), grid))
+        if self.copies.holds(grid) and not is_it:
             return None
         return label if self.expected.shape(label.matrix)[-1:] == (len(grid.rows[0]),) else None
 
@@ -439,6 +467,8 @@ class _Collector(Labels):
 
     def _by_counted_rows(self, block: Block, grid: Grid) -> bool:
         """Take rows 2 and 3 below row 1 of what was named: each says which one it is."""
+        if self._by_token_above(block, grid):
+            return True
         counts = [_TOKEN.fullmatch(name) for name in block.row_names]
         label = self._label_of_rows(grid) if self._goes_on_with_rows() else None
         if label is None or self.last is None or len(counts) != len(grid.rows) or None in counts:
@@ -449,6 +479,18 @@ class _Collector(Labels):
         for row, cells in zip(rows, grid.rows, strict=True):
             name = label._replace(row=row, column=0, number=0)
             self._named(block, grid._replace(heads=([cells],)), name, "rows below the one before")
+        return True
+
+    def _by_token_above(self, block: Block, grid: Grid) -> bool:
+        """Take a row below the line that says which it is: Row 2, and work below that."""
+        line, row = self.token
+        if self.last is None or not row or line <= self.last.line or len(grid.rows) != 1:
+            return False
+        label = self._label_of_rows(grid, row) if self._goes_on_with_rows() else None
+        if label is None or block.row_names or block.is_single:
+            return False
+        name = label._replace(row=row, column=0, number=0)
+        self._named(block, grid, name, "the row that is named above it")
         return True
 
     def _beside(self, block: Block, grid: Grid) -> bool:
@@ -771,6 +813,11 @@ class _Collector(Labels):
         several = len(re.findall(r"\d+", block.text)) > 1
         matrix = several if could_be is None else could_be
         self.found.unread.append(Unread(block.line, block.text, why, matrix))
+
+
+def _says_only(text: str) -> bool:
+    """Say whether words are a label, and no sentence: they end in a sign, or are one or two."""
+    return text.endswith(("=", ":")) or len(re.findall(r"[^\W\d_]{2,}", text)) <= MOST_ALONE
 
 
 def _key(rows: Rows) -> tuple[tuple[str, ...], ...]:

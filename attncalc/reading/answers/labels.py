@@ -126,6 +126,9 @@ class Labels:
             ends = [text.rpartition(". ")[2] for text in names if ". " in text]
             return self.name(ends) if ends else None
         first = min(found, key=lambda name: (name.weak, _SUREST.index(name.how)))
+        last = found[-1]
+        if first.is_whole and last.is_vector and last.matrix == first.matrix:
+            return last  # Q: q1 = (1, 3)
         others = [name for name in found if name.how == "expression" and not name.row]
         if others and not first.row and first.matrix in STEPS:
             first = self._agreed(first, others[-1])

@@ -48,7 +48,7 @@ _OPERATOR = re.compile(r"\d\s*[+*·×/]\s*[-(\d]|[=≈]|e\^|\^|√|∑|\d\s-\s\d
 _CODE = re.compile(r"@|\.\w{2,20}\(|\b(?:np|torch|import|print|range|Rational)\b|%\*%|<- ")
 _LIST_NUMBER = re.compile(r"^[\s>#*-]*\(?\d{1,3}[.)]\s")
 _WORKED = re.compile(
-    r"\bexp\b|e\^|\bexponential|\bwork(?:ing)?\b|rechnung|\bcalcul|cálculo|\bchecks?\b|\bprobe\b|vérif|comprob|\bsums?\b|∑|summe|somme|suma|\bmax\b|\bnorm|total|\bexp\(|√"
+    r"\bexp\b|e\^|\b(?:exponen|esponen)[ctz]|指数|machten|potenz|potên|potenc|puissances|\bwork(?:ing)?\b|rechnung|\bcalcul|cálculo|\bchecks?\b|\bprobe\b|vérif|comprob|\bsums?\b|∑|summe|somm[ae]|suma|soma\b|\bsom\b|和\b|之和|合[计計]|nenner|denomina|dénomina|noemer|分母|\bmax\b|\bnorm|total|\bexp\(|√"
     r"|tanh ?\(\s?[-(\d]",
     re.I,
 )
@@ -58,7 +58,11 @@ _SUMS = re.compile(
     r"(?: (?:of|der|des|de las|de los) (?:the )?(?:rows?|zeilen|lignes|filas))?|check",
     re.I,
 )
-_REMARK = re.compile(r"\W*+(?:not zero|nicht null|note|remark|hinweis)\b", re.I)
+_REMARK = re.compile(
+    r"\W*+(?:not zero|nicht null|note|remark|hinweis|nota|remarque|opmerking"
+    r"|osservazione|注意?|備考)\b",
+    re.I,
+)
 _CONSTANT = re.compile(
     r"(?:√|sqrt) ?[({]?(?:\d+|d_?\{?[kv]?\}?)[)}]?\s*$|(?:e\^|exp) ?[({]?[-\d.,/]+[)}]?\s*$"
     r"|\b[dnm](?:_?\{?(?:k|v|model)\}?)?\)?\s*$|\b(?:shapes?|size|dim\w*)\b"

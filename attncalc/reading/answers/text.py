@@ -24,7 +24,9 @@ from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
-from attncalc.reading.plain.marks import MOST_GRIDS, typed
+from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
+from attncalc.reading.plain.other_words import in_english
+from attncalc.reading.plain.tidy import with_decimal_commas
 from attncalc.reading.plain.told_corrections import with_corrections
 from attncalc.reading.plain.told_results import with_results
 from attncalc.reading.plain.told_rows import with_rows
@@ -44,7 +46,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     html = text_of_html(text) if is_html(text) else None
     page = handed_back(text if html is None else html.text, expected.names, html)
 
-    text = _rewritten(page.text, expected)
+    text = _rewritten(with_decimal_commas(PRIVATE.sub("", page.text)), expected)
     blocks, document = blocks_of(text, partial(_names_a_row, expected), _is_of_map, expected.labels)
     found = collected(blocks, expected)
     for struck in document.struck:
@@ -82,7 +84,7 @@ def _rewritten(text: str, expected: Expected) -> str:
     def size(words: str) -> tuple[int, ...]:
         return _step_named(expected, words)[1]
 
-    text = with_layers_in_words(text)
+    text = in_english(with_layers_in_words(text))
     text = with_results(with_corrections(without_references(text)))
     text = with_rows_of_tokens(text, expected.labels)
     return with_vectors(with_rows(text, partial(_step_named, expected)), size)

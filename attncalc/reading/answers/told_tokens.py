@@ -4,20 +4,32 @@ import re
 from collections.abc import Iterator, Sequence
 
 from attncalc.reading.naming.name import Tokens
+from attncalc.reading.plain.marks import COMMA
 
 LONGEST = 1000
 _ARROW = re.compile(r"\s*(?P<row>\S{1,40})\s*(?:->|→|=>|:)\s*(?P<rest>.{3,600})")
 _SHARES = re.compile(r" ?[,;|] ?")
-_SHARE = re.compile(r"(?P<word>[^\s:=]{1,40}) ?[:=]? ?(?P<share>\d{0,6}(?:\.\d{1,6})? ?%?)")
+_SHARE = re.compile(
+    rf"(?P<word>[^\s:=]{{1,40}}) ?[:=]? ?(?P<share>\d{{0,6}}(?:[.{COMMA}]\d{{1,6}})? ?%?)"
+)
 _NAMED = re.compile(r"(?P<name>[^:=|\d]{1,40})[:=](?P<rest>[^:=]{3,600})")
 _SUM = re.compile(r"(?:sum|total|Σ|∑|summe|somme|suma|check)\.?", re.IGNORECASE)
 _CELLS = re.compile(r"[|\t=:;]")
 _DIGITS = re.compile(r"[-+.]?\d")
-_DECIMAL = re.compile(r"[-+]?(?:\d{1,9}(?:[.,]\d{1,9})?|\.\d{1,9})")
+_DECIMAL = re.compile(rf"[-+]?(?:\d{{1,9}}(?:[.,{COMMA}]\d{{1,9}})?|\.\d{{1,9}})")
 NEAR = 0.01
 """What rounding may change of a number that is part of a sum."""
+_PAIR = re.compile(
+    rf"[\s*-]{{0,8}}(?P<query>[^\s:=]{{1,40}}) ?(?:with|and|on|to|at|for|mit|und|auf|avec|et|sur"
+    rf"|con|y|met|en|com|e|->|→|×|·|,|/) ?(?:the (?=\S{{1,40}} ?[:=]))?"
+    rf"(?P<key>[^\s:=]{{1,40}}?) ?"
+    rf"[:=] ?(?P<value>[-+−–]?(?:\d{{1,9}}(?:[.{COMMA}]\d{{1,9}})?|\.\d{{1,9}})%?)[ .,;]{{0,3}}"
+)
+"""What a query and a key come to: s1 with cat: 0.73."""
 _BARS = re.compile(r" ?[|;] ?")
-_NUMBERS = re.compile(r"(?:[-+−–]?(?:\d{1,12}(?:\.\d{1,12})?|\.\d{1,12})(?:, ?| +|$))+")
+_NUMBERS = re.compile(
+    rf"(?:[-+−–]?(?:\d{{1,12}}(?:[.{COMMA}]\d{{1,12}})?|\.\d{{1,12}})(?:, ?| +|$))+"
+)
 
 
 def with_rows_of_tokens(text: str, labels: Tokens) -> str:
@@ -26,8 +38,35 @@ def with_rows_of_tokens(text: str, labels: Tokens) -> str:
     A line that leaves a token out stays as it is: what is missing is not for us to say.
     """
     lines = text.split("\n")
-    lines = [_line(line, labels) for line in lines] if labels.keys else lines
+    if labels.keys:
+        lines = [_line(line, labels) for line in _with_pairs(lines, labels)]
     return "\n".join(_without_sums(lines))
+
+
+def _with_pairs(lines: list[str], labels: Tokens) -> list[str]:
+    """Return lines in which numbers told of pairs of tokens are rows: s1 with the: 1.14.
+
+    All pairs of a run of lines are told, each once; the lines that are left are blank.
+    """
+    size = len(labels.queries) * len(labels.keys)
+    if size < 2 or len({*labels.queries}) * len({*labels.keys}) != size:
+        return lines
+    found = list(lines)
+    run: dict[tuple[str, str], str] = {}
+    for i, line in enumerate([*lines, ""]):
+        match = _PAIR.fullmatch(line) if len(line) < LONGEST else None
+        pair = (match["query"], match["key"]) if match else ("", "")
+        if match and pair[0] in labels.queries and pair[1] in labels.keys and pair not in run:
+            run[pair] = match["value"]
+            continue
+        if len(run) == size:
+            rows = [
+                f"{query}: {', '.join(run[query, key] for key in labels.keys)}"
+                for query in labels.queries
+            ]
+            found[i - size : i] = rows + [""] * (size - len(rows))
+        run = {}
+    return found
 
 
 def _without_sums(lines: list[str]) -> Iterator[str]:
@@ -50,7 +89,7 @@ def _ends_in_sum(words: Sequence[str], width: int) -> bool:
     cells = words if _DECIMAL.fullmatch(words[0]) else words[1:]
     if not all(map(_DECIMAL.fullmatch, cells)) or width - 1 > len(words) or len(words) > width + 1:
         return False
-    *others, total = (float(cell.replace(",", ".")) for cell in cells)
+    *others, total = (float(cell.replace(",", ".").replace(COMMA, ".")) for cell in cells)
     return len(others) > 1 and abs(sum(others) - total) <= NEAR * (len(others) + 1)
 
 

@@ -13,7 +13,7 @@ from attncalc.reading.naming.gradients import gradient_named
 
 _NAMES: ContextVar[frozenset[str]] = ContextVar("names at hand", default=frozenset())
 _STEPS: ContextVar[frozenset[str]] = ContextVar("steps at hand", default=frozenset())
-_GREEK = {"μ": "mu", "γ": "gamma", "β": "beta", "σ²": "var"}
+_GREEK = {"μ": "mu", "γ": "gamma", "β": "beta", "σ²": "var", "σ^2": "var"}
 _HEAD = re.compile(r"\bhead (\d{1,3})\)?$", re.IGNORECASE)
 _PLAIN = re.compile(r"([\w.]+?)(?:\[([\d, :]+)\])?")
 _TEX = re.compile(r"([^\W\d_]+?)(?:_(?:\{([^{}]*)\}|(\w+)))?(?:\^(?:\{(.*)\}|(\w)))?")
@@ -27,6 +27,13 @@ _LEADING = re.compile(r"[\s*`#]{0,9}layer(\d{1,4}\.)([\w.]{1,60})[*`]{0,3}(?=\s{
 _IN_WORDS = re.compile(r"\blayer(?=\d{1,4}\.)")
 _RAISED = re.compile(r"\^\{\[(\d{1,4})\]")
 _ABOVE = re.compile(r"(?:layer|\[)(\d+)\]?|\((\d+)\)|(self|cross)|([A-Za-z]+)")
+
+_LED = re.compile(
+    r"(?:with|so|then|hence|and|thus|mit|also|avec|donc|con|così|com|dus)?,? ?(?:the|our|my)? ?"
+    r"(?:loss|gradient|grad|error|cost|verlust|perte|pérdida|perdita)?",
+    re.IGNORECASE,
+)
+"""Words that say no more than the letter behind them."""
 
 Found = tuple[str, int, int, int]
 """A matrix, and which head, row and column of it; 0 for all."""
@@ -85,10 +92,21 @@ def name_at_hand(text: str) -> Found | None:
     head = 0
     if match := _HEAD.search(clean):
         head, clean = int(match[1]), clean[: match.start()].strip(" ,(")
+    clean = _alone(clean, known)
     found = _plain(clean, known) or _gradient(clean, known) or _tex(clean.replace("\\", ""), known)
     if found is None:
         return None
     return (found[0], head or found[1], *found[2:])
+
+
+def _alone(clean: str, known: frozenset[str]) -> str:
+    """Return a name without words behind its comma, or before it: dS, softmax backward; loss L."""
+    first = clean.partition(",")[0].strip()
+    if first in known and (len(first) > 1 or gradient_from(first)):
+        return first
+    before, _, last = clean.rpartition(". ")[2].rpartition(" ")
+    is_led = last in known and _LED.fullmatch(before) is not None
+    return last if is_led and gradient_named(clean, known) is None else clean
 
 
 def with_layers_in_words(text: str) -> str:

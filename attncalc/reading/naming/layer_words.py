@@ -6,18 +6,22 @@ They are known where a problem with one such layer is marked, and nowhere else.
 import re
 from collections.abc import Container
 
-from attncalc.reading.naming.vocabulary import words_of
+from attncalc.reading.naming.vocabulary import plain_word, words_of
 
 LONGEST = 120
 _WORDS = {
     "R": "residual residuum residuals residuo residuel residuelle residuals skip "
-    "residualverbindung restverbindung residualsumme",
+    "residualverbindung restverbindung residualsumme residuo residui resto residueel 残差",
     "norm": "layernorm layernormalization layernormalisation normalisation normalization "
-    "normalizacion normalised normalized normalisiert normalisierung ln rmsnorm norm",
-    "mlp": "feedforward ffn mlp ff",
-    "mu": "mean means mittelwert mittelwerte moyenne moyennes media medias mu",
-    "var": "variance variances varianz varianzen varianza varianzas",
-    "active": "relu gelu silu activation activations aktivierung aktivierungen activacion hidden",
+    "normalizacion normalised normalized normalisiert normalisierung ln rmsnorm norm "
+    "normalizzazione normalizacao normalisatie 层归一化 归一化 正規化 レイヤー正規化",
+    "mlp": "feedforward ffn mlp ff 前馈",
+    "mu": "mean means mittelwert mittelwerte moyenne moyennes media medias mu "
+    "medie medias gemiddelde gemiddelden 均值 平均 平均值",
+    "var": "variance variances varianz varianzen varianza varianzas "
+    "varianze variancia variancias variantie varianties 方差 分散",
+    "active": "relu gelu silu activation activations aktivierung aktivierungen activacion hidden "
+    "attivazione ativacao activatie 激活",
     "before": "before vor avant antes pre first erste premiere primera",
     "layer": "encoder decoder layer block schicht codierer encodeur codificador couche capa bloc "
     "bloque",
@@ -29,7 +33,9 @@ _WORDS = {
 ALONE = 2
 """Words in which a mean, or a variance, needs no number to be one."""
 _LAST = ({"final"}, {"final", "output"}, {"final", "result"}, {"final", "y"})
-_CONCEPT = {word: concept for concept, words in _WORDS.items() for word in words.split()}
+_CONCEPT = {
+    plain_word(word): concept for concept, words in _WORDS.items() for word in words.split()
+}
 _KINDS = ("var", "mu", "norm", "R")
 _ORDINAL = {"second": 2, "third": 3, "before": 1}
 _NUMBER = re.compile(r"(?<![\d.√/])#?([1-4])\b(?!\s?[./×x]?\s?\d)")
@@ -38,6 +44,8 @@ _APART = re.compile(
 )
 _LIST_NUMBER = re.compile(r"^[\s#>*·-]*(?:(?:step|schritt|etape|étape|paso) ?)?\(?\d{1,2}[.):]\s")
 _SHAPE = re.compile(r"\(?\b\d{1,4} ?[×x] ?\d{1,4}\b\)?")
+_SQUARED = re.compile(r"(?<=[σs])(?:²| ?\^ ?\{?2\}?)")
+"""The square of a variance, which counts nothing."""
 _IN_BRACKETS = re.compile(r"(?<!\w)\(([^()]{3,60})\)")
 _BLANKS = re.compile(r"[\s$\\{}]+")
 _ACTIVE = r"(?:max\(0[,;]|(?:ReLU|relu|RELU|GELU|gelu|SiLU|silu|tanh)\()"
@@ -87,7 +95,7 @@ def kind_of(text: str) -> str:
 
 def _said(text: str) -> str | None:
     """Return the step that words mean, with the number beside it; "" where they mean several."""
-    clean = _SHAPE.sub(" ", _LIST_NUMBER.sub("", text, count=1))
+    clean = _SHAPE.sub(" ", _SQUARED.sub(" ", _LIST_NUMBER.sub("", text, count=1)))
     concepts = [
         concept
         for word in words_of(_APART.sub(lambda m: m[0].strip(" -"), clean))

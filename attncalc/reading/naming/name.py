@@ -54,6 +54,13 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 """Words that lead to what a line names: and then softmax(S) V."""
+_SAME = re.compile(
+    r"\b(?:the same as|same as|equal to|identical to|zelfde als|gelijk aan|gleich wie"
+    r"|dieselben wie|pareil que|igual(?:es)? (?:que|a)|los mismos que|uguali? a|iguais a)\b"
+    r"[^=:;.()]{1,60}",
+    re.IGNORECASE,
+)
+"""What a matrix is only said to be like: its name is another."""
 _ON_THE_WAY = re.compile(
     r"(?:np\.|torch\.|jnp\.)?(?:exp|log|ln|sqrt|max|sum)\(.*\)|e\^\{?[A-Za-z]\}?"
     r"|map\w{0,10}[\[(]\{?exp\b.{0,60}",
@@ -122,6 +129,11 @@ class Name(NamedTuple):
     weak: bool = False
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is all of a matrix, for all that is said."""
+        return not any((self.head, self.row, self.column, self.number, self.turned, self.weak))
+
+    @property
     def is_vector(self) -> bool:
         """Whether it is one row, or one column."""
         return (self.row != 0) != (self.column != 0)
@@ -152,6 +164,7 @@ def name_in(text: str, labels: Tokens = NO_TOKENS) -> Name | None:
 def _name_in(text: str, labels: Tokens) -> Name | None:
     """Return what a text names, whatever the problem at hand is."""
     clean = without_list_number(without_again(text[:LONGEST].lstrip(" \t#>*·")))
+    clean = _SAME.sub(" ", clean)
     clean = _LEAD.sub("", clean.strip(" \t:=.,;#∴→"), count=1)
     clean = _without_calls(clean)
     if _ON_THE_WAY.fullmatch(clean):

@@ -1,4 +1,4 @@
-"""Words for the steps in English, German, French and Spanish, and what several of them mean."""
+"""Words for the steps in nine languages, and what several of them mean together."""
 
 import re
 import unicodedata
@@ -7,50 +7,87 @@ MOST_WORDS = 40
 MOST_BESIDE = 5
 """Words in which "output weights" may stand, where they are a matrix that is given."""
 _DIVIDED = re.compile(r"[/÷] ?(?:√|sqrt)")
-_WORD = re.compile(r"[a-z]+|√|α")
 
 _EXACT = {
-    "Q": "query queries anfrage anfragen abfrage abfragen requete requetes consulta consultas",
-    "K": "key keys schlussel schluessel cle cles clef clefs clave claves llave llaves",
-    "V": "value values wert werte werten valeur valeurs valor valores",
+    "Q": "query queries anfrage anfragen abfrage abfragen requete requetes consulta consultas "
+    "richiesta richieste interrogazione interrogazioni bevraging 查询 クエリ",
+    "K": "key keys schlussel schluessel cle cles clef clefs clave claves llave llaves "
+    "chiave chiavi chave chaves sleutel sleutels 键 鍵 キー",
+    "V": "value values wert werte werten valeur valeurs valor valores "
+    "valore valori waarde waarden 值 値 バリュー",
     "S": "score scores scoring similarity similarities logit logits skalarprodukt skalarprodukte "
     "ahnlichkeit ahnlichkeiten similarite similarites puntuacion puntuaciones puntaje puntajes "
     "similitud similitudes rohwerte energies energy bewertungen punktprodukte scalaire scalaires "
-    "escalar escalares dot affinities punktzahlen aufmerksamkeitswerte",
+    "escalar escalares dot affinities punktzahlen aufmerksamkeitswerte "
+    "punteggio punteggi somiglianza somiglianze pontuacao pontuacoes escore escores scalari "
+    " inwendige inproduct inproducten 分数 得分 点积 点乘 内积 内積 スコア",
     "scaled": "scaled scaling rescaled skaliert skalierte skalierten skalierung echelle escalado "
     "escalados escalada escaladas divided divide dividing geteilt divise divises divisees dividido "
-    "divididos divididas ajustes",
+    "divididos divididas ajustes "
+    "scalato scalati scalata scalate diviso divisi dividendo escalonado escalonados "
+    "escalonadas geschaald geschaalde gedeeld 缩放 除以 スケール",
     "root": "sqrt √",
     "masked": "masked masking maskiert maskierte maskierten masque masques masquees enmascarado "
     "enmascarados enmascaradas mask maske mascara maskierung masquage enmascaramiento "
-    "causal kausal kausale kausalen causale causales",
+    "causal kausal kausale kausalen causale causales "
+    "mascherato mascherati mascherata mascherate mascarado mascarados mascaradas "
+    "gemaskeerd gemaskeerde causali causais causaal causale 掩码 マスク 因果",
     "softmax": "softmax softargmax normalised normalized normalisiert normalizadas normalises "
     "alpha alphas α probability probabilities probs prob probabilites probabilite "
     "probabilidad probabilidades wahrscheinlichkeit wahrscheinlichkeiten",
-    "weights": "weight weights gewicht gewichte gewichten gewichtung gewichtungen poids peso pesos",
-    "attention": "attention attn att aufmerksamkeit atencion",
-    "map": "map pattern matrice karte carte mapa distribution verteilung muster patron",
+    "weights": "weight weights gewicht gewichte gewichten gewichtung gewichtungen poids peso pesos "
+    "pesi gewichten 权重 重み",
+    "attention": "attention attn att aufmerksamkeit atencion "
+    "attenzione atencao aandacht 注意力 注意 アテンション",
+    "map": "map pattern matrice karte carte mapa distribution verteilung muster patron "
+    "mappa kaart distribuzione distribuicao verdeling",
     "O": "output outputs context contexts ausgabe ausgaben ausgang kontext sortie sorties contexte "
     "contextes salida salidas contexto contextos weighted gewichtete gewichteten "
-    "gewichteter ponderee ponderees ponderada ponderadas endergebnis",
+    "gewichteter ponderee ponderees ponderada ponderadas endergebnis "
+    "uscita uscite saida saidas uitvoer uitgang uitgangen contesto contesti ponderata ponderate "
+    "pesata gewogen 输出 出力 上下文 加权和",
     "result": "result results ergebnis ergebnisse resultat resultats resultado resultados final "
-    "finale answer antwort reponse respuesta",
-    "concat": "concat concatenated concatenation verkettet verkettung concatenes concatenados",
+    "finale answer antwort reponse respuesta "
+    "risultato risultati uitkomst uitkomsten resultaat resultaten finali finais "
+    "结果 結果 最终 最終",
+    "concat": "concat concatenated concatenation verkettet verkettung concatenes concatenados "
+    "concatenazione concatenati concatenate concatenacao concatenadas 拼接 結合 连结",
     "rotated": "rotated rotary rope gedreht gedrehte rotiert rotierte tournees rotadas",
     "capped": "capped softcapped softcap gekappt",
     "positions": "positions positional positionen",
     "side": "side nebeneinander",
-    "heads": "head heads kopf kopfe tete tetes cabeza cabezas",
+    "heads": "head heads kopf kopfe tete tetes cabeza cabezas "
+    "testa teste cabeca cabecas hoofd hoofden 头 頭 ヘッド",
     "given": "input inputs embedding embeddings eingabe eingaben entree entrees entrada entradas "
-    "given gegeben",
-    "projection": "projection projektion proyeccion",
+    "given gegeben "
+    "ingresso ingressi invoer 输入 入力",
+    "projection": "projection projektion proyeccion proiezione projecao projectie",
     "exponentials": "exponential exponentials exponentialwert exponentialwerte exponentielle "
-    "exponentielles exponencial exponenciales exp exps",
-    "sum": "sum sums summe summen zeilensumme somme sommes suma sumas total totals",
-    "before": "before vor avant antes",
+    "exponentielles exponencial exponenciales exp exps "
+    "esponenziale esponenziali exponenciais exponenciais machten exponentieel 指数",
+    "sum": "sum sums summe summen zeilensumme somme sommes suma sumas total totals "
+    "somma somme soma somas som totale totali totaal 求和 总和 合计 合計",
+    "before": "before vor avant antes 之前",
     "unscaled": "unscaled raw unskaliert unskalierte roh bruts brutes brutos unnormalized",
 }
-_CONCEPT = {word: concept for concept, words in _EXACT.items() for word in words.split()}
+_OF_LAYERS = "均值 平均 平均值 方差 分散 层归一化 归一化 正規化 レイヤー正規化 残差 前馈 激活"
+_OTHERS = "最大值 数值 键值对 阈值"
+"""Words in which others stand and mean something else: a mean is no value."""
+
+
+def plain_word(text: str) -> str:
+    """Return a text in small letters, without accents."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in plain if not unicodedata.combining(c))
+
+
+_CONCEPT = {
+    plain_word(word): concept for concept, words in _EXACT.items() for word in words.split()
+}
+_SIGNS = [*_CONCEPT, *map(plain_word, f"{_OF_LAYERS} {_OTHERS}".split())]
+_UNPARTED = sorted((each for each in _SIGNS if ord(each[0]) > 0x2E80), key=len, reverse=True)
+"""Words of Chinese and Japanese, which no blanks part: the longest count."""
+_WORD = re.compile("|".join(["[a-z]+", "√", "α", *_UNPARTED]))
 _STEMS = (
     ("aufmerksamkeitsgewicht", "softmax"),
     ("aufmerksamkeitsmatrix", "softmax"),
@@ -85,8 +122,7 @@ def words_of(text: str) -> list[str]:
     >>> words_of("Schlüssel-Matrix: clés")
     ['schlussel', 'matrix', 'cles']
     """
-    plain = unicodedata.normalize("NFKD", text[:600].casefold())
-    return _WORD.findall("".join(c for c in plain if not unicodedata.combining(c)))
+    return _WORD.findall(plain_word(text[:600]))
 
 
 def concepts_in(text: str) -> tuple[list[str], int]:

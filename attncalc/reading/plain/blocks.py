@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from attncalc.reading.plain.clauses import Clause, clauses_of
 from attncalc.reading.plain.grids import Document, Grid, Line, document_of
 from attncalc.reading.plain.marks import GRID, typed
-from attncalc.reading.plain.numerals import looks_like_entry
+from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
 from attncalc.reading.plain.rows import (
     LONGEST_OF_WORK,
     Rows,
@@ -15,6 +15,7 @@ from attncalc.reading.plain.rows import (
     fitted,
     labelled_row,
     row_of_equations,
+    scanned_row,
     split_row,
     without_uneven_counts,
 )
@@ -25,6 +26,7 @@ from attncalc.reading.plain.tables import (
     cells_of_table,
     groups_by_name,
     groups_of_table,
+    rows_of_table,
     sections_of_table,
     table_at,
 )
@@ -34,6 +36,8 @@ _NAMED_ROW = re.compile(r"(?P<name>[^\W\d][^=:]{0,30})[=:](?P<row>[^=:A-Za-z]+)"
 PREAMBLE = re.compile(
     r"[ >*]{0,8}(?:(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|fecha|asunto"
     r"|objet|envoyé|revision|author|created) ?: ?(?=.*[^\W\d_])"
+    r"|#\+(?:TBLFM|ATTR_\w{1,12}|OPTIONS|PLOT):"
+    r"|posted (?:by|on) (?=.*\d\d)"
     r"|(?:I?Python|R version|GNU Octave|Octave|Julia|MATLAB|Wolfram|SageMath)\b[^=\n]{0,40}\d\.)",
     re.I,
 )
@@ -252,15 +256,10 @@ class _Parter:
             return self._table_of_matrices(lines) or self._table_of_vectors(lines)
         if self._table_of_vectors(lines) or self._rows_of_vectors(lines, cells_by_line(lines)):
             return True
-        if groups := (
-            groups_of_table(lines, self.names_a_row) or groups_by_name(lines, self.names_a_row)
-        ):
-            for name, own in groups.items():
-                kept = Grid((fitted(own),), first, last, "table")
-                self._add(Block(first, last, f"{name}: {kept.text}", [name], kept))
+        if self._several_of_table(lines):
             return True
         rows, corner = cells_of_table(lines)
-        rows = [row for row in rows if row]
+        rows = self._without_tokens([row for row in rows if row])
         if not rows:
             return not any(c.isalnum() for c in text)
         if _has_words(rows):
@@ -273,6 +272,29 @@ class _Parter:
         grid = Grid((fitted(rows),), first, last, "table")
         self._add(Block(first, last, text, [corner] if corner else [], grid, is_table=True))
         return True
+
+    def _without_tokens(self, rows: Rows) -> Rows:
+        """Return rows without the tokens before them, one of which may look like no word: "."."""
+        firsts = [row[0].strip(" *`'\"") for row in rows]
+        are_tokens = len(rows) > 1 and all(each in self.labels for each in firsts)
+        are_tokens = are_tokens and len({*firsts}) == len(firsts)
+        if are_tokens and min(map(len, rows)) > 1 and not all(map(is_number_cell, firsts)):
+            return [row[1:] for row in rows]
+        return rows
+
+    def _several_of_table(self, lines: Sequence[Line]) -> bool:
+        """Take a table of several matrices, or of rows that each say which they are."""
+        first, last = lines[0].number, lines[-1].number
+        named = [(name, [row], "rows") for name, row in rows_of_table(lines)] or [
+            (name, own, "table")
+            for name, own in (
+                groups_of_table(lines, self.names_a_row) or groups_by_name(lines, self.names_a_row)
+            ).items()
+        ]
+        for name, own, kind in named:
+            kept = Grid((fitted(own),), first, last, kind)
+            self._add(Block(first, last, f"{name}: {kept.text}", [name], kept))
+        return bool(named)
 
     def _table_of_vectors(self, lines: Sequence[Line]) -> bool:
         """Take a table whose cells are vectors: a column for each matrix, a row for each token."""
@@ -349,6 +371,8 @@ class _Parter:
         while stop < len(self.lines) and (row := self._row(stop, rows)):
             if rows and bool(row[0]) != bool(names[0]):
                 break
+            if rows and _are_unlike(names[0], rows[0], *row):
+                break
             names.append(row[0])
             rows.append(row[1])
             stop += 1
@@ -391,6 +415,8 @@ class _Parter:
             return found
         near = before[-1] if before else self._row_below(i)
         if near and (cells := broken_row(text, len(near))):
+            return "", cells
+        if cells := scanned_row(text):
             return "", cells
         return None
 
@@ -575,6 +601,12 @@ def _with_signs(text: str, names_a_row: Named) -> str:
         names = [_ANDS.sub("", each, count=1).strip(" ,") for each in words]
         pairs = zip(names, marks, strict=True) if all(map(names_a_row, names)) else None
     return text if pairs is None else ", ".join(f"{name} = {mark}" for name, mark in pairs)
+
+
+def _are_unlike(name: str, row: list[str], other: str, cells: list[str]) -> bool:
+    """Say whether rows of unequal width stand behind words of their own: powers, and their sum."""
+    are_words = name.isalpha() and other.isalpha() and name != other
+    return are_words and 1 in (len(row), len(cells)) and len(row) != len(cells)
 
 
 def _names_over(text: str, labels: Container[str]) -> list[str]:

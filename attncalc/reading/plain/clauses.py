@@ -19,11 +19,11 @@ _ASIDE = re.compile(
 )
 _TURN = re.compile(r"^\s*(?:\^\{?T\}?|')")
 _TURNED = re.compile(r"T(?![^\W_])|√")
-_SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|also|sowie)\b)?[\s,;]*")
-_LETTER = re.compile(r"[^\W\d_]|[√⟨∑∂]")
+_SEPARATOR = re.compile(r"^[\s,;.|]*(?:\b(?:and|und|et|y|e|ed|en|also|sowie)\b)?[\s,;]*")
+_LETTER = re.compile(r"[^\W\d_]|[√⟨∑∂‖]")
 _OPERATORS = re.compile(r"[\s·*@×+\-/√()\d.^{}T'eE]*")
 _VERB = re.compile(
-    r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da)"
+    r"\b(?:is|are|ist|sind|est|sont|es|son|becomes|gives|get|lautet|equals|ergibt|erhalte|donne|da|è|sono|é|são|zijn|dà|dá)"
     rf"(?=\s*+(?::\s*+)?{GRID.pattern})",
     re.IGNORECASE,
 )
@@ -52,6 +52,8 @@ _IN_BRACKETS = re.compile(r"\((?=[^()]*[^\W\d_]{2})[^()]{0,200}\)?")
 """Words in brackets behind a matrix: (same as q_3)."""
 _COMBINATION = re.compile(rf"\s*+(?:[-+]\s*+)?{_TERM}(?:\s*+[-+]\s*+(?:{_TERM}|…|\.\.\.))++\s*+")
 """A sum of vectors, each times a number: 0.62 v1 + 0.38 v2."""
+_SUM = re.compile(r"[∑Σ‖]|(?:sum|tr|mean)\b ?[_({\[]|\|\|")
+"""What a number before it is multiplied by."""
 _LIST = re.compile(
     r"([-+]?\d{1,9}(?:\.\d{1,9})?(?:, ?[-+]?\d{1,9}(?:\.\d{1,9})?){0,20}),? "
     r"(?:and|und|et|y|e) ([-+]?\d{1,9}(?:\.\d{1,9})?)"
@@ -166,6 +168,8 @@ def _of_value_and_name(text: str, start: int) -> tuple[Kind, str, str] | None:
     value = before.rstrip(" ,;|").removesuffix(".").strip()
     if _COMBINATION.fullmatch(text):
         return "work", text, ""
+    if _SUM.match(text, start):  # 1/2 ∑ (O - T)^2: a factor, and no result
+        return None
     rest = _SEPARATOR.sub("", text[len(before) :]).strip()
     if value and all(map(is_number_cell, split_row(value) or [""])):
         return "row", value, rest

@@ -21,7 +21,16 @@ from attncalc.reading.plain.literals import (
     parse,
 )
 from attncalc.reading.plain.macros import without_macros
-from attncalc.reading.plain.marks import BREAK, CELL, FIRST_GRID, GRID, MOST_GRIDS, ROW, typed
+from attncalc.reading.plain.marks import (
+    BREAK,
+    CELL,
+    FIRST_GRID,
+    GRID,
+    MOST_GRIDS,
+    PRIVATE,
+    ROW,
+    typed,
+)
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
 from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, Converted, without_tex
@@ -176,7 +185,7 @@ def only_grid(text: str) -> Grid | None:
     clean = text.strip().rstrip(";")
     if not clean.startswith(("[", "(", "\\", "⎡", "⎛", "$")) and "[" not in clean:
         clean = f"[{clean}]"
-    document = document_of(clean)
+    document = document_of(PRIVATE.sub("", clean))
     lines = [line.text.strip(" .;,$") for line in document.lines]
     lines = [line for line in lines if line]
     if len(lines) == 1 and GRID.fullmatch(lines[0]):

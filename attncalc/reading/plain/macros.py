@@ -1,33 +1,111 @@
 r"""LaTeX's abbreviations: `\newcommand{\q}{\mathbf{Q}}` is read where `\q` stands."""
 
+import itertools
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
 MOST = 100
 LONGEST = 60
+MOST_ARGUMENTS = 4
+LONGEST_ARGUMENT = 4000
+MOST_BRACES = 200
+MOST_USES = 500
+"""Uses of abbreviations with arguments that are written out; others stay as they stand."""
 _DEFINED = re.compile(
     r"\\(?:(?:re)?newcommand\*?|providecommand\*?|DeclareMathOperator\*?) ?\{?\\([A-Za-z]{1,30})\}?"
-    r" ?\{((?:[^{}]|\{[^{}]{0,60}\}){1,120})\}"
+    r" ?(?:\[(\d)\] ?)?\{((?:[^{}]|\{[^{}]{0,60}\}){1,120})\}"
     r"|\\def ?\\([A-Za-z]{1,30}) ?\{((?:[^{}]|\{[^{}]{0,60}\}){1,120})\}"
 )
 _USED = re.compile(r"\\([A-Za-z]{1,30})")
+_BRACE = re.compile(r"(?<!\\)[{}]")
+_PARAMETER = re.compile(r"#(\d)")
+
+
+class _Macro(NamedTuple):
+    """What an abbreviation stands for, and how many arguments it takes."""
+
+    body: str
+    arguments: int = 0
 
 
 def without_macros(text: str) -> str:
     r"""Return a text with the abbreviations that it declares written out, one level deep.
 
-    Those with arguments, and those of more than 60 characters, stay as they are.
+    Those of more than 60 characters, and those with arguments that are set in an unusual way, stay
+    as they are.
 
     Examples
     --------
     >>> without_macros(r"\newcommand{\q}{Q}" + "\n" + r"\q = 1")
     '\nQ = 1'
+    >>> without_macros(r"\newcommand{\m}[1]{\begin{pmatrix}#1\end{pmatrix}}\m{1&\num{2}}")
+    '\\begin{pmatrix}1&\\num{2}\\end{pmatrix}'
     """
     if "\\newcommand" not in text and "\\def" not in text and "\\Declare" not in text:
         return text
-    meant: dict[str, str] = {}
+    meant: dict[str, _Macro] = {}
     for match in _DEFINED.finditer(text):
-        name, body = match[1] or match[3], match[2] or match[4]
-        if len(meant) < MOST and len(body) <= LONGEST and "#" not in body:
-            meant[name] = body
+        name, body = match[1] or match[4], match[3] or match[5]
+        count = int(match[2] or 0)
+        numbers = {int(each) for each in _PARAMETER.findall(body)}
+        is_plain = numbers == {*range(1, count + 1)} and count <= MOST_ARGUMENTS
+        is_once = len(_PARAMETER.findall(body)) == count
+        if len(meant) < MOST and len(body) <= LONGEST and is_plain and is_once:
+            meant[name] = _Macro(body, count)
     text = _DEFINED.sub(lambda match: "\n" * match[0].count("\n"), text)
-    return _USED.sub(lambda match: meant.get(match[1], match[0]), text)
+    bare = {name: each.body for name, each in meant.items() if not each.arguments}
+    text = _USED.sub(lambda match: bare.get(match[1], match[0]), text)
+    others = {name: each for name, each in meant.items() if each.arguments}
+    return _with_arguments(_with_arguments(text, others), others)  # one may stand in another
+
+
+def _with_arguments(text: str, meant: Mapping[str, _Macro]) -> str:
+    """Return a text with the abbreviations that take arguments written out; lines stay lines.
+
+    Each argument stands once in what is written: a text does not grow beyond its abbreviations.
+    """
+    pieces, position, uses = [], 0, 0
+    for match in _USED.finditer(text) if meant else ():
+        macro = meant.get(match[1])
+        if macro is None or match.start() < position or uses >= MOST_USES:
+            continue
+        uses += 1
+        found = _arguments(text, match.end(), macro.arguments)
+        if found is None:
+            continue
+        given, stop = found
+        written = _filled(macro.body, given)
+        lines = text.count("\n", match.start(), stop) - written.count("\n")
+        pieces += [text[position : match.start()], written, "\n" * max(0, lines)]
+        position = stop
+    return "".join([*pieces, text[position:]])
+
+
+def _filled(body: str, given: list[str]) -> str:
+    return _PARAMETER.sub(lambda each: given[int(each[1]) - 1], body)
+
+
+def _arguments(text: str, start: int, count: int) -> tuple[list[str], int] | None:
+    """Return the groups in braces that begin here, and where the last ends; None for others."""
+    found: list[str] = []
+    while len(found) < count:
+        while text[start : start + 1] in (" ", "\n"):
+            start += 1
+        stop = _closing(text, start) if text.startswith("{", start) else -1
+        if stop < 0:
+            return None
+        found.append(text[start + 1 : stop])
+        start = stop + 1
+    return found, start
+
+
+def _closing(text: str, start: int) -> int:
+    """Return where the brace closes that opens here; -1 where that is too far."""
+    depth = 0
+    braces = _BRACE.finditer(text, start, start + LONGEST_ARGUMENT)
+    for brace in itertools.islice(braces, MOST_BRACES):
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return brace.start()
+    return -1

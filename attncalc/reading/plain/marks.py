@@ -14,6 +14,9 @@ MOST_GRIDS = 5000
 """Matrices that one text may hold; a text of more is no answer."""
 GRID = re.compile(f"[{chr(FIRST_GRID)}-{chr(FIRST_GRID + MOST_GRIDS)}]")
 PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+"""Characters that no text from outside may hold, for they are ours."""
+UNMARKED = re.compile("[\ue000-\ue003\ue005-\uf8ff\U000f0000-\U0010ffff]")
+"""The same, but for the decimal commas of a text that is marked already."""
 
 
 def typed(text: str) -> str:

@@ -87,7 +87,7 @@ def _read(text: str, decimal_comma: bool) -> Entry:
     shown = typed(text).strip()
     if len(text) > LONGEST:
         return Entry(shown[:LONGEST], fault=f"{quoted(shown)} is too long for a number")
-    if shown in ("=", "≈", ":"):
+    if shown in ("=", "≈", ":", "e", "E"):  # a word or a key, and no power of e
         return Entry(shown, fault=f"{quoted(shown)} is not a number")
     clean = _plain(text.strip())
     if not clean.strip("_?.… ") or _BLANK.fullmatch(clean):

@@ -13,6 +13,11 @@ _MATRIX = re.compile(
     r"\bmatrix\( ?c\(([-+.,\d\s/]{1,4000})\)"
     r"((?: ?, ?(?:(?:nrow|ncol|byrow) ?= ?)?[\w.]{1,9}){1,3}) ?\)"
 )
+_OPTIONS = re.compile(
+    r"(\bmat\()\s{0,9}(?:[a-z-]{3,12}: ?(?:\"[^\"\n]{0,3}\"|#?[\w.%]{1,12}"
+    r"|\([^()\n]{0,40}\)) ?, ?){1,4}"
+)
+"""How Typst is to set a matrix, before its numbers: mat(delim: "[", 1, 3; -1, 1)."""
 MOST = 2000
 """Entries of a matrix of which only some are written."""
 _FLAT = re.compile(r"\bMatrix\( ?(\d{1,4}) ?, ?(\d{1,4}) ?, ?\[([^\[\]]{1,20000})\]")
@@ -139,6 +144,7 @@ _PRINTED = (
         re.compile(r"\bRational\( ?(-?\d{1,40}) ?, ?(\d{1,40}) ?\)"),
         r"\1/\2",
     ),
+    (("mat(",), _OPTIONS, r"\1"),
     (("mat(",), re.compile(r"\bmat\(([^()\[\]]{1,20000})\)"), r"[\1]"),
 )
 """What programs print, by signs that stand in it, and how it is read."""

@@ -24,7 +24,7 @@ _LABEL = re.compile(
 )
 _BARE_LABEL = re.compile(
     r"\s*(?P<label>(?:row|line|zeile|fila|ligne|token|tok|input|output|query|key|word) ?\d{1,3}"
-    r"|[^\W\d_][\w'()-]{0,30})[:.)]?\s+(?P<rest>\S.*)",
+    r"|[^\W\d_][\w'()-]{0,30})[:.)]?\s+(?P<rest>[^\s=≈].*)",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
@@ -39,8 +39,17 @@ _GLUED = re.compile(r"(?<=\d),(?=\d)")
 _DIGITS = re.compile(r"\d+")
 _RELATION = re.compile(r"[=≈:]")
 _LIST_ITEM = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\s+[^\W\d_]")
+_LAST = re.compile(
+    r"(?P<before>[-+.,;%\d\s"
+    + COMMA
+    + r"/½¼¾⅓⅔−–]{1,400}+)(?<=\s)(?:and|und|et|y|e|en|和|と)\s(?P<last>[-+−–.\d]\S{0,20})",
+    re.IGNORECASE,
+)
+"""A word before the last number of a row: 1 and 3, 0,5; 2 e 1."""
 _CROSSES = ("x", "X", "×", "*", "/")
 """What stands in the places that a mask forbids."""
+_SCANNED = re.compile(r"[-−–]?[\dOoQlI]{0,6}[." + COMMA + r"](?=[OoQlI]*\d)[\dOoQlI]{1,6}")
+"""A decimal in which a scanner took letters for digits, or a hand wrote them: O,00 and l3.25."""
 _EDGES = " \t,;[]()"
 _BESIDE = re.compile(r" {2,}|\t+|[,;|] ?")
 _ARITHMETIC = re.compile(r"(?:sqrt|[-+*·×/√().\d ]){2,80}")
@@ -65,6 +74,22 @@ def split_row(text: str) -> list[str] | None:
     if not cells or not all(map(looks_like_entry, cells)):
         return None
     return cells
+
+
+def listed_row(text: str) -> list[str] | None:
+    """Return the cells of a row in which a word may stand before the last: 1, 2 and 3.
+
+    Examples
+    --------
+    >>> listed_row("1 e 3"), listed_row("0.5, 2 and -1/2"), listed_row("1 2")
+    (['1', '3'], ['0.5', '2', '-1/2'], ['1', '2'])
+    """
+    match = _LAST.fullmatch(text.strip())
+    if match is None:
+        return split_row(text)
+    before = split_row(match["before"].strip(" ,;"))
+    last = split_row(match["last"].rstrip(" ,;."))
+    return [*before, *last] if before and last and len(last) == 1 else None
 
 
 def parted(text: str) -> list[str]:
@@ -142,7 +167,7 @@ def labelled_row(text: str, labels: Container[str] = ()) -> tuple[str, list[str]
     if len(text) > LONGEST_ROW:
         return None
     if (match := _LABEL.fullmatch(text)) and match["sign"] != "=":
-        cells = split_row(match["rest"]) or row_of_equations(match["rest"])
+        cells = listed_row(match["rest"]) or row_of_equations(match["rest"])
         if cells:
             return match["label"].strip(), cells
     if match := _COUNTED.fullmatch(text):
@@ -172,6 +197,21 @@ def broken_row(text: str, width: int) -> list[str] | None:
         len(cell) <= 2 or (len(cell) <= 8 and _HAS_DIGIT.search(cell)) for cell in bad
     )
     return cells if are_numbers and 2 * len(bad) <= len(cells) else None
+
+
+def scanned_row(text: str) -> list[str] | None:
+    """Return the cells of a row in which letters stand in decimals: each is refused as a number.
+
+    Examples
+    --------
+    >>> scanned_row("O.00 O.00 1.00"), scanned_row("0.5 of 1.0")
+    (['O.00', 'O.00', '1.00'], None)
+    """
+    if len(text) > LONGEST_OF_WORK or _RELATION.search(text):
+        return None
+    cells = parted(text)
+    are_numbers = all(is_number_cell(cell) or _SCANNED.fullmatch(cell) for cell in cells)
+    return cells if len(cells) > 1 and are_numbers and any(map(is_number_cell, cells)) else None
 
 
 def fitted(rows: Rows, width: int = 0) -> Rows:
@@ -321,7 +361,7 @@ def _are_words(cells: Sequence[str]) -> bool:
 
 def _are_names(cells: Sequence[str]) -> bool:
     """Say whether cells hold a word at least and no blank, or count up by one."""
-    if all(cells) and not all(map(is_number_cell, cells)):
+    if all(cells) and not all(cell in _CROSSES or is_number_cell(cell) for cell in cells):
         return True
     numbers = [cell.strip("* `") for cell in cells]
     if not all(number.isdigit() and len(number) < 9 for number in numbers):

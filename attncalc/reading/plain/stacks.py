@@ -17,6 +17,10 @@ _BARS = re.compile(r"([^|\t]{0,60})\|([^|\t]{1,400})\|\s*")
 _NAMED = re.compile(
     r"\s*([^=:→]{1,60}?(?:[=:→]|->|\b(?:are|is|sind|ist|sont|est|son|es)\b:?))\s*([^=:→]{3,2000})"
 )
+_GAP = re.compile(r"(?P<before>[^()\[\]|]{0,80})(?:\(\s{2,60}\)|\[\s{2,60}\]|\|\s{2,60}\|)\s{0,9}")
+"""A line between two rows of a matrix that is typed with brackets of its own in each line."""
+_ROW_ALONE = re.compile(rf"\s{{0,80}}(?:T\s{{1,80}})?({GRID.pattern})\s{{0,9}}")
+"""A row in brackets, and nothing else but the T of a transpose, raised over its letter."""
 _ROW_SIGNS = (" / ", " | ", " || ", " // ")
 MOST_ROWS = 200
 LONGEST_COUNTED = 2000
@@ -35,7 +39,21 @@ def stacked(document: Document) -> list[Line]:
     """Return the lines of a document, those put together that are one matrix or one equation."""
     document.lines = [_without_bullet(line) for line in _without_empty(document.lines)]
     lines = [_with_lists(document, _with_counted(document, line)) for line in _with_bars(document)]
-    return _stacked(document, _joined(lines))
+    return _stacked(document, _joined(_without_gaps(document, lines)))
+
+
+def _without_gaps(document: Document, lines: list[Line]) -> list[Line]:
+    """Return lines without brackets around nothing between rows; the name beside them goes up."""
+    found: list[Line] = []
+    for i, line in enumerate(lines):
+        gap = _GAP.fullmatch(line.text) if found and i + 1 < len(lines) else None
+        above = _ROW_ALONE.fullmatch(found[-1].text) if gap else None
+        below = _ROW_ALONE.fullmatch(lines[i + 1].text) if above else None
+        if gap and above and below and _row_grids(document, above[1] + below[1]):
+            found[-1] = _with_text(found[-1], f"{gap['before'].strip()} {above[1]}")
+        else:
+            found.append(line)
+    return found
 
 
 def _without_empty(lines: Sequence[Line]) -> list[Line]:

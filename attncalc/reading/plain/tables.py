@@ -1,10 +1,11 @@
 """Tables: Markdown's, those of word processors and spreadsheets, and the frames of worksheets."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry
+from attncalc.reading.plain.numerals import is_number_cell, looks_like_entry, read_entry
 from attncalc.reading.plain.rows import Rows, are_alike, fitted, parted, without_names
 
 _TABLE = re.compile(r"\s*[|│╭├╰┌└┏┡└+]")
@@ -18,12 +19,22 @@ _SUM = re.compile(
     r"|(?:zeilen)?(?:summe|max(?:imum)?)|kontrolle|sommes?|sumas?|contrôle|control",
     re.I,
 )
+_ONE_ROW = re.compile(r"[_\[({][\[({]?\d{1,2},?(?:[j:*·]|\\cdot)[\])}]{0,2}\$?\s*$")
+"""How the name of one row ends: α_{1j}, A[1,:]."""
 _OF_ROWS = ("row", "i", "index", "token", "zeile", "fila", "ligne", "idx", "pos", "#", "r")
 _OF_COLUMNS = ("col", "column", "j", "spalte", "columna", "colonne", "dim", "c", "feature")
 _TYPES = re.compile(r"[|│┃](?:\s{0,80}(?:[iuf](?:8|16|32|64)|str|bool|cat)\s{0,80}[|│┃])+")
 """What polars prints below the names of columns."""
 TABLE_SIGN = re.compile(r"[|│╭├╰┌└┏┡+]")
 """What stands in every line at which a table may begin, if it is no tab."""
+_NUMBERED = re.compile(r"\s{0,40}\(?\d{1,2}[.)]\t+\s{0,9}(?=[^\W\d_]{2})")
+LONGEST_HEADING = 200
+LEAST_WIDTH = 3
+"""Columns that a table has at least in which the last may be a sum: a name, and two numbers."""
+MOST_OF_FRAME = 2
+"""Cells of a row in a frame of our own: its name, and all its entries."""
+NEAR = 0.01
+"""What rounding may change of each number of a sum."""
 _ON_THE_WAY = re.compile(r"e\^.{1,12}|exp\w{0,12}(?:\W.{0,20})?|(?:row )?sums?|summen?", re.I)
 _OF_A_ROW = re.compile(r"[^\W\d_]{1,6}[ _]?\d{1,3}")
 """What a row without entries may be called, among others: k2."""
@@ -51,10 +62,18 @@ def _tabs(lines: Sequence[Line], start: int) -> int:
     """Return how many consecutive lines are parted by tabs."""
     stop = start
     while stop < len(lines) and "\t" in lines[stop].text.strip("\n "):
+        if is_numbered_heading(lines[stop].text):
+            break
         stop += 1
     count = stop - start
     has_words = any("=" in line.text for line in lines[start:stop])
     return 0 if has_words or not count else count
+
+
+def is_numbered_heading(text: str) -> bool:
+    """Say whether a line is the number of a list and words, as word processors paste headings."""
+    match = _NUMBERED.match(text) if len(text) < LONGEST_HEADING else None
+    return match is not None and not any(map(str.isdigit, text[match.end() :]))
 
 
 def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
@@ -62,7 +81,7 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
 
     A name stands over the first of its columns, with nothing over the others, or over each.
     """
-    head, *rows = _filled(cells_by_line(lines)) or [[]]
+    head, *rows = _filled(_spread(cells_by_line(lines))) or [[]]
     starts = [j for j, cell in enumerate(head) if cell and is_name(cell)]
     starts = [j for k, j in enumerate(starts) if not k or head[j] != head[starts[k - 1]]]
     others = [cell for cell in head[starts[0] :] if cell and not is_name(cell)] if starts else []
@@ -76,6 +95,19 @@ def groups_of_table(lines: Sequence[Line], is_name: Callable[[str], bool]) -> di
         labelled = [[*row[: min(1, starts[0])], *row[start:stop]] for row in rows]
         found[head[start]] = without_names(_without_gaps(labelled))
     return found
+
+
+def _spread(rows: Rows) -> Rows:
+    """Return a table with each name of its head over the first of the columns that it spans."""
+    head, *others = rows or [[]]
+    widths = {len(row) for row in others}
+    if len(head) < LEAST_WIDTH or len(widths) != 1:
+        return rows
+    span, rest = divmod(widths.pop() - 1, len(head) - 1)
+    if rest or span < 2 or any(map(is_number_cell, head)):
+        return rows
+    gap = [""] * (span - 1)
+    return [[head[0], *(cell for name in head[1:] for cell in (name, *gap))], *others]
 
 
 def _without_gaps(rows: Rows) -> Rows:
@@ -112,6 +144,20 @@ def sections_of_table(
     rows = cells_by_line(above) if above else []
     has_rows = any(is_number_cell(cell) for row in rows for cell in row)
     return [(Line(above[0].number, ""), above), *found] if has_rows else found
+
+
+def rows_of_table(lines: Sequence[Line]) -> list[tuple[str, list[str]]]:
+    """Return the rows of a table each of which says which it is: α_{1j}, A[2,:]; [] for others.
+
+    Some may be named as work on the way to them: e^{q_1·k_j}.
+    """
+    head, *rows = _without_sums(_filled(cells_by_line(lines))) or [[]]
+    names = [row[0] for row in rows]
+    if any(map(is_number_cell, head)) or not any(map(_ONE_ROW.search, names)) or not all(names):
+        return []
+    are_rows = all(len(row) == len(head) > 1 for row in rows)
+    are_rows = are_rows and all(looks_like_entry(cell) for row in rows for cell in row[1:])
+    return [(row[0], row[1:]) for row in rows] if are_rows else []
 
 
 def groups_by_name(lines: Sequence[Line], is_name: Callable[[str], bool]) -> dict[str, Rows]:
@@ -185,7 +231,8 @@ def cells_of_table(lines: Sequence[Line]) -> tuple[Rows, str]:
     if "\t" in lines[0].text and not _TABLE.match(lines[0].text):
         return _named(_without_sums(_without_margin(_filled(rows))))
     framed = any(line.text.lstrip()[:1] in _FRAMES for line in lines)
-    if framed and rows and not _holds_numbers(rows[0][0]):
+    is_ours = max(map(len, rows), default=0) <= MOST_OF_FRAME
+    if framed and is_ours and rows and not _holds_numbers(rows[0][0]):
         return _framed(rows), ""
     if rows and all(len(row) == 1 for row in rows):
         parts = [parted(row[0]) or row for row in rows]
@@ -249,9 +296,36 @@ def _without_sums(rows: Rows) -> Rows:
     """Return a table without its columns of sums, and of what else is said to stand beside it."""
     head = rows[0] if len(rows) > 1 and not any(map(is_number_cell, rows[0])) else []
     sums = [j for j, cell in enumerate(head) if j and _SUM.fullmatch(cell.strip(" *_:"))]
+    sums = sums or ([len(head) - 1] if _ends_in_sums(rows) else [])
     if not sums:
         return rows
     return [[cell for j, cell in enumerate(row) if j not in sums] for row in rows]
+
+
+def _ends_in_sums(rows: Rows) -> bool:
+    """Say whether a word heads a last column that holds what each row before it comes to.
+
+    What it is called in any language is no matter; the others are counted: k1, k2, k3, som.
+    """
+    if len(rows) < 2:
+        return False
+    head, *others = rows
+    stems = {cell.rstrip("0123456789_") for cell in head[1:-1]}
+    is_apart = len(head) > LEAST_WIDTH and len(stems) == 1 and _is_word(head[-1].strip(" *_:."))
+    if not is_apart or any(len(row) != len(head) for row in others):
+        return False
+    found = [[read_entry(cell).value for cell in row[1:]] for row in others]
+    numbers = [[float(each) for each in row if each is not None] for row in found]
+    are_full = all(len(row) == len(head) - 1 for row in numbers)
+    return are_full and all(
+        abs(sum(row[:-1]) - row[-1]) <= NEAR * len(row) and math.isfinite(row[-1])
+        for row in numbers
+    )
+
+
+def _is_word(cell: str) -> bool:
+    """Say whether a cell is a word, or nothing at all."""
+    return not cell or cell.isalpha()
 
 
 def _without_margin(rows: Rows) -> Rows:

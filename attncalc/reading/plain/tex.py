@@ -38,7 +38,7 @@ _WORDS = {
     "cdot": "·", "times": "×", "ast": "*", "div": "/", "approx": "≈", "simeq": "≈", "sim": "~",
     "cong": "≈", "to": "→", "rightarrow": "→", "Rightarrow": "→", "implies": "→", "therefore": "∴",
     "longrightarrow": "→", "leftarrow": "←", "equiv": "=", "coloneqq": "=", "infty": "∞",
-    "alpha": "α", "beta": "β", "gamma": "γ", "mu": "μ", "sigma": "σ", "sum": "∑",
+    "alpha": "α", "beta": "β", "gamma": "γ", "mu": "μ", "sigma": "σ", "sum": "∑", "Sigma": "Σ",
     "top": "T", "intercal": "T", "partial": "∂", "nabla": "∇",
     "ldots": "…", "dots": "…", "cdots": "…", "vdots": "…", "ddots": "…", "dagger": "†",
     "textdagger": "†", "quad": "   ", "qquad": "   ", "exp": "exp", "softmax": "softmax",

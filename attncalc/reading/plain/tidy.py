@@ -9,7 +9,7 @@ import unicodedata
 from typing import NamedTuple
 
 from attncalc.reading.plain.html_tables import with_flat_tables
-from attncalc.reading.plain.marks import BREAK, COMMA, PRIVATE
+from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED
 from attncalc.reading.plain.printed import with_printed
 from attncalc.reading.plain.programs import without_session
 from attncalc.reading.plain.wiki_tables import with_flat_wiki
@@ -43,12 +43,8 @@ _CHARACTERS = str.maketrans(
         "═": "─",
         "∗": "*",
         "✕": "×",
-        "：": ":",
-        "＝": "=",
-        "，": ",",
-        "；": ";",
-        "（": "(",
-        "）": ")",
+        **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},
+        **{"。": ". ", "、": ", ", "，": ", ", "；": "; ", "：": ": "},
         "\u2028": "\n",
         "\u2029": "\n",
         "\x0b": "\n",
@@ -57,6 +53,7 @@ _CHARACTERS = str.maketrans(
     }
 )
 _LETTERS = re.compile("[\U0001d400-\U0001d7ff]+")
+_VULGAR = re.compile("(?<![\\d.,/])([0-9]{1,6})?([¼½¾⅐-⅞])")
 _SUBSCRIPTS = re.compile("[₀-₉₊₋₍₎ₐₑₒₓₖᵢⱼᵥ]+")
 _SUPERSCRIPTS = re.compile("[⁰¹²³⁴-⁹⁽⁾⁻]+")
 _TAGS = re.compile(
@@ -78,7 +75,11 @@ _SUP = re.compile(r"<sup>([^<>\n]{0,40})</sup>", re.IGNORECASE)
 _STRONG = re.compile(r"\*\*(?=[^\s*])([^*\n]{1,300})\*\*|__(?=[A-Za-z])([^_\n]{1,300})__(?!\w)")
 _SLANTED = re.compile(r"(?<![\w*)\]])\*(?=[^\s*])([^*\n]{1,80})\*(?![\w*(])")
 _QUOTES = re.compile(r"(?m)^(?:[ \t]?>(?!=))+[ \t]?")
-_CELLS_OF = re.compile(r"(?<=[=:] )\{([-+\d.,;/ ]{3,4000})\}")
+_BULLETS = re.compile(r"(?m)^([ \t]{0,40})[○◦▪▫■□●‣⁃➢➤►▸✔✓][ \t]{1,9}(?=[^\W\d_]|[*`$(\[])")
+_TICKED = re.compile(r"(?m)^([ \t]{0,40}[-*+] )\[[ xX✓]\][ \t]{1,9}")
+"""Signs of lists that word processors set, and boxes that are ticked: ○ q1, - [x] row 1."""
+_HIGHLIGHTED = re.compile(r"(?<![=<>!:])==(?=[^\s=])([^=\n]{1,200}?)(?<=[^\s=])==(?!=)")
+_CELLS_OF = re.compile(rf"(?<=[=:] )\{{([-+\d.,{COMMA};/ ]{{3,4000}})\}}")
 _WIKI_HEADING = re.compile(r"(?m)^={2,6} ?(?=[^\W\d_])([^=\n]{1,120}?) ?=*$")
 _BRACES = re.compile(r"(?<![_^])\{")
 """Lists of Mathematica."""
@@ -107,7 +108,7 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     >>> tidied("Q₁ = ~~(1, 3)~~ **(1, −3)**")
     ('Q_1 =  (1, -3)', [Struck(line=1, text='(1, 3)')])
     """
-    text = PRIVATE.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    text = UNMARKED.sub("", text).replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
     if "[1]" in text:
         text = _BRACKETED_COUNT.sub(r"\1(\2) ", text)
     if "{|" in text:
@@ -120,6 +121,8 @@ def tidied(text: str) -> tuple[str, list[Struck]]:
     text, struck = _without_struck(text)
     text = _letters(text)
     text = _QUOTES.sub("", text)
+    text = _TICKED.sub(r"\1", _BULLETS.sub(r"\1- ", text))
+    text = _HIGHLIGHTED.sub(r"\1", text) if "==" in text else text
     if "\\" not in text and "{" in text:
         text = _CELLS_OF.sub(r"[\1]", text)
         if "{{" in text:
@@ -142,8 +145,15 @@ def _together(text: str) -> str:
     )
 
 
+def _vulgar(match: "re.Match[str]") -> str:
+    """Return a fraction of one character, and the whole number before it, as one fraction."""
+    above, _, below = unicodedata.normalize("NFKC", match[2]).partition("⁄")
+    return f"{int(match[1] or 0) * int(below) + int(above)}/{below}"
+
+
 def _letters(text: str) -> str:
     """Return letters of mathematics as letters, and raised and lowered digits by ^ and _."""
+    text = _VULGAR.sub(_vulgar, text)
     text = _LETTERS.sub(lambda m: unicodedata.normalize("NFKC", m[0]), text)
     text = _SUBSCRIPTS.sub(lambda m: "_" + unicodedata.normalize("NFKC", m[0]), text)
     text = _SUPERSCRIPTS.sub(lambda m: "^" + unicodedata.normalize("NFKC", m[0]), text)
@@ -185,24 +195,39 @@ def _without_tags(text: str) -> str:
     return html.unescape(text.replace("</tr>", "|").replace("&nbsp;", " ")).translate(_CHARACTERS)
 
 
+_MISREAD = re.compile(
+    r"(?<![\w.,])(-?[\dOoQlI]{0,4}[OoQlI]),(?=[OoQlI]{0,4}\d)([\dOoQlI]{1,6})(?![\w,.])"
+)
+"""A decimal before whose comma a scanner took letters for digits: O,00."""
 _TWO_COMMAS = re.compile(r"\d,-?\d+,-?\d")
 _AFTER_COMMA = re.compile(r"\d, +[-+]?[.\d]|\d,-\d")
 _POINT = re.compile(r"(?<![\d.])-?\d+\.\d+(?![\d.])")
-_DECIMAL = re.compile(r"(?<![\d,.])-?\d+,\d+(?![\d,.])")
+_DECIMAL = re.compile(r"(?<![\d.])(?<!(?<!\\),)-?\d+,\d+(?![\d,.])")
 _BESIDE = re.compile(r"\d,\d++(?:[ \t]*+[|&;][ \t]*+|[ \t]++)[-+]?\d+(?:,\d+)?(?![\d.])")
+_AMONG_WHOLES = re.compile(
+    r"(?<![\d,.])\d+,\d+ (?:/|e|y|et|und|and|en) [-+]?\d+(?![\d,.])"
+    r"|(?<![\d,.])\d+ (?:/|e|y|et|und|and|en) [-+]?\d+,\d+(?![\d,.])"
+)
+"""What would be rows of several widths, if its commas parted numbers: 8,5 / 8, and 2,5 e -2."""
 _ALONE = re.compile(r"[=≈] *-?\d+,\d+ *(?=[;\n]|$)")
+_BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d\d(?![\d.,])")
+SEVERAL = 2
+"""Numbers as 0,05 from which on a text without a decimal point writes its decimals so."""
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
 
 
 def with_decimal_commas(text: str) -> str:
     """Mark the commas of a document that uses them throughout for its decimals.
 
-    `2,50 1,00` says so, and `1, 3` and `[1,-3]` say that commas part its numbers.
+    `2,50 1,00` says so, and `1, 3` and `[1,-3]` say that commas part its numbers. A text in which
+    they are marked stays as it is.
     """
+    if COMMA in text:
+        return text
     text = _TEX_COMMA.sub(COMMA, text)
     if not _uses_decimal_commas(text):
         return text
-    return _DECIMAL.sub(_with_mark, text)
+    return _MISREAD.sub(rf"\1{COMMA}\2", _DECIMAL.sub(_with_mark, text))
 
 
 def _with_mark(match: "re.Match[str]") -> str:
@@ -217,8 +242,12 @@ def _uses_decimal_commas(text: str) -> bool:
     decimal = len(_DECIMAL.findall(text))
     if not decimal or _TWO_COMMAS.search(text):
         return False
-    against = len(_POINT.findall(text)) + len(_AFTER_COMMA.findall(text))
+    points = len(_POINT.findall(text))
+    if not points and len(_BELOW_ONE.findall(text)) >= SEVERAL:
+        return True
+    against = points + len(_AFTER_COMMA.findall(text))
     beside = len(_BESIDE.findall(text)) + len(_ALONE.findall(text))
+    beside += len(_AMONG_WHOLES.findall(text))
     return beside > against or (decimal > 3 * against and _two_places(text) * 2 > decimal)
 
 

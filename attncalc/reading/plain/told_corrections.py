@@ -5,6 +5,8 @@
 
 import re
 
+from attncalc.reading.plain.marks import COMMA
+
 LONGEST = 300
 _PLACE = r"(?:_ ?)?[\[({]? ?\d{1,2}(?: ?[,;] ?\d{1,2})?(?: ?[\])}])?"
 _LETTER = r"(?:[A-Za-zα](?:[_^]\{?(?:scaled|masked)\}?)?|alpha|attn)"
@@ -15,25 +17,34 @@ _NAME = (
     r"|(?-i:\b[A-Z]),? row \d{1,2}"
     rf"|\b(?:the )?(?:first|second|third|fourth) row of (?-i:{_LETTER})\b"
 )
-_NUMBER = r"[-+−–]?(?:\d{1,9}(?:[.,]\d{1,9})?(?:/\d{1,9})?|[.]\d{1,9})"
-_VALUE = rf"{_NUMBER}(?![\w/]|[.,]\d)|[\[(] ?{_NUMBER}(?:(?:[,;] ?| ){_NUMBER}){{1,12}} ?[\])]"
+_NUMBER = rf"[-+−–]?(?:\d{{1,9}}(?:[.,{COMMA}]\d{{1,9}})?(?:/\d{{1,9}})?|[.]\d{{1,9}})"
+_VALUE = (
+    rf"{_NUMBER}(?![\w/]|[.,{COMMA}]\d)|[\[(] ?{_NUMBER}(?:(?:[,;] ?| ){_NUMBER}){{1,12}} ?[\])]"
+)
 _SHOULD = re.compile(
     rf"(?P<name>{_NAME}) ?(?:should|must|ought to|needs to|has to|is actually|was meant to"
-    r"|muss|müsste|sollte|soll|devrait|doit|debería|debe)"
+    r"|muss|müsste|sollte|soll|devrait|doit|debería|debe|deve|dovrebbe|deveria|moet|应该|应|は)"
     r"(?: (?:actually|really|rather|instead|of course|eigentlich|natürlich|plutôt))?"
-    r"(?: (?:be|read|say|have been|être|ser))? ?[:=]? ?"
+    r"(?: ?(?:be|read|say|have been|être|ser|essere|zijn|是|为))? ?[:=]? ?"
     rf"(?P<value>{_VALUE})(?P<rest>.*)",
     re.IGNORECASE,
 )
 _LED = re.compile(
     r"[\s>*_-]{0,8}(?:sorry|oops|ups|typo|erratum|errata|edit|update|my mistake|pardon"
-    r"|entschuldigung|désolée?|perdón)\b[\s:,.!*_-]{1,6}"
-    rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es) ?(?P<value>{_VALUE})(?P<rest>.*)",
+    r"|entschuldigung|désolée?|perdón|scusi|scusa|desculpe|perdão|fout|errore?|erro)\b[\s:,.!*_-]{1,6}"
+    rf"(?P<name>{_NAME}) ?(?:=|is|ist|est|es|è|é) ?(?P<value>{_VALUE})(?P<rest>.*)",
     re.IGNORECASE,
 )
+_SORRY = re.compile(
+    r"\W{0,8}(?:sorry|oops|ups|pardon|entschuldigung|désolée?|perdón|scusi|scusa|desculpe|perdão|抱歉)"
+    r"\b.{0,80}\d",
+    re.IGNORECASE,
+)
+"""What begins a correction, whatever its verb."""
 _INSTEAD = re.compile(
     r"(?:,? (?:and )?(?:not|instead of|rather than|nicht|statt|und nicht|au lieu de|et non|pas"
-    rf"|no|en lugar de|en vez de)|,? ?!=) ?(?:{_VALUE})",
+    rf"|non|não|niet|e non|en niet|invece di|em vez de|no|en lugar de|en vez de)"
+    rf"|,? ?!=) ?(?:{_VALUE})",
     re.IGNORECASE,
 )
 _NO_NUMBER = re.compile(r"[^\d=]*")
@@ -41,7 +52,8 @@ _NAMED = re.compile(rf"{_NAME}|\brow of (?-i:{_LETTER})\b", re.IGNORECASE)
 _CORRECTS = re.compile(
     r"\b(?:should|ought to|must) (?:actually |really |rather )?(?:be|read|have been)\b"
     r"|\b(?:sollte|müsste|muss)\b.{0,60}\b(?:sein|heißen|lauten)\b"
-    r"|\bdevrait être\b|\bdebería ser\b",
+    r"|\b(?:devrait|doit) être\b|\b(?:debería|debe|deve|deveria) ser\b|\b(?:deve|dovrebbe) essere\b"
+    r"|\bmoet\b.{0,60}\bzijn\b|应该?[是为]",
     re.IGNORECASE,
 )
 """What says that a number stands wrongly elsewhere."""
@@ -55,7 +67,8 @@ def is_correction(text: str) -> bool:
     >>> is_correction("so Q[1,2] should be 3"), is_correction("the sum of row 1 should be 1")
     (True, False)
     """
-    return _CORRECTS.search(text) is not None and _NAMED.search(text) is not None
+    is_said = _CORRECTS.search(text) or _SORRY.match(text)
+    return is_said is not None and _NAMED.search(text) is not None
 
 
 def with_corrections(text: str) -> str:

@@ -5,6 +5,8 @@
 
 import re
 
+from attncalc.reading.plain.marks import COMMA
+
 LONGEST = 600
 _LABEL = re.compile(
     r"[\s>*-]{0,9}(?P<label>(?:row|token|query|zeile|fila|ligne) ?\d{1,2})[\s*_]{0,4}[:.)][\s*_]",
@@ -12,12 +14,16 @@ _LABEL = re.compile(
 )
 _LEADS = re.compile(
     r"(?:[\s,;.]|^)(?:so|thus|hence|therefore|giving|gives|we get|also|somit|ergibt|donc|d'où"
-    r"|entonces|así|→|=>|⇒|->)(?: (?:the )?(?:softmax|weights?|row|result))?(?: (?:is|are))?"
+    r"|entonces|así"
+    r"|quindi|perciò|dunque|portanto|logo|dus|所以|因此|故|よって|→|=>|⇒|->)"
+    r"(?: (?:the )?(?:softmax|weights?|row|result))?(?: (?:is|are))?"
     r" ?[:=≈]?[\s$]{0,4}$",
     re.IGNORECASE,
 )
-_CELL = r"[-+−–]?(?:\d{1,9}(?:[.,]\d{1,9})?|\.\d{1,9})%?"
+_CELL = rf"[-+−–]?(?:\d{{1,9}}(?:[.,{COMMA}]\d{{1,9}})?|\.\d{{1,9}})%?"
 _ROW = re.compile(rf"[\[(] ?{_CELL}(?:(?:[,;] ?| ){_CELL}){{1,20}} ?[\])][\s$.;]{{0,6}}")
+_BARE = re.compile(rf" (?P<row>{_CELL}(?:(?:[,;] |,(?=\d+\.)| ){_CELL}){{1,20}})[\s$.;]{{0,6}}$")
+"""Numbers at the end, in no brackets."""
 _WORK = re.compile(r"\d ?[\s$}]{0,4}[=≈]|[=≈][\s$]{0,4}[-+]?\.?\d")
 
 
@@ -34,8 +40,13 @@ def with_results(text: str) -> str:
 
 def _line(line: str) -> str:
     label = _LABEL.match(line) if len(line) <= LONGEST else None
-    start = max(line.rfind("["), line.rfind("(")) if label else -1
-    if label is None or start < label.end() or not _ROW.fullmatch(line[start:].rstrip()):
+    if label is None:
+        return line
+    start = max(line.rfind("["), line.rfind("("))
+    if start < label.end() or not _ROW.fullmatch(line[start:].rstrip()):
+        bare = _BARE.search(line)
+        start = bare.start("row") if bare else -1
+    if start < label.end():
         return line
     work = line[label.end() : start]
     if not _WORK.search(work) or not _LEADS.search(work[-40:]) or "[" in work:

@@ -6,13 +6,18 @@
 import re
 from collections.abc import Callable, Iterator
 
+from attncalc.reading.plain.marks import COMMA
+
 _ORDINALS = (
     ("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "4th"), ("fifth", "5th"),
     ("sixth", "6th"), ("seventh", "7th"), ("eighth", "8th"), ("ninth", "9th"), ("tenth", "10th"),
 )  # fmt: skip
 _PLACES = {word: place for place, words in enumerate(_ORDINALS, 1) for word in words}
-_NUMBER = r"[-+−–]?(?:\d{1,30}(?:\.\d{1,30})?(?:/\d{1,30})?|\.\d{1,30})%?(?![\w.]*\w)"
-_LIST = rf"{_NUMBER}(?:(?:,? and |, ?| & | ){_NUMBER}){{1,50}}"
+_NUMBER = (
+    rf"[-+−–]?(?:\d{{1,30}}(?:[.{COMMA}]\d{{1,30}})?(?:/\d{{1,30}})?|\.\d{{1,30}})%?"
+    rf"(?![\w.{COMMA}]*\w)"
+)
+_LIST = rf"{_NUMBER}(?:(?:,? (?:and|und|y|e|et|en) |, ?|; ?| & | ){_NUMBER}){{1,50}}"
 _CLAUSE = re.compile(
     rf"\b(?:(?P<word>{'|'.join(_PLACES)})(?: (?:row|one|line))?|"
     r"(?:row|token|line|query|output) (?P<number>\d{1,3})(?: with (?:the |all )?keys)?)"
@@ -28,7 +33,7 @@ _ROWS = re.compile(
 _WHOLE_LIST = re.compile(rf"(?:(?:then|and|finally|lastly) ){{0,2}}[(\[]?(?P<list>{_LIST})[)\]]?")
 _NEXT_ROW = re.compile(r"; ?|[)\]],? (?:and )?(?=[(\[])")
 _SENTENCE = re.compile(r"(?<=[^\d\s]\.) (?=[A-Z])|(?<=\d\.) (?=[A-Z])")
-_PARTED = re.compile(r",? and |, ?| & | ")
+_PARTED = re.compile(r",? (?:and|und|y|e|et|en) |[,;] ?| & | ")
 _STEP = re.compile(r"\s{0,4}(?:step|part|task|schritt|question)\s\d{1,2}[.:)]\s", re.IGNORECASE)
 _CHAT = re.compile(
     r"(?:\[[\d:/., ]{4,22}(?:[AP]M)?\]|\d{1,2}:\d\d(?::\d\d)?)\s(?=[^\W\d])(?:[\w.]{1,20} ?){1,3}: "
@@ -44,9 +49,9 @@ _MEANS = re.compile(
     rf"(?:and |, ?|; ?| )?(?P<of>μ|mu|σ²|σ\^2|var)_?\{{?(?P<place>\d{{1,2}})\}}?"
     rf" ?[=≈:] ?(?P<value>{_NUMBER})"
 )
-_SHORT = r"[-+−–]?(?:\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(?![\w.]*\w)"
+_SHORT = rf"[-+−–]?(?:\d{{1,6}}(?:[.{COMMA}]\d{{1,6}})?|\.\d{{1,6}})(?![\w.{COMMA}]*\w)"
 _IN_LINE = rf"{_SHORT}(?:(?:, ?| ){_SHORT}){{1,8}}+"
-_SLASHED = re.compile(rf"(?<![\w.,/]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
+_SLASHED = re.compile(rf"(?<![\w.,/{COMMA}]){_IN_LINE}(?: / {_IN_LINE}){{1,9}}+")
 _ORDINAL = re.compile(
     r"\b(\d{1,2})(?:\.|st|nd|rd|th|[eè]re?|[eè]me|ª|\.ª) ?(row|Zeile|Reihe|ligne|fila)\b",
     re.IGNORECASE,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.told_rows import place_of
 
 Size = Callable[[str], tuple[int, ...]]
@@ -14,17 +15,18 @@ Size = Callable[[str], tuple[int, ...]]
 LONGEST = 3000
 """Letters of a paragraph that is looked at."""
 _SIGN = r"[-+−–]?"
-_POINT = rf"{_SIGN}(?:\d{{1,12}}(?:\.\d{{1,12}})?|\.\d{{1,12}})%?"
-_COMMA = rf"{_SIGN}\d{{1,12}}(?:,\d{{1,12}})?%?"
-_POINTS = re.compile(rf"{_POINT}(?:(?:, ?| ){_POINT}){{0,30}}(?![\w%]|[.,]\d)")
-_COMMAS = re.compile(rf"{_COMMA}(?: ?; ?{_COMMA}){{0,30}}(?![\w%]|[.,]\d)")
-_USES_COMMAS = re.compile(r"\d ; ?[-−–]?\d")
+_POINT = rf"{_SIGN}(?:\d{{1,12}}(?:[.{COMMA}]\d{{1,12}})?|\.\d{{1,12}})%?"
+_COMMA = rf"{_SIGN}\d{{1,12}}(?:[,{COMMA}]\d{{1,12}})?%?"
+_POINTS = re.compile(rf"{_POINT}(?:(?:, ?| ){_POINT}){{0,30}}(?![\w%]|[.,{COMMA}]\d)")
+_COMMAS = re.compile(rf"{_COMMA}(?: ?; ?{_COMMA}){{0,30}}(?![\w%]|[.,{COMMA}]\d)")
+_USES_COMMAS = re.compile(rf"\d ; ?[-−–]?\d|\([-−–\d.,{COMMA}]{{1,12}}; ?[-−–]?\d[^()\n]{{0,80}}\)")
 _LITERAL = re.compile(r"= \[[^\[\]]{0,900}\]")
 """A matrix as a program writes it: its semicolons part rows."""
 _CELL = re.compile(r"[^\s;]+")
-_AND = r"(?:and|then|und|sowie|et|puis|y|e)"
+_AND = r"(?:and|then|und|sowie|et|puis|y|e|ed|en)"
 _NEXT = re.compile(rf"[\s,;]*+(?:{_AND}\s)?\s*+", re.IGNORECASE)
-_TAIL = re.compile(r"[^\S\n]*(?:for|für|pour|para|of|from) (?P<of>[^.,;:=\n]{1,40}?)(?=[.,;:]|\s"
+_TAIL = re.compile(r"[^\S\n]*(?:for|für|pour|para|per|voor|of|from) "
+                   r"(?P<of>[^.,;:=\n]{1,40}?)(?=[.,;:]|\s"
                    rf"{_AND}\s|\s*$)", re.IGNORECASE)  # fmt: skip
 _OF_TOKEN = re.compile(r"\b(?:x_?|token |word |row |query |key )(\d{1,2})\b", re.IGNORECASE)
 _CUT = re.compile(r"[.;:,!?](?=\s|$)|\](?= ?\n)")
@@ -36,8 +38,10 @@ _ROOT = re.compile(
 _NO_WORDS = re.compile(r"[\d=+·×*/√^\[\]|{}&\\<>_#]")
 _NEW_LINE = re.compile(r"[^\S\n]*+(?:[,;][^\S\n]*+)?\n")
 _OF_ROOT = re.compile(r"(?:√|sqrt|root of|racine de|raíz de|Wurzel(?: aus)?) ?$", re.IGNORECASE)
+_OF_COUNT = re.compile(r"\b(?:token|word|row|query|key|head) $", re.IGNORECASE)
+"""What stands before a number that counts: for token 1."""
 _LEADS = " \t\n\r,;:=≈"
-_VERB = re.compile(r"\s(?:is|are|was|were|ist|sind|lauten|est|sont|es|son)$")
+_VERB = re.compile(r"\s(?:is|are|was|were|ist|sind|lauten|est|sont|es|son|è|sono|é|são|zijn)$")
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n|\n(?=[^\S\n]*(?:[-*#>|]|\d{1,2}[.)]\s))")
 
 
@@ -172,9 +176,11 @@ def _vectors(text: str) -> Iterator[_Vector]:
         if any(a < match.start() < b for a, b in inside):
             continue
         before = text[match.start() - 1 : match.start()] if match.start() else ""
-        if match.start() < stop or before.isalnum() or before in ("_", ".", ",", "^"):
+        if match.start() < stop or before.isalnum() or before in ("_", ".", ",", "^", COMMA):
             continue
         if _OF_ROOT.search(text[max(0, match.start() - 14) : match.start()]):
+            continue
+        if _OF_COUNT.search(text[max(0, match.start() - 8) : match.start()]):
             continue
         is_open, is_closed = before in ("(", "["), text[match.end() : match.end() + 1] in (")", "]")
         if is_open != is_closed:

@@ -1,0 +1,84 @@
+"""Words of other languages that count rows, tokens and heads: as they are counted in English.
+
+"Rij 2", "2行目" and "第二行" become "row 2", and what reads rows knows one word for them.
+"""
+
+import re
+
+_NUMERALS = {sign: str(place) for place, sign in enumerate("一二三四五六七八九", 1)}
+_ORDINALS = (
+    ("primo", "prima", "primeiro", "primeira", "eerste", "erste", "erster", "ersten", "premier",
+     "première", "primero", "primer", "primera"),
+    ("secondo", "seconda", "segundo", "segunda", "tweede", "zweite", "zweiter", "zweiten",
+     "deuxième", "seconde"),
+    ("terzo", "terza", "terceiro", "terceira", "derde", "dritte", "dritter", "dritten",
+     "troisième", "tercer", "tercero", "tercera"),
+    ("quarto", "quarta", "vierde", "vierte", "vierter", "vierten", "quatrième", "cuarto", "cuarta"),
+    ("quinto", "quinta", "vijfde", "fünfte", "fünften", "cinquième"),
+)  # fmt: skip
+_PLACES = {word: place for place, words in enumerate(_ORDINALS, 1) for word in words}
+_ROWS = "rij|riga|linha|línea|renglón|zeile|reihe|fila|ligne"
+_TOKENS = "token|wort|mot|palabra|parola|palavra|woord|jeton"
+_HEADS = "testa|cabeça|hoofd"
+_KINDS = {
+    **dict.fromkeys(_ROWS.split("|"), "row"),
+    **dict.fromkeys(_TOKENS.split("|"), "token"),
+    **dict.fromkeys(_HEADS.split("|"), "head"),
+}
+_NEW = re.compile(
+    r"\b(?P<word>rij|riga|linha|línea|renglón|parola|palavra|woord|testa|cabeça|hoofd)"
+    r"(?: n[r°º.]{1,2})? ?(?P<number>\d{1,3})\b",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"\b(row|head)(\d{1,2})\b", re.IGNORECASE)
+_COUNTED = re.compile(
+    rf"\b(?P<place>{'|'.join(_PLACES)}) (?P<word>{_ROWS}|{_TOKENS}|{_HEADS})\b", re.IGNORECASE
+)
+_ENGLISH = ("", "first", "second", "third", "fourth", "fifth")
+_OF = r"(?:de|del|der|von|di|della|do|da|van|du) (?:(?:la|las|los|il|o|a|den|de|le) )?"
+_IS = r"(?:es|è|é|ist|est|is|lautet|ergibt)"
+_BARE = re.compile(
+    rf"\b(?:la|el|il|lo|le|die|der|das|den|a|o|de|het) (?P<place>{'|'.join(_PLACES)})"
+    rf"(?: {_IS})?(?=[ :]{{1,2}}[(\[\d+−–-]|[ .,;:]|$)",
+    re.IGNORECASE,
+)
+"""An ordinal alone: la segunda es (1, 2), para el tercero."""
+_ROW_OF = re.compile(
+    rf"\b(row \d{{1,3}}) {_OF}(?P<of>[^\d,;:()=\n]{{1,30}}?) {_IS}:?(?= [(\[\d+−–-])", re.IGNORECASE
+)
+_SIGNS = re.compile(
+    r"第? ?(?P<place>\d{1,3}|[一二三四五六七八九]) ?(?:个|個|つの)? ?"
+    r"(?P<word>行目?|词元|单词|标记|トークン|注意力头|个头|头|頭|ヘッド)(?:目)?"
+    r"|(?P<before>词元|标记|トークン|注意力头|头|頭|ヘッド|行) ?(?P<number>\d{1,3})(?!\d)"
+)
+_WIDE = str.maketrans({"，": ", ", "；": "; ", "：": ": ", "、": ", ", "。": ". "})
+"""A wide comma never stands within a number."""
+_HAS_SIGNS = re.compile(r"[行词单标ト头頭ヘ]")
+
+
+def in_english(text: str) -> str:
+    """Return a text in which rows, tokens and heads are counted in English; lines stay lines.
+
+    Examples
+    --------
+    >>> in_english("Rij 2: 1, 3"), in_english("la clé du deuxième mot"), in_english("第二行：1")
+    ('row 2: 1, 3', 'la clé du token 2', 'row 2: 1')
+    """
+    text = _GLUED.sub(r"\1 \2", text)
+    text = _NEW.sub(lambda m: f"{_KINDS[m['word'].lower()]} {m['number']}", text)
+    text = _COUNTED.sub(
+        lambda m: f"{_KINDS[m['word'].lower()]} {_PLACES[m['place'].lower()]}", text
+    )
+    if "row" in text or "token" in text:
+        text = _ROW_OF.sub(r"\1 of \g<of> is", text)
+        text = _BARE.sub(lambda m: _ENGLISH[_PLACES[m["place"].lower()]], text)
+    if not _HAS_SIGNS.search(text):
+        return text
+    return _SIGNS.sub(_counted, text.translate(_WIDE))
+
+
+def _counted(match: "re.Match[str]") -> str:
+    word = match["word"] or match["before"]
+    place = _NUMERALS.get(match["place"] or "", match["place"] or match["number"])
+    kind = "row" if "行" in word else "head" if word[-1] in "头頭ド" else "token"
+    return f"{kind} {place}"
