@@ -6,7 +6,7 @@ import {
   quotients, sum, wider,
 } from "./operations.js";
 import {
-  E, ZERO, added, by, call, given, minus, negative, ordered, over, plus, power as raised, productOf, quotient, rootOf, sumOf, whole,
+  E, ZERO, added, by, call, minus, negative, ordered, over, ownNumber, plus, power as raised, productOf, quotient, rootOf, sumOf, whole,
 } from "./expressions.js";
 import { EXPLAIN, below as belowIn, cut, digitsOf, inBits, made, powerOf, range, row, writeSum } from "./work.js";
 
@@ -324,7 +324,7 @@ Object.assign(EXPLAIN, {
   SoftmaxBack: softmaxBack,
   DivideBySumBack: sumBackEntry,
   SoftCapBack: ({ cap }, [S, gradient], w, ...at) => made([productOf([gradient.at(...at),
-    sumOf(whole(1), negative(square(quotient(S.at(...at), given(readNumber(cap))))))])]),
+    sumOf(whole(1), negative(square(quotient(S.at(...at), ownNumber(readNumber(cap))))))])]),
   MaskBack: ({ mask }, [X, ...given_], w, ...at) => {
     const name = forbidding(mask, X.matrix, namedMasks(mask, given_.map((each) => each.matrix)), ...at);
     return name ? made([ZERO], `forbidden by ${name}: nothing goes back`) : made([X.at(...at)]);
@@ -374,5 +374,5 @@ Object.assign(EXPLAIN, {
   Difference: (_, [X, T], w, ...at) => made([sumOf(X.at(...at), negative(T.at(...at)))]),
   LessOneHot: ({ ids }, [X], w, h, i, j) => made([sumOf(X.at(h, i, j), negative(whole(ids[i] === j ? 1 : 0)))]),
   Descend: ({ rate, is_turned }, [W, dW], w, h, i, j) => made([sumOf(is_turned ? W.at(h, j, i) : W.at(h, i, j),
-    negative(productOf([given(readNumber(rate)), dW.at(h, i, j)])))]),
+    negative(productOf([ownNumber(readNumber(rate)), dW.at(h, i, j)])))]),
 });
