@@ -23,6 +23,8 @@ from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Fractions, Work
 from attncalc.writing.live.data import live_data
 from attncalc.writing.live.mirrored import BACKS, MIRRORED, RARE, name_of
+from attncalc.writing.live.script import PROPERTIES
+from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 
 RUN = "return $plan.shown($plan.run(line, line.steps));"
@@ -157,6 +159,26 @@ def test_lines_of_work_in_fractions_are_those_of_the_work(fractions: Fractions) 
     count, differing = lines_differing(_some(seed=12, count=10), fractions)
     assert count
     assert not differing
+
+
+@needs_node
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+def test_fractions_are_shown_without_writing_out_how_they_come_about(rounding: str) -> None:
+    """Else an edit of a hundred tokens would take seconds: that is for one entry, pointed at."""
+    solution = solve(read_problem(sample("identity").path, rounding=rounding, scale="1/2"))
+    program = f"""
+        const solution = $plan.run(line, line.steps);
+        const work = new $fractional.Work(solution);
+        work.{PROPERTIES["explain"]} = () => {{ throw new Error("written out"); }};
+        return $plan.shown(solution).S_scaled.map((_, k) => {{
+          const {{ r, c }} = solution.known.S_scaled;
+          return $expressions.written(work.shown("S_scaled", 0, Math.floor(k / c), k % c));
+        }});
+    """
+    (found,) = in_node(program, [live_data(solution.problem, in_fractions=True)], "plain")
+    places = np.ndindex(solution.digits["S_scaled"].shape)
+    work = Work(solution, "plain")
+    assert found == [in_text(work.shown("S_scaled", place)) for place in places]
 
 
 @needs_node

@@ -1,7 +1,7 @@
 // How every entry comes about where rational ones are written as the fractions that they are.
 
 import { ownNumber } from "./expressions.js";
-import { readNumber } from "./numbers.js";
+import { ratio, readNumber } from "./numbers.js";
 import { Work as InDigits, areSame } from "./work.js";
 
 /** Entries may differ whose digits are the same. */
@@ -12,9 +12,15 @@ export class Work extends InDigits {
   shown(name, ...at) {
     const shown = super.shown(name, ...at);
     if (shown.text === "-∞" || !this.isRational(name)) return shown;
-    const { exact } = this.explanation(name, ...at);
+    const exact = this.exactly(name, ...at);
     const isSo = exact && (!this.isEachStep || areSame(exact, readNumber(shown.text)));
     return isSo ? ownNumber(exact) : shown;
+  }
+
+  /** The fraction that an entry of a matrix of fractions is. */
+  exactly(name, ...at) {
+    const { made } = this.solution.results[name];
+    return made.isExact ? ratio(made.at(...at), made.d) : this.explanation(name, ...at).exact;
   }
 
   line(name, ...at) {
@@ -24,7 +30,8 @@ export class Work extends InDigits {
   }
 
   hidden(name, ...at) {
-    return this.shown(name, ...at).exact ? null : super.hidden(name, ...at);
+    const found = super.hidden(name, ...at);
+    return found && this.shown(name, ...at).exact ? null : found;
   }
 
   readStep(name, ...at) {
@@ -48,9 +55,7 @@ export class Work extends InDigits {
   }
 
   areExact(name) {
-    const { h, r, c } = this.matrix(name);
-    for (let k = 0; k < (h || 1); k += 1)
-      for (let i = 0; i < r; i += 1) for (let j = 0; j < c; j += 1) if (!this.line(name, k, i, j).isExact) return false;
-    return true;
+    const { r, rows } = this.solution.results[name].digits; // those of all heads
+    return rows.every((row, i) => row.every((n, j) => n === null || this.shown(name, Math.floor(i / r), i % r, j).exact));
   }
 }

@@ -29,9 +29,10 @@ SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0"}
 """Words of the language that say the same in fewer letters."""
 OURS = (
     "exact", "matrix", "allowed", "areExact", "bottom", "byColumns", "carried", "comesOut",
-    "explanation", "exponent", "factors", "forms", "isEachStep", "isExact", "isGiven", "isMade",
-    "isOrdered", "isRational", "isUnrounded", "operand", "radicand", "readGiven", "readStep",
-    "results", "solution", "terms",
+    "exactly", "explain", "explanation", "exponent", "factors", "forms", "isEachStep",
+    "isExact", "isFloat", "isGiven", "isMade", "isMixed", "isOrdered", "isRational",
+    "isUnrounded", "operand", "radicand", "readFor", "readGiven", "readStep", "results",
+    "solution", "terms",
 )  # fmt: skip
 """Properties of our own values alone, which browsers, strings and data do not name."""
 PROPERTIES = dict(zip(OURS, ("$", "_", *(f"${each}" for each in ascii_letters)), strict=False))
