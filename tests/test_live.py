@@ -153,16 +153,16 @@ def test_lines_of_work_are_those_of_the_work() -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("fractions", ["plain", "mixed"])
+@pytest.mark.parametrize("fractions", ["plain", pytest.param("mixed", marks=pytest.mark.slow)])
 def test_lines_of_work_in_fractions_are_those_of_the_work(fractions: Fractions) -> None:
     """Under either rounding: what is rounded is a fraction no longer, nor what is made of it."""
-    count, differing = lines_differing(_some(seed=12, count=10), fractions)
+    count, differing = lines_differing(_some(seed=12, count=6), fractions)
     assert count
     assert not differing
 
 
 @needs_node
-@pytest.mark.parametrize("rounding", ["display", "each-step"])
+@pytest.mark.parametrize("rounding", ["display", pytest.param("each-step", marks=pytest.mark.slow)])
 def test_fractions_are_shown_without_writing_out_how_they_come_about(rounding: str) -> None:
     """Else an edit of a hundred tokens would take seconds: that is for one entry, pointed at."""
     solution = solve(read_problem(sample("identity").path, rounding=rounding, scale="1/2"))

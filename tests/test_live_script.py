@@ -47,7 +47,7 @@ SOME = [
 
 
 @pytest.mark.parametrize("practice", [False, True])
-@pytest.mark.parametrize("fractions", [None, "mixed"])
+@pytest.mark.parametrize("fractions", [None, pytest.param("mixed", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SOME)
 def test_script_and_style_of_a_page_are_within_the_budget(
     name: str, fractions: Fractions | None, practice: bool
@@ -138,6 +138,7 @@ EVERY_MODULE = sorted(
 )
 
 
+@pytest.mark.slow
 def test_what_is_called_otherwise_in_a_page_is_named_by_no_string_and_no_data() -> None:
     """Else what is read by such a name would not be found by the other."""
     found = {
