@@ -23,6 +23,8 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--work", action="store_true", help="compare lines of work, too")
+    parser.add_argument("--fractions", action="store_const", const="plain", help="in fractions")
+    parser.add_argument("--mixed", dest="fractions", action="store_const", const="mixed")
     flags = parser.parse_args()
     started, entries, differing, lines, otherwise = time.time(), 0, [], 0, []
     for number in range(flags.problems // AT_ONCE):
@@ -30,15 +32,15 @@ def main() -> None:
         solutions = [drawn(rng) for _ in range(AT_ONCE)]
         more, found = digits_differing(solutions)
         entries, differing = entries + more, differing + [f"seed {seed}, {each}" for each in found]
-        if flags.work:
-            written, others = lines_differing(solutions)
+        if flags.work or flags.fractions:
+            written, others = lines_differing(solutions, flags.fractions)
             lines, otherwise = lines + written, otherwise + others
     for each in (*differing, *otherwise):
         print(each)
     print(
         f"{flags.problems:,} problems, {entries:,} shown numbers: {len(differing)} problems differ"
     )
-    if flags.work:
+    if flags.work or flags.fractions:
         print(f"{lines:,} lines of work: {len(otherwise)} differ")
     print(f"{time.time() - started:.0f} s")
 

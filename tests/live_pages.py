@@ -18,6 +18,8 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
 from attncalc.reading import read_stream
 from attncalc.solving.solution import Solution, solve
+from attncalc.solving.work import Fractions
+from attncalc.writing.live.made import INSTEAD, acting
 from attncalc.writing.live.mirrored import MODULES, unknown_in
 from attncalc.writing.live.script import PRACTICE, modules
 
@@ -39,10 +41,16 @@ NODE = shutil.which("node") or shutil.which("nodejs")
 needs_node = pytest.mark.skipif(NODE is None, reason="there is no node here")
 
 
-def in_node(program: str, lines: Iterable[Any]) -> Iterator[Any]:
-    """Yield what the program makes of each line: a body of (line) that reads the page's script."""
+def in_node(
+    program: str, lines: Iterable[Any], fractions: Fractions | None = None
+) -> Iterator[Any]:
+    """Yield what the program makes of each line: a body of (line) that reads the page's script.
+
+    That of a page in fractions, if they are asked for.
+    """
     assert NODE is not None
-    text = f"""{modules("marking", *MODULES, PRACTICE)}
+    instead = INSTEAD[fractions]
+    text = f"""{modules("marking", *MODULES, PRACTICE, *acting(instead), instead=instead)}
     const answer = (line) => {{ {program} }};
     const all = require("node:fs").readFileSync(0, "utf-8").split("\\n").filter(Boolean);
     for (const line of all) {{

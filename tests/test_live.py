@@ -20,9 +20,11 @@ from attncalc.problem.samples import sample
 from attncalc.reading import read_problem, read_stream
 from attncalc.solving.exactness import LARGEST_COST, most_digits
 from attncalc.solving.solution import Solution, solve
-from attncalc.solving.work import Work
+from attncalc.solving.work import Fractions, Work
 from attncalc.writing.live.data import live_data
 from attncalc.writing.live.mirrored import BACKS, MIRRORED, RARE, name_of, unknown_in
+from attncalc.writing.live.script import PROPERTIES
+from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 
 RUN = "return $plan.shown($plan.run(line, line.steps));"
@@ -110,7 +112,7 @@ def _with_extremes(name: str) -> Problem:
 
 WORK = """
     const solution = $plan.run(line, line.steps);
-    const work = new $work.Work(solution);
+    const work = new WORK(solution);
     const said = {};
     for (const { name } of solution.steps) {
       const { h, r, c } = solution.known[name];
@@ -122,15 +124,19 @@ WORK = """
 """
 
 
-def lines_differing(solutions: list[Solution]) -> tuple[int, list[tuple[str, str]]]:
+def lines_differing(
+    solutions: list[Solution], fractions: Fractions | None = None
+) -> tuple[int, list[tuple[str, str]]]:
     """Return how many lines of work were compared, and those that the script writes otherwise."""
-    made = in_node(WORK, (live_data(each.problem) for each in solutions))
+    program = WORK.replace("WORK", "$fractional.Work" if fractions else "$work.Work")
+    data = (live_data(each.problem, in_fractions=fractions is not None) for each in solutions)
+    made = in_node(program, data, fractions)
     compared, differing = 0, []
     for solution, found in zip(solutions, made, strict=True):
         if "error" in found:
             differing.append(("", str(found["error"])))
             continue
-        work = Work(solution)
+        work = Work(solution, fractions)
         for step in solution.plan:
             places = np.ndindex(solution.digits[step.name].shape)
             wanted = [line_in_text(work.line(step.name, place)) for place in places]
@@ -143,6 +149,43 @@ def lines_differing(solutions: list[Solution]) -> tuple[int, list[tuple[str, str
 @needs_node
 def test_lines_of_work_are_those_of_the_work() -> None:
     _, differing = lines_differing(_some(seed=11, count=10))
+    assert not differing
+
+
+@needs_node
+@pytest.mark.parametrize("fractions", ["plain", pytest.param("mixed", marks=pytest.mark.slow)])
+def test_lines_of_work_in_fractions_are_those_of_the_work(fractions: Fractions) -> None:
+    """Under either rounding: what is rounded is a fraction no longer, nor what is made of it."""
+    count, differing = lines_differing(_some(seed=12, count=6), fractions)
+    assert count
+    assert not differing
+
+
+@needs_node
+@pytest.mark.parametrize("rounding", ["display", pytest.param("each-step", marks=pytest.mark.slow)])
+def test_fractions_are_shown_without_writing_out_how_they_come_about(rounding: str) -> None:
+    """Else an edit of a hundred tokens would take seconds: that is for one entry, pointed at."""
+    solution = solve(read_problem(sample("identity").path, rounding=rounding, scale="1/2"))
+    program = f"""
+        const solution = $plan.run(line, line.steps);
+        const work = new $fractional.Work(solution);
+        work.{PROPERTIES["explain"]} = () => {{ throw new Error("written out"); }};
+        return $plan.shown(solution).S_scaled.map((_, k) => {{
+          const {{ r, c }} = solution.known.S_scaled;
+          return $expressions.written(work.shown("S_scaled", 0, Math.floor(k / c), k % c));
+        }});
+    """
+    (found,) = in_node(program, [live_data(solution.problem, in_fractions=True)], "plain")
+    places = np.ndindex(solution.digits["S_scaled"].shape)
+    work = Work(solution, "plain")
+    assert found == [in_text(work.shown("S_scaled", place)) for place in places]
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("fractions", ["plain", "mixed"])
+def test_thousands_of_lines_in_fractions_are_those_of_the_work(fractions: Fractions) -> None:
+    _, differing = lines_differing(_some(seed=13, count=300 if IN_FULL else 60), fractions)
     assert not differing
 
 

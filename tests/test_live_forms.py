@@ -61,20 +61,19 @@ def test_a_worksheet_for_practice_holds_no_key() -> None:
             assert not any(text in page.replace(runs, "") for text in row if "." in text)
 
 
-@pytest.mark.parametrize(
-    ("contents", "why"),
-    [
-        (
-            {"fractions": "plain"},
-            "this page does not change when a number in it does: it is written in fractions, and "
-            "what can be changed is in decimals",
-        ),
-    ],
-)
-def test_a_page_that_does_not_live_says_why(contents: dict[str, object], why: str) -> None:
-    page = page_for(**contents)
-    assert scripts(page) == []
-    assert why in " ".join(each.text for each in read_page(page).all("li"))
+def test_a_page_in_fractions_alone_knows_them_and_says_which_steps_keep_them() -> None:
+    plain, mixed, decimals = (page_for(fractions=each) for each in ("plain", "mixed", None))
+    data, runs = scripts(plain)
+    said = json.loads(data)
+    used = operations_of(said)
+    assert runs == script(CONVENTIONS, used, instead=("fractions", "fractional"))
+    assert scripts(mixed)[1] == script(CONVENTIONS, used, ("mixed",), ("mixed", "fractional"))
+    assert scripts(decimals)[1] == script(CONVENTIONS, used)
+    keeps = {each["name"] for each in said["steps"] if each.get("rational")}
+    assert {"Q", "K", "V", "S", "O"} <= keeps
+    assert not any("rational" in each for each in json.loads(scripts(decimals)[0])["steps"])
+    for each in said["steps"]:
+        assert each["op"] != "Softmax" or "rational" not in each
 
 
 def test_an_operation_that_the_script_does_not_know_makes_a_page_that_does_not_live(
@@ -179,11 +178,6 @@ def test_the_script_makes_no_digit_of_a_float() -> None:
         (
             ("--format", "html", "--explain"),
             "error: --practice and --explain together: a worksheet holds no answers\n",
-        ),
-        (
-            ("--format", "html", "--fractions"),
-            "error: --practice cannot be: it is written in fractions, and what can be changed "
-            "is in decimals\n",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """A live page in a browser: what it shows after edits is what attncalc makes of the edited file."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ from attncalc.problem.samples import sample
 from attncalc.reading import read_problem, read_stream
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
-from attncalc.solving.work import Work
+from attncalc.solving.work import Fractions, Work
 from attncalc.writing.html.page import write_html
 from attncalc.writing.live.made import live_for, write_page
 from attncalc.writing.page import Contents, make_page
@@ -45,18 +46,23 @@ SHOWN = """(() => {
 })()"""
 
 
-def page_of(problem: Problem, place: Path, *, live: bool = True) -> Path:
+def page_of(
+    problem: Problem, place: Path, *, live: bool = True, fractions: Fractions | None = None
+) -> Path:
     """Write the page of a problem, as the command line does."""
     solution = solve(problem)
-    page = make_page(solution, Contents(plan(problem), work=True, full=True))
+    contents = Contents(plan(problem), work=True, full=True, fractions=fractions)
+    page = make_page(solution, contents)
     made = live_for(page)
     place.write_text(write_html(page, live=made if live else None), "utf-8")
     return place
 
 
-def shown_for(browser: Browser, problem: Problem, folder: Path) -> Any:
+def shown_for(
+    browser: Browser, problem: Problem, folder: Path, fractions: Fractions | None = None
+) -> Any:
     """Return what the page of a problem shows that no script has touched."""
-    browser.open(page_of(problem, folder / "other.html", live=False))
+    browser.open(page_of(problem, folder / "other.html", live=False, fractions=fractions))
     return browser.run(SHOWN)
 
 
@@ -113,19 +119,44 @@ ADDRESSES = {
 }
 
 
-@pytest.mark.parametrize("name", ADDRESSES)
+IN_FRACTIONS = {
+    "self": [
+        "#X[0]=1/3",  # what was rounded is no fraction, nor what is made of it
+        "#rounding=display&W_V[2]=1/3",
+        "#normalizer=hardmax&scale=1/7",
+        "#rounding=display&scale=-2.5&decimals=0",
+        "#X[3]=0.5&W_V[0]=1/128",
+        "#X[3]=0.5&W_V[0]=1/1024&rounding=display",
+    ],
+    "columns": ["#X[1]=1/7", "#causal=true", "#scale=2/3"],
+    "encoder": ["#W_1[0]=1/3", "#rounding=display&gamma_1[0]=5/2"],
+    "running-linear": ["#X[0]=7/3"],
+    "gradients": ["#dO[0]=1/3", "#rounding=display"],
+}
+EDITED = [
+    *((name, None, addresses) for name, addresses in ADDRESSES.items()),
+    *((name, "mixed" if name == "columns" else "plain", addresses)
+      for name, addresses in IN_FRACTIONS.items()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "fractions", "addresses"), EDITED)
 def test_an_edited_page_shows_what_attncalc_makes_of_the_edited_file(
-    browser: Browser, name: str, tmp_path: Path
+    browser: Browser,
+    name: str,
+    fractions: Fractions | None,
+    addresses: Sequence[str],
+    tmp_path: Path,
 ) -> None:
     problem = read_problem(sample(name).path)
-    place = page_of(problem, tmp_path / "page.html")
+    place = page_of(problem, tmp_path / "page.html", fractions=fractions)
     shown = {}
-    for address in ADDRESSES[name]:
+    for address in addresses:
         browser.open(place, address)
         assert browser.text(".status") == "Worked out again.", address
         found, other = browser.run(SHOWN), downloaded(browser)
         assert quiet(browser), (browser.failed, browser.asked)
-        wanted = shown_for(browser, other, tmp_path)
+        wanted = shown_for(browser, other, tmp_path, fractions)
         for part in wanted:
             assert found[part] == wanted[part], (address, part)
         shown[address] = found
@@ -436,9 +467,10 @@ def test_an_edit_of_forty_tokens_is_fluid(browser: Browser, tmp_path: Path) -> N
     )  # where others work, too; 50 on an ordinary machine of one's own
 
 
-def practice_of(problem: Problem, place: Path) -> Path:
+def practice_of(problem: Problem, place: Path, fractions: Fractions | None = None) -> Path:
     """Write the worksheet of a problem, as --practice does."""
-    page = make_page(solve(problem), Contents(plan(problem), blank=True))
+    contents = Contents(plan(problem), blank=True, fractions=fractions)
+    page = make_page(solve(problem), contents)
     place.write_text(write_page(page, practice=True), "utf-8")
     return place
 
@@ -501,6 +533,28 @@ def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
     press_button(browser, "Clear")
     browser.open(place)
     assert browser.run("document.querySelector('#Q-1-2 input').value") == ""
+    assert quiet(browser), (browser.failed, browser.asked)
+
+
+@pytest.mark.parametrize(("fractions", "line"), [("plain", "5/2"), ("mixed", "2 1/2")])
+def test_a_worksheet_in_fractions_shows_them_and_takes_what_it_shows(
+    browser: Browser, fractions: Fractions, line: str, tmp_path: Path
+) -> None:
+    """A mixed number is written in the line, and in the box as check reads it."""
+    problem = read_problem(sample("self").path, rounding="display")
+    browser.open(practice_of(problem, tmp_path / "practice.html", fractions))
+    for cell in ("V-1-1", "A-3-1"):
+        browser.run(f"document.querySelector('#{cell} input').focus()")
+        press_button(browser, "Show")
+    shown = "[...document.querySelectorAll('#V-1-1 input, #A-3-1 input')].map((e) => e.value)"
+    assert browser.run(shown) == ["5/2", "0.62"]
+    browser.run("document.querySelector('#V-1-1 input').focus()")
+    press_button(browser, "Hint")
+    assert browser.text(".at-hand .line").endswith(" = ?")
+    press_button(browser, "Show")
+    assert browser.text(".at-hand .line").endswith(f" = {line}")
+    press_button(browser, "Check")
+    assert browser.text(".status").startswith("2 ✓ right")
     assert quiet(browser), (browser.failed, browser.asked)
 
 

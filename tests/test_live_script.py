@@ -1,7 +1,11 @@
 """The page's script is put together from its modules: short, of what a page needs, and the same."""
 
 import itertools
+import json
 import re
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
 
 import pytest
 from html_pages import read_page
@@ -12,10 +16,20 @@ from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading import read_problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
+from attncalc.solving.work import Fractions
 from attncalc.writing.html.style import squeezed
-from attncalc.writing.live.made import write_page
+from attncalc.writing.live.made import INSTEAD, write_page
 from attncalc.writing.live.modules import _pruned, module
-from attncalc.writing.live.script import ALL, GLOBALS, MODULES, PAGE, PRACTICE, script
+from attncalc.writing.live.script import (
+    ALL,
+    GLOBALS,
+    MODULES,
+    OURS,
+    PAGE,
+    PRACTICE,
+    PROPERTIES,
+    script,
+)
 from attncalc.writing.live.tokens import tokens
 from attncalc.writing.page import Contents, make_page
 
@@ -33,10 +47,14 @@ SOME = [
 
 
 @pytest.mark.parametrize("practice", [False, True])
+@pytest.mark.parametrize("fractions", [None, pytest.param("mixed", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SOME)
-def test_script_and_style_of_a_page_are_within_the_budget(name: str, practice: bool) -> None:
+def test_script_and_style_of_a_page_are_within_the_budget(
+    name: str, fractions: Fractions | None, practice: bool
+) -> None:
     problem = read_problem(sample(name).path)
-    page = make_page(solve(problem), Contents(plan(problem), blank=practice))
+    contents = Contents(plan(problem), blank=practice, fractions=fractions)
+    page = make_page(solve(problem), contents)
     assert _weighs(write_page(page, practice=practice)) <= BUDGET
 
 
@@ -111,6 +129,61 @@ def test_names_that_stay_are_those_of_browsers() -> None:
         }
         named = {token.text for token in found if token.role in ("variable", "both")}
         assert named <= known | GLOBALS | set(module(name).known), name
+
+
+EVERY_MODULE = sorted(
+    each.name.removesuffix(".js")
+    for each in files("attncalc.writing.live").iterdir()
+    if each.name.endswith(".js")
+)
+
+
+@pytest.mark.slow
+def test_what_is_called_otherwise_in_a_page_is_named_by_no_string_and_no_data() -> None:
+    """Else what is read by such a name would not be found by the other."""
+    found = {
+        token.text.strip('"')
+        for name in EVERY_MODULE
+        for piece in module(name).declarations
+        for token in piece.tokens
+        if token.kind == "string"
+    }
+    problem = read_problem(sample("ids").path)
+    marked_page = check(problem, {"logits": [[1, 2], [3, 4]]}).to_html()
+    pages = [
+        *(write_page(make_page(solve(problem), Contents(plan(problem), blank=practice)),
+                     practice=practice) for practice in (False, True)),
+        marked_page,
+    ]  # fmt: skip
+    for page in pages:
+        data = next(each.text for each in read_page(page).all("script"))
+        found |= set(_keys(json.loads(data)))
+    assert len(found) > 100
+    assert not found & set(OURS)
+    assert len(set(PROPERTIES.values())) == len(OURS)
+
+
+def _keys(data: Any) -> Iterator[str]:
+    """Yield all that is named in data, at any depth."""
+    if isinstance(data, dict):
+        yield from data
+    for each in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _keys(each)
+
+
+@pytest.mark.parametrize("instead", [each for each in INSTEAD.values() if each])
+def test_what_stands_in_for_another_stands_in_for_one_alone(instead: tuple[str, ...]) -> None:
+    """Of two modules that export the same name, both would be read from there."""
+    exported = [
+        each
+        for name in EVERY_MODULE
+        if name not in {*itertools.chain.from_iterable(INSTEAD.values())}
+        for each in module(name).exported
+    ]
+    for name in instead:
+        assert module(name).exported
+        for each in module(name).exported:
+            assert exported.count(each) == 1, each
 
 
 @needs_node

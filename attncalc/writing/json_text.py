@@ -122,7 +122,7 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
     if page.is_blank:
         return {**described, "shown": np.full(matrix.shape, "").tolist()}
     shown: Any = solution.shown_rows(step.name)
-    if page.has_fractions:
+    if page.fractions:
         grids = [_texts(grid) for grid in section.grids]
         shown = grids if heads else grids[0]
     return {**described, "values": _numbers(matrix), "shown": shown}

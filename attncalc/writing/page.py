@@ -59,15 +59,15 @@ class Page(Document):
         What the page shows.
     is_blank
         Whether it is a worksheet: its answers are left out.
-    has_fractions
-        Whether rational values are written as fractions.
+    fractions
+        How rational values are written: as fractions, as mixed ones, or (None) in decimals.
     patterns
         What the weights show; None where that is not asked for.
     """
 
     solution: Solution = field(kw_only=True)
     is_blank: bool = False
-    has_fractions: bool = False
+    fractions: Fractions | None = None
     patterns: "tuple[Pattern, ...] | None" = None
 
     @property
@@ -189,7 +189,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         tuple(remark.text for remark in remarks if remark.is_advice),
         solution=solution,
         is_blank=contents.blank,
-        has_fractions=contents.fractions is not None,
+        fractions=contents.fractions,
         patterns=found,
     )
 

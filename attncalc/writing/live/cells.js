@@ -28,8 +28,9 @@ function index() {
     const { row: rows, column: columns } = cells.at(-1).dataset;
     cells.forEach((cell) => {
       const row = cell.dataset.row - 1, column = cell.dataset.column - 1;
-      const [i, j] = byColumns && !isGiven ? [column, row] : [row, column];
-      const flat = (h * (byColumns && !isGiven ? columns : rows) + i) * (byColumns && !isGiven ? rows : columns) + j;
+      const isTurned = byColumns && !isGiven;
+      const [r, c, i, j] = isTurned ? [columns, rows, column, row] : [rows, columns, row, column];
+      const flat = (h * r + i) * c + j;
       found[flat] = cell;
       places.set(cell, { name, isGiven, flat, h, i, j });
     });

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -53,25 +54,29 @@ LOOK = {
 """What pictures are drawn with, and how long sentences are, that are made again."""
 
 
-def live_data(problem: Problem) -> dict[str, Any]:
-    """Return all that the script needs to work the problem out."""
+def live_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]:
+    """Return all that the script needs to work the problem out.
+
+    Of a page in fractions, which of its steps keep fractions, too.
+    """
     steps = plan(problem)
     digits = digits_for(problem, steps)
     return {
         "settings": _settings(problem),
         "digits": None if digits is None else digits._asdict(),
         "given": {name: _given(problem, name) for name in problem.names},
-        "steps": [step_in_data(step) for step in steps],
+        "steps": [step_in_data(step, in_fractions=in_fractions) for step in steps],
     }
 
 
-def page_data(problem: Problem) -> dict[str, Any]:
+def page_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]:
     """Return the same with what a reader may change, and what is said then."""
     known: dict[str, int] = {}
     texts: dict[str, int] = {}
+    number_of = partial(_number_of, known=known, in_fractions=in_fractions)
     plans = {
         key: {
-            "steps": [_number_of(each, other, known) for each in steps],
+            "steps": [number_of(each, other) for each in steps],
             "most": most_digits(other, steps),
             "conventions": {
                 rounding: [texts.setdefault(each, len(texts)) for each in said]
@@ -80,7 +85,7 @@ def page_data(problem: Problem) -> dict[str, Any]:
         }
         for key, other, steps in _plans(problem)
     }
-    return live_data(problem) | {
+    return live_data(problem, in_fractions=in_fractions) | {
         "steps": [json.loads(each) for each in known],
         "plans": plans,
         "texts": list(texts),
@@ -91,9 +96,9 @@ def page_data(problem: Problem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def practice_data(problem: Problem) -> dict[str, Any]:
+def practice_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]:
     """Return what a worksheet tells by what is right: the problem, and its own plan."""
-    return live_data(problem) | {"problem": in_json(problem)}
+    return live_data(problem, in_fractions=in_fractions) | {"problem": in_json(problem)}
 
 
 def _conventions(problem: Problem) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -148,10 +153,10 @@ def _are_of_all(problem: Problem) -> bool:
     )
 
 
-def _number_of(step: Step, problem: Problem, known: dict[str, int]) -> int:
+def _number_of(step: Step, problem: Problem, *, known: dict[str, int], in_fractions: bool) -> int:
     """Return the place of a step among all that are known; most plans have most of them."""
     equation = f"{in_text(Symbol(step.name))} = {in_text(formula(step, problem))}"
-    said = json.dumps(step_in_data(step) | {"equation": equation})
+    said = json.dumps(step_in_data(step, in_fractions=in_fractions) | {"equation": equation})
     return known.setdefault(said, len(known))
 
 

@@ -67,9 +67,9 @@ export const call = (name, argument) =>
 /** As it reads where tokens are columns: X W becomes W X. */
 export function turnedRound(it) {
   const turned = { ...it };
-  for (const part of ["term", "top", "bottom", "base", "exponent", "radicand", "argument"])
-    if (it[part]) turned[part] = turnedRound(it[part]);
-  for (const part of ["terms", "factors"]) if (it[part]) turned[part] = it[part].map(turnedRound);
+  for (const [part, held] of Object.entries(it))
+    if (held?.is) turned[part] = turnedRound(held);
+    else if (held?.[0]?.is) turned[part] = held.map(turnedRound);
   if (it.isOrdered) turned.factors.reverse();
   return turned;
 }
@@ -94,6 +94,9 @@ export function given(value) {
   const digits = text.replace(/[-.]/g, "").replace(/^0+|0+$/g, "");
   return number((value.n < 0n ? "-" : "") + digits[0] + (digits[1] ? "." + digits.slice(1) : ""), value, place);
 }
+
+/** A number of the person's own, a factor say: fractions.js and mixed.js have others. */
+export const ownNumber = given;
 
 /** The first digits of a number, and the power of ten of the first of them, halves away from zero. */
 function firstDigits(value, digits) {
@@ -144,7 +147,7 @@ function bracketed(it) {
   return isCompound ? `(${written(it)})` : written(it);
 }
 
-const WRITERS = {
+export const WRITERS = {
   number: (it) => (it.tens ? `${it.text}×10^${it.tens}` : it.text),
   ratio: (it) => `${it.exact.n}/${it.exact.d}`,
   symbol: (it) => it.name,

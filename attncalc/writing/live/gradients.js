@@ -6,7 +6,7 @@ import {
   quotients, sum, wider,
 } from "./operations.js";
 import {
-  E, ZERO, added, by, call, given, minus, negative, ordered, over, plus, power as raised, productOf, quotient, rootOf, sumOf, whole,
+  E, ZERO, added, by, call, minus, negative, ordered, over, ownNumber, plus, power as raised, productOf, quotient, rootOf, sumOf, whole,
 } from "./expressions.js";
 import { EXPLAIN, below as belowIn, cut, digitsOf, inBits, made, powerOf, range, row, writeSum } from "./work.js";
 
@@ -325,7 +325,7 @@ Object.assign(EXPLAIN, {
   SoftmaxBack: softmaxBack,
   DivideBySumBack: sumBackEntry,
   SoftCapBack: ({ cap }, [S, gradient], w, ...at) => made([productOf([gradient.at(...at),
-    sumOf(whole(1), negative(square(quotient(S.at(...at), given(readNumber(cap))))))])]),
+    sumOf(whole(1), negative(square(quotient(S.at(...at), ownNumber(readNumber(cap))))))])]),
   MaskBack: ({ mask }, [X, ...given_], w, ...at) => {
     const name = forbidding(mask, X.matrix, namedMasks(mask, given_.map((each) => each.matrix)), ...at);
     return name ? made([ZERO], `forbidden by ${name}: nothing goes back`) : made([X.at(...at)]);
@@ -376,6 +376,6 @@ Object.assign(EXPLAIN, {
   LessOneHot: ({ ids }, [X], w, h, i, j) => made([sumOf(X.at(h, i, j), negative(whole(ids[i] === j ? 1 : 0)))]),
   Descend: ({ rate, is_turned, of_heads }, [W, dW], w, h, i, j) => {
     const [row, column] = is_turned ? [j, i] : [i, j], own = of_heads ? W.at(row, 0, column) : W.at(h, row, column);
-    return made([sumOf(own, negative(productOf([given(readNumber(rate)), dW.at(h, i, j)])))]);
+    return made([sumOf(own, negative(productOf([ownNumber(readNumber(rate)), dW.at(h, i, j)])))]);
   },
 });

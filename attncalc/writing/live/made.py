@@ -8,6 +8,7 @@ from typing import Any
 
 from attncalc.errors import InputError
 from attncalc.solving.plan import plan
+from attncalc.solving.work import Fractions
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.live.data import page_data, practice_data
@@ -22,6 +23,13 @@ WITH = {
     "ConcatScores": "Project",
 }
 """Operations that marking takes beside others, for what may have been rounded on the way."""
+FRACTIONS, MIXED, FRACTIONAL = "fractions", "mixed", "fractional"
+INSTEAD: Mapping[Fractions | None, tuple[str, ...]] = {
+    None: (),
+    "plain": (FRACTIONS, FRACTIONAL),
+    "mixed": (MIXED, FRACTIONAL),
+}
+"""Modules that stand in for others where rational values are written as fractions."""
 LARGEST_SIDE = 512
 MOST_ENTRIES = 100_000
 """Rows or columns of a matrix, and entries of all of them, that a page can keep fluid.
@@ -61,13 +69,21 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
 
 def live_for(page: Page, what: str = PAGE) -> Live:
     """Return what makes a page live: the key for whoever reads it, or a worksheet for practice."""
-    data = (practice_data if what == PRACTICE else page_data)(page.problem)
+    made = practice_data if what == PRACTICE else page_data
+    data = made(page.problem, in_fractions=page.fractions is not None)
     holds_plans = what == PAGE and len(data["plans"]) > 1
-    more = modules_for(plan(page.problem))
-    runs = script(CONVENTIONS if holds_plans else what, operations_of(data, what), more)
+    more, instead = modules_for(plan(page.problem)), INSTEAD[page.fractions]
+    more += acting(instead)
+    starts = CONVENTIONS if holds_plans else what
+    runs = script(starts, operations_of(data, what), more, instead)
     said = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     looks = ("page.css", "practice.css") if what == PRACTICE else ("page.css",)
     return Live(said, runs, "".join(style("attncalc.writing.live", each) for each in looks))
+
+
+def acting(instead: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which modules that stand in for others do something as they are read, too."""
+    return tuple(each for each in instead if each == MIXED)
 
 
 def operations_of(data: Mapping[str, Any], what: str = PAGE) -> frozenset[str]:
@@ -79,8 +95,6 @@ def operations_of(data: Mapping[str, Any], what: str = PAGE) -> frozenset[str]:
 
 def _why_not(page: Page) -> str | None:
     solution, problem = page.solution, page.problem
-    if page.has_fractions:
-        return "it is written in fractions, and what can be changed is in decimals"
     sizes = [solution.shape_of(step.name) for step in solution.steps]
     sizes += [problem.stored(name).shape for name in problem.names]
     if max(map(max, sizes)) > LARGEST_SIDE:

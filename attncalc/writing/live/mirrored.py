@@ -221,14 +221,19 @@ def name_of(step: Step) -> str:
     return "RotateOtherwise" if name == "Rotate" and not is_plain else name
 
 
-def step_in_data(step: Step) -> dict[str, Any]:
-    """Return a step as the script reads it: its operation by name, numbers as texts."""
+def step_in_data(step: Step, *, in_fractions: bool = False) -> dict[str, Any]:
+    """Return a step as the script reads it: its operation by name, numbers as texts.
+
+    Where fractions are written, with whether it keeps them.
+    """
+    keeps = {"rational": True} if in_fractions and step.operation.is_rational else {}
     return {
         "name": step.name,
         "title": step.title,
         "op": name_of(step),
         "inputs": list(step.inputs),
         "role": step.role,
+        **keeps,
         **_parameters_in_data(_unturned(step.operation)),
         **({"turns": True} if isinstance(step.operation, Turned) else {}),
     }

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -54,18 +54,32 @@ class Module(NamedTuple):
 
 
 @cache
-def module(name: str) -> Module:
-    """Return a file of this folder, read."""
+def module(name: str, instead: tuple[str, ...] = ()) -> Module:
+    """Return a file of this folder, read.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    instead
+        Modules that stand in for others: what one of them exports is taken from there by all
+        modules but itself, whoever else exports it.
+    """
+    others = _exported_by(tuple(each for each in instead if each != name))
     text = files("attncalc.writing.live").joinpath(f"{name}.js").read_text("utf-8")
     known = {}
     for found in _IMPORT.finditer(text):
         for each in filter(None, map(str.strip, found[1].split(","))):
             theirs, _, ours = each.partition(" as ")
-            known[ours or theirs] = Name(found[2], theirs)
+            known[ours or theirs] = others.get(theirs, Name(found[2], theirs))
     pieces = _pieces(tokens(_IMPORT.sub("", text)))
     exported = tuple(own for each, is_exported in pieces if is_exported for own in each.names)
     known |= {own: Name(name, own) for each, _ in pieces for own in each.names}
     return Module(name, tuple(each for each, _ in pieces), exported, known)
+
+
+def _exported_by(names: tuple[str, ...]) -> Mapping[str, Name]:
+    return {each: Name(name, each) for name in names for each in module(name).exported}
 
 
 def _pieces(all_tokens: Sequence[Token]) -> list[tuple[Declaration, bool]]:
@@ -99,7 +113,10 @@ def _declared(piece: Sequence[Token]) -> tuple[str, ...]:
 
 
 def needed(
-    starts: Iterable[Name], operations: Collection[str], more: Collection[str] = ()
+    starts: Iterable[Name],
+    operations: Collection[str],
+    more: Collection[str] = (),
+    instead: tuple[str, ...] = (),
 ) -> list[tuple[Module, Declaration]]:
     """Return what is needed for some names, modules behind those that they take from.
 
@@ -112,24 +129,27 @@ def needed(
         entries of all others.
     more
         Modules that do something as they are read, which is wanted, too.
+    instead
+        Modules that stand in for others.
     """
+    read = partial(module, instead=instead)
     found: dict[Name, Declaration] = {}
     done = {
-        name: [_pruned(each, operations) for each in module(name).declarations if not each.names]
+        name: [_pruned(each, operations) for each in read(name).declarations if not each.names]
         for name in more
     }
     asked = list(starts)
     asked += [each for name, all_done in done.items() for one in all_done
-              for each in _read_by(module(name), one)]  # fmt: skip
+              for each in _read_by(read(name), one)]  # fmt: skip
     while asked:
         if (name := asked.pop()) in found:
             continue
-        owner = module(name.module)
+        owner = read(name.module)
         (whole,) = (each for each in owner.declarations if name.name in each.names)
         pruned = _pruned(whole, operations)
         found |= {Name(owner.name, each): pruned for each in whole.names}
         asked += _read_by(owner, pruned)
-    owners = _in_order({*(name.module for name in found), *more})
+    owners = _in_order({*(name.module for name in found), *more}, instead)
     return [(owner, each) for owner in owners for each in _kept(owner, found, done)]
 
 
@@ -152,15 +172,15 @@ def _read_by(owner: Module, declaration: Declaration) -> Iterator[Name]:
             yield owner.known[token.text]
 
 
-def _in_order(names: Collection[str]) -> list[Module]:
+def _in_order(names: Collection[str], instead: tuple[str, ...]) -> list[Module]:
     """Return modules, each behind those that it takes something from."""
     found: dict[str, Module] = {}
 
     def put(name: str) -> None:
-        for each in module(name).known.values():
+        for each in module(name, instead).known.values():
             if each.module != name and each.module not in found:
                 put(each.module)
-        found[name] = module(name)
+        found[name] = module(name, instead)
 
     for name in sorted(names):
         if name not in found:

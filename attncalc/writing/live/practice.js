@@ -147,6 +147,8 @@ export function start(document, window) {
     say(`${told.join("; ")}.`);
   }
 
+  /** A fraction, as check reads it: a mixed number it does not. */
+  const typed = ({ n, d }) => (d === 1n ? String(n) : `${n}/${d}`);
   const lineOf = ({ name, h, i, j }) => work.text(name, h, i, j);
 
   /** The line without its result, nor any number that the result is. */
@@ -160,9 +162,8 @@ export function start(document, window) {
 
   function show() {
     if (!last) return say("Go to an entry first.");
-    const { digits } = solution.results[last.name];
-    const whole = digits.n[last.k];
-    last.input.value = whole === null ? "-inf" : shownText(whole, data.settings.decimals);
+    const { digits } = solution.results[last.name], { exact } = work.shown(last.name, last.h, last.i, last.j);
+    last.input.value = exact ? typed(exact) : shownText(digits.n[last.k], data.settings.decimals);
     line.textContent = lineOf(last);
     unmark(last);
     keep();

@@ -4,11 +4,11 @@ import { connection, notesOf } from "./attended.js";
 import { cellsOf, forgetCells, givenCell } from "./cells.js";
 import { byColumns, data, isBase, planNow, state, stepsNow } from "./edited.js";
 import { all, byId, main, make } from "./elements.js";
-import { given as asGiven, written } from "./expressions.js";
+import { ownNumber, written } from "./expressions.js";
 import { readNumber } from "./numbers.js";
 import { renderConnections } from "./pictures.js";
-import { shownText } from "./plan.js";
 import { each, solution, solve, work } from "./solved.js";
+import { areInDigits } from "./work.js";
 
 const WORN = ["lit", "at", "pinned", "not-shown"];
 let untouched = null, lastPlan = planNow();
@@ -78,17 +78,17 @@ function put(cell, text, rank) {
 }
 
 function renderStep(step) {
-  const { name } = step, result = solution.results[name], { decimals } = state.settings;
+  const { name } = step, result = solution.results[name], { n, d } = result.digits;
   const ranks = step.role === "weights" ? ranksOf(name) : null;
   const cells = cellsOf(name), hidden = [], before = rendered[name];
-  rendered[name] = { result, ranks, decimals };
+  rendered[name] = { result, ranks };
   each(result.digits, (h, i, j, k) => {
-    const whole = result.digits.n[k], rank = ranks?.[k] ?? "";
-    const isAsBefore = before?.decimals === decimals && before.result.digits.n[k] === whole && (before.ranks?.[k] ?? "") === rank;
-    if (isAsBefore && whole !== 0n) return;
-    const beneath = whole === 0n ? work.hidden(name, h, i, j) : null;
+    const whole = n[k], rank = ranks?.[k] ?? "";
+    const isAsBefore = areInDigits && before?.result.digits.d === d && before.result.digits.n[k] === whole && (before.ranks?.[k] ?? "") === rank;
+    if (isAsBefore && whole) return;
+    const beneath = work.hidden(name, h, i, j);
     if (beneath) hidden.push([h, i, j, beneath]);
-    if (cells[k]) put(cells[k], (whole === null ? "-∞" : shownText(whole, decimals)) + (beneath ? "†" : ""), rank);
+    if (cells[k]) put(cells[k], written(work.shown(name, h, i, j)) + (beneath ? "†" : ""), rank);
   });
   const section = byId(`step-${name}`);
   if (!section) return;
@@ -160,7 +160,7 @@ function renderGiven() {
     if (changed.get(cell)?.typed === typed) continue;
     cell.classList.add("changed");
     cell.title = `was ${before.map((node) => node.textContent).join("")}`;
-    cell.replaceChildren(typed === "-inf" ? "-∞" : written(asGiven(readNumber(typed))));
+    cell.replaceChildren(typed === "-inf" ? "-∞" : written(ownNumber(readNumber(typed))));
   }
   changed = now;
 }

@@ -27,6 +27,16 @@ _LETTERS = frozenset(ascii_letters + digits + "_$")
 
 SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0"}
 """Words of the language that say the same in fewer letters."""
+OURS = (
+    "exact", "matrix", "allowed", "areExact", "bottom", "byColumns", "carried", "comesOut",
+    "exactly", "explain", "explanation", "exponent", "factors", "forms", "isEachStep",
+    "isExact", "isFloat", "isGiven", "isMade", "isMixed", "isOrdered", "isRational",
+    "isUnrounded", "operand", "radicand", "readFor", "readGiven", "readStep", "results",
+    "solution", "terms",
+)  # fmt: skip
+"""Properties of our own values alone, which browsers, strings and data do not name."""
+PROPERTIES = dict(zip(OURS, ("$", "_", *(f"${each}" for each in ascii_letters)), strict=False))
+"""What these are called in a page."""
 MOST_NAMED = 4
 """Times that something of the browser's is named before it gets a short name."""
 
@@ -36,7 +46,12 @@ Names = Mapping[Name | str, str]
 
 
 @cache
-def script(what: str = PAGE, operations: Collection[str] = ALL, more: tuple[str, ...] = ()) -> str:
+def script(
+    what: str = PAGE,
+    operations: Collection[str] = ALL,
+    more: tuple[str, ...] = (),
+    instead: tuple[str, ...] = (),
+) -> str:
     """Return what makes a page live, or a worksheet.
 
     Parameters
@@ -48,19 +63,21 @@ def script(what: str = PAGE, operations: Collection[str] = ALL, more: tuple[str,
         others.
     more
         Modules beside those that this one reads: those that know further operations.
+    instead
+        Modules that stand in for others: those that write fractions.
     """
     start = Name(what, "start")
-    text, short = _written(needed([start], operations, more))
+    text, short = _written(needed([start], operations, more, instead))
     of_browsers = (short.get(each, each) for each in ("document", "window"))
     return f'"use strict";\n{text}{short[start]}({",".join(of_browsers)});\n'
 
 
 @cache
-def modules(*others: str) -> str:
+def modules(*others: str, instead: tuple[str, ...] = ()) -> str:
     """Return all that modules export, each as an object: $plan.run and the like, for tests."""
-    names = (*MODULES, *others)
+    names = tuple(dict.fromkeys((*MODULES, *others, *instead)))
     exported = [Name(name, each) for name in names for each in module(name).exported]
-    text, short = _written(needed(exported, ALL, others), of_browsers=frozenset())
+    text, short = _written(needed(exported, ALL, others, instead), of_browsers=frozenset())
     objects = (
         ",".join(f"{each.name}:{short[each]}" for each in exported if each.module == name)
         for name in names
@@ -144,11 +161,12 @@ def _renamed(owner: Module, declaration: Declaration, outer: Names) -> Iterator[
     short = {**outer, **_inner_names(owner, declaration, outer)}
     for token in declaration.tokens:
         if (key := _key(owner, token)) is None:
-            yield token.text if token.role else SHORTER.get(token.text, token.text), token.depth
+            others = PROPERTIES if token.role else SHORTER
+            yield others.get(token.text, token.text), token.depth
             continue
         name = short.get(key, str(token.text))
         if token.role == "both" and name != token.text:
-            yield token.text, token.depth
+            yield PROPERTIES.get(token.text, token.text), token.depth
             yield ":", token.depth
         yield name, token.depth
 

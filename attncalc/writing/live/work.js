@@ -1,7 +1,7 @@
 // How every entry comes about, in the digits that are shown: as --work writes it.
 
 import {
-  E, MINUS_INFINITY, ZERO, added, call, given, indexed, minus, negative, number, ordered, plus, power as raised,
+  E, MINUS_INFINITY, ZERO, added, call, given, indexed, minus, negative, number, ordered, ownNumber, plus, power as raised,
   productOf, quotient, rootOf, significant, sumOf, symbol, turnedRound, whole, written, by, over, placeOfFirst,
 } from "./expressions.js";
 import { fix, greatest, halfAway, halfEven, pointed, power, ratio, readNumber, size, tanh, tenTo } from "./numbers.js";
@@ -53,8 +53,8 @@ const ACTIVATED = {
     return [productOf([entry, call("Φ", entry)]), productOf([entry, share])];
   },
   "gelu-tanh": (X, w, ...at) => {
-    const entry = X.at(...at), half = given(HALF), wide = digitsOf(X, w, ...at);
-    const inner = sumOf(entry, productOf([given(CUBE), raised(entry, whole(3))]));
+    const entry = X.at(...at), half = ownNumber(HALF), wide = digitsOf(X, w, ...at);
+    const inner = sumOf(entry, productOf([ownNumber(CUBE), raised(entry, whole(3))]));
     const share = sumOf(whole(1), call("tanh", productOf([rootOf(quotient(whole(2), symbol("π"))), inner])));
     const value = cut(FUNCTIONS["gelu-tanh"](X.matrix.at(...at), X.matrix.d, wide), wide, w);
     return [productOf([half, entry, share]), productOf([half, entry, writeSum(X, value, null)])];
@@ -157,7 +157,7 @@ function shareOfSum(S, h, i, j) {
 
 /** What normalised entries are divided by: √(variance + eps), or √variance + eps. */
 export function below(step, spread) {
-  const eps = given(readNumber(step.eps));
+  const eps = ownNumber(readNumber(step.eps));
   if (!eps.exact.n) return rootOf(spread);
   return step.is_inside ? rootOf(sumOf(spread, eps)) : sumOf(rootOf(spread), eps);
 }
@@ -195,9 +195,9 @@ export const EXPLAIN = {
   Weigh: (step, [A, V], w, h, i, j) => made([added(...range(A.matrix.c).map((k) =>
     ordered(A.at(h, i, k), V.at(serving(A.matrix, V.matrix, h), k, j))))]),
   DivideBySqrt: (step, [S], w, ...at) => made([quotient(S.at(...at), rootOf(whole(step.d_k)))]),
-  Multiply: (step, [S], w, ...at) => made([productOf([S.at(...at), given(readNumber(step.factor))])]),
+  Multiply: (step, [S], w, ...at) => made([productOf([S.at(...at), ownNumber(readNumber(step.factor))])]),
   SoftCap: (step, [S], w, ...at) => {
-    const cap = readNumber(step.cap), limit = given(cap);
+    const cap = readNumber(step.cap), limit = ownNumber(cap);
     const value = over({ n: S.matrix.at(...at), d: S.matrix.d }, cap);
     const tangent = inBits(tanh(fix(value.n, value.d, w), w), w);
     return made([productOf([limit, call("tanh", quotient(S.at(...at), limit))]),
@@ -284,7 +284,10 @@ function valueOfDigits(form) {
   return over(left, right);
 }
 
-const areSame = (one, other) => one && one.n === other.n && one.d === other.d;
+/** Whether entries are shown in digits alone, which are the same where those are. */
+export const areInDigits = true;
+
+export const areSame = (one, other) => one && one.n === other.n && one.d === other.d;
 
 /** The written-out work of a solution; `line` tells of one entry by its place in the plan, from 0. */
 export class Work {
@@ -301,11 +304,11 @@ export class Work {
   line(name, h, i, j) {
     const { forms: all, remark, exact } = this.explanation(name, h, i, j);
     const result = this.shown(name, h, i, j);
-    const value = result === MINUS_INFINITY ? null : readNumber(result.text);
+    const value = result === MINUS_INFINITY ? null : result.exact ?? readNumber(result.text);
     const isExact = value === null || areSame(exact, value);
     const last = all.at(-1);
-    const isSaid = last.is === "number" && ((last.text === result.text && !last.tens)
-      || (isExact && value && areSame(last.exact, value)));
+    const isSaid = ["number", "ratio"].includes(last.is) && ((last.text === result.text && !last.tens)
+      || (isExact && areSame(last.exact, value)));
     return {
       entry: this.entry(name, h, i, j), forms: isSaid ? all.slice(0, -1) : all, result, isExact, remark,
       hidden: this.hidden(name, h, i, j),
@@ -348,10 +351,14 @@ export class Work {
     return isMore(value, DUST) ? significant(value, FOOTNOTE_DIGITS) : null;
   }
 
-  explanation(name, h, i, j) {
-    const key = `${name} ${h} ${i} ${j}`;
-    if (!this.found.has(key)) this.found.set(key, this.explain(name, h, i, j));
+  /** What was found out once: each entry is read by many others. */
+  held(key, find) {
+    if (!this.found.has(key)) this.found.set(key, find());
     return this.found.get(key);
+  }
+
+  explanation(name, ...at) {
+    return this.held(`${name} ${at}`, () => this.explain(name, ...at));
   }
 
   /** Which entries an entry is worked out from, in the order of its line, each once. */
@@ -390,8 +397,7 @@ export class Work {
     try {
       const value = valueOfDigits(form);
       if (!value) return true;
-      const whole = halfAway(value.n * tenTo(this.decimals), value.d);
-      return shownText(whole, this.decimals) === this.shown(name, h, i, j).text;
+      return halfAway(value.n * tenTo(this.decimals), value.d) === this.solution.results[name].digits.at(h, i, j);
     } catch (error) {
       if (error instanceof DividedByZero) return false; // a root that shows as 0.00
       throw error;
@@ -399,26 +405,30 @@ export class Work {
   }
 
   operand(name, more, reads = null) {
-    const matrix = this.matrix(name);
-    const isStep = name in this.steps && !Object.hasOwn(this.solution.data.given, name);
+    const matrix = this.matrix(name), isMade = this.isMade(name);
     return {
       matrix,
       at: (h, i, j) => {
         const [own, r, c] = [matrix.h > 1 ? h : 0, matrix.r > 1 ? i : 0, matrix.c > 1 ? j : 0];
         reads?.push({ name, h: own, i: r, j: c });
-        return isStep ? this.readStep(name, own, r, c) : this.readGiven(matrix, own, r, c);
+        return isMade ? this.readStep(name, own, r, c) : this.readGiven(matrix, own, r, c);
       },
       entry: (h, i, j) => {
         reads?.push({ name, h, i, j });
         return this.entry(name, h, i, j);
       },
-      write: (value, rational) => this.written(rational ?? value, more),
+      write: (value, rational) => this.written(rational ?? value, more, rational),
     };
+  }
+
+  /** Whether a matrix is that of a step, and none that is given, as weights may be. */
+  isMade(name) {
+    return name in this.steps && !Object.hasOwn(this.solution.data.given, name);
   }
 
   readGiven(matrix, h, i, j) {
     const n = matrix.at(h, i, j);
-    return n === null ? MINUS_INFINITY : given(ratio(n, matrix.d));
+    return n === null ? MINUS_INFINITY : ownNumber(ratio(n, matrix.d));
   }
 
   /** An entry of a step as the next one reads it. */
