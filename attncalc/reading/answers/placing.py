@@ -7,9 +7,9 @@ import numpy as np
 
 from attncalc.numbers.types import Matrix
 from attncalc.reading.answers.answer import Taken, Unread, matrix_of_entries
-from attncalc.reading.answers.collecting import Collected, Loose
 from attncalc.reading.answers.copying import Copies, values_of
 from attncalc.reading.answers.expected import Expected, share_alike
+from attncalc.reading.answers.keeping import Collected, Loose
 from attncalc.reading.answers.parts import Part, entries_of
 from attncalc.reading.naming.layer_words import kind_of
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from attncalc.numbers.typed import quoted
 from attncalc.problem.fields import MATRICES, role_of
 from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenConnection, WrittenMatrix
-from attncalc.reading.answers.collecting import Collected, Loose
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.keeping import Collected, Loose
 from attncalc.reading.answers.parts import Part, matrix_of
 from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import is_of_sums, numbers_in

@@ -6,8 +6,8 @@ import numpy as np
 
 from attncalc.numbers.types import Matrix
 from attncalc.reading.answers.answer import matrix_of_entries
-from attncalc.reading.answers.collecting import Collected
 from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.parts import Part, entries_of
 
 _OTHER_NAMES = {

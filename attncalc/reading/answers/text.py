@@ -7,9 +7,10 @@ from functools import partial
 import numpy as np
 
 from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenMatrix
-from attncalc.reading.answers.collecting import Collected, collected
+from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
+from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.lines import is_about_lines
 from attncalc.reading.answers.own_page import handed_back
 from attncalc.reading.answers.parts import Part, contradicting, entries_of, matrix_of

@@ -1,0 +1,326 @@
+"""Keeping numbers under the names of steps: which of them they are, or why they are left."""
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from attncalc.problem.fields import MATRICES
+from attncalc.problem.gradients.naming import gradient_from
+from attncalc.reading.answers.answer import Taken, Unread, WrittenConnection
+from attncalc.reading.answers.copying import LIKE, Copies, values_of
+from attncalc.reading.answers.expected import Expected, share_alike
+from attncalc.reading.answers.labels import Labels
+from attncalc.reading.answers.parts import Part
+from attncalc.reading.answers.prose import is_constant, is_worked
+from attncalc.reading.naming.at_hand import is_step_at_hand
+from attncalc.reading.naming.layer_words import kind_of
+from attncalc.reading.naming.name import Name
+from attncalc.reading.naming.symbols import STEPS
+from attncalc.reading.plain.blocks import Block
+from attncalc.reading.plain.grids import Grid
+from attncalc.reading.plain.rows import without_counted_rows, without_counts_from_0
+
+MOST_HEADS = 1000
+MASKS = -1000
+"""What a mask adds, at the most, where it forbids."""
+SURELY = 0.8
+"""The share of its numbers that must be right for what is called work to be a step."""
+
+
+@dataclass
+class Loose:
+    """A matrix whose name is not known yet, and the parts that stand before it."""
+
+    block: Block
+    grid: Grid
+    after: int
+    own_name: str = ""
+    head: int = 0
+    is_correction: bool = False
+    kind: str = ""
+    """What is said right above it: mu or var, of which layer it is not."""
+
+
+@dataclass
+class Collected:
+    """What the blocks of an answer are, as far as their names say."""
+
+    parts: list[Part] = field(default_factory=list)
+    loose: list[Loose] = field(default_factory=list)
+    taken: list[Taken] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    connections: list[WrittenConnection] = field(default_factory=list)
+
+
+class Keeper(Labels):
+    """Keeps the numbers that are of a step, and lists what else was taken, and what was not."""
+
+    def __init__(self, expected: Expected) -> None:
+        super().__init__(expected)
+        self.copies = Copies(expected)
+        self.found = Collected()
+        self.again = False
+        self.last: Part | None = None
+        self.token = 0, 0
+        self.on_line = (0, "", 0)
+        self.before: Block | None = None
+
+    def keep(
+        self, block: Block, grid: Grid, name: Name, how: str, *, replaces: bool = False
+    ) -> None:
+        """Take numbers that have a name, where they can be what it says."""
+        if self.is_given(name):
+            self._given(block, grid, name)
+            return
+        name = self._of_one_head(name, grid)
+        if (given := self._copied(name, grid)) is not None:
+            self.note(block, given, "given, copied")
+            return
+        if replaces and self.found.parts and self.found.parts[-1] is self.last:
+            self.found.parts.pop()
+        grid = self.without_counts(grid, name)
+        name = self._of_row(self.with_number(name, grid), grid)
+        name = self._of_head_beside(block, name)
+        if name.matrix.endswith("S_masked") and self._is_mask(name, grid):
+            self.note(block, "", "the mask itself")
+        elif _is_too_large(name, block, grid):
+            self.keep_loose(block, grid, "")
+        elif block.is_single and not name.column and self._is_no_matrix(name):
+            self._alone(block, name, grid)
+        else:
+            self._keep_heads(block, grid, name, how)
+
+    def _copied(self, name: Name, grid: Grid) -> str | None:
+        """Return the given matrix that a grid is, where it cannot be what its name says.
+
+        It is "" for a row of one: "for x1 = (1, 0, 2)" is no query. None where it is no copy.
+        """
+        given = self.copies.is_copy(grid)
+        if given and not self.fits(name, grid):
+            return given
+        width = self.expected.shape(name.matrix)[-1:]
+        is_other = name.row and width and width != (len(grid.rows[0]),)
+        return "" if is_other and self.copies.is_row(grid) else None
+
+    def _of_one_head(self, name: Name, grid: Grid) -> Name:
+        """Return outputs as those of one head, where they can be no others."""
+        if name.matrix != "O":
+            return name
+        if self.head and (self._is_of_head(grid) or self._is_nearer_to_head(grid)):
+            return name._replace(matrix="H")
+        if name.number and self._is_heads_own(grid):
+            return name._replace(matrix="H", head=name.number, number=0)
+        return name
+
+    def _is_of_head(self, grid: Grid) -> bool:
+        """Say whether outputs have the size of one head's, and not of all heads together."""
+        sizes = [self.expected.shape(each)[-2:] for each in ("H", "O")]
+        return sizes[0] == size_of(grid) != sizes[1]
+
+    def _is_nearer_to_head(self, grid: Grid) -> bool:
+        """Say whether outputs below the name of a head are those of that head, by their numbers."""
+        heads = self.expected.steps.get("H")
+        if heads is None or heads.ndim != 3 or not 0 < self.head <= len(heads):
+            return False
+        values = values_of(grid)
+        if values.ndim != 2:
+            return False
+        own = share_alike(values, heads[self.head - 1])
+        return own > SURELY and own > self.expected.agreement("O", values)
+
+    def _is_heads_own(self, grid: Grid) -> bool:
+        """Say whether a matrix under Z_2 is of the second of several heads, put together later."""
+        shape = self.expected.shape("H")
+        return len(shape) == 3 and len(grid.rows) > 1 and shape[-2:] == size_of(grid)
+
+    def _is_mask(self, name: Name, grid: Grid) -> bool:
+        """Say whether a matrix says where a mask forbids, and no scores: 0 and 1, or 0 and -∞."""
+        values = values_of(grid)
+        is_one = len(grid.rows) > 1 and len({*values.ravel()}) == 2
+        is_one = is_one and all(each in (0, 1) or each <= MASKS for each in values.ravel())
+        return bool(is_one) and self.expected.agreement(name.matrix, values) < LIKE
+
+    def _of_head_beside(self, block: Block, name: Name) -> Name:
+        """Return the name of the head in whose column a matrix stands: Head 1     Head 2."""
+        if not self.heads_beside or name.head or not self.expected.heads(name.matrix):
+            return name
+        line, matrix, count = self.on_line
+        count = count + 1 if (line, matrix) == (block.line, name.matrix) else 0
+        self.on_line = block.line, name.matrix, count
+        heads = self.heads_beside
+        return name._replace(head=heads[count]) if count < len(heads) else name
+
+    def fits(self, name: Name, grid: Grid) -> bool:
+        """Say whether a matrix is a row, an entry or all of what its name says, as far as known."""
+        is_part = name.row or name.column or name.number or name.turned or len(grid.rows) == 1
+        shape = self.expected.shape(name.matrix)
+        return bool(is_part) or not shape or shape[-2:] == size_of(grid)
+
+    def is_given(self, name: Name) -> bool:
+        """Say whether a name is that of a matrix of the problem, as Q is where it is given."""
+        matrix, steps = name.matrix, self.expected.steps
+        if matrix in STEPS or matrix in steps or is_step_at_hand(matrix):
+            return matrix in self.expected.given and matrix not in steps
+        return matrix in MATRICES
+
+    def _of_row(self, name: Name, grid: Grid) -> Name:
+        """Return the name of one row, where a token was named above and one row stands below."""
+        shape = self.expected.shape(name.matrix)
+        is_place = name.row or name.column or name.number or len(grid.heads) > 1
+        if is_place or not self.token[1] or len(grid.rows) > 1 or shape[-2:-1] == (1,):
+            return name
+        return name._replace(row=self.token[1])
+
+    def _keep_heads(self, block: Block, grid: Grid, name: Name, how: str) -> None:
+        again, self.again = self.again, False
+        how = f"{how}, said to be a correction" if again else how
+        turned = (name.turned != block.turned) and self._may_be_turned(name, grid)
+        for number, rows in enumerate(grid.heads, start=1):
+            several = number if len(grid.heads) > 1 else 0
+            self.keep_part(block, name._replace(turned=turned), rows, how, several)
+            if again and self.last is not None and self.found.parts[-1:] == [self.last]:
+                self.last = self.found.parts[-1] = self.last._replace(is_again=True)
+
+    def _may_be_turned(self, name: Name, grid: Grid) -> bool:
+        """Say whether a matrix that is called a transpose is one: its shape says so, or numbers."""
+        height, width = self.expected.shape(name.matrix)[-2:] or (0, 0)
+        if name.matrix == "K" or not height or name.is_vector or len(grid.heads) > 1:
+            return name.matrix == "K"
+        if height != width:
+            return size_of(grid) == (width, height)
+        values = values_of(grid)
+        agreement = self.expected.agreement
+        return agreement(name.matrix, values.T) > agreement(name.matrix, values)
+
+    def _alone(self, block: Block, name: Name, grid: Grid) -> None:
+        """Take one number under the name of a matrix that has more."""
+        starts_with_ones = gradient_from(name.matrix) is not None and grid.rows == [["1"]]
+        if (
+            starts_with_ones
+            or is_constant(block.names)
+            or is_constant(block.work)
+            or (block.work and is_worked(block.names))
+            or (name.how == "words" and not name.row)
+        ):
+            self.note(block, "", "a number of its own")
+            self.is_fresh = self.is_fresh or starts_with_ones  # all of them may stand below it
+        else:
+            self.leave(block, f"one number, where {name.matrix} has more", could_be=True)
+
+    def _is_no_matrix(self, name: Name) -> bool:
+        shape = self.expected.shape(name.matrix)
+        if name.row:
+            return bool(shape) and shape[-2 if self.expected.by_columns else -1] != 1
+        return shape[-2:] != (1, 1) if shape else name.how == "words"
+
+    def _given(self, block: Block, grid: Grid, name: Name) -> None:
+        """Take a matrix of the problem itself, copied; what only words call one may be another."""
+        given = self.expected.given
+        if not block.is_single and len(grid.rows) > 1 and self._is_rather_a_step(grid):
+            self.keep_loose(block, grid, "")
+            return
+        may_be_other = name.how == "words" or name.matrix not in given
+        is_other = may_be_other and not self.copies.name_of(grid) and not self.copies.is_row(grid)
+        if given and is_other and not block.is_single:
+            self.keep_loose(block, grid, "" if name.matrix in given else name.matrix)
+            return
+        if name.matrix in given and not name.row and self.copies.is_unlike(name.matrix, grid):
+            self.keep_loose(block, grid, "")
+            return
+        if given and is_other and name.how != "words" and not self.copies.holds(grid):
+            self.leave(block, f"{name.matrix} is not given", could_be=True)
+            return
+        self.copies.compare(name.matrix, block, self.found.remarks)
+        self.note(block, name.matrix, "given, copied")
+
+    def _is_rather_a_step(self, grid: Grid) -> bool:
+        """Say whether a matrix has all the numbers of a step, and not all of what is given."""
+        if len(grid.heads) > 1 or self.copies.is_copy(grid):
+            return False
+        values = values_of(grid)
+        return any(self.expected.agreement(step, values) == 1 for step in self.expected.steps)
+
+    def with_number(self, name: Name, grid: Grid) -> Name:
+        """Settle what a bare number behind a capital is: a head, or a row."""
+        if not name.number:
+            return name
+        is_row = len(grid.rows) == 1 or all(len(row) == 1 for row in grid.rows)
+        heads = self.expected.heads(name.matrix)
+        known = name.matrix in self.expected.steps
+        if is_row and not heads and (known or name.how == "words" or len(grid.heads) == 1):
+            return name._replace(row=name.number, number=0)
+        if heads or not known:
+            return name._replace(head=name.number, number=0)
+        return name._replace(number=0)
+
+    def keep_part(
+        self, block: Block, name: Name, rows: list[list[str]], how: str, head: int = 0
+    ) -> None:
+        """Keep the rows of one head, or of a step without heads, and say that they were taken."""
+        head = head or name.head or self._head_of(name)
+        if head > MOST_HEADS:
+            self.found.faults.append(f"line {block.line}: {name.matrix}: there is no head {head}")
+            return
+        part = Part(
+            name.matrix, head, name.row, name.column, rows, block.line,
+            self.row_from, self.column_from, name.turned,
+        )  # fmt: skip
+        self.last = part
+        self.found.parts.append(part)
+        self.note(block, part.what, how)
+
+    def _head_of(self, name: Name) -> int:
+        """Return the head that is spoken of, for a step that has heads."""
+        if name.matrix in self.expected.steps and not self.expected.heads(name.matrix):
+            return 0
+        return self.head
+
+    def note(self, block: Block, what: str, how: str) -> None:
+        """Say what a block was taken as: a step, or "" for what is none."""
+        self.found.taken.append(Taken(block.line, block.last, what, how, block.text))
+
+    def leave(self, block: Block, why: str, *, could_be: bool | None = None) -> None:
+        """List a block that is not read: several numbers may be a matrix, if nothing is said."""
+        several = len(re.findall(r"\d+", block.text)) > 1
+        matrix = several if could_be is None else could_be
+        self.found.unread.append(Unread(block.line, block.text, why, matrix))
+
+    def without_counts(self, grid: Grid, name: Name | None = None) -> Grid:
+        """Return a table without its counts, where only its entries have a shape we know."""
+        both = without_counts_from_0(grid.rows), without_counted_rows(grid.rows)
+        if len(grid.heads) > 1 or not any(both):
+            return grid
+        known = [*self.expected.steps.values(), *self.expected.given.values()]
+        shapes = {np.atleast_2d(matrix).shape[-2:] for matrix in known}
+        if name and self.expected.shape(name.matrix):
+            shapes = {self.expected.shape(name.matrix)[-2:]}
+        for rows in both:
+            if rows and size_of(grid) not in shapes and (len(rows), len(rows[0])) in shapes:
+                return grid._replace(heads=(rows,))
+        return grid
+
+    def keep_loose(self, block: Block, grid: Grid, own_name: str) -> None:
+        """Keep a matrix whose name is to be found out later, with what was said around it."""
+        after = len(self.found.parts)
+        is_below = not own_name and (self.head_is_wide or self.head_is_new)
+        head = self.head if is_below else 0
+        kind = kind_of(self.before.text) if self.before and not own_name else ""
+        steps = (step.rpartition(".")[2] for step in self.expected.steps)
+        kind = kind if any(step.startswith(f"{kind}_") for step in steps) else ""
+        self.found.loose.append(Loose(block, grid, after, own_name, head, self.again, kind))
+        self.again = False
+
+
+def size_of(grid: Grid) -> tuple[int, int]:
+    """Return how many rows a grid has, and how many columns its widest."""
+    return len(grid.rows), max((len(row) for row in grid.rows), default=0)
+
+
+def _is_too_large(name: Name, block: Block, grid: Grid) -> bool:
+    """Say whether numbers are more than the entry, or the row, that their name says."""
+    if name.row and name.column:
+        return not block.is_single and len(grid.rows[0]) != 1
+    return name.is_vector and len(grid.rows) > 1 and len(grid.rows[0]) > 1
