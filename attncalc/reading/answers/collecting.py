@@ -528,7 +528,9 @@ class _Collector(Keeper):
 
 def _says_only(text: str) -> bool:
     """Say whether words are a label, and no sentence: they end in a sign, or are one or two."""
-    return text.endswith(("=", ":")) or len(re.findall(r"[^\W\d_]{2,}", text)) <= MOST_ALONE
+    are_few = len(re.findall(r"[^\W\d_]{2,}", text)) <= MOST_ALONE
+    has_numbers = any(map(str.isdigit, text.lstrip("0123456789.) \t")))
+    return text.endswith(("=", ":")) or (are_few and not has_numbers)
 
 
 def _key(rows: Rows) -> tuple[tuple[str, ...], ...]:
