@@ -18,6 +18,7 @@ from attncalc.solving.solution import solve
 from attncalc.writing.live import made
 from attncalc.writing.live.made import operations_of, write_page
 from attncalc.writing.live.mirrored import MIRRORED, unknown_in
+from attncalc.writing.live.modules import texts
 from attncalc.writing.live.script import CONVENTIONS, MODULES, PAGE, PRACTICE, script
 from attncalc.writing.page import Contents, make_page
 
@@ -155,11 +156,9 @@ def test_the_script_needs_nothing_from_outside() -> None:
 
 
 def test_the_script_makes_no_digit_of_a_float() -> None:
-    folder = Path(made.__file__).parent
     for name in (*MODULES, PRACTICE):
-        text = (folder / f"{name}.js").read_text("utf-8")
-        assert not re.search(r"toFixed|toPrecision|parseFloat", text)
-    drawn = re.findall(r".*toFixed.*", (folder / "pictures.js").read_text("utf-8"))
+        assert not re.search(r"toFixed|toPrecision|parseFloat", texts()[name])
+    drawn = re.findall(r"toFixed", texts()["pictures"])
     assert len(drawn) == 2  # where a line is drawn, and how dark a cell is
 
 

@@ -4,7 +4,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +18,9 @@ from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.solving.work import Fractions
 from attncalc.writing.html.style import squeezed
+from attncalc.writing.live.joined import IMPORT, JOINED, join, part
 from attncalc.writing.live.made import INSTEAD, write_page
-from attncalc.writing.live.modules import _pruned, module
+from attncalc.writing.live.modules import _pruned, module, texts
 from attncalc.writing.live.script import (
     ALL,
     GLOBALS,
@@ -131,11 +132,31 @@ def test_names_that_stay_are_those_of_browsers() -> None:
         assert named <= known | GLOBALS | set(module(name).known), name
 
 
-EVERY_MODULE = sorted(
-    each.name.removesuffix(".js")
-    for each in files("attncalc.writing.live").iterdir()
-    if each.name.endswith(".js")
-)
+EVERY_MODULE = sorted(texts())
+
+
+def test_joined_for_a_wheel_modules_are_what_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Comments and spaces aside: what they take from one another, and each of their tokens."""
+    joined = join(texts())
+    parted = part(joined)
+    assert list(parted) == list(texts())
+    for name, text in texts().items():
+        taken = [[" ".join(each[1].split()), each[2]] for each in IMPORT.finditer(text)]
+        assert [[each[1].strip(), each[2]] for each in IMPORT.finditer(parted[name])] == taken
+        assert tokens(IMPORT.sub("", parted[name])) == tokens(IMPORT.sub("", text))
+    assert len(joined) < 0.9 * sum(map(len, texts().values()))
+    (tmp_path / JOINED).write_text(joined, "utf-8")
+    monkeypatch.setattr("attncalc.writing.live.modules.files", lambda _: tmp_path)
+    before = dict(texts())
+    texts.cache_clear()
+    try:
+        assert texts() == parted
+    finally:
+        monkeypatch.undo()
+        texts.cache_clear()
+    assert texts() == before
 
 
 @pytest.mark.slow

@@ -1,16 +1,16 @@
 """The modules of the page's script: what each declares and takes, and what is needed of them."""
 
 import itertools
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
+from attncalc.writing.live.joined import IMPORT, JOINED, part
 from attncalc.writing.live.mirrored import MIRRORED, RARE, VALUES
 from attncalc.writing.live.tokens import Token, tokens
 
-_IMPORT = re.compile(r'^import \{([^}]{0,2000}+)\} from "\./([a-z_]{1,40}+)\.js";\n', re.MULTILINE)
+_FOLDER = "attncalc.writing.live"
 _CHOSEN = frozenset(MIRRORED) | RARE | VALUES["kind"]
 """What tables may be by."""
 
@@ -54,6 +54,16 @@ class Module(NamedTuple):
 
 
 @cache
+def texts() -> Mapping[str, str]:
+    """Return the modules as they are written, or as a wheel has them, by their names."""
+    inside = {each.name: each for each in files(_FOLDER).iterdir()}
+    if JOINED in inside:
+        return part(inside[JOINED].read_text("utf-8"))
+    names = sorted(name for name in inside if name.endswith(".js"))
+    return {name.removesuffix(".js"): inside[name].read_text("utf-8") for name in names}
+
+
+@cache
 def module(name: str, instead: tuple[str, ...] = ()) -> Module:
     """Return a file of this folder, read.
 
@@ -66,13 +76,13 @@ def module(name: str, instead: tuple[str, ...] = ()) -> Module:
         modules but itself, whoever else exports it.
     """
     others = _exported_by(tuple(each for each in instead if each != name))
-    text = files("attncalc.writing.live").joinpath(f"{name}.js").read_text("utf-8")
+    text = texts()[name]
     known = {}
-    for found in _IMPORT.finditer(text):
+    for found in IMPORT.finditer(text):
         for each in filter(None, map(str.strip, found[1].split(","))):
             theirs, _, ours = each.partition(" as ")
             known[ours or theirs] = others.get(theirs, Name(found[2], theirs))
-    pieces = _pieces(tokens(_IMPORT.sub("", text)))
+    pieces = _pieces(tokens(IMPORT.sub("", text)))
     exported = tuple(own for each, is_exported in pieces if is_exported for own in each.names)
     known |= {own: Name(name, own) for each, _ in pieces for own in each.names}
     return Module(name, tuple(each for each, _ in pieces), exported, known)
