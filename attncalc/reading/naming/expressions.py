@@ -26,10 +26,10 @@ _ROOT = re.compile(
 _SCORES = r"(?:Q\d?K\d?(?:\^?T|'|t)?|K\^?TQ|KQ\^?T|S|M)"
 _PATTERNS = (
     (re.compile(r"exp[^/]{1,80}+/.{0,80}?(?:sum|rowSums|∑)"), "A"),
-    (re.compile(r"softmax.*V\d?$|soft[aA]rg[mM]ax.*V\d?$"), "O"),
+    (re.compile(r"^soft(?:[aA]rg)?[mM]ax.*V\d?$"), "O"),
     (re.compile(r"[Aα]V\d?$|alphaV$|VA(?:\^T)?$|(?i:attention|attn)QKV$"), "O"),
     (re.compile(r"(?:row)?softmax.*$|softargmax.*$"), "A"),
-    (re.compile(r"[Cc]oncat.*W\^?O.*$|CW\^?O(?:\+?b\^?O)?$|HW\^?O(?:\+?b\^?O)?$"), "O"),
+    (re.compile(r"^[Cc]oncat.*W\^?O.*$|CW\^?O(?:\+?b\^?O)?$|HW\^?O(?:\+?b\^?O)?$"), "O"),
     (re.compile(r"[Cc]oncat.*$"), "C"),
     (re.compile(rf"{_SCORES}(?:/√)?\+(?:M|mask|bias|B)$|mask{_SCORES}.*$"), "S_masked"),
     (re.compile(rf"{_SCORES}/√?$|1/√{_SCORES}$|√\^-1{_SCORES}$"), "S_scaled"),
