@@ -1,4 +1,7 @@
-"""What can go wrong, each with one message for a person. Imports nothing: all may import it."""
+"""What can go wrong, each with one message for a person. All of attncalc may import it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class AttncalcError(Exception):
@@ -15,3 +18,22 @@ class ShapeError(InputError):
 
 class OutputError(AttncalcError):
     """A place that cannot be written to."""
+
+
+@contextmanager
+def about(place: str) -> Iterator[None]:
+    """Name the place that something is read from in what is refused of it, if it is not named.
+
+    Examples
+    --------
+    >>> with about("in.json"):
+    ...     raise InputError("no row")
+    Traceback (most recent call last):
+    ...
+    attncalc.errors.InputError: in.json: no row
+    """
+    try:
+        yield
+    except InputError as error:
+        said = str(error)
+        raise InputError(said if not place or place in said else f"{place}: {said}") from None

@@ -1,13 +1,12 @@
 """Siblings: other problems that are as hard as one that is there."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
 from typing import Any
 
-from attncalc.errors import InputError
+from attncalc.errors import InputError, about
 from attncalc.making.asking import asked_of_recipe, typed_entries, wishes_of
 from attncalc.making.drawing import given_upright
 from attncalc.making.judging import lines_of, mean_spread
@@ -53,7 +52,7 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
         if name not in (*OF_ALL_SIBLINGS, *COUNTED):
             flag = f"--{name.replace('_', '-')}"
             raise InputError(f"again: the problem says that itself: leave out {flag}")
-    with _about(place):
+    with about(place):
         taken = wishes_taken_over(problem)
         wishes_of(taken)
         solution = solve(problem)
@@ -67,16 +66,6 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
         if count is not None and not 0 <= count <= most:
             raise InputError(f"{name} takes 0 to {most} outputs, not {count}")
     return wishes
-
-
-@contextmanager
-def _about(place: str) -> Iterator[None]:
-    """Say of what is refused which file it is in."""
-    try:
-        yield
-    except InputError as error:
-        said = str(error)
-        raise InputError(said if not place or place in said else f"{place}: {said}") from None
 
 
 def wishes_taken_over(problem: Problem) -> dict[str, Any]:

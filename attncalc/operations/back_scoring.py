@@ -66,14 +66,10 @@ class DistanceBack(Operation):
         made = slopes @ other - slopes.sum(axis=-1, keepdims=True) * own
         return gathered(made, heads_in(self.to))
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the sums with all terms of one sign: what it is of is taken off, and turns its."""
+    def added(self, *sizes: Matrix) -> Matrix:
+        """Add the products of what it is of, which are taken off in the sums."""
         own = int(self.is_of_keys)
-        sizes = [np.abs(each.middle) for each in ranges]
-        grown = [size + each.spread for size, each in zip(sizes, ranges, strict=True)]
-        sizes[own], grown[own] = -sizes[own], -grown[own]
-        spread = self.apply(*grown) - self.apply(*sizes)
-        return Range.around(self.apply(*(each.middle for each in ranges)), spread)
+        return self.apply(*(-size if place == own else size for place, size in enumerate(sizes)))
 
     def _turned(self, parts: Sequence[Any]) -> tuple[Any, Any, Any]:
         """Return what the gradient is of, what it is scored with, and dS with its rows first."""

@@ -130,8 +130,12 @@ class Operation:
         sizes = [np.abs(each.middle) for each in ranges]
         # (|x| + δ)(|y| + ε) - |x||y| is the furthest a product can be off, whatever the signs
         grown = (size + each.spread for size, each in zip(sizes, ranges, strict=True))
-        spread = np.abs(self.apply(*grown) - self.apply(*sizes))
+        spread = np.abs(self.added(*grown) - self.added(*sizes))
         return Range.around(self.apply(*(each.middle for each in ranges)), spread)
+
+    def added(self, *sizes: Matrix) -> Matrix:
+        """Return what it makes of sizes where all of its terms are added, and none is taken off."""
+        return self.apply(*sizes)
 
     def over(self, *ranges: Range) -> Range:
         """Return what the step comes to on these ranges: one value each, where inputs have one."""

@@ -136,15 +136,15 @@ def _places(answers: Sequence[str]) -> list[str] | None:
             inside = None  # reading it says once more what is wrong, in its row
         found += [answer] if inside is None else map(str, inside)
         if inside is not None:
-            _say_of_others(answer)
+            _say_of_others(answer, inside)
         if inside is None and len(answers) == 1:
             return None
     return found
 
 
-def _say_of_others(folder: str) -> None:
+def _say_of_others(folder: str, answers: list[Path]) -> None:
     """Say what stands in a folder of answers and is not marked: somebody may have handed it in."""
-    others = passed_over(Path(folder))
+    others = passed_over(Path(folder), answers)
     if others:
         more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
         names = ", ".join(map(quoted, others[:MOST_NAMED]))

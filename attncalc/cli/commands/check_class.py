@@ -11,8 +11,10 @@ from attncalc import __version__
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.marking import (
     extent_from,
+    keys_of_one_student,
     marks_decimals,
     rules_from,
+    rules_of_one,
     unforeseen,
     with_known_steps,
 )
@@ -79,7 +81,7 @@ def check_class(flags: Mapping[str, Any]) -> int:
     shown = Shown(flags["fractions"], marks_decimals(flags))
     check_targets(page, table)
     given = read_set(Path(flags["file"]))
-    samples = _samples(given, rules_from(flags))
+    samples = keys_of_one_student(given, rules_from(flags))
     way = _Way(_rules(flags, samples), extent_from(flags), _form(flags, page))
     paired, unpaired = pairs(given, flags["answers"])
     _remember(given, paired, unpaired)
@@ -126,11 +128,6 @@ def _form(flags: Mapping[str, Any], page: Target) -> str:
     return (flags["format"] if page.place is not None else None) or "markdown"
 
 
-def _samples(given: ClassSet, rules: Rules) -> list[Key]:
-    """Return the key of one student's version of each problem: all have its steps."""
-    return [key_of(read_problem(handed.file), rules) for handed in given.handed[0]]
-
-
 def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
     return replace(with_known_steps(rules_from(flags), *samples), same_for_all=True)
 
@@ -138,11 +135,8 @@ def _rules(flags: Mapping[str, Any], samples: Sequence[Key]) -> Rules:
 def _of(key: Key, rules: Rules) -> Rules:
     """Return the rules for one problem: of several, each has steps of its own."""
     if rules.asked is None:
-        same_for_all = key.problem.asked is None
-        return replace(rules, same_for_all=same_for_all)
-    known = {*key.steps, "connections"}
-    asked = tuple(name for name in rules.asked if name in known)
-    return replace(rules, asked=asked, same_for_all=False)
+        return replace(rules, same_for_all=key.problem.asked is None)
+    return replace(rules_of_one(rules, key), same_for_all=False)
 
 
 def _steps(samples: Sequence[Key]) -> list[str]:

@@ -1,17 +1,21 @@
 """`attncalc export` of a set for a class: every student's version of each problem, in one file."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncalc.cli.commands.marking import rules_from, with_known_steps
+from attncalc.cli.commands.marking import (
+    keys_of_one_student,
+    rules_from,
+    rules_of_one,
+    with_known_steps,
+)
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import Target, check_targets, deliver, output
-from attncalc.errors import AttncalcError, InputError
+from attncalc.errors import InputError, about
 from attncalc.exporting.moodle import NOTE as OF_MOODLE
 from attncalc.exporting.moodle import category, quiz
 from attncalc.exporting.moodle import question as in_moodle
@@ -54,11 +58,11 @@ def export_class(flags: Mapping[str, Any], target: Target, points: Fraction | No
             remember(handed.file)
     check_targets(target)  # once more, now that it is known what is read
     rules = rules_from({**flags, "atol": None, "rtol": None})
-    samples = [key_of(read_problem(handed.file), rules) for handed in given.handed[0]]
+    samples = keys_of_one_student(given, rules)
     way = _Way(system, with_known_steps(rules, *samples), points)
     versions = _versions(given, way)
     content = WRITERS[system](given.problems, versions)
-    said = list(NOTES[system])
+    said = [NOTES[system]]
     if system == "numbas" and any(key.problem.rounding == DISPLAY for key in samples):
         said.append(ON_CARRYING)
     deliver(output(target, content, *said, _counted(given, system)))
@@ -86,23 +90,12 @@ def _versions(given: ClassSet, way: _Way) -> list[list[Any]]:
 def _version(way: _Way, thing: tuple[Path, str]) -> Any:
     """Return one student's version of a problem, as the system has questions."""
     file, name = thing
-    try:
+    with about(str(file)):
         key = key_of(read_problem(file), way.rules)
-        course = course_of(key, _of(key.steps, way.rules), way.points)
+        course = course_of(key, rules_of_one(way.rules, key), way.points)
         if way.system == "moodle":
             return in_moodle(key.solution, course, name)
         return in_numbas(key.solution, course)
-    except AttncalcError as error:
-        said = str(error)
-        raise InputError(said if str(file) in said else f"{file}: {said}") from None
-
-
-def _of(steps: Mapping[str, Any], rules: Rules) -> Rules:
-    """Return the rules for one problem: of several, each has steps of its own."""
-    if rules.asked is None:
-        return rules
-    known = tuple(name for name in rules.asked if name in steps or name == "connections")
-    return replace(rules, asked=known)
 
 
 def _quiz(problems: Sequence[str], versions: Sequence[Sequence[Any]]) -> str:
@@ -126,7 +119,7 @@ WRITERS: Mapping[str, Callable[[Sequence[str], Sequence[Sequence[Any]]], str]] =
     "moodle": _quiz,
     "numbas": _exam,
 }
-NOTES = {"moodle": (OF_MOODLE,), "numbas": (OF_NUMBAS,)}
+NOTES = {"moodle": OF_MOODLE, "numbas": OF_NUMBAS}
 GIVEN_OUT = {
     "moodle": "a category for each problem, of which a quiz can take a random question",
     "numbas": "each student gets one of each problem, which is left to chance",

@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from attncalc.api.marking import number_of
 from attncalc.api.marking import with_known_steps as under_own_names
 from attncalc.errors import InputError
-from attncalc.grading.key import Key
+from attncalc.grading.key import Key, key_of
 from attncalc.grading.rules import Rules
+from attncalc.reading import read_problem
+from attncalc.reading.sets import ClassSet
 from attncalc.writing.document import Extent
 
 
@@ -44,6 +47,19 @@ def _weight(text: str) -> tuple[str, Fraction]:
 def with_known_steps(rules: Rules, *keys: Key) -> Rules:
     """Return the rules with the steps under their own names; refuse what is no step."""
     return under_own_names(rules, *keys, asked="--steps", weights="--weight")
+
+
+def rules_of_one(rules: Rules, key: Key) -> Rules:
+    """Return the rules for one problem of several: of what is asked for, each has its own steps."""
+    if rules.asked is None:
+        return rules
+    known = {*key.steps, "connections"}
+    return replace(rules, asked=tuple(name for name in rules.asked if name in known))
+
+
+def keys_of_one_student(given: ClassSet, rules: Rules) -> list[Key]:
+    """Return the key of one student's version of each problem of a set: all have its steps."""
+    return [key_of(read_problem(handed.file), rules) for handed in given.handed[0]]
 
 
 def unforeseen(place: str, error: Exception) -> str:

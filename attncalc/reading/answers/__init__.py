@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -201,9 +201,8 @@ def answers_in(folder: Path) -> list[Path] | None:
     return files
 
 
-def passed_over(folder: Path) -> list[str]:
-    """Return the names in a folder of answers that are taken for none: scans, further folders."""
-    taken = set(answers_in(folder) or list_folder(folder))
+def passed_over(folder: Path, taken: Container[Path]) -> list[str]:
+    """Return the names in a folder of answers that are none of those taken: scans, folders."""
     return [
         f"{path.name}/" if is_folder(path) else path.name
         for path in list_folder(folder)

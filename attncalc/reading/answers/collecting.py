@@ -4,9 +4,7 @@ import re
 
 import numpy as np
 
-from attncalc.reading.answers.answer import (
-    matrix_of_entries,
-)
+from attncalc.reading.answers.answer import matrix_of_entries
 from attncalc.reading.answers.copying import LIKE, values_of
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.keeping import SURELY, Collected, Keeper, size_of
@@ -195,9 +193,14 @@ class _Collector(Keeper):
     def finish(self) -> None:
         """Say what the numbers in products are, now that all the rest is read."""
         self._finish_told()
-        there = [part.rows for part in self.found.parts] if self.pending else []
-        there += [loose.grid.rows for loose in self.found.loose] if self.pending else []
-        known = {key(rows): True for rows in there for key in (_key, _turned)}
+        if self.pending:
+            self._finish_products()
+
+    def _finish_products(self) -> None:
+        """Say of products whether their factors stand elsewhere, as they are or transposed."""
+        there = [part.rows for part in self.found.parts]
+        there += [loose.grid.rows for loose in self.found.loose]
+        known = {made(rows): True for rows in there for made in (_key, _turned)}
         for block in self.pending:
             for each in block.factors:
                 if (key := _key(each.rows)) not in known:

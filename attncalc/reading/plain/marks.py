@@ -18,6 +18,9 @@ PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 UNMARKED = re.compile("[\ue000-\ue003\ue005-\uf8ff\U000f0000-\U0010ffff]")
 """The same, but for the decimal commas of a text that is marked already."""
 
+WIDE = {"。": ". ", "、": ", ", "，": ", ", "；": "; ", "：": ": "}
+"""What parts words and numbers in Chinese and Japanese: no such comma stands within a number."""
+
 
 def typed(text: str) -> str:
     """Return a text with its decimal commas as they were typed."""

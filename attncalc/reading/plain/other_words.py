@@ -5,6 +5,8 @@
 
 import re
 
+from attncalc.reading.plain.marks import WIDE
+
 _NUMERALS = {sign: str(place) for place, sign in enumerate("一二三四五六七八九", 1)}
 _ORDINALS = (
     ("primo", "prima", "primeiro", "primeira", "eerste", "erste", "erster", "ersten", "premier",
@@ -51,8 +53,7 @@ _SIGNS = re.compile(
     r"(?P<word>行目?|词元|单词|标记|トークン|注意力头|个头|头|頭|ヘッド)(?:目)?"
     r"|(?P<before>词元|标记|トークン|注意力头|头|頭|ヘッド|行) ?(?P<number>\d{1,3})(?!\d)"
 )
-_WIDE = str.maketrans({"，": ", ", "；": "; ", "：": ": ", "、": ", ", "。": ". "})
-"""A wide comma never stands within a number."""
+_PLAIN = str.maketrans(WIDE)
 _HAS_SIGNS = re.compile(r"[行词单标ト头頭ヘ]")
 
 
@@ -74,7 +75,7 @@ def in_english(text: str) -> str:
         text = _BARE.sub(lambda m: _ENGLISH[_PLACES[m["place"].lower()]], text)
     if not _HAS_SIGNS.search(text):
         return text
-    return _SIGNS.sub(_counted, text.translate(_WIDE))
+    return _SIGNS.sub(_counted, text.translate(_PLAIN))
 
 
 def _counted(match: "re.Match[str]") -> str:

@@ -55,10 +55,7 @@ def with_printed(text: str) -> str:
 
 def _rows_below(lines: Sequence[str], start: int) -> tuple[list[int], int]:
     """Return the lines of numbers below a heading, past blank ones, and where they end."""
-    i = start
-    while i < len(lines) and not lines[i].strip():
-        i += 1
-    found = []
+    found, i = [], _past_blank(lines, start)
     while i < len(lines) and _ROW.fullmatch(lines[i]):
         found.append(i)
         i += 1

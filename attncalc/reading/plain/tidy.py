@@ -9,7 +9,7 @@ import unicodedata
 from typing import NamedTuple
 
 from attncalc.reading.plain.html_tables import with_flat_tables
-from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED
+from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED, WIDE
 from attncalc.reading.plain.printed import with_printed
 from attncalc.reading.plain.programs import without_session
 from attncalc.reading.plain.wiki_tables import with_flat_wiki
@@ -44,7 +44,7 @@ _CHARACTERS = str.maketrans(
         "∗": "*",
         "✕": "×",
         **{chr(0xFF01 + i): chr(0x21 + i) for i in range(94)},
-        **{"。": ". ", "、": ", ", "，": ", ", "；": "; ", "：": ": "},
+        **WIDE,
         "\u2028": "\n",
         "\u2029": "\n",
         "\x0b": "\n",
