@@ -157,12 +157,18 @@ def made(name: str, folder: Path, **shards: Any) -> Any:
     config, kind, said = (MODELS | PAIRS)[name]
     config = getattr(transformers, config)(**said)
     config._attn_implementation = "eager"
-    model = getattr(transformers, kind)(config).double().eval()
+    model = spread_out(getattr(transformers, kind)(config))
+    model.save_pretrained(folder, **shards)
+    return model
+
+
+def spread_out(model: Any) -> Any:
+    """Return a model in float64 with random parameters that are spread out."""
+    model = model.double().eval()
     torch.manual_seed(1)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(torch.randn_like(parameter) * 0.4)
-    model.save_pretrained(folder, **shards)
     return model
 
 

@@ -9,7 +9,15 @@ from attncalc.problem.fields import LABELLED, MATRICES
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
 from attncalc.reading.cells import Faults, in_place
-from attncalc.reading.files import decode, exists, files_of, holds_arrays, is_folder, read_bytes
+from attncalc.reading.files import (
+    decode,
+    exists,
+    files_of,
+    holds_arrays,
+    is_folder,
+    read_bytes,
+    refuse_found,
+)
 from attncalc.reading.inline_text import (
     INLINE_FORMS,
     is_written_out,
@@ -18,6 +26,7 @@ from attncalc.reading.inline_text import (
 )
 from attncalc.reading.names import canonical, unknown
 from attncalc.reading.queryless import ANY_QUERY, with_any_query
+from attncalc.sources import remember
 
 Fields = dict[str, Any]
 
@@ -58,7 +67,9 @@ def read_problem(source: str | Path, **changes: Any) -> Problem:
         raise InputError("the name of the file is empty")
     path = Path(source)
     if is_folder(path) and exists(str(path / OWN_PROBLEM)):
+        remember(path)
         path /= OWN_PROBLEM
+        refuse_found(path)
     return build(str(path), _read_path(path, changes), changes)
 
 

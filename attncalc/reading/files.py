@@ -45,10 +45,10 @@ def looks_like_tensors(start: bytes) -> bool:
     return start[length // 2 : length] == bytes(4) and start[length : length + 1] == b"{"
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return the content of a file."""
+def read_bytes(path: Path, most_text: int = MOST_TEXT) -> bytes:
+    """Return the content of a file, of which a text may have so many bytes."""
     with opened(path) as file:
-        return read_within(file, str(path))
+        return read_within(file, str(path), most_text)
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
-def read_within(file: BinaryIO, place: str) -> bytes:
+def read_within(file: BinaryIO, place: str, most_text: int = MOST_TEXT) -> bytes:
     """Return all of an open file or stream, within what one of its kind may have.
 
     Parameters
@@ -78,6 +78,8 @@ def read_within(file: BinaryIO, place: str) -> bytes:
         A file, a pipe or a device: what has no end is read up to the limit.
     place
         Its name, for messages.
+    most_text
+        Bytes that a text may have.
 
     Raises
     ------
@@ -86,15 +88,14 @@ def read_within(file: BinaryIO, place: str) -> bytes:
     """
     size = _size(file)
     start = file.read(TENSORS_LENGTH + 1)
-    most = MOST_BYTES if holds_arrays(start) else MOST_TEXT
+    most = MOST_BYTES if holds_arrays(start) else most_text
     if size <= most:
         rest = _up_to(file, most + 1 - len(start))
         if len(start) + len(rest) <= most:
             return start + rest
-    is_text = most == MOST_TEXT
-    what = "a text" if is_text else "a file of arrays"
+    what = "a text" if most == most_text else "a file of arrays"
     given = f"{in_units(size)}, where" if size else "too large:"
-    mend = ": save large matrices as .npz, which may have 4 GiB" if is_text else ""
+    mend = ": save large matrices as .npz, which may have 4 GiB" if most == MOST_TEXT else ""
     raise InputError(f"{place}: {given} {what} may have {in_units(most)}{mend}")
 
 
@@ -160,14 +161,48 @@ def files_of(folder: Path, endings: Sequence[str]) -> list[Path]:
     remember(folder, endings)
     found = [path for path in list_folder(folder) if path.suffix.lower() in endings]
     for path in found:
-        refuse_pipe(path)
+        refuse_found(path)
     return found
 
 
-def refuse_pipe(path: Path) -> None:
-    """Refuse what is no file where nobody asked for it by name: it could be waited for for ever."""
-    if os.path.exists(path) and not os.path.isfile(path) and not is_folder(path):  # noqa: PTH110, PTH113 - see is_folder
-        raise InputError(f"{path}: a pipe or a device, where a file is needed")
+def why_not_read(path: Path, *, may_link: bool = False) -> str:
+    """Return why something that a folder holds is not read; "" for a file, a folder, or nothing.
+
+    This is the one rule for what nobody named, in folders of answers, problems and models: a
+    regular file of that folder is read. A pipe could be waited for forever, and a link could lead
+    to a key or to a private file, whose content a page handed back would quote.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    may_link
+        Whether a link to a regular file is read: caches of models are made of links.
+    """
+    try:
+        if not may_link and path.is_symlink():
+            return "a link, which is not followed: put the file itself there"
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # reading it says what is wrong
+        return ""
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return ""
+    return "a pipe or a device, where a file is needed"
+
+
+def is_found(place: str, named: Sequence[str]) -> bool:
+    """Say whether nobody named a file or folder: of several, a shell may have, as for answers/*.
+
+    A pipe that is named is another matter: a shell makes it for what it is given, as <(cat mine).
+    """
+    is_pipe = os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)  # noqa: PTH110, PTH112, PTH113 - see is_folder
+    return place not in named or (len(named) > 1 and not is_pipe)
+
+
+def refuse_found(path: Path, *, may_link: bool = False) -> None:
+    """Refuse something that a folder holds and that is not read: `why_not_read` says why."""
+    if why := why_not_read(path, may_link=may_link):
+        raise InputError(f"{path}: {why}")
 
 
 def decode(data: bytes, place: str) -> str:

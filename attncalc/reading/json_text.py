@@ -9,7 +9,8 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import MATRICES, NESTED, SETTINGS, TEXTS, one_of, own_name
+from attncalc.problem.fields import MATRICES, NESTED, SETTINGS, TEXTS, one_of, own_name, role_of
+from attncalc.problem.standing import LISTS
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
 from attncalc.reading.names import canonical, tell_unknown
@@ -208,7 +209,8 @@ def _matrix(name: str, value: Any, faults: Faults) -> Matrix | None:
         faults.add(f"{name}: {_kind(value)}, where a list of rows is needed")
         return None
     if value and not any(isinstance(row, list) for row in value):
-        value = [value]
+        row = _rows(name, [value], faults)
+        return row if row is None or role_of(name) not in LISTS else row[0]
     if value and isinstance(value[0], list) and value[0] and isinstance(value[0][0], list):
         return _heads(name, value, faults)
     return _rows(name, value, faults)

@@ -43,7 +43,9 @@ def read_text_problem(text: str, faults: Faults) -> Fields:
     fields: Fields = {}
     lines: dict[str, int] = {}
     settings, rest = _settings(text, faults)
-    blocks, document = blocks_of(PRIVATE.sub("", rest), lambda label: False, is_about_lines)
+    blocks, document = blocks_of(
+        PRIVATE.sub("", rest), lambda label: False, lambda lines, i: is_about_lines(lines[i].text)
+    )
     for line, fault in document.faults:
         faults.add(f"line {line}: {fault}")
     name: str | None = None
@@ -98,10 +100,11 @@ def _named(names: list[str]) -> str | None:
         if given in MATRICES:
             return given
         found = name_in(clean)
-        if found and found.matrix in MATRICES and not (found.row or found.column or found.turned):
-            return found.matrix + (
-                str(found.number) if found.number and found.matrix == "X" else ""
-            )
+        if found and not (found.row or found.column or found.turned):
+            is_numbered = found.number and found.matrix == "X"
+            given = f"X{found.number}" if is_numbered else found.matrix
+            if given in MATRICES:
+                return given
     return None
 
 

@@ -41,19 +41,32 @@ def with_any_query(fields: dict[str, Any]) -> dict[str, Any]:
             raise InputError(f"a designed query sees every key: leave out {name}")
     kept = {name: value for name, value in fields.items() if name not in OF_QUERIES}
     by_columns = str(fields.get("layout")).strip().lower() == "columns"
-    width = _width(fields, by_columns=by_columns)
+    *heads, width = _heads_and_width(fields, by_columns=by_columns)
     labels = fields.get("labels")
     if isinstance(labels, dict):
         labels = {name: names for name, names in labels.items() if name not in OF_QUERIES}
-    zeros = np.zeros((width, 1) if by_columns else (1, width))
+    zeros = np.zeros((*heads, *((width, 1) if by_columns else (1, width))))
     return kept | {"Q": zeros, "labels": labels or None}
 
 
-def _width(fields: dict[str, Any], *, by_columns: bool) -> int:
-    """Return how wide keys are."""
-    name = "K" if fields.get("K") is not None else "W_K"
-    shape: tuple[int, ...] = np.shape(fields[name]) if fields.get(name) is not None else ()
-    out_in = by_columns or (name == "W_K" and str(fields.get("weights_layout")).lower() == "torch")
+def _heads_and_width(fields: dict[str, Any], *, by_columns: bool) -> tuple[int, ...]:
+    """Return how wide the query is, behind the number of its heads where they are listed.
+
+    It is as wide as the keys; with several heads as the queries that are given, for their width
+    decides how many heads the keys have.
+    """
+    several = fields.get("heads") is not None
+    names = [name for name in ("Q", "W_Q", "K", "W_K") if fields.get(name) is not None]
+    several = several or any(np.ndim(fields[name]) == 3 for name in names)
+    if not several:
+        names = [name for name in names if name in ("K", "W_K")]
+    if not names:
+        return (1,)
+    (name, *_), weights = names, ("W_Q", "W_K")
+    shape = np.shape(fields[name])
+    torch = str(fields.get("weights_layout")).lower() == "torch"
+    out_in = by_columns or (name in weights and torch)
     if len(shape) < 2:
-        return shape[-1] if shape and not out_in else 1
-    return int(shape[-2] if out_in else shape[-1])
+        return (1,) if out_in or not shape else shape
+    heads = shape[:-2] if name in ("Q", "W_Q") else ()
+    return (*heads, int(shape[-2] if out_in else shape[-1]))

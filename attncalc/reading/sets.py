@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from attncalc.errors import InputError
 from attncalc.reading.answers import ENDINGS, SHEETS
-from attncalc.reading.files import is_folder, list_folder
+from attncalc.reading.files import is_folder, is_found, list_folder, refuse_found, why_not_read
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.roster import Student, path_name
@@ -92,6 +92,7 @@ def read_set(place: Path) -> ClassSet:
         When its list cannot be read, or is not what `attncalc new --class` writes.
     """
     source = place / MANIFEST
+    refuse_found(source)
     content = read_json_object(source, "the list of a set")
     remember(place, (".json",))
     listed = content.get("students")
@@ -134,6 +135,7 @@ def _handed(given: Any, place: Path, source: Path) -> tuple[Handed, ...]:
         if parts[0] != given["folder"] or not all(part == _in_set(part) for part in parts):
             raise _strange(source)
         found.append(Handed(name, place.joinpath(*parts)))
+        refuse_found(found[-1].file)
     return tuple(found)
 
 
@@ -226,6 +228,9 @@ def _answers(given: ClassSet, answers: Sequence[str]) -> Iterator[_Found]:
         path = Path(answer)
         if not path.exists():
             raise InputError(f"{answer}: no such file or folder")
+        if is_found(answer, answers) and (why := why_not_read(path)):
+            yield _Found(path, (path.name,), why)
+            continue
         if not is_folder(path):
             yield _Found(path, (path.name,))
             continue
@@ -241,7 +246,9 @@ def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
         if path.name.startswith(".") or (steps and path.name.lower().endswith(LEFT_BEHIND)):
             continue
         here = (*steps, path.name)
-        if is_folder(path):
+        if why := why_not_read(path):
+            yield _Found(path, here, why)
+        elif is_folder(path):
             yield from _of_folder(path, here)
         else:
             yield _Found(path, here)
@@ -249,9 +256,6 @@ def _within(folder: Path, steps: tuple[str, ...]) -> Iterator[_Found]:
 
 def _of_folder(path: Path, here: tuple[str, ...]) -> Iterator[_Found]:
     """Yield a folder that is an answer, or else what is in it; or why it is not looked into."""
-    if path.is_symlink() and path.parent.resolve().is_relative_to(path.resolve()):
-        yield _Found(path, here, "a link that leads back to what it lies in")
-        return
     try:
         inside = list_folder(path)
     except InputError as error:  # its row says so, and stops none of the others

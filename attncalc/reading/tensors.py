@@ -19,12 +19,14 @@ from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.reading.files import TENSORS_LENGTH as LENGTH
-from attncalc.reading.files import in_units, opened
+from attncalc.reading.files import in_units, opened, refuse_found
 
 MOST_HEADER = 16 * 2**20
 """Bytes of a header: that of the largest models has one or two millions."""
 MOST_AXES = 8
 MOST_LISTED = 6
+_PIECE = 2**22
+"""Numbers of half the width of float32 that are widened at once."""
 _METADATA = "__metadata__"
 _TYPES = {
     "F64": "<f8",
@@ -65,6 +67,9 @@ class Tensors(Mapping[str, Matrix]):
         The name of the file, for messages.
     content
         The whole of it, in memory or mapped into it.
+    path
+        The file, where there is one: each tensor is then mapped by itself, so that its pages leave
+        memory with it.
 
     Raises
     ------
@@ -72,28 +77,40 @@ class Tensors(Mapping[str, Matrix]):
         When the header is none, or is not true of the file.
     """
 
-    def __init__(self, place: str, content: "bytes | mmap.mmap") -> None:
+    def __init__(self, place: str, content: "bytes | mmap.mmap", path: Path | None = None) -> None:
         self.place = place
-        self._content = content
+        self._path = path
+        self._content = content if path is None else b""
         self._start, self.metadata, self.entries = _read_header(place, content)
 
     def __getitem__(self, name: str) -> Matrix:
         """Return a tensor; of float16 and bfloat16 in float32, where each of them has a number."""
-        return _in_numpy(self.entries[name].dtype, self._kept(name))
+        dtype, shape, *_ = self.entries[name]
+        if dtype not in _HALVES:
+            return _in_numpy(dtype, self._kept(name)).reshape(shape)
+        wide = np.empty(prod(shape), np.float32)
+        for at in range(0, len(wide), _PIECE):  # so that no more of the file is in memory at once
+            _widen(dtype, self._kept(name, at, _PIECE), wide[at : at + _PIECE])
+        return wide.reshape(shape)
 
     def rows(self, name: str, places: Sequence[int]) -> Matrix:
         """Return some rows of a tensor; of a large table, no others are read."""
-        return _in_numpy(self.entries[name].dtype, self._kept(name)[np.array(places)])
+        kept = self._kept(name).reshape(self.entries[name].shape)
+        return _in_numpy(self.entries[name].dtype, kept[np.array(places)])
 
-    def _kept(self, name: str) -> Matrix:
-        """Return a tensor as its bytes are, none of them copied."""
+    def _kept(self, name: str, at: int = 0, most: int | None = None) -> Matrix:
+        """Return the numbers of a tensor from one of them on, as its bytes are, none copied."""
         entry = self.entries[name]
         kind = np.dtype(_TYPES[entry.dtype])
-        count = prod(entry.shape)
+        count = prod(entry.shape) - at
+        count = count if most is None else min(count, most)
+        start = self._start + entry.start + at * kind.itemsize
         if not count:
-            return np.zeros(entry.shape, kind)
-        array = np.frombuffer(self._content, kind, count, self._start + entry.start)
-        return array.reshape(entry.shape)
+            return np.zeros(0, kind)
+        if self._path is None:
+            return np.frombuffer(self._content, kind, count, start)
+        with opened(self._path) as file:
+            return np.memmap(file, kind, "r", start, count).view(np.ndarray)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names, as the header has them."""
@@ -121,19 +138,28 @@ def open_tensors(path: Path) -> Tensors:
     InputError
         When there is no such file, or it is no safetensors file.
     """
+    refuse_found(path, may_link=True)
     with opened(path) as file:
         content: bytes | mmap.mmap = b""
         if path.stat().st_size:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return Tensors(str(path), content)
+    return Tensors(str(path), content, path)
 
 
 def _in_numpy(dtype: str, array: Matrix) -> Matrix:
-    if dtype == "BF16":  # the upper half of a float32
-        return (array.astype("<u4") << 16).view("<f4")
-    if dtype == "F16":
-        return array.astype(np.float32)
+    if dtype in _HALVES:
+        wide = np.empty(array.shape, np.float32)
+        _widen(dtype, array, wide)
+        return wide
     return array != 0 if dtype == "BOOL" else array
+
+
+def _widen(dtype: str, halves: Matrix, wide: Matrix) -> None:
+    """Write float16 or bfloat16 numbers as float32, without an array in between."""
+    if dtype == "BF16":  # the upper half of a float32
+        np.left_shift(halves, 16, out=wide.view("<u4"), dtype="<u4")
+    else:
+        wide[...] = halves
 
 
 def _read_header(place: str, content: "bytes | mmap.mmap") -> _Read:

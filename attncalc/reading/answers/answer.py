@@ -108,7 +108,9 @@ class WrittenMatrix:
 class WrittenConnection(NamedTuple):
     """Which inputs the lines of one output lead to, by name, as it was written.
 
-    `of` says which attention's map it is, as "cross" or "1.self"; "" where nothing does.
+    `of` says which attention's map it is, as "cross" or "1.self"; "" where nothing does. `line`
+    is where it stands; 0 where the form has no lines. `is_told` says that it is told in words of
+    any kind, and not drawn in the form of a worksheet.
     """
 
     head: int
@@ -116,6 +118,21 @@ class WrittenConnection(NamedTuple):
     most: tuple[str, ...]
     second: tuple[str, ...]
     of: str = ""
+    line: int = 0
+    is_told: bool = False
+
+    @property
+    def says(self) -> str:
+        """The line as it was read.
+
+        Examples
+        --------
+        >>> WrittenConnection(0, "3", ("1",), ("2",)).says
+        'output 3 → input 1, second 2'
+        """
+        most = f"input {' and '.join(self.most)}" if self.most else "no input"
+        second = f", second {' and '.join(self.second)}" if self.second else ""
+        return f"output {self.output} → {most}{second}"
 
 
 class Unread(NamedTuple):
@@ -131,12 +148,15 @@ class Unread(NamedTuple):
         What is missing for them to be read.
     could_be_matrix
         Whether they may well be a matrix, or a part of one.
+    of_map
+        Whether it seems to say what an output attends to.
     """
 
     line: int
     text: str
     why: str
     could_be_matrix: bool
+    of_map: bool = False
 
 
 class Taken(NamedTuple):
@@ -217,6 +237,8 @@ def renumbered(answer: Answer, numbers: Sequence[int]) -> Answer:
         matrices={
             name: replace(each, place=said(each.place)) for name, each in answer.matrices.items()
         },
+        connections=answer.connections
+        and tuple(each._replace(line=line(each.line)) for each in answer.connections),
         faults=tuple(map(said, answer.faults)),
         unread=tuple(
             each._replace(line=line(each.line), why=said(each.why)) for each in answer.unread

@@ -4,11 +4,17 @@ import re
 
 import numpy as np
 
-from attncalc.reading.answers.answer import matrix_of_entries
+from attncalc.reading.answers.answer import (
+    Taken,
+    Unread,
+    WrittenConnection,
+    matrix_of_entries,
+)
 from attncalc.reading.answers.copying import LIKE, values_of
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.keeping import SURELY, Collected, Keeper, size_of
-from attncalc.reading.answers.lines import attention_in, connection_in
+from attncalc.reading.answers.lines import attention_in, connection_in, is_behind_numbers
+from attncalc.reading.answers.map_lines import MapReader, Said
 from attncalc.reading.answers.parts import entries_of
 from attncalc.reading.answers.prose import (
     PROSE,
@@ -65,9 +71,9 @@ WEAKLY = 1 / 3
 """The share of its numbers that must be right for a weak word to name a matrix."""
 
 
-def collected(blocks: list[Block], expected: Expected) -> Collected:
+def collected(blocks: list[Block], expected: Expected, of_map: MapReader) -> Collected:
     """Return what each block is, in the order in which they stand."""
-    collector = _Collector(expected)
+    collector = _Collector(expected, of_map)
     for block in blocks:
         collector.take(block)
     collector.finish()
@@ -77,8 +83,10 @@ def collected(blocks: list[Block], expected: Expected) -> Collected:
 class _Collector(Keeper):
     """Goes through the blocks, and keeps whose the next matrix is."""
 
-    def __init__(self, expected: Expected) -> None:
+    def __init__(self, expected: Expected, reader: MapReader) -> None:
         super().__init__(expected)
+        self.reader = reader
+        self.said: list[Said] = []
         self.of_map = ""
         self.token_is_inline = False
         self.counts = ""
@@ -96,13 +104,41 @@ class _Collector(Keeper):
             self._words(block)
         else:
             self._numbers(block, block.grid)
+        is_kept = any(each.line == block.line for each in self.found.connections[-1:])
+        if not (block.is_other or is_kept) and is_behind_numbers(block.text):
+            self._line_of_map(block)
+        if said := self.reader.told.pop(block.line, None):
+            head, of = head_in(said.text) or self.head, attention_in(said.text) or self.of_map
+            self.said.append(said._replace(head=head, of=of))
         self.before = block
 
     def _line_of_map(self, block: Block) -> None:
-        if found := connection_in(block.text, self.head, self.of_map):
-            self.found.connections.append(found)
         self.is_fresh = False
-        self.note(block, "", "a line of the map")
+        found = connection_in(block.text, self.head, self.of_map)
+        if block.line in self.reader.told:
+            return
+        if found and not self.reader.knows(found):
+            self.reader.missed[block.line] = block.text
+        elif found:
+            self.found.connections.append(found._replace(line=block.line))
+            self._note_line(self.found.connections[-1], block.text)
+        else:
+            self.note(block, "", "a line of the map")
+
+    def _note_line(self, line: WrittenConnection, text: str) -> None:
+        self.found.taken.append(Taken(line.line, line.line, "map", "", text))
+
+    def _finish_map(self) -> None:
+        """Keep what sentences say of the map, and list what could not be read of it."""
+        texts = {said.line: said.text for said in self.said}
+        for each in [*self.reader.connections(self.said, self.found.connections)]:
+            if isinstance(each, Unread):
+                self.found.unread.append(each)
+            else:
+                self.found.connections.append(each)
+                self._note_line(each, texts[each.line])
+        if not self.reader.is_complete(self.found.connections):
+            self.found.unread += self.reader.not_read()
 
     def _words(self, block: Block) -> None:
         """Take from words whose the next matrix is, and say what their numbers are."""
@@ -193,6 +229,7 @@ class _Collector(Keeper):
     def finish(self) -> None:
         """Say what the numbers in products are, now that all the rest is read."""
         self._finish_told()
+        self._finish_map()
         if self.pending:
             self._finish_products()
 

@@ -1,7 +1,7 @@
 """Answers as CSV: blocks under their names, a folder with a file for each step, or a worksheet."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -16,6 +16,7 @@ from attncalc.reading.answers.answer import (
 )
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import attention_in, connection_in, is_about_lines, names_in
+from attncalc.reading.answers.map_lines import MapReader, told_in
 from attncalc.reading.answers.own_page import MapLines
 from attncalc.reading.answers.raw import Raw, assembled, unread
 from attncalc.reading.answers.text import read_text_answer
@@ -24,6 +25,7 @@ from attncalc.reading.csv_text import Row, delimiter_of, rows_of
 from attncalc.reading.naming.at_hand import name_at_hand
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import head_in, name_in
+from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.numerals import is_number_cell
 from attncalc.reading.plain.rows import Rows, without_names
 
@@ -178,6 +180,9 @@ def _blocks(rows: list[Row], name: str = "", *, decimal_comma: bool) -> list[_Bl
     blocks = [_Block(name, decimal_comma=decimal_comma)] if name else []
     for row in rows:
         heading = _heading(row, may_be_padded=not (blocks and blocks[-1].is_labelled))
+        of_map = bool(blocks) and blocks[-1].name.lower() == "connections"
+        if of_map and name_of_key(heading) is None and heading.lower() not in (*_WORDS, *_OWN):
+            heading = ""  # a sentence
         if heading and (not name or _is_head_of(heading, name)):
             blocks.append(_Block(heading, len(row.cells) > 1, decimal_comma))
         elif blocks:
@@ -214,11 +219,36 @@ def _answer(
     connections: list[WrittenConnection] = []
     for block in blocks:
         if block.name.lower() == "connections":
-            connections += _connections(block.rows, MapLines(expected.names if expected else ()))
+            lines, missed = _map([row for row in block.rows if row.filled], expected)
+            connections += lines
+            not_read = [*not_read, *missed]
         elif block.name.lower() not in _WORDS and any(row.filled for row in block.rows):
             cells = without_names(_cells(block))
             found.append(Raw(block.name, 0, cells, block.rows[0].line))
     return assembled(place, found, not_read, connections or None)
+
+
+def _map(
+    rows: Sequence[Row], expected: Expected | None
+) -> tuple[list[WrittenConnection], list[Unread]]:
+    """Return the lines of the map that rows state, and what is not understood of them."""
+    of_map = MapLines(expected.names if expected else ())
+    knows = MapReader(expected or Expected()).knows
+    stated = [(row, _connection(row, of_map)) for row in rows]
+    own = [line for _, line in stated if line]
+    # a heading of cells says nothing itself
+    rest = [row for row, line in stated if not line and len(row.filled) == 1]
+    if not own or not all(knows(each) and each.output.strip() for each in own):
+        own, rest = [], [*rows]
+    told, missed = told_in([Line(row.line, _as_line(row)) for row in rest], expected)
+    return [*own, *told], missed
+
+
+def _as_line(row: Row) -> str:
+    """Return a row as a line of text: a sentence, or cells between bars."""
+    text = " ".join(row.filled)
+    is_sentence = len(row.filled) == 1 or is_about_lines(text)
+    return text if is_sentence else f"| {' | '.join(row.cells)} |"
 
 
 def _cells(block: _Block) -> Rows:
@@ -242,18 +272,16 @@ def _with_point(cell: str) -> str:
     return cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
 
 
-def _connections(rows: list[Row], of_map: MapLines) -> Iterator[WrittenConnection]:
-    """Read our own sentences, or lines of an output, its solid and its dashed line."""
-    for row in rows:
-        told = (connection_in(of_map.told(cell)) for cell in row.cells)
-        sentence = next((of_map.named(each) for each in told if each), None)
-        if sentence:
-            of = attention_in(row.cells[0]) or sentence.of
-            yield sentence._replace(head=head_in(row.cells[0]), of=of)
-        elif any(map(is_about_lines, row.cells)) or not row.filled:
-            continue  # still to be filled in
-        elif len(row.cells) >= 2 and row.cells[0].lower() not in ("output", "outputs"):
-            output, most, *second = row.cells
-            yield WrittenConnection(
-                0, output, names_in(most), names_in(second[0] if second else "")
-            )
+def _connection(row: Row, of_map: MapLines) -> WrittenConnection | None:
+    """Read a sentence of our own, or an output, its solid and its dashed line."""
+    told = (connection_in(of_map.told(cell)) for cell in row.cells)
+    sentence = next((of_map.named(each) for each in told if each), None)
+    if sentence:
+        of = attention_in(row.cells[0]) or sentence.of
+        return sentence._replace(head=head_in(row.cells[0]), of=of)
+    if any(map(is_about_lines, row.cells)):
+        return None  # still to be filled in
+    if len(row.cells) < 2 or row.cells[0].lower() in ("output", "outputs"):
+        return None
+    output, most, *second = row.cells
+    return WrittenConnection(0, output, names_in(most), names_in(second[0] if second else ""))

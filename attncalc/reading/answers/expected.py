@@ -42,6 +42,16 @@ class Expected:
         """Return the shape of a step; () for one that it does not have."""
         return tuple(self.steps[name].shape) if name in self.steps else ()
 
+    def of_head(self, name: str, head: int) -> Matrix | None:
+        """Return a step, or one head of it (0 is head 1); None where the key has no such head.
+
+        Head numbers come from answers: this is the only place that uses one as an index.
+        """
+        key = self.steps.get(name)
+        if key is None or key.ndim == 2:
+            return key
+        return key[max(head, 1) - 1] if head <= len(key) else None
+
     def heads(self, name: str) -> int:
         """Return how many heads a step has; 0 for none."""
         shape = self.shape(name)

@@ -8,6 +8,8 @@ import re
 from html.parser import HTMLParser
 from typing import NamedTuple
 
+from attncalc.reading.plain.references import with_short_references
+
 _START = re.compile(r"\s{0,99}(?:<\?xml[^>]{0,200}>\s{0,9})?(?:<!--.{0,500}?-->\s{0,9})?"
                     r"<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)  # fmt: skip
 _OWN = re.compile(r"<meta name=\"?generator\"? content=\"?attncalc\b")
@@ -49,7 +51,7 @@ def text_of_html(text: str) -> Page:
     | 3 | 4 |
     """
     reader = _Reader(is_own=_OWN.search(text[:20_000]) is not None)
-    reader.feed(text)
+    reader.feed(with_short_references(text))
     reader.close()
     reader.end_line()
     return Page("\n".join(reader.lines), reader.is_own)

@@ -3,18 +3,20 @@
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from attncalc.errors import InputError
-from attncalc.reading.answers.answer import Answer, Unread
+from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in
+from attncalc.reading.answers.map_lines import told_in
 from attncalc.reading.answers.raw import Raw, assembled, is_given, unread
 from attncalc.reading.cells import Faults, in_words
 from attncalc.reading.json_text import parse, plain
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.naming.name import head_in
-from attncalc.reading.plain.grids import only_grid
+from attncalc.reading.plain.grids import Line, only_grid
 
 _NOT_STEPS = (
     *("attncalc", "kind", "title", "problem", "conventions", "work", "notes", "patterns"),
@@ -39,16 +41,48 @@ def read_json_answer(text: str, place: str, expected: Expected | None = None) ->
     found: list[Raw] = []
     not_read: list[Unread] = []
     connections = None
-    steps = list(_steps(content))
-    for key, value, head in steps[:MOST_NAMES]:
+    steps = _steps(content)
+    for key, value, head in islice(steps, MOST_NAMES):
         if key == "connections":
-            connections = [*(connections or ()), *connections_in(value)]
+            own, missed = _map(value, expected)
+            not_read += missed
+            connections = [*(connections or ()), *own]
         elif key not in _NOT_STEPS or name_of_key(key):
             _add(key, value, found, not_read, head)
-    if (more := len(steps) - MOST_NAMES) > 0:
-        why = f"{more:,} more names stand behind {MOST_NAMES:,}: they are not read"
+    if next(steps, None):
+        why = f"only the first {MOST_NAMES:,} names are read"
         not_read.append(Unread(0, "…", why, could_be_matrix=True))
     return assembled(place, found, not_read, connections, expected)
+
+
+def _map(value: Any, expected: Expected | None) -> tuple[list[WrittenConnection], list[Unread]]:
+    """Return the lines of the map: objects with an output each, and what texts tell."""
+    own = [*connections_in(value)]
+    told: list[WrittenConnection] = []
+    missed: list[Unread] = []
+    if isinstance(value, list) and any(isinstance(each, str) for each in value):
+        drawn = [[] if isinstance(each, str) else [*connections_in([each])] for each in value]
+        texts = [each for each, found in zip(value, drawn, strict=True) if not found]
+        own = [line for found in drawn for line in found]
+        told, missed = _told(texts, expected)
+    elif value and not own:
+        told, missed = _told(value, expected)
+    return [*own, *told], missed
+
+
+def _told(value: Any, expected: Expected | None) -> tuple[list[WrittenConnection], list[Unread]]:
+    """Return the map that texts tell, or an object with an input for each output."""
+    if isinstance(value, dict):
+        value = [f"output {k} -> input {_listing(each)}" for k, each in value.items()]
+    listed = value if isinstance(value, list) else str(value).split("\n")
+    texts = [each if isinstance(each, str) else _said(each) for each in listed]
+    told, missed = told_in([Line(i, text) for i, text in enumerate(texts, 1)], expected)
+    # the form has no lines
+    return [each._replace(line=0) for each in told], [each._replace(line=0) for each in missed]
+
+
+def _listing(value: Any) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _content(text: str, place: str) -> dict[str, Any]:
@@ -159,9 +193,14 @@ def _add(key: str, value: Any, found: list[Raw], not_read: list[Unread], head: i
         return
     heads = {1: [[value]], 2: [value], 3: value}[depth]
     for number, rows in enumerate(heads, start=1):
-        listed = [row if isinstance(row, list) else [row] for row in rows]
+        listed = [_listed_of(row) for row in _listed_of(rows)]
         cells = [[_cell(cell) for cell in row] for row in listed]
         found.append(Raw(key, number if len(heads) > 1 else head, cells))
+
+
+def _listed_of(value: Any) -> list[Any]:
+    """Return a list as it is, and any other value, as `true` among rows, as its only part."""
+    return value if isinstance(value, list) else [value]
 
 
 def _as_lists(value: Any) -> Any:

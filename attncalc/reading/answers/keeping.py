@@ -122,13 +122,13 @@ class Keeper(Labels):
 
     def _is_nearer_to_head(self, grid: Grid) -> bool:
         """Say whether outputs below the name of a head are those of that head, by their numbers."""
-        heads = self.expected.steps.get("H")
-        if heads is None or heads.ndim != 3 or not 0 < self.head <= len(heads):
+        head = self.expected.of_head("H", self.head) if self.expected.heads("H") else None
+        if head is None or not self.head:
             return False
         values = values_of(grid)
         if values.ndim != 2:
             return False
-        own = share_alike(values, heads[self.head - 1])
+        own = share_alike(values, head)
         return own > SURELY and own > self.expected.agreement("O", values)
 
     def _is_heads_own(self, grid: Grid) -> bool:

@@ -1,11 +1,11 @@
 """What a person says of the lines they drew: `Output 1: most input 3, second input 2`."""
 
-import html
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from attncalc.reading.answers.answer import WrittenConnection
+from attncalc.reading.plain.references import unescaped
 
 LONGEST_LINE = 2000
 _SENTENCE = re.compile(r"\bOutput\s+(\S.{0,199}?)\s*(?::|->|→|=>)(?=\s|$)\s*(.*)", re.IGNORECASE)
@@ -54,8 +54,8 @@ def connection_in(line: str, head: int = 0, of: str = "") -> WrittenConnection |
 
     Examples
     --------
-    >>> connection_in("Output 2: most input 3 (0.99), second inputs 1 and 2 (0.01 each)")
-    WrittenConnection(head=0, output='2', most=('3',), second=('1', '2'), of='')
+    >>> connection_in("Output 2: most input 3 (0.99), second inputs 1 and 2 (0.01 each)")[1:4]
+    ('2', ('3',), ('1', '2'))
     >>> connection_in("Output 3: dashed 2, solid 1").second
     ('2',)
     """
@@ -89,9 +89,22 @@ def is_about_lines(line: str) -> bool:
     return match is not None and _TALK.search(match[2]) is not None
 
 
+def is_behind_numbers(line: str) -> bool:
+    """Say whether a line holds an equation, and what it says of the map only behind it.
+
+    Examples
+    --------
+    >>> is_behind_numbers("A = [1; 0] Output 1: most input 3")
+    True
+    """
+    plain = _plain(line)
+    match = _SENTENCE.search(plain)
+    return match is not None and "=" in plain[: match.start()]
+
+
 def _plain(line: str) -> str:
     """Return a line without what Markdown and LaTeX put around its words."""
-    return html.unescape(_TEX.sub("", line[:LONGEST_LINE]).replace(r"\_", "_"))
+    return unescaped(_TEX.sub("", line[:LONGEST_LINE]).replace(r"\_", "_"))
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from attncalc.reading.answers.answer import (
     matrix_of_floats,
     not_filled,
 )
+from attncalc.reading.answers.parts import from_one
 from attncalc.reading.answers.raw import MOST_HEADS, is_given, unread
 from attncalc.reading.cells import Faults
 from attncalc.reading.names import canonical
@@ -66,12 +67,13 @@ def _keep(
     what, head = name.matrix, name.head or name.number or name.row
     while array.ndim > 2 and len(array) == 1:
         array = array[0]
-    if array.dtype.kind == "U" and array.ndim in (2, 3) and array.size:
+    dimensions = (2,) if head else (2, 3)
+    if array.dtype.kind == "U" and array.ndim in dimensions and array.size:
         found.setdefault(what, {})[head] = array
         return
     if array.ndim == 1:
         array = array[np.newaxis]
-    if array.dtype.kind not in "biuf" or array.ndim not in (2, 3) or not array.size:
+    if array.dtype.kind not in "biuf" or array.ndim not in dimensions or not array.size:
         why = f"{array.ndim} dimensions of {array.dtype}, where numbers are needed"
         not_read.append(unread(what, why, is_step=True))
     elif head > MOST_HEADS:
@@ -83,6 +85,7 @@ def _keep(
 def _joined(heads: dict[int, Matrix]) -> WrittenMatrix:
     if 0 in heads:
         return _matrix(heads[0])
+    heads = dict(zip(from_one([*heads]), heads.values(), strict=True))
     shape = next(iter(heads.values())).shape
     if is_sparse(max(heads) * prod(shape), len(heads) * prod(shape)):
         why = f"head {max(heads)} is written, and of those before it {len(heads) - 1}"

@@ -4,7 +4,6 @@ Tokens may be called anything: a number, a name of a matrix, a bar that parts ce
 pages have their names, short ones of our making are put, and taken back when all is read.
 """
 
-import html
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from attncalc.latex_text import in_latex
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.html_page import Page as Html
+from attncalc.reading.plain.references import unescaped
 from attncalc.text import on_a_line
 
 _SIGN = "halves away from zero"
@@ -275,7 +275,7 @@ def _is_frame(line: str, first: str = "╭+") -> bool:
 
 def _unescaped(text: str) -> str:
     """Return a line of Markdown as it reads."""
-    return html.unescape(text.replace("<span>", "").replace("</span>", ""))
+    return unescaped(text.replace("<span>", "").replace("</span>", ""))
 
 
 def _on_one_line(text: str) -> str:

@@ -1,6 +1,6 @@
 """Matrices put together from what was found of them: wholes, heads, rows, columns and entries."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
@@ -10,6 +10,7 @@ import numpy as np
 
 from attncalc.reading.answers.answer import (
     Entry,
+    WrittenConnection,
     WrittenMatrix,
     is_sparse,
     matrix_of_entries,
@@ -60,7 +61,7 @@ class Part(NamedTuple):
     @property
     def what(self) -> str:
         """Its name, with its head and its place."""
-        head = f" head {self.head}" if self.head else ""
+        head = f" head {max(self.head, 0)}" if self.head else ""
         place = [str(max(each, 0)) if each else ":" for each in (self.row, self.column)]
         index = "" if self.is_whole else f"[{','.join(place)}]"
         return f"{self.name}{index}{head}"
@@ -96,6 +97,10 @@ def matrix_of(parts: Sequence[Part], shape: tuple[int, ...], by_columns: bool) -
         Whether a part with a row's number alone is a column, for tokens are columns.
     """
     place = f"line {parts[0].line}" if parts[0].line else ""
+    parts = [
+        part._replace(head=head)
+        for part, head in zip(parts, from_one([part.head for part in parts]), strict=True)
+    ]
     numbers = list(dict.fromkeys(part.head for part in parts))
     if len(numbers) > 1 and 0 in numbers:  # A, and A of head 2: the heads count
         numbers.remove(0)
@@ -192,6 +197,25 @@ def _from_wholes(parts: Sequence[Part]) -> Cells:
                 rows.append([])
             rows[i] += [read_entry(cell) for cell in row]
     return rows
+
+
+def from_one(numbers: Sequence[int]) -> list[int]:
+    """Return numbers counted from 1: all are one more where one of them is -1, an index of 0.
+
+    Examples
+    --------
+    >>> from_one([-1, 1, 0]), from_one([1, 2])
+    ([1, 2, 0], [1, 2])
+    """
+    shift = int(-1 in numbers)
+    return [each + shift if each > 0 else abs(each) for each in numbers]
+
+
+def lines_from_one(connections: Iterable[WrittenConnection]) -> tuple[WrittenConnection, ...]:
+    """Return the lines of a map with their heads counted from 1."""
+    listed = list(connections)
+    heads = from_one([each.head for each in listed])
+    return tuple(each._replace(head=head) for each, head in zip(listed, heads, strict=True))
 
 
 def _counted_from_one(parts: Sequence[Part], by_columns: bool) -> list[Part]:

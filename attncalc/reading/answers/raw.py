@@ -8,7 +8,7 @@ from attncalc.problem.fields import MATRICES, role_of
 from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected, Loose
-from attncalc.reading.answers.parts import Part, matrix_of
+from attncalc.reading.answers.parts import Part, lines_from_one, matrix_of
 from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import is_of_sums, numbers_in
 from attncalc.reading.answers.renaming import with_better_names
@@ -95,7 +95,7 @@ def assembled(
     matrices = _matrices(collected, loose, expected)
     for step, matrix in matrices.items():
         faults += [f"{step}{_index(where)}: {why}" for where, why in matrix.faults.items()]
-    drawn = None if connections is None else tuple(connections)
+    drawn = None if connections is None else lines_from_one(connections)
     return Answer(
         place, matrices, drawn, tuple(faults), (*not_read, *collected.unread),
         tuple(collected.remarks), tuple(taken),

@@ -92,6 +92,8 @@ def _by_values(part: Part, there: set[str], expected: Expected, *, is_doubled: b
         for name, meant in _ALSO
         if name == part.name and meant not in there and meant in expected.steps
     ]
+    if sum(map(len, part.rows)) > max(np.size(each) for each in expected.steps.values()):
+        return None  # more numbers than any step has
     values = matrix_of_entries([entries_of(part.rows)], "").values
     if is_doubled or not expected.fits(part.name, values):
         options = [name for name in expected.steps if name not in there]

@@ -1,7 +1,7 @@
 """Answers in text of any kind: mails, Markdown, LaTeX, programs, spreadsheets, worksheets."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,9 +11,16 @@ from attncalc.reading.answers.collecting import collected
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.lines import is_about_lines
+from attncalc.reading.answers.lines import connection_in, is_about_lines, is_behind_numbers
+from attncalc.reading.answers.map_lines import MapReader, with_tables
 from attncalc.reading.answers.own_page import handed_back
-from attncalc.reading.answers.parts import Part, contradicting, entries_of, matrix_of
+from attncalc.reading.answers.parts import (
+    Part,
+    contradicting,
+    entries_of,
+    lines_from_one,
+    matrix_of,
+)
 from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
@@ -25,9 +32,10 @@ from attncalc.reading.naming.symbols import STEPS
 from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
+from attncalc.reading.plain.grids import Line
 from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.other_words import in_english
-from attncalc.reading.plain.tidy import with_decimal_commas
+from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.told_corrections import with_corrections
 from attncalc.reading.plain.told_results import with_results
 from attncalc.reading.plain.told_rows import with_rows
@@ -47,14 +55,20 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     html = text_of_html(text) if is_html(text) else None
     page = handed_back(text if html is None else html.text, expected.names, html)
 
-    text = _rewritten(with_decimal_commas(PRIVATE.sub("", page.text)), expected)
-    blocks, document = blocks_of(text, partial(_names_a_row, expected), _is_of_map, expected.labels)
-    found = collected(blocks, expected)
+    # first of all, for what is rewritten is longer, and all of it takes time
+    text, said = within_bounds(page.text)
+    text = _rewritten(with_decimal_commas(PRIVATE.sub("", text)), expected)
+    of_map = MapReader(expected)
+    blocks, document = blocks_of(
+        text, partial(_names_a_row, expected), partial(_is_of_map, of_map), expected.labels
+    )
+    found = collected(blocks, expected, of_map)
     for struck in document.struck:
         found.taken.append(Taken(struck.line, struck.line, "", "struck out", struck.text))
     for comment in document.comments:
         _take_comment(comment, found)
-    faults = [_at(line, fault) for line, fault in document.faults[:MOST_FAULTS]]
+    faults = said + [_at(line, fault) for line, fault in document.faults[:MOST_FAULTS]]
+    faults = list(dict.fromkeys(faults))
     for line, left in document.shortened[:MOST_FAULTS]:
         why = "numbers are left out of it, where … stands: print all of them"
         found.unread.append(Unread(line, left, why, could_be_matrix=True))
@@ -72,8 +86,10 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     for name, matrix in matrices.items():
         faults += [f"{name}{_index(where)}: {why}" for where, why in matrix.faults.items()]
     unread = tuple(sorted(found.unread, key=lambda each: each.line))
-    taken = tuple(sorted(found.taken, key=lambda each: each.line))
-    connections = tuple(map(page.lines.named, found.connections)) or None
+    connections = lines_from_one(map(page.lines.named, found.connections)) or None
+    says = (each.says for each in connections or ())  # each has been noted, in this order
+    noted = [each._replace(how=next(says)) if each.what == "map" else each for each in found.taken]
+    taken = tuple(sorted(noted, key=lambda each: each.line))
     return Answer(
         place, matrices, connections, tuple(faults), unread, tuple(found.remarks), taken
     )  # fmt: skip
@@ -85,7 +101,7 @@ def _rewritten(text: str, expected: Expected) -> str:
     def size(words: str) -> tuple[int, ...]:
         return _step_named(expected, words)[1]
 
-    text = in_english(with_layers_in_words(text))
+    text = in_english(with_layers_in_words(with_tables(text)))
     text = with_results(with_corrections(without_references(text)))
     text = with_rows_of_tokens(text, expected.labels)
     return with_vectors(with_rows(text, partial(_step_named, expected)), size)
@@ -203,8 +219,7 @@ def _within(parts: list[Part], expected: Expected, found: Collected) -> list[Par
 
 def _with_masks(part: Part, expected: Expected, found: Collected) -> Part:
     """Return a matrix with -∞ for the crosses and dashes that stand where a mask forbids."""
-    key = expected.steps.get(part.name)
-    key = key[max(part.head, 1) - 1] if key is not None and key.ndim == 3 else key
+    key = expected.of_head(part.name, part.head)
     if key is None or not part.is_whole or key.shape != part.size or part.turned:
         return part
     rows = [
@@ -336,9 +351,19 @@ def _differ(wholes: list[Part], part: Part) -> bool:
     return [entry.value for entry in before] != [entry.value for entry in after]
 
 
-def _is_of_map(line: str) -> bool:
-    """Say whether a line is about the map: a sentence, or the dots to draw lines between."""
-    return is_about_lines(line) or _DOTS.fullmatch(line) is not None
+def _is_of_map(of_map: MapReader, lines: Sequence[Line], i: int) -> bool:
+    """Say whether a line is about the map alone: a sentence, or the dots to draw lines between."""
+    line = lines[i].text
+    if _DOTS.fullmatch(line):
+        return True
+    if is_behind_numbers(line):
+        return False
+    found = connection_in(line)
+    # without a key, "What each output attends to: self.A" could be of an output "attends to"
+    if found and of_map.knows(found) and (of_map.weights or is_about_lines(line)):
+        return True
+    is_told = of_map.takes(lines, i)
+    return is_told or is_about_lines(line)
 
 
 def _at(line: int, what: str) -> str:

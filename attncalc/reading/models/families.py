@@ -8,7 +8,10 @@ from typing import Any
 
 from attncalc.reading.models.family import (
     ACTIVATIONS,
+    CLASSES,
+    MASKED,
     Family,
+    Head,
     Said,
     a_count,
     a_number,
@@ -20,7 +23,7 @@ from attncalc.reading.models.family import (
     root_of_width,
 )
 from attncalc.reading.models.folder import Config
-from attncalc.reading.models.rope import a_base, a_scaling, a_share
+from attncalc.reading.models.rope import a_base, a_scaling, remarks_on_share
 
 _DECODER = {"block": "decoder", "norm": "pre", "causal": True}
 _LLAMA_FIXED = {**_DECODER, "normalization": "rms", "positions": "rope", "rope_pairing": "halves"}
@@ -30,14 +33,31 @@ _LLAMA_SAID = {
     "activation": an_activation("hidden_act"),
     "rope_base": a_base,
     "rope_scaling": a_scaling,
-    "rope_dims": a_share,
 }
+
+
+def _as_classes(end: str, reads: str = "last") -> Head:
+    """Return a head of classes that is one projection."""
+    tensors = {"W_out": (f"{end}.weight",)}
+    if reads != "last":
+        tensors["b_out"] = (f"{end}.bias",)
+    return Head(tensors, CLASSES, reads)
+
+
+def _llama_heads(**says: Said) -> dict[str, Head]:
+    return {
+        "ForCausalLM": Head({"W_out": ("lm_head.weight",)}, says=says, is_tied=True),
+        "ForSequenceClassification": _as_classes("score"),
+        "ForTokenClassification": _as_classes("score", "all"),
+    }
+
+
 _LLAMA_NAMES: dict[str, Any] = {
     "layers": ("layers.{}.",),
     "count": a_count("num_hidden_layers"),
     "tokens": "embed_tokens.weight",
     "ends": {"gamma_out": "norm.weight"},
-    "head": {"W_out": ("lm_head.weight",)},
+    "remarks": remarks_on_share,
 }
 
 
@@ -101,7 +121,37 @@ def _of_words(side: str) -> dict[str, Any]:
 
 _TORCH_EPS = Fraction(1, 100_000)
 """What the LayerNorm of PyTorch adds where it is told nothing."""
-_BART_HEAD = {"W_out": ("lm_head.weight",), "b_out": ("final_logits_bias",)}
+_OF_WORDS = Head({"W_out": ("lm_head.weight",)}, is_tied=True)
+_OF_SEQUENCES = Head(
+    {
+        "W_pre": ("classification_head.dense.weight",),
+        "b_pre": ("classification_head.dense.bias",),
+        "W_out": ("classification_head.out_proj.weight",),
+        "b_out": ("classification_head.out_proj.bias",),
+    },
+    CLASSES,
+)
+_BART_HEADS = {
+    "ForConditionalGeneration": Head(
+        {"W_out": ("lm_head.weight",), "b_out": ("final_logits_bias",)}, is_tied=True
+    ),
+    "ForSequenceClassification": _OF_SEQUENCES,
+}
+_BERT_POOLER = {"W_pre": ("{}pooler.dense.weight",), "b_pre": ("{}pooler.dense.bias",)}
+_OF_MASKED = Head(
+    {
+        "W_pre": ("cls.predictions.transform.dense.weight",),
+        "b_pre": ("cls.predictions.transform.dense.bias",),
+        "gamma_pre": ("cls.predictions.transform.LayerNorm.weight",),
+        "beta_pre": ("cls.predictions.transform.LayerNorm.bias",),
+        "W_out": ("cls.predictions.decoder.weight",),
+        "b_out": ("cls.predictions.bias", "cls.predictions.decoder.bias"),
+    },
+    MASKED,
+    "all",
+    says={"activation_pre": an_activation("hidden_act")},
+    is_tied=True,
+)
 
 
 def _t5(side: str, count: Said) -> dict[str, Any]:
@@ -149,8 +199,19 @@ def _t5_shrinks(config: Config, layer: int) -> float:
 _T5_DECODER: dict[str, Any] = {
     **_t5("decoder", a_count("num_decoder_layers", "num_layers")),
     "sides": {"self": "SelfAttention.", "cross": "EncDecAttention."},
-    "head": {"W_out": ("lm_head.weight",)},
 }
+
+
+def _t5_heads(shrinks: Said | None = None) -> dict[str, Head]:
+    of_words = Head({"W_out": ("lm_head.weight",)}, is_tied=True, shrinks=shrinks)
+    return {
+        "ForConditionalGeneration": of_words,
+        "LMHeadModel": of_words,
+        "ForSequenceClassification": _OF_SEQUENCES,
+    }
+
+
+_T5_OF_TOKENS = {"ForTokenClassification": _as_classes("classifier", "all")}
 
 FAMILIES = (
     Family(
@@ -169,7 +230,12 @@ FAMILIES = (
         begins={"P": "wpe.weight"},
         positions="P",
         ends={"gamma_out": "ln_f.weight", "beta_out": "ln_f.bias"},
-        head={"W_out": ("lm_head.weight",)},
+        heads={
+            "LMHeadModel": _OF_WORDS,
+            "DoubleHeadsModel": _OF_WORDS,
+            "ForSequenceClassification": _as_classes("score"),
+            "ForTokenClassification": _as_classes("classifier", "all"),
+        },
         asks={"add_cross_attention": (False,)},
     ),
     Family(
@@ -177,6 +243,7 @@ FAMILIES = (
         ("llama",),
         fixed=_LLAMA_FIXED,
         said=_LLAMA_SAID,
+        heads=_llama_heads(),
         **_LLAMA_NAMES,
     ),
     Family(
@@ -184,6 +251,7 @@ FAMILIES = (
         ("mistral",),
         fixed=_LLAMA_FIXED,
         said={**_LLAMA_SAID, "window": a_window},
+        heads=_llama_heads(),
         **_LLAMA_NAMES,
     ),
     Family(
@@ -191,6 +259,7 @@ FAMILIES = (
         ("qwen2",),
         fixed=_LLAMA_FIXED,
         said={**_LLAMA_SAID, "window": a_window},
+        heads=_llama_heads(),
         **_LLAMA_NAMES,
     ),
     Family(
@@ -198,6 +267,7 @@ FAMILIES = (
         ("qwen3",),
         fixed={**_LLAMA_FIXED, "qk_norm": "rms"},
         said={**_LLAMA_SAID, "window": a_window},
+        heads=_llama_heads(),
         **_LLAMA_NAMES,
     ),
     Family(
@@ -211,7 +281,7 @@ FAMILIES = (
             "softcap": a_number_or_none("attn_logit_softcapping"),
             "window": a_window_in_every_second,
         },
-        head_says={"softcap_out": a_number_or_none("final_logit_softcapping")},
+        heads=_llama_heads(softcap_out=a_number_or_none("final_logit_softcapping")),
         factor=root_of_width("hidden_size"),
         gain_above=1,
         asks={"use_bidirectional_attention": (None, False)},
@@ -236,17 +306,29 @@ FAMILIES = (
             "beta_E": "embeddings.LayerNorm.bias",
         },
         positions="P",
-        head={
-            "W_pre": ("cls.predictions.transform.dense.weight",),
-            "b_pre": ("cls.predictions.transform.dense.bias",),
-            "gamma_pre": ("cls.predictions.transform.LayerNorm.weight",),
-            "beta_pre": ("cls.predictions.transform.LayerNorm.bias",),
-            "W_out": ("cls.predictions.decoder.weight",),
-            "b_out": ("cls.predictions.bias", "cls.predictions.decoder.bias"),
+        heads={
+            "ForMaskedLM": _OF_MASKED,
+            "ForPreTraining": _OF_MASKED,
+            "ForSequenceClassification": Head(
+                {
+                    **_BERT_POOLER,
+                    "W_out": ("classifier.weight",),
+                    "b_out": ("classifier.bias",),
+                },
+                CLASSES,
+                "first",
+            ),
+            "ForNextSentencePrediction": Head(
+                {
+                    **_BERT_POOLER,
+                    "W_out": ("cls.seq_relationship.weight",),
+                    "b_out": ("cls.seq_relationship.bias",),
+                },
+                CLASSES,
+                "first",
+            ),
+            "ForTokenClassification": _as_classes("classifier", "all"),
         },
-        head_says={"activation_pre": an_activation("hidden_act")},
-        tied_beside="W_pre",
-        reads="masked",
         asks={
             "position_embedding_type": ("absolute", None),
             "is_decoder": (False,),
@@ -271,8 +353,7 @@ FAMILIES = (
             "P": "embeddings.position_embeddings",
         },
         ends={"gamma_out": "layernorm.weight", "beta_out": "layernorm.bias"},
-        head={"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)},
-        reads="first",
+        heads={"ForImageClassification": _as_classes("classifier", "first")},
     ),
     Family(
         "BART",
@@ -285,7 +366,7 @@ FAMILIES = (
             **_bart("decoder", norm="post", is_last_normalised=False),
             **_BART_DECODES,
             **_of_words("decoder"),
-            head=_BART_HEAD,
+            heads=_BART_HEADS,
         ),
     ),
     Family(
@@ -299,7 +380,7 @@ FAMILIES = (
             **_bart("decoder", norm="pre", is_last_normalised=True),
             **_BART_DECODES,
             **_of_words("decoder"),
-            head=_BART_HEAD,
+            heads=_BART_HEADS,
         ),
     ),
     Family(
@@ -308,6 +389,15 @@ FAMILIES = (
         **_bart("encoder", norm="pre", is_last_normalised=True),
         begins={"P": "encoder.embed_positions.weight"},
         convolutions=(("encoder.conv1", 1), ("encoder.conv2", 2)),
+        heads={
+            "ForAudioClassification": Head(
+                {"W_out": ("classifier.weight",), "b_out": ("classifier.bias",)},
+                CLASSES,
+                "mean",
+                behind=("projector.weight", "projector.bias"),
+                asks={"use_weighted_layer_sum": (False,)},
+            )
+        },
         decoder=Family(
             "Whisper",
             (),
@@ -316,20 +406,22 @@ FAMILIES = (
             tokens="decoder.embed_tokens.weight",
             begins={"P": "decoder.embed_positions.weight"},
             positions="P",
-            head={"W_out": ("proj_out.weight",)},
+            heads={"ForConditionalGeneration": Head({"W_out": ("proj_out.weight",)}, is_tied=True)},
         ),
     ),
     Family(
         "T5",
         ("t5",),
         **_t5("encoder", a_count("num_layers")),
-        decoder=Family("T5", (), **_T5_DECODER, shrinks=_t5_shrinks),
+        heads=_T5_OF_TOKENS,
+        decoder=Family("T5", (), **_T5_DECODER, heads=_t5_heads(_t5_shrinks)),
     ),
     Family(
         "mT5",
         ("mt5",),
         **_t5("encoder", a_count("num_layers")),
-        decoder=Family("mT5", (), **_T5_DECODER),
+        heads=_T5_OF_TOKENS,
+        decoder=Family("mT5", (), **_T5_DECODER, heads=_t5_heads()),
     ),
 )
 """A table of names, for each family."""

@@ -27,6 +27,45 @@ ACTIVATIONS = {
 }
 
 
+NEXT, MASKED, CLASSES = "next", "masked", "classes"
+"""What a head gives: the next token, the token that is masked, or classes."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """What an architecture has behind its layers.
+
+    Parameters
+    ----------
+    tensors
+        Its tensors, by field: the first name that is there. {} is what precedes all names of the
+        layers.
+    gives
+        What its logits are of: NEXT, MASKED or CLASSES.
+    reads
+        The tokens that it reads: "last", "first", "mean" or "all".
+    says
+        The fields that a config says.
+    is_tied
+        Whether its weights may be the table of tokens.
+    shrinks
+        What its weights are multiplied by.
+    behind
+        The weights and the bias of a projection before it, without an activation in between.
+    asks
+        As of a family.
+    """
+
+    tensors: Mapping[str, Sequence[str]]
+    gives: str = NEXT
+    reads: str = "last"
+    says: Mapping[str, Said] = field(default_factory=dict)
+    is_tied: bool = False
+    shrinks: Said | None = None
+    behind: tuple[str, ...] = ()
+    asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Family:
     """A family of models, as a table from names to fields of a problem.
@@ -51,8 +90,8 @@ class Family:
         The tensors of what stands before the layers, by field.
     ends
         Those of what stands behind them; the first name that is there.
-    head
-        The tensors of the head, by field; the names start at the top.
+    heads
+        The heads that it may have, by the end of the architecture's name.
     positions
         The field of `begins` that holds a row for each place, of which the first are taken.
     offset
@@ -64,15 +103,8 @@ class Family:
     asks
         What a config must say for all this to be true: keys, and the values they may have; where
         they are left out, the first.
-    reads
-        The token whose next one, or whose class, the head gives; "masked" for the one that is
-        masked.
-    head_says
-        The fields of the head that a config says.
-    tied_beside
-        The field of the head without which there is none, where its weights are the table's.
-    shrinks
-        What the head's weights are multiplied by.
+    remarks
+        What is to be said of a config, each in a sentence.
     sides
         Where the tensors of each attention of a layer stand, by its side, where it has two.
     own
@@ -95,16 +127,13 @@ class Family:
     tokens: str = ""
     begins: Mapping[str, str] = field(default_factory=dict)
     ends: Mapping[str, str] = field(default_factory=dict)
-    head: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    heads: Mapping[str, Head] = field(default_factory=dict)
     positions: str = ""
     offset: int = 0
     factor: Said | None = None
     gain_above: int = 0
     asks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    reads: str = "last"
-    head_says: Mapping[str, Said] = field(default_factory=dict)
-    tied_beside: str = ""
-    shrinks: Said | None = None
+    remarks: Callable[[Config], Sequence[str]] = lambda config: ()
     sides: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
     shared: Mapping[str, str] = field(default_factory=dict)
@@ -118,27 +147,28 @@ class Family:
             return "spectrogram"
         return "tokens" if self.tokens else "image"
 
-    def check(self, config: Config) -> None:
-        """Refuse a config that says what is not built here.
-
-        Raises
-        ------
-        InputError
-            Naming the key, and what it may say.
-        """
-        for key, values in self.asks.items():
-            found = config.get(key, values[0])
-            if found not in values:
-                needed = " or ".join(quoted(str(value)) for value in values)
-                raise InputError(
-                    f"{config.place}: {quoted(key)} is {quoted(str(found))}: of {self.title} "
-                    f"{needed} is read"
-                )
-
     def settings(self, config: Config, layer: int) -> dict[str, Any]:
         """Return the settings of a layer."""
         said = {name: says(config, layer) for name, says in self.said.items()}
         return {**self.fixed, **{name: value for name, value in said.items() if value is not None}}
+
+
+def check_config(config: Config, asks: Mapping[str, tuple[Any, ...]], title: str) -> None:
+    """Refuse a config with values that are not supported.
+
+    Raises
+    ------
+    InputError
+        Naming the key, and the values that it may have.
+    """
+    for key, values in asks.items():
+        found = config.get(key, values[0])
+        if found not in values:
+            needed = " or ".join(quoted(str(value)) for value in values)
+            raise InputError(
+                f"{config.place}: {quoted(key)} is {quoted(str(found))}: of {title} "
+                f"{needed} is read"
+            )
 
 
 def a_count(*keys: str, default: Any = MISSING) -> Said:

@@ -8,8 +8,10 @@ from typing import Any
 from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
-from attncalc.reading.files import decode, is_folder, list_folder, read_bytes
+from attncalc.reading.files import decode, is_folder, list_folder, read_bytes, refuse_found
+from attncalc.reading.pickles import conversion
 from attncalc.reading.tensors import Tensors, open_tensors
+from attncalc.sources import remember
 
 CONFIG, ONE, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 TENSORS = ".safetensors"
@@ -195,6 +197,7 @@ def read_config(folder: Path) -> Config:
         _refuse_pickle(folder, folder.parent)
         what = "no such folder" if not folder.exists() else "a file, where a model's folder is"
         raise InputError(f"{folder}: {what}: it needs {CONFIG} and {ONE} in it")
+    remember(folder)
     path = folder / CONFIG
     if not path.exists():
         raise InputError(f"{folder}: it holds no {CONFIG}, which says what a model is")
@@ -239,6 +242,7 @@ def _files_of(path: Path) -> dict[str, str]:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
+    refuse_found(path, may_link=True)
     try:
         content = json.loads(decode(read_bytes(path), str(path)))
     except (ValueError, RecursionError):
@@ -250,10 +254,12 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _refuse_pickle(path: Path, folder: Path) -> None:
     if path.suffix.lower() in _PICKLES and path.is_file():
+        code = (
+            "import sys, torch; from safetensors.torch import save_file; "
+            "_, given, made = sys.argv; save_file({name: each.clone() for name, each in "
+            "torch.load(given, 'cpu', weights_only=True).items()}, made)"
+        )
         raise InputError(
-            f"{path}: a pickle: it could run any program, and is not read. This makes of a state "
-            f"dict a {ONE}, which is:\n"
-            '  python -c "import torch; from safetensors.torch import save_file; save_file({name: '
-            f"each.clone() for name, each in torch.load('{path}', 'cpu', "
-            f"weights_only=True).items()}}, '{folder / ONE}')\""
+            f"{path}: a pickle: it could run any program, and is not read. This converts a state "
+            f"dict to a {ONE}, which is read:\n  {conversion(code, str(path), str(folder / ONE))}"
         )

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.cells import in_place
 from attncalc.reading.models.families import FAMILIES, family_of
-from attncalc.reading.models.family import Family
+from attncalc.reading.models.family import CLASSES, Family, Head, check_config
 from attncalc.reading.models.folder import Config, Weights, find_weights, read_config
 from attncalc.reading.models.frames import convolved
 from attncalc.reading.models.layer import Heads, layer_fields, named
@@ -22,8 +24,7 @@ from attncalc.reading.models.names import IN_OUT, OUT_IN, is_buffer, meaning_of,
 
 Fields = dict[str, Any]
 MOST_NAMED = 40
-MASKED = "masked"
-"""Of whose head every token is read, and the one that is masked is asked for."""
+SINGLE_LABEL = "single_label_classification"
 OLD_GAINS = ((".weight", ".gamma"), (".bias", ".beta"))
 """What files of TensorFlow's time call the gain and the bias of a normalisation."""
 _HALVES = {"F16": "float16", "BF16": "bfloat16"}
@@ -51,18 +52,19 @@ class Model:
         self._open(folder, config, weights, family)
 
     def _open(self, folder: Path, config: Config, weights: Weights, family: Family) -> None:
-        family.check(config)
+        check_config(config, family.asks, family.title)
         self.folder, self.config, self.weights, self.family = folder, config, weights, family
-        self._notes: list[str] = []
+        self._notes = list(family.remarks(config))
         self.root, self._pattern = _where(family, weights, folder)
 
     @property
     def decoder(self) -> "Model | None":
-        """What reads what this one gives; None where it is no encoder of a decoder."""
-        if self.family.decoder is None:
+        """What reads what this one gives; None where the folder holds no decoder."""
+        family = self.family.decoder
+        if family is None or not any(family.layers[0].format(0) in name for name in self.weights):
             return None
         decoder = object.__new__(Model)
-        decoder._open(self.folder, self.config, self.weights, self.family.decoder)
+        decoder._open(self.folder, self.config, self.weights, family)
         return decoder
 
     @property
@@ -75,7 +77,7 @@ class Model:
         """What it reads: tokens, an image, or a spectrogram."""
         return self.family.takes
 
-    def begin(self, ids: Sequence[int], place: str) -> Fields:
+    def begin(self, ids: Sequence[int], place: str, types: Sequence[int] | None = None) -> Fields:
         """Return the tokens of these ids, and what is added to them, before the first layer.
 
         Parameters
@@ -84,6 +86,8 @@ class Model:
             Which rows of the table.
         place
             Where the ids come from, for messages.
+        types
+            The type of each token, of a model that has types; None for 0.
 
         Raises
         ------
@@ -95,7 +99,7 @@ class Model:
             X = X * self.family.factor(self.config, 0)
         begun = {"X": X, **self._beginnings(len(ids), place)}
         if "W_type" in begun:
-            begun["type_ids"] = [[0] * len(ids)]
+            begun["type_ids"] = [types or [0] * len(ids)]
         return begun
 
     def _embedded(self, ids: Sequence[int], place: str) -> Matrix:
@@ -221,6 +225,14 @@ class Model:
         """Return a tensor that stands in the first layer, and holds for all."""
         return self._tensor(self.root + self._pattern.format(0) + self.family.shared[name])
 
+    def normalised(self) -> Fields:
+        """Return the normalisation behind the last layer; nothing where there is none."""
+        return {
+            name: _owned(self._gained(name, self._tensor(self.root + own)))
+            for name, own in self.family.ends.items()
+            if self._stored(self.root + own)
+        }
+
     def end(self, layout: str) -> Fields:
         """Return what stands behind the last layer: a normalisation, and a head where there is one.
 
@@ -229,56 +241,103 @@ class Model:
         layout
             How the weights of the last layer stand: those of the head will stand so too.
         """
-        ends = {
-            name: _owned(self._gained(name, self._tensor(self.root + own)))
-            for name, own in self.family.ends.items()
-            if self._stored(self.root + own)
-        }
-        return {**ends, **self._head(layout)}
+        head = {} if self.head is None else self._head(self.head, layout)
+        return {**self.normalised(), **head}
 
-    def _head(self, layout: str) -> Fields:
-        """Return the fields of the head; none where there is no head."""
-        family = self.family
-        if not family.head:
-            return {}
-        places = {
-            name: next(filter(None, map(self._stored, each)), "")
-            for name, each in family.head.items()
+    @property
+    def architecture(self) -> str:
+        """The name of its architecture, as GPT2LMHeadModel; "" where its config has none."""
+        named = self.config.get("architectures", None) or [""]
+        first = named[0] if isinstance(named, list) else None
+        if not isinstance(first, str) or not (first.isidentifier() or not first):
+            raise self.config.wrong("architectures", named, "a list of names of classes")
+        return first
+
+    @cached_property
+    def head(self) -> Head | None:
+        """Its head: that of its architecture, or the one whose tensors it holds; None for none."""
+        heads = self.family.heads
+        if name := self.architecture:
+            return next((head for end, head in heads.items() if name.endswith(end)), None)
+        table = self.root + self.family.tokens
+        found = [(self._places(head), head) for head in heads.values()]
+        held = [(len({*places.values()} - {table}), head) for places, head in found if places]
+        return max(held, key=itemgetter(0))[1] if held else None
+
+    def _places(self, head: Head) -> dict[str, str]:
+        """Return the names of a head's tensors, by field; none where its weights are missing."""
+        named = {
+            field: next(filter(None, (self._stored(n.replace("{}", self.root)) for n in names)), "")
+            for field, names in head.tensors.items()
         }
-        if not places.get("W_out") and self.is_tied and places.get(family.tied_beside, "tied"):
-            places["W_out"] = self.root + family.tokens
-        if not places.get("W_out"):
+        if not named["W_out"] and head.is_tied and self.is_tied:
+            named["W_out"] = self.root + self.family.tokens
+        if not all(name for field, name in named.items() if field.startswith("W_")):
             return {}
-        fields: Fields = {
-            name: Owned(self._turned(name, self._tensor(place), layout))
-            for name, place in places.items()
-            if place
-        }
-        if family.shrinks is not None and (factor := family.shrinks(self.config, 0)) != 1:
-            fields["W_out"] = Owned(fields["W_out"].array * factor)
+        return {field: name for field, name in named.items() if name}
+
+    def _head(self, head: Head, layout: str) -> Fields:
+        """Return the fields of the head.
+
+        Raises
+        ------
+        InputError
+            When the folder does not hold its weights.
+        """
+        check_config(self.config, head.asks, self.architecture or self.family.title)
+        places = self._places(head)
+        if not places:
+            raise InputError(
+                f"{self.folder}: its architecture is {self.architecture}, and it holds no "
+                f"{quoted(head.tensors['W_out'][0])}"
+            )
+        arrays = {name: self._tensor(place) for name, place in places.items()}
+        if head.behind:
+            W, b = map(self._tensor, head.behind)
+            bias = arrays["W_out"] @ b + arrays.get("b_out", 0)
+            arrays |= {"W_out": arrays["W_out"] @ W, "b_out": bias}
+            self._notes.append(
+                f"W_out is the product of the model's {head.tensors['W_out'][0]} and "
+                f"{head.behind[0]}"
+            )
+        if head.shrinks is not None and (factor := head.shrinks(self.config, 0)) != 1:
+            arrays["W_out"] = arrays["W_out"] * factor
             self._notes.append(
                 f"W_out is what the model keeps, times {factor:.6g}: by that it multiplies the "
                 "outputs before its head"
             )
-        said = {name: says(self.config, 0) for name, says in family.head_says.items()}
-        return {**fields, **said, "read": "all" if family.reads == MASKED else family.reads}
+        fields = {name: Owned(self._turned(name, each, layout)) for name, each in arrays.items()}
+        said = {name: says(self.config, 0) for name, says in head.says.items()}
+        return {**fields, **said, "read": head.reads}
 
     @staticmethod
     def _turned(name: str, array: Matrix, layout: str) -> Matrix:
         return array.T if name.startswith("W_") and layout == IN_OUT else array
 
+    @property
+    def has_classes(self) -> bool:
+        """Whether its head gives classes, and no tokens."""
+        return self.head is not None and self.head.gives == CLASSES
+
+    def has_shares(self, classes: int) -> bool:
+        """Say whether so many scores are logits of one label, of which a softmax makes shares."""
+        kind = self.config.get("problem_type", None) if self.has_classes else None
+        return classes > 1 if kind is None else kind == SINGLE_LABEL
+
     def classes(self, ids: Sequence[int]) -> list[str]:
-        """Return what the classes of these numbers are called; nothing where they are tokens."""
-        if self.takes != "image":
-            return []
+        """Return the names of these classes."""
         names = self.config.get("id2label", {})
         if not isinstance(names, dict):
             raise self.config.wrong("id2label", names, "an object, a name for each class,")
         return [str(names.get(str(each), each)) for each in ids]
 
+    def is_padding(self, token: int) -> bool:
+        """Say whether a head of classes passes over a token at the end, as it is for padding."""
+        return self.has_classes and token == self.config.get("pad_token_id", None)
+
     @property
     def is_tied(self) -> bool:
-        """Whether its head has the table of its tokens for weights."""
+        """Whether its head may have the table of its tokens for weights."""
         return bool(self.family.tokens) and self.config.is_so("tie_word_embeddings", True)
 
     @property

@@ -44,12 +44,19 @@ def a_scaling(config: Config, layer: int) -> Any:
         raise InputError(f"{config.place}: {key} {error}") from None
 
 
-def a_share(config: Config, layer: int) -> int | None:
-    """Read how many columns of a head rope turns; None for all."""
+def remarks_on_share(config: Config) -> list[str]:
+    """Return the remark that a partial_rotary_factor is ignored, as transformers ignores it.
+
+    Raises
+    ------
+    InputError
+        When rope is scaled, too: transformers then fails.
+    """
     for key in ("rope_parameters.partial_rotary_factor", "partial_rotary_factor"):
         if config.get(key, None) is not None and config.number(key) != 1:
-            width = config.count_or_none("head_dim") or (
-                config.count("hidden_size") // config.count("num_attention_heads")
-            )
-            return int(width * config.number(key))
-    return None
+            if a_scaling(config, 0) is not None:
+                raise config.wrong(key, config.get(key), "1 (for rope that is scaled)")
+            return [
+                f"{key} is ignored, as transformers does for this family: rope turns all columns"
+            ]
+    return []

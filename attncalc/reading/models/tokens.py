@@ -1,18 +1,27 @@
 """Token ids: typed, or made of a text by the tokenizer that lies in a model's folder."""
 
 import json
+import os
 import re
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
-from attncalc.reading.files import decode, read_bytes
+from attncalc.reading.files import decode, in_units, read_bytes, refuse_found
 from attncalc.sources import remember
 
 TOKENIZER = "tokenizer.json"
 MASKS = ("[MASK]", "<mask>")
+MOST_BYTES = 64 * 2**20
+"""Bytes of a tokenizer: those of the largest vocabularies have half of that."""
+MOST_SECONDS, MOST_WAITED = 5, 30
+"""Seconds of the processor that a tokenizer may take, and seconds that it is waited for."""
+MOST_MEMORY = 2 * 2**30
 _WHOLE = re.compile(r"[0-9]{1,12}")
 _PACKAGE = "pip install 'attncalc[models]' installs it"
 
@@ -45,25 +54,40 @@ def ids_of(folder: Path, text: str) -> list[int]:
     Raises
     ------
     InputError
-        When there is none, or what reads it is not installed; the message says what mends it.
+        When there is none, when it cannot be used, or what reads it is not installed.
     """
-    if not (folder / TOKENIZER).exists():
+    path = folder / TOKENIZER
+    if not path.exists():
         raise InputError(f"{folder}: it holds no {TOKENIZER}, which --text needs: give --tokens")
-    tokenizer = _tokenizer(folder)
-    if tokenizer is None:
+    if find_spec("tokenizers") is None:
         raise InputError(f"--text needs the package tokenizers: {_PACKAGE} (or give --tokens)")
-    found = [int(each) for each in tokenizer.encode(text).ids]
+    found: list[int] = _tokenized(path, text=text)["ids"]
     if not found:
         raise InputError("--text holds no token: it is empty")
     return found
 
 
-def words_of(folder: Path, ids: Sequence[int]) -> list[str]:
-    """Return what tokens are called: their texts where a tokenizer tells them, else their ids."""
-    tokenizer = _tokenizer(folder) if (folder / TOKENIZER).exists() else None
-    if tokenizer is None:
-        return [str(each) for each in ids]
-    return [_word(tokenizer, each) for each in ids]
+def words_of(folder: Path, ids: Sequence[int], tell: Callable[[str], None]) -> list[str]:
+    """Return what tokens are called: their texts where a tokenizer has them, else their ids.
+
+    Parameters
+    ----------
+    folder
+        The model's folder.
+    ids
+        The tokens.
+    tell
+        Called with the reason why a tokenizer is not used.
+    """
+    path = folder / TOKENIZER
+    if path.exists() and find_spec("tokenizers") is not None:
+        try:
+            words: list[str] = _tokenized(path, ids=ids)["words"]
+        except InputError as why:
+            tell(f"tokens have their ids for names: {why}")
+        else:
+            return words
+    return [str(each) for each in ids]
 
 
 def masked_of(folder: Path) -> int | None:
@@ -71,6 +95,7 @@ def masked_of(folder: Path) -> int | None:
     path = folder / TOKENIZER
     if not path.exists():
         return None
+    refuse_found(path, may_link=True)
     try:
         said = json.loads(decode(read_bytes(path), str(path)))
         added = [(each["content"], each["id"]) for each in said["added_tokens"]]
@@ -79,24 +104,43 @@ def masked_of(folder: Path) -> int | None:
     return next((found for name, found in added if name in MASKS and type(found) is int), None)
 
 
-def _word(tokenizer: Any, token: int) -> str:
-    """Return the text of a token, or its name where it has none alone: half a letter, a mark."""
-    text: str = tokenizer.decode([token], skip_special_tokens=False)
-    if not text.strip() or "\ufffd" in text:
-        text = tokenizer.id_to_token(token) or str(token)
-    return text
+def _tokenized(path: Path, text: str = "", ids: Sequence[int] | None = None) -> dict[str, Any]:
+    """Return the ids and the words of a text or of ids, worked out in a process of its own.
 
-
-def _tokenizer(folder: Path) -> Any:
-    """Return the folder's tokenizer; None where the package is not installed."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        return None
-    path = folder / TOKENIZER
+    Raises
+    ------
+    InputError
+        When the file is no tokenizer, or takes too long or too much memory.
+    """
+    asked = {
+        "path": [str(each) for each in sys.path],
+        "seconds": MOST_SECONDS,
+        "bytes": MOST_MEMORY,
+        "most": MOST_BYTES,
+        "text": text,
+        "ids": ids,
+    }
     remember(path)
+    refuse_found(path, may_link=True)
+    content = read_bytes(path, MOST_BYTES)
+    alone = {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
     try:
-        return Tokenizer.from_file(str(path))
-    except Exception as why:  # the package raises Exception itself, for whatever it is
-        reason = str(why).partition("\n")[0]
-        raise InputError(f"{path}: cannot be read as a tokenizer: {reason}") from None
+        done = subprocess.run(
+            [sys.executable, "-P", str(Path(__file__).with_name("tokenizing.py"))],
+            input=json.dumps(asked).encode() + b"\n" + content,
+            capture_output=True,
+            timeout=MOST_WAITED,
+            check=False,
+            env=os.environ | alone,
+        )
+        found: dict[str, Any] = json.loads(done.stdout)
+    except OSError as why:
+        raise InputError(f"{path}: no process can be started for the tokenizer: {why}") from None
+    except (subprocess.TimeoutExpired, ValueError):  # stopped by a limit, it has said nothing
+        raise InputError(
+            f"{path}: the tokenizer was stopped: it crashed, or takes more than {MOST_SECONDS} s "
+            f"or {in_units(MOST_MEMORY)} of memory"
+        ) from None
+    if "error" in found:
+        raise InputError(f"{path}: cannot be read as a tokenizer: {found['error']}")
+    return found

@@ -91,7 +91,7 @@ def name_at_hand(text: str) -> Found | None:
     clean = _IN_WORDS.sub("", text.strip(" \t*`#$:=.≈"))
     head = 0
     if match := _HEAD.search(clean):
-        head, clean = int(match[1]), clean[: match.start()].strip(" ,(")
+        head, clean = int(match[1]) or -1, clean[: match.start()].strip(" ,(")
     clean = _alone(clean, known)
     found = _plain(clean, known) or _gradient(clean, known) or _tex(clean.replace("\\", ""), known)
     if found is None:

@@ -218,17 +218,17 @@ def says_again(text: str) -> bool:
 
 
 def head_in(text: str) -> int:
-    """Return the head that a text speaks of, or 0.
+    """Return the head that a text speaks of, or 0; -1 for head 0 of one who counts from there.
 
     Examples
     --------
-    >>> head_in("Head 2:"), head_in("head 1 of 2"), head_in("heads")
-    (2, 1, 0)
+    >>> head_in("Head 2:"), head_in("head 1 of 2"), head_in("heads"), head_in("Head 0:")
+    (2, 1, 0, -1)
     """
     match = _HEAD.search(text[:LONGEST])
     if match is None and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
         return _COUNTS.index(word[1].lower()) + 1
-    return int(match[1]) if match else 0
+    return (int(match[1]) or -1) if match else 0
 
 
 def _symbol(text: str) -> Name | None:

@@ -170,7 +170,7 @@ def _without_head(clean: str) -> tuple[str, int]:
     rest = clean[: match.start()] + clean[match.end() :]
     is_sure = "(" in match[0] or match[2] is not None or clean[:1].isupper()
     if is_sure and (matrix_of_symbol(rest) or _parted(rest)):
-        return rest, int(match[1] or match[2])
+        return rest, int(match[1] or match[2]) or -1
     return clean, 0
 
 

@@ -128,7 +128,7 @@ def words_of(text: str) -> list[str]:
 def concepts_in(text: str) -> tuple[list[str], int]:
     """Return what the words of a text stand for, in order, and how many words there are."""
     words = words_of(text)
-    return [concept for word in words[:MOST_WORDS] if (concept := _concept(word))], len(words)
+    return [concept for word in words[:MOST_WORDS] if (concept := concept_of(word))], len(words)
 
 
 _BESIDE = {"matrix", "matrices", "vector", "vectors", "the", "of", "each", "s", "all", "for", "and",
@@ -144,10 +144,11 @@ def says_only_a_step(text: str) -> bool:
     >>> says_only_a_step("each head's outputs"), says_only_a_step("scores of Anna")
     (True, False)
     """
-    return all(_concept(word) or word in _BESIDE for word in words_of(text))
+    return all(concept_of(word) or word in _BESIDE for word in words_of(text))
 
 
-def _concept(word: str) -> str:
+def concept_of(word: str) -> str:
+    """Return what a word in small letters, without accents, stands for; "" for an unknown one."""
     if word in _CONCEPT:
         return _CONCEPT[word]
     return next((concept for stem, concept in _STEMS if word.startswith(stem)), "")

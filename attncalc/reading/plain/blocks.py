@@ -118,10 +118,11 @@ class Block:
 
 
 Named = Callable[[str], bool]
+Other = Callable[[Sequence[Line], int], bool]
 
 
 def blocks_of(
-    text: str, names_a_row: Named, is_other: Named, labels: Container[str] = ()
+    text: str, names_a_row: Named, is_other: Other, labels: Container[str] = ()
 ) -> tuple[list[Block], Document]:
     """Return the blocks of a text in their order, and what else was found in it.
 
@@ -132,7 +133,7 @@ def blocks_of(
     names_a_row
         Says whether what stands before a row names it, as q1 does, or only counts it.
     is_other
-        Says whether a line is about something else, and no block.
+        Says whether one of the lines is about something else, and no block.
     labels
         The tokens, which may stand before rows.
     """
@@ -147,7 +148,7 @@ class _Parter:
     """Goes through the lines, and keeps the blocks that they make."""
 
     def __init__(
-        self, document: Document, names_a_row: Named, is_other: Named, labels: Container[str]
+        self, document: Document, names_a_row: Named, is_other: Other, labels: Container[str]
     ) -> None:
         self.document = document
         self.lines = document.lines
@@ -178,7 +179,7 @@ class _Parter:
             return 1
         if _OF_PATTERNS.fullmatch(line.text):
             return self._patterns(i)
-        if self.is_other(line.text):
+        if self.is_other(self.lines, i):
             self._add(Block(line.number, line.number, line.text, is_other=True))
             return 1
         if count := self._whole_table(i):
@@ -406,7 +407,7 @@ class _Parter:
     def _row(self, i: int, before: Rows) -> tuple[str, list[str]] | None:
         """Return the name and the cells of a row that stands in a line, if one does."""
         text = _BEHIND_ROW.sub("", self.lines[i].text.rstrip())
-        if GRID.search(text) or _GOES_ON.match(text) or self.is_other(text):
+        if GRID.search(text) or _GOES_ON.match(text) or self.is_other(self.lines, i):
             return None
         if cells := split_row(_without_bars(text)) or row_of_equations(text):
             return "", cells

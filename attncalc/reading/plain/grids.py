@@ -34,7 +34,7 @@ from attncalc.reading.plain.marks import (
 from attncalc.reading.plain.numerals import looks_like_entry
 from attncalc.reading.plain.rows import Rows, fitted, parted, without_names
 from attncalc.reading.plain.tex import BARE, CLOSE, OPEN, Converted, without_tex
-from attncalc.reading.plain.tidy import LONGEST_TEXT, Struck, tidied, with_decimal_commas
+from attncalc.reading.plain.tidy import Struck, tidied, with_decimal_commas, within_bounds
 
 DEEPEST = 8
 WIDEST = 400
@@ -115,9 +115,8 @@ class Document:
 def document_of(text: str) -> Document:
     """Return the document that a text is."""
     document = Document()
-    if len(text) > LONGEST_TEXT:
-        document.faults.append((0, f"only the first {LONGEST_TEXT:,} characters are read"))
-        text = text[:LONGEST_TEXT]
+    text, said = within_bounds(text)
+    document.faults += [(0, each) for each in said]
     text, struck = tidied(text)
     text, comments = without_comments(with_decimal_commas(without_macros(text)))
     converted = without_tex(text)

@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Container, Sequence
+from copy import copy
+from functools import lru_cache
 
 from attncalc.reading.plain.marks import CELL, COMMA
 from attncalc.reading.plain.numerals import (
@@ -13,6 +15,7 @@ from attncalc.reading.plain.numerals import (
 Rows = list[list[str]]
 
 LONGEST_ROW = 20_000
+SHORT = 200
 LONGEST_OF_WORK = 1000
 _STRONG = re.compile(rf"[\t|│{CELL}]")
 _WIDE = re.compile(r" {2,}")
@@ -70,10 +73,17 @@ def split_row(text: str) -> list[str] | None:
     """
     if len(text) > LONGEST_ROW or not _HAS_DIGIT.search(text):
         return None
+    cells = _cells_of_short(text) if len(text) < SHORT else _cells(text)
+    return copy(cells)
+
+
+def _cells(text: str) -> list[str] | None:
     cells = parted(text)
-    if not cells or not all(map(looks_like_entry, cells)):
-        return None
-    return cells
+    return cells if cells and all(map(looks_like_entry, cells)) else None
+
+
+# the same line is asked for by everything that it might begin or go on
+_cells_of_short = lru_cache(1000)(_cells)
 
 
 def listed_row(text: str) -> list[str] | None:

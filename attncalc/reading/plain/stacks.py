@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from attncalc.reading.plain.grids import Document, Grid, Line
@@ -89,7 +89,7 @@ def _with_lists(document: Document, line: Line) -> Line:
             kept = Grid((rows,), grids[0].line, grids[-1].last, "stack")
             return Line(line.number, f"{match[1]} {document.add(kept)}")
         return line
-    for sign in _ROW_SIGNS:
+    for sign in _signs_in(match[2]):
         parts = [split_row(part) for part in match[2].split(sign)]
         rows = [part for part in parts if part]
         if len(parts) == len(rows) > 1 and len({len(r) for r in rows}) == 1 < len(rows[0]):
@@ -98,12 +98,17 @@ def _with_lists(document: Document, line: Line) -> Line:
     return line
 
 
+def _signs_in(text: str) -> Iterator[str]:
+    """Yield what may stand between the rows of a text, and does."""
+    return (sign for sign in _ROW_SIGNS if sign in text)
+
+
 def _with_result(document: Document, line: Line) -> Line:
     """Return a line with the rows behind the last sign of an equation as one grid."""
     before, sign, result = line.text.rpartition("=")
     if not sign or document.is_full or len(line.text) > LONGEST_COUNTED:
         return line
-    for sign in _ROW_SIGNS:
+    for sign in _signs_in(result):
         rows = [split_row(part) or [] for part in result.split(sign)]
         if len(rows) > 1 and len({len(row) for row in rows}) == 1 < len(rows[0]):
             kept = Grid((rows,), line.number, line.number, "stack")

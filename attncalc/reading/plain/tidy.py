@@ -3,7 +3,6 @@
 Lines stay lines, so that what is found later is found where it was written.
 """
 
-import html
 import re
 import unicodedata
 from typing import NamedTuple
@@ -12,10 +11,13 @@ from attncalc.reading.plain.html_tables import with_flat_tables
 from attncalc.reading.plain.marks import BREAK, COMMA, UNMARKED, WIDE
 from attncalc.reading.plain.printed import with_printed
 from attncalc.reading.plain.programs import without_session
+from attncalc.reading.plain.references import unescaped
 from attncalc.reading.plain.wiki_tables import with_flat_wiki
 
 LONGEST_TEXT = 2_000_000
 """Characters of a text that is read as one; an answer of more is a program's output."""
+MOST_LINES = 50_000
+"""Lines of such a text: each is looked at many times."""
 
 DEEPEST_INDENT = 80
 """Blanks before a tag that begins a line."""
@@ -192,7 +194,7 @@ def _without_tags(text: str) -> str:
     text = _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text))
     text = _PARAGRAPHS.sub(_break, _INSIDE_TABLE.sub("|---|", text))
     text = _CELLS.sub("|", _ROWS.sub(_break, _CLOSING.sub("", _TAGS.sub("", text))))
-    return html.unescape(text.replace("</tr>", "|").replace("&nbsp;", " ")).translate(_CHARACTERS)
+    return unescaped(text.replace("</tr>", "|").replace("&nbsp;", " ")).translate(_CHARACTERS)
 
 
 _MISREAD = re.compile(
@@ -214,6 +216,24 @@ _BELOW_ONE = re.compile(r"(?<![\d.,\w])(?<!\w[\[({])-?0,\d\d(?![\d.,])")
 SEVERAL = 2
 """Numbers as 0,05 from which on a text without a decimal point writes its decimals so."""
 _TEX_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
+
+
+def within_bounds(text: str) -> tuple[str, list[str]]:
+    """Return as much of a text as is read, and what is said of the rest.
+
+    Examples
+    --------
+    >>> within_bounds("Q = [1 2]"), within_bounds("1 " * LONGEST_TEXT)[1]
+    (('Q = [1 2]', []), ['only the first 2,000,000 characters are read'])
+    """
+    said = []
+    if len(text) > LONGEST_TEXT:
+        text = text[:LONGEST_TEXT]
+        said.append(f"only the first {LONGEST_TEXT:,} characters are read")
+    if text.count("\n") > MOST_LINES:
+        text = "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES])
+        said.append(f"only the first {MOST_LINES:,} lines are read")
+    return text, said
 
 
 def with_decimal_commas(text: str) -> str:

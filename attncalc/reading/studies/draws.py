@@ -107,8 +107,14 @@ def _normal(parts: list[str], rows: Matrix, problem: Problem) -> Normal:
         raise InputError("N takes a mean and a covariance, as N(mu, 0.01 I)")
     # without a mean it is what is given
     mean, covariance = parts if len(parts) == 2 else ("mu", parts[0])
-    means = np.stack([_mean(mean, row, problem) for row in rows])
-    spreads = [_covariance(covariance, row, problem) for row in rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = np.stack([_mean(mean, row, problem) for row in rows])
+        spreads = [_covariance(covariance, row, problem) for row in rows]
+    if not all(np.isfinite(each).all() for each in (means, *spreads)):
+        raise InputError(
+            f"N({', '.join(parts)}) grows beyond the largest float64 (about 1.8e+308): "
+            "give smaller numbers"
+        )
     for each in spreads:
         check_covariance(each)
     return Normal(means, np.stack([root_of(each) for each in spreads]))

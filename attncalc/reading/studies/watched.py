@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
@@ -111,10 +113,11 @@ def _entries(text: str, solution: Solution) -> Iterator[Watched]:
     by_name = {step.title: step for step in solution.plan} | by_name
     for name, places in chosen_entries(solution, [text], by_name).items():
         is_weight = name in [step.name for step in solution.all_weights]
+        is_masked = _is_masked(name, solution)
         for shown in places:
             place = solution.problem.standing.place(shown)
-            numbers = ",".join(str(index + 1) for index in shown)
-            yield Watched(f"{name}[{numbers}]", entry_of(name, place), name, place, is_weight)
+            called = f"{name}[{','.join(str(index + 1) for index in shown)}]"
+            yield Watched(called, entry_of(name, place), name, place, is_weight, is_masked)
 
 
 class _Rows(NamedTuple):
@@ -152,6 +155,24 @@ def _rows(text: str, whole: str, solution: Solution) -> _Rows:
     return _Rows(name, heads, rows or tuple(range(count)), bool(found["mean"]), matrix.shape[-1])
 
 
+def _is_masked(name: str, solution: Solution) -> bool:
+    """Say whether a matrix has entries of -∞, where keys are forbidden."""
+    given = solution.problem.given
+    values = given[name] if name in given else solution.floats[name]
+    role = next((step.role for step in solution.plan if step.name == name), "")
+    return role == "masked" or bool(np.isneginf(values).any())
+
+
+def _refuse_masked(name: str, text: str, solution: Solution) -> None:
+    """Refuse the norm of what is -∞ somewhere."""
+    if _is_masked(name, solution):
+        weights = [step.name for step in solution.all_weights]
+        raise InputError(
+            f"{quoted(text)}: {name} is -∞ where a mask forbids, so it has no norm and no "
+            f"distance: watch {weights[-1]}, or single entries of {name}"
+        )
+
+
 def _labels(name: str, count: int, solution: Solution) -> tuple[str, ...]:
     problem = solution.problem
     axis = next((step.rows for step in solution.plan if step.name == name), None)
@@ -174,11 +195,15 @@ def _of_rows(kind: str, inner: str, text: str, solution: Solution) -> Iterator[W
             f"{quoted(text)}: entropy is of shares, and the weights of the normalizer sum can be "
             "negative: watch them themselves"
         )
+    if kind == "norm":
+        _refuse_masked(rows.name, text, solution)
+    masked = _is_masked(rows.name, solution)
     for head in range(rows.heads):
         for row in rows.rows:
             named = rows.named(solution.problem.standing, head, row)
             for called, of in _OF_ROW[kind]:
-                yield Watched(f"{called}({named})", row_of(rows.name, head, row, of))
+                measure = row_of(rows.name, head, row, of)
+                yield Watched(f"{called}({named})", measure, is_masked=masked)
 
 
 def _distances(kind: str, inner: str, text: str, solution: Solution) -> Iterator[Watched]:
@@ -186,6 +211,8 @@ def _distances(kind: str, inner: str, text: str, solution: Solution) -> Iterator
     if len(sides) != 2:
         raise InputError(f"{quoted(text)} takes two: {kind}(O, V[b]) or {kind}(O, mean V[a,b])")
     rows, target = (_rows(side, text, solution) for side in sides)
+    for each in (rows, target):
+        _refuse_masked(each.name, text, solution)
     if target.heads > 1 or rows.heads > 1:
         which = (target if target.heads > 1 else rows).name
         raise InputError(f"{quoted(text)}: {which} has several heads, and one row is needed")

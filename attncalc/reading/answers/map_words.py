@@ -1,0 +1,225 @@
+"""The words of sentences about the map: what attends, to what, and how much; in nine languages."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from attncalc.reading.naming.vocabulary import concept_of, plain_word
+from attncalc.reading.plain.marks import COMMA
+
+_ROLES = {"O": "out", "Q": "out", "K": "in", "V": "in", "given": "in"}
+_VERBS = {
+    "attends": "attend look focus depend listen rely relies concentrat acht schau beacht "
+    "konzentrier regarde concentre atiend mira enfoca presta guarda dipend olha foca kijk afhang "
+    "关注 依赖 注目",
+    "takes": "divid split shar spread point connect link relat use using get take draws receiv "
+    "pay pays put prefer copy copies lead goes hang sieht bezieh porte let letten",
+    "feeds": "influenc dominat determin drive contribut affect shape beeinfluss bestimm gepragt "
+    "influye influi bepaal beinvloed 影响 影響",
+}  # fmt: skip
+"""What an output does with inputs (attends, takes), and an input with outputs, as stems."""
+_WORDS = {
+    "most": "firstly most mostly solid largest highest strongest biggest max maximum main mainly "
+    "greatest primarily primary heaviest top strongly predominantly especially chiefly vor allem "
+    "hauptsachlich meist meiste meisten grosste starksten surtout principalement principalmente "
+    "sobre todo soprattutto maggiormente sobretudo vooral grootste 主要",
+    "second": "secondly dashed less weaker weakly secondary rest remaining bit somewhat slightly "
+    "lesser next weniger gestrichelt moins menos meno minder 其次",
+    "then": "then followed dann gefolgt puis ensuite luego poi depois daarna",
+    "equal": "equal equally tie ties tied same both alike gleich gleichermassen egalement igual "
+    "igualmente ugualmente ambos beide gleichen",
+    "token": "token tokens word words position positions vector vectors element item wort worter "
+    "mot mots palabra palabras parola parole palavra palavras woord woorden jeton node dot",
+    "out": "row rows zeile zeilen ligne lignes fila filas riga righe linha linhas rij rijen 行",
+    "in": "column columns spalte spalten colonne colonnes columna columnas colonna coluna "
+    "colunas kolom kolommen 列",
+    "all": "all every each alle jede jeder toutes todas todos tutti tutte elke",
+    "self": "itself themselves",
+    "it": "it they",
+    "likewise": "so likewise does do too also idem ebenso auch aussi tambien anche tambem ook",
+    "no": "no not never none nothing nobody neither nor doesn don isn aren cannot kein keine "
+    "nicht nie ne pas aucun aucune ninguna ninguno nessun nessuna non geen niet nenhum nenhuma "
+    "nao",
+    "bad": "except unlike if would should could might may than without unless instead rather "
+    "last whether ausser wenn sauf excepto tranne salvo exceto behalve or oder around",
+    "stop": "because since which where due why hence giving weil denn car parce puisque porque "
+    "pues perche poiche pois omdat given meaning means",
+    "by": "by von durch par por dal dalla dall dallo dai pelo pela",
+    "to": "to vom da on at from with of in for onto upon between zu zur zum auf mit aus fur im "
+    "am a au aux de du des sur dans pour del en con su di nell nella sull em num op naar aan met "
+    "van door",
+    "sep": "and und et y e while whereas but however aber mais pero ma mas maar",
+    "noun": "choice place pick rank wahl choix stelle lugar lieu luogo plaats line lines arrow "
+    "arrows edge connection weight",
+    "": "the an is are was were be been its their only almost exclusively entirely completely "
+    "nearly just very much importance important influential influence weights attention map "
+    "information value values score scores has have had there we can see that thus therefore "
+    "extent further about amount degree part das der die den dem ist sind ab ein eine einen l la "
+    "le les el los las lo il gli i o os as un une una uno d dall est sont es son het een wordt "
+    "sich strong close more here clearly well s t highly whole directed going drawn still out "
+    "other everything only holds true applies fast nur quasi solo solamente seulement apenas "
+    "alleen bijna vrijwel ausschliesslich ganz stark sehr tres muy",
+}  # fmt: skip
+_KINDS = {word: kind for kind, words in reversed(_WORDS.items()) for word in words.split()}
+_STEMS = [(stem, kind) for kind, words in _VERBS.items() for stem in words.split()]
+_NUMBERS = {
+    word: n
+    for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight"], 1)
+}
+_ORDINALS = {
+    word: n
+    for n, words in enumerate(
+        (
+            "first 1st erste ersten erster premier premiere primera primo prima primeira eerste",
+            "second 2nd zweite zweiten deuxieme seconde segunda segundo secondo seconda tweede",
+            "third 3rd dritte dritten troisieme tercera terza terceira derde",
+            "fourth 4th vierte vierten quatrieme cuarta quarta vierde",
+            "fifth 5th",
+            "sixth 6th",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_SIGNS = {"(": "open", ")": "close", ",": "sep", "&": "sep", "/": "sep", ":": "colon",
+          ".": "end", ";": "end", "!": "end", "?": "end", "|": "end", "=": "data", "≈": "data",
+          "…": "bad", **dict.fromkeys("-–—", "dash"),
+          **dict.fromkeys("'\"“”‘’„«»#%>•·", "")}  # fmt: skip
+_UNPARTED = re.compile("|".join(
+    [each for each in [*_KINDS, *(stem for stem, _ in _STEMS)] if ord(each[0]) > 0x2E80]
+    + ["输出", "输入", "出力", "入力", "查询", "クエリ", "キー", "键"]))  # fmt: skip
+"""Words of Chinese and Japanese, which no blanks part."""
+_DRESS = re.compile(
+    r"\b(?:[Hh]ead|[Kk]opf|[Tt]ête|cabeza|testa|cabeça|hoofd|[Ll]ayer) ?\d{1,3}\b"
+    r"|\\(?:item|noindent|par|text\w{0,6}|mathbf|quad)\b|\\[,;]|[$*`{}~]|\\\\"
+)
+_TEX_ARROW = re.compile(r"\\(?:to|mapsto|(?:long)?(?:left)?rightarrow|Rightarrow|implies)\b")
+_OF_SIDE = re.compile(r"\bX([12])(?:_|\[|\()(\d{1,3})\b[\])]?")
+_LISTED = re.compile(r"[ \t>#•·-]{0,12}(?:\(?(?:\d{1,3}|[a-h])[.)] {1,4}(?=[^\W\d]))?")
+_LEXEME = re.compile(
+    rf"(?P<quoted>[\"“„«][^\"”“»\n]{{1,60}}[\"”“»]|(?<!\w)['‘][^'’\n]{{1,60}}['’](?!\w))"
+    r"|(?P<arrow>-(?: -){1,4}>|[⇢⤏]|<?(?:-{1,3}|={1,3})>|[→⇒⟶⟹↦➔➜]|<-{1,3}|[←⇐])"
+    rf"|(?P<value>[-+−–]?(?:\d{{1,9}}[.{COMMA}]\d{{1,9}}|\.\d{{1,9}}|0,\d{{1,9}}) ?%?"
+    r"|\d{1,3} ?%|\d{1,4}/\d{1,4}|[+−-]\d{1,9})"
+    r"|(?P<ordinal>\d{1,3}(?:st|nd|rd|th)\b)"
+    r"|(?P<symbol>(?<![^\W_])[A-Za-z]_?\d{1,3}(?![\w]))"
+    r"|(?P<number>\d{1,6})(?![\w])"
+    r"|(?P<word>[^\W\d_]{1,40})"
+    r"|(?P<sign>[^\s\w])"
+)
+_NOUNS = ("out", "in", "token")
+_NAMES = ("number", "symbol")
+_OUTS, _INS, _EITHER = "oOyYzZqQ", "kKvV", "xX"
+
+
+LONGEST_LABEL = 5
+"""Words that the name of a token may have."""
+_AFTER = ".,;:!?)]}\"'”’»"
+
+
+class Lexeme(NamedTuple):
+    """A word of a sentence: of what kind it is, and what it says."""
+
+    kind: str
+    said: str = ""
+    """A token, a number; "out" or "in" for what says which side a token is on."""
+
+
+def labels_of(names: Collection[str]) -> Mapping[str, str]:
+    """Return what tokens are called, by how sentences may write it."""
+    return {plain_word(name): name for name in names if name and not name.isdigit()}
+
+
+def lexemes_in(text: str, labels: Mapping[str, str]) -> list[Lexeme]:
+    """Return the words of a sentence by what they mean.
+
+    Examples
+    --------
+    >>> [each.kind for each in lexemes_in("Output token 1 attends to input 3.", {})]
+    ['out', 'token', 'number', 'attends', 'to', 'in', 'number', 'end']
+    """
+    plain = _OF_SIDE.sub(r"X\1 token \2", _DRESS.sub("", _TEX_ARROW.sub("→", text)))
+    plain = _UNPARTED.sub(r" \g<0> ", plain)
+    found = list(_found(plain[_LISTED.match(plain).end() :], labels))  # type: ignore[union-attr]
+    return [_in_place(found, i) for i in range(len(found))]
+
+
+def _found(text: str, known: Mapping[str, str]) -> Iterator[Lexeme]:
+    end = 0
+    for match in _LEXEME.finditer(text):
+        if match.start() < end:
+            continue
+        said, kind = match[0], match.lastgroup or ""
+        if kind == "word" or (kind == "symbol" and known):
+            pieces = text[match.start() : match.start() + 80].split(" ", LONGEST_LABEL)
+            for count in range(len(pieces[:LONGEST_LABEL]), 0, -1):
+                label = plain_word(" ".join(pieces[:count]).rstrip(_AFTER))
+                if label in known:
+                    end = match.start() + len(" ".join(pieces[:count]).rstrip(_AFTER))
+                    is_word = label in _KINDS
+                    yield Lexeme("doubtful" if is_word else "number", known[label])
+                    break
+            else:
+                yield _lexeme(kind, said)
+        elif kind == "quoted":
+            inner = said[1:-1].strip(" ,.")
+            name = known.get(plain_word(inner), inner if inner.isdigit() else "")
+            yield Lexeme("number", name) if name else Lexeme("unknown", inner)
+        else:
+            yield _lexeme(kind, said)
+
+
+def _lexeme(kind: str, said: str) -> Lexeme:
+    if kind == "word":
+        return _word(plain_word(said))
+    if kind == "symbol":
+        letter, number = said[0], said[1:].strip("_")
+        role = "out" if letter in _OUTS else "in" if letter in _INS else ""
+        if not role and letter not in _EITHER:
+            return Lexeme("unknown", said)
+        return Lexeme("symbol", f"{role} {number} {said}")
+    if kind == "ordinal":
+        return Lexeme("ordinal", said[:-2])
+    if kind == "sign":
+        return Lexeme(_SIGNS.get(said, "data"), said)
+    return Lexeme(kind, said)
+
+
+def _word(word: str) -> Lexeme:
+    if word in _ORDINALS:
+        return Lexeme("ordinal", str(_ORDINALS[word]))
+    if word in _NUMBERS:
+        return Lexeme("numeral", str(_NUMBERS[word]))
+    if word in _KINDS:
+        return Lexeme(_KINDS[word], "row" if _KINDS[word] == "out" else word)
+    if role := _ROLES.get(concept_of(word)):
+        return Lexeme(role, word)
+    for stem, kind in _STEMS:
+        if word.startswith(stem) and len(word) <= len(stem) + 4:
+            return Lexeme(kind, word)
+    return Lexeme("" if concept_of(word) else "unknown", word)
+
+
+def _in_place(found: list[Lexeme], i: int) -> Lexeme:
+    """Return a word as the words beside it show what it means."""
+    each = found[i]
+    before = found[i - 1].kind if i else "end"
+    after = found[i + 1].kind if i + 1 < len(found) else "end"
+    if each.said in ("in", "out") and after == "number":
+        return Lexeme(each.said, each.said)
+    if each.kind == "colon" and before in _NAMES and after in _NAMES:
+        is_row = after == "number" and found[i + 1].said.isdigit()
+        return each if is_row else Lexeme("arrow", ":")  # o1: x3, mat: cat
+    if each.kind in ("number", "numeral"):
+        is_count = after in _NOUNS and before not in (*_NOUNS, "sep", "number")  # 4 columns
+        is_name = not is_count and (each.kind == "number" or before in (*_NOUNS, "sep"))
+        return Lexeme("number" if is_name else "unknown", each.said)
+    if each.kind == "symbol":
+        role, number, said = each.said.split(" ")
+        if said in ("X1", "X2") and ("token" in (before, after) or after in ("number", "in")):
+            return Lexeme("out" if number == "1" else "in", said)
+        return Lexeme(f"symbol {role}".strip(), number)
+    if each.kind == "doubtful":
+        beside = "arrow" in (before, after) or before == "token"
+        return Lexeme("number", each.said) if beside else Lexeme(_KINDS[plain_word(each.said)])
+    return each

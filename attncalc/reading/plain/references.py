@@ -1,0 +1,32 @@
+"""Character references of HTML, as `&#960;`: read however many digits a stranger gave them."""
+
+import html
+import re
+
+_LONG = re.compile(r"&#([0-9]{9,}+)")
+LONGEST = 8
+"""Digits of a reference that are kept: with so many it is no character already."""
+
+
+def with_short_references(text: str) -> str:
+    """Return a text whose numeric references have few digits, and mean what they meant.
+
+    Python refuses to read a number of more than 4,300 digits.
+
+    Examples
+    --------
+    >>> with_short_references("&#00000000000960; &#" + "1" * 5000 + ";")
+    '&#960; &#11111111;'
+    """
+    return _LONG.sub(lambda found: f"&#{found[1].lstrip('0')[:LONGEST] or '0'}", text)
+
+
+def unescaped(text: str) -> str:
+    r"""Return a text with the characters that its references stand for.
+
+    Examples
+    --------
+    >>> unescaped("2 &lt; &#960;"), unescaped("&#" + "1" * 5000 + ";")
+    ('2 < π', '\ufffd')
+    """
+    return html.unescape(with_short_references(text))

@@ -1,0 +1,242 @@
+"""What each output attends to, told in words: read as it is meant, listed, or left alone."""
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from answer_corpus import FOLDER, KNOWN
+from answer_corpus import expected as expected_of
+from fuzz.pace import takes_longer
+from map_phrases import HELD_OUT, HELD_OUT_LATER, NOT_A_MAP, UNREAD, WORKED_ON
+
+from attncalc import read_problem
+from attncalc.errors import InputError
+from attncalc.grading.key import Key, key_of
+from attncalc.grading.marking import mark
+from attncalc.grading.marks import Marking
+from attncalc.grading.rules import Rules
+from attncalc.problem.samples import sample
+from attncalc.reading import read_stream
+from attncalc.reading.answers import read_answer_bytes
+from attncalc.reading.answers.answer import Answer
+from attncalc.reading.answers.map_words import _WORDS
+from attncalc.reading.answers.text import read_text_answer
+from attncalc.reading.naming.name import Tokens
+from attncalc.writing.reports.json_text import marking_as_json
+from attncalc.writing.verdict import verdict
+
+MATRICES = "Q = [1 3; -1 1; 2.5 -2]\n"
+RIGHT = [
+    "Output token 1 attends to input token 3.",
+    "Output token 2 attends to input token 3.",
+    "Output token 3 attends to input token 1, and less to input token 2.",
+]
+
+
+def key(name: str) -> Key:
+    if name != "words":
+        return key_of(read_problem(sample(name).path), Rules())
+    fields = json.loads(sample("self").path.read_text("utf-8")) | {"labels": ["cat", "sat", "mat"]}
+    return key_of(read_stream(json.dumps(fields).encode(), "words.json"), Rules())
+
+
+KEYS = {name: key(name) for name in ("self", "cross", "words")}
+
+
+def read(problem: str, text: str) -> Answer:
+    return read_text_answer(text, "a.txt", KEYS[problem].expected)
+
+
+def in_short(answer: Answer) -> str:
+    return " ".join(
+        f"{each.output}>{','.join(each.most)}{'|' if each.second else ''}{','.join(each.second)}"
+        for each in answer.connections or ()
+    )
+
+
+def marked(text: str, place: str = "a.txt", **rules: Any) -> Marking:
+    answer = read_answer_bytes(text.encode(), place, KEYS["self"].expected)
+    return mark(KEYS["self"], answer, Rules(asked=("connections",), **rules))
+
+
+@pytest.mark.parametrize(("problem", "text", "wanted"), HELD_OUT + HELD_OUT_LATER + WORKED_ON)
+def test_an_ordinary_phrase_is_read_as_the_map_it_states(
+    problem: str, text: str, wanted: str | None
+) -> None:
+    """`3>?` is an output that is listed as unread, None a text that is."""
+    answer = read(problem, text)
+    listed = [each for each in answer.unread if each.of_map]
+    if wanted is None or "?" in wanted:
+        assert listed
+        wanted = " ".join(each for each in (wanted or "").split() if "?" not in each)
+    else:
+        assert not answer.unread
+    assert in_short(answer) == wanted
+    assert not answer.matrices or "=" in text
+
+
+@pytest.mark.parametrize(("problem", "text"), NOT_A_MAP)
+def test_what_is_no_statement_of_the_map_is_not_read_as_one(problem: str, text: str) -> None:
+    assert read(problem, text).connections is None
+
+
+@pytest.mark.parametrize(("problem", "text"), UNREAD)
+def test_a_statement_that_is_not_understood_is_listed(problem: str, text: str) -> None:
+    answer = read(problem, text)
+    assert answer.connections is None
+    assert [each.line for each in answer.unread if each.of_map] == [1]
+
+
+def test_the_corpus_is_read_as_before_and_seven_of_its_answers_tell_a_map() -> None:
+    told = {}
+    for name, known in KNOWN.items():
+        try:
+            data = (FOLDER / name).read_bytes()
+            answer = read_answer_bytes(data, name, expected_of(known["problem"]))
+        except InputError:
+            continue
+        assert not any(each.of_map for each in answer.unread), name
+        if lines := [each for each in answer.connections or () if each.is_told]:
+            told[name] = " ".join(f"{e.output}>{','.join(e.most)}" for e in lines)
+    assert told == {
+        "h-keys-over-scores.md": "1>3 2>3",
+        "h-mail-quoted-time.txt": "3>1",
+        "prose-between.txt": "1>3 2>3 3>1",
+        "stranger-a01.txt": "1>3 2>1 3>2",
+        "stranger-a04.txt": "1>3 2>2",
+        "stranger-b02.txt": "1>3 2>3 3>1",
+        "stranger-d01.txt": "1>3 2>3 3>1",
+    }
+
+
+def test_sentences_earn_what_lines_of_a_worksheet_earn() -> None:
+    marking = marked(MATRICES + "\n".join(RIGHT))
+    assert [line.status.value for line in marking.lines] == ["correct"] * 3
+    assert "On the map every line is right." in verdict(marking)
+    assert not marking.is_provisional
+
+
+def test_a_wrong_line_says_how_its_sentence_was_read() -> None:
+    said = verdict(marked(MATRICES + "Output 1 attends to input 2.\n" + "\n".join(RIGHT[1:])))
+    assert (
+        "On the map the lines are wrong of output 1 (line 2 was read as output 1 → input 2): "
+        "its solid line goes to 3, it has no dashed line."
+    ) in said
+
+
+def test_a_statement_that_is_not_read_makes_the_score_provisional_and_accuses_nobody() -> None:
+    marking = marked(MATRICES + "Output 1 attends to the last one.\n")
+    said = verdict(marking)
+    assert marking.is_provisional
+    assert "This score is provisional: 1 statement about the map could not be read." in said
+    assert not any("no lines" in each for each in said)
+    assert any("line 2: Output 1 attends to the last one." in each for each in said)
+    assert json.loads(marking_as_json(marking))["provisional"]
+
+
+def test_a_map_that_is_not_there_is_not_provisional() -> None:
+    marking = marked(MATRICES)
+    assert not marking.is_provisional
+    assert any("no lines were found for output 1" in each for each in verdict(marking))
+
+
+def test_a_discussion_of_one_output_does_not_make_the_map_count() -> None:
+    text = MATRICES + RIGHT[0]
+    for more, asked in (("", False), ("\n" + "\n".join(RIGHT[1:]), True)):
+        answer = read("self", text + more)
+        marking = mark(KEYS["self"], answer, Rules())
+        assert ("connections" in (marking.rules.asked or ())) is asked
+
+
+def test_inputs_without_a_rank_share_the_first_place_only_where_their_weights_do() -> None:
+    assert in_short(read("cross", "Output 1 attends to inputs 3 and 4.")) == "1>3,4"
+    answer = read("cross", "Output 2 attends to inputs 3 and 4.")
+    assert answer.connections is None
+    assert [each.why for each in answer.unread] == [
+        "it does not say to which of them output 2 attends most"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "wanted"),
+    [
+        ("a.json", json.dumps({"connections": [*RIGHT[:2], "3 -> 1"]}), "1>3 2>3 3>1"),
+        ("a.json", json.dumps({"connections": {"1": 3, "2": "3"}}), "1>3 2>3"),
+        ("a.json", json.dumps({"connections": "\n".join(RIGHT)}), "1>3 2>3 3>1|2"),
+        ("a.csv", "Q\n1,3\nconnections\noutput,largest,second\n1,3,\n3,1,2\n", "1>3 3>1|2"),
+        ("a.csv", "Q\n1,3\nconnections\nsecond,output,largest\n,1,3\n2,3,1\n", "1>3 3>1|2"),
+        ("a.csv", f"Q\n1,3\nconnections\n{RIGHT[0]}\n\"{RIGHT[2]}\"\n", "1>3 3>1|2"),
+        ("a.html", "<table><tr><th>output</th><th>largest</th></tr><tr><td>1</td><td>3</td></tr>"
+         "</table><p>Q = [1 3; -1 1; 2.5 -2]</p>", "1>3"),
+    ],
+)  # fmt: skip
+def test_the_map_is_told_in_every_form(place: str, text: str, wanted: str) -> None:
+    answer = read_answer_bytes(text.encode(), place, KEYS["self"].expected)
+    assert in_short(answer) == wanted
+    assert not answer.unread
+
+
+def test_what_json_says_of_the_map_and_is_not_read_is_listed() -> None:
+    text = json.dumps({"Q": [[1, 3]], "connections": [[1, 3], "somewhere"]})
+    answer = read_answer_bytes(text.encode(), "a.json", KEYS["self"].expected)
+    assert [each.text for each in answer.unread if each.of_map] == ['["1", "3"]', "somewhere"]
+
+
+def test_the_sentence_above_says_of_which_head_and_attention_lines_are() -> None:
+    answer = read("self", "Head 2\n\noutput 1 attends to input 3\n\ncross map:\n\n1 -> 2\n2 -> 3")
+    assert [(each.head, each.of) for each in answer.connections or ()] == [
+        (2, ""), (0, "cross"), (0, "cross"),
+    ]  # fmt: skip
+
+
+def test_no_words_in_any_order_make_the_reader_fail() -> None:
+    rng = random.Random(3)
+    words = [word for words in _WORDS.values() for word in words.split()]
+    words += [
+        *"123(),.:|=\n",
+        "x1",
+        "X2",
+        "k_3",
+        "0,5",
+        "–3",
+        "+2",
+        "62 %",
+        "1/2",
+        "->",
+        "- ->",
+    ] * 20
+    words += ["the (1)", "first", "2nd", "two", '"cat"'] * 20
+    for names in (("the (1)", "output", "2nd", "a b c"), ("cat", "word1", "x1", "no")):
+        labels = Tokens(names, names)
+        expected = replace(KEYS["self"].expected, labels=labels, names=names * 2)
+        for _ in range(400):
+            text = " ".join(rng.choices([*words, *names * 30], k=rng.randint(1, 25)))
+            read_text_answer(text, "a.txt", expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 -> " * 20_000, "output 1 attends to " * 5_000, "output 1 attends to\n" * 5_000,
+     "1 -> 2\n" * 15_000, "output | most\n" * 7_000, "output | most\n" + "1 | 2\n" * 15_000,
+     "first " * 15_000, "the first and\n" * 7_000, "1, " * 30_000, "(" * 90_000,
+     "\\begin{tabular}\noutput & most\n" * 3_000, "output 1 and\n\n" * 7_000],
+)  # fmt: skip
+def test_no_sentences_take_long(text: str) -> None:
+    assert not takes_longer(lambda: read("self", text), 2.0)
+
+
+def test_a_page_of_our_own_is_read_as_it_was() -> None:
+    """Dots in two columns below "Inputs Outputs" are no table, and its sentences are not told."""
+    text = sample("worksheet").path.read_text("utf-8")
+    answer = read("self", text)
+    assert in_short(answer) == "1>3 2>3 3>1,2"
+    assert not any(each.is_told for each in answer.connections or ())
+    hows = [each.how for each in answer.taken if each.what == "map"]
+    assert hows == ["output 1 → input 3", "output 2 → input 3", "output 3 → input 1 and 2"]
+
+
+def test_a_table_row_with_one_input_twice_ranks_it_first() -> None:
+    text = "output | largest | second\n1 | 3 | -\n2 | - | -\n3 | 1 | 1"
+    assert in_short(read("self", text)) == "1>3 3>1"

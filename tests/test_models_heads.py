@@ -1,0 +1,370 @@
+"""Padding, token types and heads of models, against the transformers package in float64."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import Command
+from test_models_transformers import (
+    BART,
+    GPT2,
+    GROUPED,
+    IDS,
+    NEAR,
+    OF_IMAGES,
+    SMALL,
+    T5,
+    WHISPER,
+    in_float64,
+    spread_out,
+    torch,
+    transformers,
+)
+
+from attncalc import InputError, open_model, read_problem, solve
+
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+__all__ = ["in_float64"]
+
+RIGHT, LEFT = [0] * 6 + [1] * 2, [1] * 3 + [0] * 5
+HOLES = [0, 1, 0, 0, 1, 0, 0, 1]
+TYPES = [0, 0, 0, 1, 1, 1, 1, 0]
+PADDED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "BERT": ("BertConfig", "BertForMaskedLM", SMALL),
+    "GPT-2": ("GPT2Config", "GPT2LMHeadModel", GPT2),
+    "Llama": ("LlamaConfig", "LlamaForCausalLM", GROUPED),
+    "Qwen3": ("Qwen3Config", "Qwen3ForCausalLM", GROUPED | {"head_dim": 8}),
+    "Mistral": ("MistralConfig", "MistralForCausalLM", GROUPED | {"sliding_window": 3}),
+    "Gemma 2": (
+        "Gemma2Config",
+        "Gemma2ForCausalLM",
+        GROUPED | {"head_dim": 8, "sliding_window": 4, "query_pre_attn_scalar": 6},
+    ),
+}
+PAIRS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "BART": ("BartConfig", "BartForConditionalGeneration", BART),
+    "T5": ("T5Config", "T5ForConditionalGeneration", T5),
+}
+
+
+def made(folder: Path, config: str, kind: str, said: dict[str, Any]) -> Any:
+    settings = getattr(transformers, config)(**said)
+    settings._attn_implementation = "eager"
+    model = spread_out(getattr(transformers, kind)(settings))
+    model.save_pretrained(folder)
+    return model
+
+
+def ran(model: Any, ids: Any, **more: Any) -> Any:
+    with torch.no_grad():
+        return model(
+            torch.tensor([ids]) if isinstance(ids, list) else ids,
+            output_hidden_states=True,
+            output_attentions=True,
+            **{name: torch.tensor([each]) for name, each in more.items()},
+        )
+
+
+def near(found: Any, expected: Any, rows: Any = slice(None)) -> None:
+    expected = expected[0].numpy()
+    assert found.shape == expected.shape
+    assert np.abs(found - expected)[..., rows, :].max() < NEAR
+
+
+@pytest.mark.parametrize("padding", ["right", "left", "holes"])
+@pytest.mark.parametrize("name", PADDED)
+def test_padding_goes_through_all_layers(name: str, padding: str, tmp_path: Path) -> None:
+    """Rows of padded queries are free: where no key is left, the package makes them uniform."""
+    ignore = {"right": RIGHT, "left": LEFT, "holes": HOLES}[padding]
+    model = made(tmp_path, *PADDED[name])
+    types = {"token_type_ids": TYPES} if name == "BERT" else {}
+    out = ran(model, IDS, attention_mask=[1 - each for each in ignore], **types)
+    rows = np.flatnonzero(np.array(ignore) == 0)
+    given: dict[str, Any] = {"tokens": IDS, "ignore": ignore}
+    if types:
+        given["type_ids"] = TYPES
+    count = len(out.attentions)
+    for layer in range(count):
+        solution = solve(open_model(tmp_path, **given, layer=layer))
+        near(solution["A"], out.attentions[layer], rows)
+        if layer < count - 1:
+            near(solution["Y"], out.hidden_states[layer + 1], rows)
+    head = solve(open_model(tmp_path, **given))
+    logits = head["logits_capped" if name == "Gemma 2" else "logits"]
+    if len(logits) == 1:  # of the last token alone
+        assert not ignore[-1]
+        near(logits, out.logits[:, -1:])
+    else:
+        near(logits, out.logits, rows)
+
+
+@pytest.mark.parametrize("form", ["keep", "bias"])
+def test_masks_of_each_form_go_through_all_layers(form: str, tmp_path: Path) -> None:
+    model = made(tmp_path, *PADDED["BERT"])
+    kept = [1 - each for each in HOLES]
+    out = ran(model, IDS, attention_mask=kept)
+    mask: Any = kept if form == "keep" else np.where(np.array([kept]) == 1, 0.0, -np.inf)
+    near(solve(open_model(tmp_path, tokens=IDS, layer=2, **{form: mask}))["A"], out.attentions[2])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_padding_of_encoders_reaches_decoders(name: str, tmp_path: Path) -> None:
+    model = made(tmp_path, *PAIRS[name])
+    asked, own = [3, 9, 1, 30, 30], [0, 0, 1, 0, 0]
+    out = ran(
+        model,
+        IDS,
+        attention_mask=[1 - each for each in RIGHT],
+        decoder_input_ids=asked,
+        decoder_attention_mask=[1 - each for each in own],
+    )
+    given: dict[str, Any] = {"tokens": IDS, "ignore": RIGHT}
+    near(solve(open_model(tmp_path, **given, layer=1))["A"], out.encoder_attentions[1])
+    given |= {"decoder_tokens": asked, "decoder_ignore": own}
+    for layer in range(len(out.decoder_attentions)):
+        solution = solve(open_model(tmp_path, **given, layer=layer))
+        near(solution["self.A"], out.decoder_attentions[layer])
+        near(solution["cross.A"], out.cross_attentions[layer])
+    near(solve(open_model(tmp_path, **given))["logits"], out.logits[:, -1:])
+
+
+def test_a_setting_holds_in_all_layers(tmp_path: Path) -> None:
+    """A model without its window is one that was made without it."""
+    config, kind, said = PADDED["Mistral"]
+    model = made(tmp_path, config, kind, said)
+    model.config.sliding_window = None
+    model.save_pretrained(tmp_path / "wide")
+    wide = solve(open_model(tmp_path / "wide", tokens=IDS, layer=2))["A"]
+    assert np.array_equal(solve(open_model(tmp_path, tokens=IDS, layer=2, window=100))["A"], wide)
+
+
+CLASSES = {"num_labels": 3}
+PADS = CLASSES | {"pad_token_id": 2}
+HEADS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "GPT-2": ("GPT2Config", "GPT2ForSequenceClassification", GPT2 | PADS),
+    "GPT-2 of tokens": ("GPT2Config", "GPT2ForTokenClassification", GPT2 | CLASSES),
+    "Llama": ("LlamaConfig", "LlamaForSequenceClassification", GROUPED | PADS),
+    "Llama, tied": (
+        "LlamaConfig",
+        "LlamaForSequenceClassification",
+        GROUPED | CLASSES | {"tie_word_embeddings": True},
+    ),
+    "Llama of tokens": ("LlamaConfig", "LlamaForTokenClassification", GROUPED | CLASSES),
+    "Qwen2": ("Qwen2Config", "Qwen2ForSequenceClassification", GROUPED | PADS),
+    "Gemma 2": (
+        "Gemma2Config",
+        "Gemma2ForSequenceClassification",
+        PADDED["Gemma 2"][2] | PADS,
+    ),
+    "BERT": ("BertConfig", "BertForSequenceClassification", SMALL | CLASSES),
+    "BERT of tokens": ("BertConfig", "BertForTokenClassification", SMALL | CLASSES),
+    "BERT of pairs": ("BertConfig", "BertForNextSentencePrediction", SMALL),
+    "ViT": (
+        "ViTConfig",
+        "ViTForImageClassification",
+        OF_IMAGES | CLASSES | {"image_size": 8, "patch_size": 4},
+    ),
+    "Whisper": ("WhisperConfig", "WhisperForAudioClassification", WHISPER | CLASSES),
+    "T5 of tokens": ("T5Config", "T5ForTokenClassification", T5 | CLASSES),
+}
+
+
+def given_to(name: str, ids: list[int]) -> tuple[Any, dict[str, Any]]:
+    """Return what a model reads, as the package takes it and as it is opened with."""
+    shapes = {"ViT": (1, 3, 8, 8), "Whisper": (1, 6, 20)}
+    if name not in shapes:
+        return ids, {"tokens": ids}
+    read = torch.randn(*shapes[name], generator=torch.manual_seed(2))
+    return read, {"image" if name == "ViT" else "spectrogram": read.numpy()}
+
+
+@pytest.mark.parametrize(
+    ("ids", "has_architectures"),
+    [(IDS, True), ([*IDS[:5], 2, 2], True), (IDS, False)],
+    ids=["whole", "padded", "without architectures"],
+)
+@pytest.mark.parametrize("name", HEADS)
+def test_scores_of_classes_are_those_of_the_package(
+    name: str, ids: list[int], has_architectures: bool, tmp_path: Path
+) -> None:
+    model = made(tmp_path, *HEADS[name])
+    read, given = given_to(name, ids)
+    expected = ran(model, read).logits.reshape(-1, model.config.num_labels).numpy()
+    if not has_architectures:
+        path = tmp_path / "config.json"
+        path.write_text(path.read_text().replace('"architectures"', '"earlier"'))
+    problem = open_model(tmp_path, **given)
+    found = solve(problem)["logits"]
+    if len(found) > len(expected):  # padded: the row that is said counts
+        (said,) = (each for each in problem.remarks if "that is no padding" in each)
+        found = found[int(said.split()[1]) - 1][np.newaxis]
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max() < NEAR
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "said"),
+    [
+        ("BartConfig", "BartForSequenceClassification", BART | CLASSES),
+        ("T5Config", "T5ForSequenceClassification", T5 | CLASSES | {"decoder_start_token_id": 0}),
+    ],
+)
+def test_decoders_give_classes(
+    config: str, kind: str, said: dict[str, Any], tmp_path: Path
+) -> None:
+    eos = 2 if kind.startswith("Bart") else 1
+    ids, start = [*IDS[:2], 9, 40, eos], eos if eos == 2 else 0
+    model = made(tmp_path, config, kind, said)
+    expected = ran(model, ids).logits[0].numpy()
+    shifted = [start, *ids[:-1]]
+    found = solve(open_model(tmp_path, tokens=ids, decoder_tokens=shifted))["logits"]
+    assert np.abs(found - expected).max() < NEAR
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "said"),
+    [
+        ("GPT2Config", "GPT2Model", GPT2),
+        ("LlamaConfig", "LlamaModel", GROUPED | {"tie_word_embeddings": True}),
+        ("LlamaConfig", "LlamaForQuestionAnswering", GROUPED | {"tie_word_embeddings": True}),
+        ("BertConfig", "BertForQuestionAnswering", SMALL),
+        ("T5Config", "T5EncoderModel", T5),
+        ("WhisperConfig", "WhisperModel", WHISPER),
+    ],
+)
+def test_a_model_without_a_head_gets_none(
+    config: str, kind: str, said: dict[str, Any], tmp_path: Path
+) -> None:
+    model = made(tmp_path, config, kind, said)
+    read, given = given_to("Whisper" if kind.startswith("Whisper") else kind, IDS)
+    problem = open_model(tmp_path, **given)
+    assert problem.W_out is None
+    if kind != "WhisperModel":
+        out = ran(model, read)
+        first = out.attentions if hasattr(out, "attentions") else out.encoder_attentions
+        near(solve(open_model(tmp_path, **given, layer=0))["A"], first[0])
+
+
+@pytest.mark.parametrize("place", ["rope_parameters", "config"])
+@pytest.mark.parametrize("family", ["Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2"])
+def test_rope_turns_all_columns_whatever_the_config_says(
+    family: str, place: str, tmp_path: Path
+) -> None:
+    share = {"partial_rotary_factor": 0.5}
+    more: dict[str, Any] = share
+    if place == "rope_parameters":
+        more = {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, **share}}
+    model = made(
+        tmp_path, f"{family}Config", f"{family}ForCausalLM", GROUPED | {"head_dim": 8} | more
+    )
+    problem = open_model(tmp_path, tokens=IDS, layer=1)
+    near(solve(problem)["A"], ran(model, IDS).attentions[1])
+    assert any("partial_rotary_factor is ignored" in each for each in problem.remarks)
+
+
+def test_scaled_rope_of_a_share_is_refused(tmp_path: Path) -> None:
+    """The package fails on it, too."""
+    rope = {
+        "rope_type": "linear",
+        "factor": 4.0,
+        "rope_theta": 10000.0,
+        "partial_rotary_factor": 0.5,
+    }
+    made(tmp_path, "LlamaConfig", "LlamaForCausalLM", GROUPED | {"rope_parameters": rope})
+    with pytest.raises(InputError, match=r"partial_rotary_factor.* is 0.5, where 1"):
+        open_model(tmp_path, tokens=IDS, layer=0)
+
+
+def test_what_is_shown_follows_from_the_architecture(attncalc: Command, tmp_path: Path) -> None:
+    labels = {"id2label": {0: "sad", 1: "even", 2: "happy"}}
+    model = made(tmp_path / "m", "LlamaConfig", "LlamaForSequenceClassification", GROUPED | labels)
+    ids = ("open", "m", "--tokens", " ".join(map(str, IDS)))
+    run = attncalc(*ids, "--format", "json")
+    assert (run.code, run.err) == (0, "")
+    shares = ran(model, IDS).logits[0].softmax(-1).numpy()
+    found = {each["text"]: each["probability"] for each in json.loads(run.out)["next"]}
+    assert found == pytest.approx(dict(zip(("sad", "even", "happy"), shares, strict=True)))
+    assert "class 2   happy   0.3749" in attncalc(*ids).out
+    assert attncalc(*ids, "--at", "2").err == (
+        "error: --at is for what is probable at each token: this head gives classes of the whole\n"
+    )
+    model.config.problem_type = "multi_label_classification"
+    model.save_pretrained(tmp_path / "m")
+    run = attncalc(*ids, "--format", "csv")
+    scores = np.sort(ran(model, IDS).logits[0].numpy())[::-1]
+    rows = [line.split(",") for line in run.out.splitlines()]
+    assert rows[0] == ["id", "text", "score"]
+    assert [float(row[2]) for row in rows[1:]] == pytest.approx(scores)
+    made(tmp_path / "m", "LlamaConfig", "LlamaModel", GROUPED | {"tie_word_embeddings": True})
+    run = attncalc(*ids)
+    assert (run.code, run.out, run.err) == (
+        2,
+        "",
+        "error: m: LlamaModel has no head that is known: say which layer is shown, as --layer 0 "
+        "(of 3)\n",
+    )
+
+
+def test_the_command_takes_padding_and_types(attncalc: Command, tmp_path: Path) -> None:
+    made(tmp_path / "m", *PADDED["BERT"])
+    ids, ignore, types = (" ".join(map(str, each)) for each in (IDS, RIGHT, TYPES))
+    asked = ("open", "m", "--tokens", ids, "--ignore", ignore, "--type-ids", types)
+    run = attncalc(*asked, "--layer", "2", "-o", "layer.json")
+    assert run.code == 0
+    expected = open_model(tmp_path / "m", tokens=IDS, ignore=RIGHT, type_ids=TYPES, layer=2)
+    found = read_problem(tmp_path / "layer.json")
+    assert np.allclose(solve(found)["A"], solve(expected)["A"], atol=1e-12)
+    run = attncalc("open", "m", "--tokens", "3 7", "--type-ids", "0", "--layer", "0")
+    assert run.err == "error: --type-ids: 1 for 2 tokens: give one for each\n"
+
+
+def test_the_next_token_follows_the_last_that_is_no_padding(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    made(tmp_path / "m", *PADDED["Llama"])
+    asked = ("open", "m", "--format", "json", "--tokens")
+    padded = attncalc(*asked, "3 7 1 40 0 0", "--ignore", "0 0 0 0 1 1")
+    assert (padded.code, padded.err) == (0, "")
+    found, alone = (json.loads(run.out)["next"] for run in (padded, attncalc(*asked, "3 7 1 40")))
+    assert [each["id"] for each in found] == [each["id"] for each in alone]
+    run = attncalc("open", "m", "--tokens", "3 7", "--type-ids", "0 1", "--layer", "0")
+    assert run.err == "error: --type-ids: Llama has no types of tokens: leave it out\n"
+    run = attncalc("open", "m", "--tokens", "3 7", "--decoder-ignore", "0 1", "--layer", "0")
+    assert run.err == "error: --decoder-ignore is about --decoder-tokens, which is not given\n"
+
+
+def test_padding_on_the_left_keeps_its_positions_and_says_so(tmp_path: Path) -> None:
+    said = "positions count all tokens, padding included"
+    for name, is_said in (("GPT-2", True), ("Llama", False), ("BART", True), ("T5", False)):
+        made(tmp_path / name, *(PADDED | PAIRS)[name])
+        asked = {"decoder_tokens": [3, 9]} if name in PAIRS else {}
+        for ignore in (LEFT, RIGHT):
+            problem = open_model(tmp_path / name, tokens=IDS, ignore=ignore, layer=0, **asked)
+            assert (said in problem.remarks) == (is_said and ignore == LEFT), name
+
+
+def test_an_encoder_without_its_decoder_is_opened_alone(attncalc: Command, tmp_path: Path) -> None:
+    made(tmp_path / "m", "T5Config", "T5EncoderModel", T5)
+    asked = ("open", "m", "--tokens", "3 7 1")
+    assert attncalc(*asked, "--layer", "0", "--only", "A").code == 0
+    assert attncalc(*asked).err == (
+        "error: m: T5EncoderModel has no head that is known: say which layer is shown, as "
+        "--layer 0 (of 3)\n"
+    )
+    assert attncalc(*asked, "--decoder-tokens", "1", "--layer", "0").err == (
+        "error: m: T5 has no decoder beside an encoder: leave --decoder-tokens out\n"
+    )
+
+
+def test_masks_of_several_rows_are_of_one_part_alone(tmp_path: Path) -> None:
+    made(tmp_path, *PAIRS["BART"])
+    given: dict[str, Any] = {"tokens": [3, 7], "keep": np.eye(2), "layer": 0}
+    assert np.array_equal(solve(open_model(tmp_path, **given))["A"], np.tile(np.eye(2), (4, 1, 1)))
+    with pytest.raises(InputError) as error:
+        open_model(tmp_path, **given, decoder_tokens=[1])
+    assert str(error.value) == (
+        "keep is 2 × 2: with decoder_tokens a mask is one row, a number for each token of the "
+        "encoder"
+    )
