@@ -32,9 +32,9 @@ def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
     if rules.same_for_all:
         return tuple(name for name in key.steps if name not in passed_by(key, answer))
     written = answer.connections or ()
-    # of several attentions there are several maps: some say which of them is meant
-    is_one = answer.connections is not None and len(key.problem.attentions) == 1
-    has_map = is_one or any(each.own(written) for each in maps_of(key))
+    # a discussion that mentions one output draws no map
+    is_blank = answer.connections == () and len(key.problem.attentions) == 1
+    has_map = is_blank or any(each.is_drawn(written) for each in maps_of(key))
     drawn = (LINES,) if has_map else ()
     if rules.in_tolerance:
         return (*(name for name in key.steps if name in answer.matrices), *drawn)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,10 @@ class Key:
 
     problem: Problem
     slack: Slack
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out what follows from the problem: another process works it out again."""
+        return Key, (self.problem, self.slack)
 
     @cached_property
     def solution(self) -> Solution:

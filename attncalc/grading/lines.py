@@ -75,6 +75,15 @@ class Map(NamedTuple):
         names = [each.name for each in self.key.solution.all_weights]
         return [each for each in written if meant_by(each.of, names) == self.weights.name]
 
+    def is_drawn(self, written: Sequence[WrittenConnection]) -> bool:
+        """Say whether lines of this map are drawn, or told in words for every output."""
+        own = self.own(written)
+        told = {(max(each.head, 1), _index(each.output, self.tokens.queries)) for each in own}
+        heads = self.key.solution.heads_of(self.weights)
+        return any(not each.is_told for each in own) or (
+            bool(own) and len(told) >= len(heads) * len(self.tokens.queries)
+        )
+
 
 def maps_of(key: Key) -> tuple[Map, ...]:
     """Return the maps of a problem, one of each attention."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no 
     from attncalc.grading.causes import Cause
     from attncalc.grading.key import Key, Style
     from attncalc.grading.lines import LineMark
-    from attncalc.reading.answers.answer import Answer, WrittenMatrix
+    from attncalc.reading.answers.answer import Answer, Unread, WrittenMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +155,14 @@ class Marking:
 
     @property
     def is_provisional(self) -> bool:
-        """Whether something of the answer was not read that could be a matrix."""
-        return self.answer.has_unread_matrix
+        """Whether something was not read that could be a matrix, or a line that is missing."""
+        return self.answer.has_unread_matrix or bool(self.unread_lines)
+
+    @property
+    def unread_lines(self) -> "tuple[Unread, ...]":
+        """What was not read and seems to be of the map, where lines of the map are missing."""
+        is_missing = any(line.status is Status.BLANK for line in self.lines)
+        return tuple(each for each in self.answer.unread if each.of_map and is_missing)
 
     @property
     def is_done(self) -> bool:

@@ -97,7 +97,9 @@ class OwnWork:
         key, written = self.marking.key, self._written_before(step)
         if written is None:
             return None
-        plan = key.solution.plan[: key.solution.plan.index(step) + 1]
+        # by name: the step of an answer that another process marked is a copy
+        names = [each.name for each in key.solution.plan]
+        plan = key.solution.plan[: names.index(step.name) + 1]
         problem = replace(key.problem, rounding=EACH_STEP)  # it is read as it was written
         solution = _OfScript(problem, plan, written=written)
         try:

@@ -6,9 +6,10 @@ attention are named here; those of other parts (`activations`, `normalisation`, 
 where there are such parts.
 """
 
-from attncalc.operations.base import Operand, Operation
+from attncalc.equations.expressions import Operand
+from attncalc.equations.operation import Operation
 from attncalc.operations.joins import Add, Concat, Given, Mean, Same, Stack
-from attncalc.operations.normalizers import DivideBySum, HardMax, Softmax, exponentials
+from attncalc.operations.normalizers import DivideBySum, HardMax, Softmax
 from attncalc.operations.positions import Rotate, Sinusoids
 from attncalc.operations.products import Project, Scores, Scoring, Weigh
 from attncalc.operations.scaling import DivideBySqrt, Mask, Multiply, MultiplyEach, SoftCap
@@ -40,5 +41,4 @@ __all__ = [
     "Softmax",
     "Stack",
     "Weigh",
-    "exponentials",
 ]

@@ -3,30 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.equations.operation import Operation
 from attncalc.numbers.decimals import erf, in_system_of, pi_of, tanh
-from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import Operand, Operation
-from attncalc.operations.expressions import (
-    PI,
-    Call,
-    E,
-    Expression,
-    Negative,
-    Power,
-    Product,
-    Quotient,
-    Root,
-    Sum,
-    whole,
-)
+from attncalc.numbers.types import Matrix
 
 CUBE = Fraction(44715, 1_000_000)
 """What the cube is multiplied by in the approximation of GELU by tanh."""
 HALF = Fraction(1, 2)
+NUMBERS = {"half": HALF, "cube": CUBE}
+"""The numbers that equations of activations read by name."""
 
 
 def _relu(x: Matrix) -> Matrix:
@@ -74,67 +63,29 @@ class _Kind(NamedTuple):
 
     Parameters
     ----------
-    title
-        What it is called.
+    title, equation
+        How it is called, and the equation that states it.
     apply
         What it makes of a matrix, entry by entry.
     lowest
         Where it is least: left of that it falls, right of it it rises.
-    explain
-        Returns the forms of one entry.
     functions
         How many values of functions an entry takes.
     """
 
     title: str
+    equation: str
     apply: Callable[[Matrix], Matrix]
     lowest: float
-    explain: Callable[[Operand, Place], tuple[Expression, ...]]
     functions: int
 
 
-def _relu_in_words(x: Operand, place: Place) -> tuple[Expression, ...]:
-    return (Call("ReLU", x.at(*place)),)
-
-
-def _gelu_in_words(x: Operand, place: Place) -> tuple[Expression, ...]:
-    entry = x.at(*place)
-    share = x.write_sum(value_at(x, place, _phi), None)
-    return Product((entry, Call("Φ", entry))), Product((entry, share))
-
-
-def _gelu_tanh_in_words(x: Operand, place: Place) -> tuple[Expression, ...]:
-    entry, half = x.at(*place), x.own(HALF)
-    root = Root(Quotient(whole(2), PI))
-    inner = Sum((entry, Product((x.own(CUBE), Power(entry, whole(3))))))
-    share = Sum((whole(1), Call("tanh", Product((root, inner)))))
-    written = x.write_sum(value_at(x, place, _one_plus_tanh), None)
-    return Product((half, entry, share)), Product((half, entry, written))
-
-
-def _silu_in_words(x: Operand, place: Place) -> tuple[Expression, ...]:
-    entry = x.at(*place)
-    below = Sum((whole(1), Power(E, Negative(entry))))
-    return Quotient(entry, below), Quotient(
-        entry, x.write(value_at(x, place, _one_plus_power), None)
-    )
-
-
-def _tanh_in_words(x: Operand, place: Place) -> tuple[Expression, ...]:
-    return (Call("tanh", x.at(*place)),)
-
-
-def value_at(x: Operand, place: Place, function: Callable[[Matrix], Matrix]) -> Any:
-    """Return a function of one entry."""
-    return function(np.full(1, x.matrix[x.place(*place)], x.matrix.dtype))[0]
-
-
 KINDS = {
-    "relu": _Kind("ReLU", _relu, -np.inf, _relu_in_words, 0),
-    "gelu": _Kind("GELU", _gelu, -0.7517915243, _gelu_in_words, 3),
-    "gelu-tanh": _Kind("GELU", _gelu_tanh, -0.7524614221, _gelu_tanh_in_words, 2),
-    "silu": _Kind("SiLU", _silu, -1.2784645428, _silu_in_words, 1),
-    "tanh": _Kind("tanh", tanh, -np.inf, _tanh_in_words, 1),
+    "relu": _Kind("ReLU", "ReLU", _relu, -np.inf, 0),
+    "gelu": _Kind("GELU", "GELU", _gelu, -0.7517915243, 3),
+    "gelu-tanh": _Kind("GELU", "GELUtanh", _gelu_tanh, -0.7524614221, 2),
+    "silu": _Kind("SiLU", "SiLU", _silu, -1.2784645428, 1),
+    "tanh": _Kind("tanh", "Tanh", tanh, -np.inf, 1),
 }
 """Hendrycks and Gimpel, *Gaussian Error Linear Units* (2016); Elfwing et al. (2018)."""
 
@@ -150,8 +101,3 @@ class Activating(Operation):
     """
 
     kind: str
-
-    @property
-    def is_rational(self) -> bool:
-        """Whether it is ReLU."""
-        return self.kind == "relu"

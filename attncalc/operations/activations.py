@@ -2,22 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import prod
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.activation_kinds import KINDS, Activating, value_at
-from attncalc.operations.base import GRADIENT, Operand, Shape, Way
-from attncalc.operations.expressions import (
-    ENTRYWISE,
-    Call,
-    Explanation,
-    Expression,
-    Product,
-    explained,
-)
+from attncalc.equations.operation import GRADIENT, Shape, Statement, Way
+from attncalc.numbers.types import Matrix, Range
+from attncalc.operations.activation_kinds import KINDS, NUMBERS, Activating
 
 NEGATIVE = "a negative number becomes 0"
 
@@ -44,10 +35,6 @@ class Activate(Activating):
         """Return the values of functions that each entry takes."""
         return prod(shapes[0]), KINDS[self.kind].functions * prod(shapes[0])
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return ReLU(F_1)."""
-        return Call(KINDS[self.kind].title, operands[0])
-
     def reach(self, *ranges: Range) -> Range:
         """Return the function of the ends, and where it is least between them."""
         (x,) = ranges
@@ -59,17 +46,9 @@ class Activate(Activating):
             low = np.where((x.low < lowest) & (x.high > lowest), least, low)
         return Range(low, high)
 
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the function, and what it comes to on the way."""
-        (x,) = operands
-        forms = KINDS[self.kind].explain(x, place)
-        if not self.is_rational:
-            return explained(*forms)
-        exact = x.at(*place).exact
-        is_negative = x.matrix[x.place(*place)] < 0
-        if is_negative:
-            return Explanation(forms, NEGATIVE, Fraction(0))
-        return Explanation(forms, exact=exact)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement(KINDS[self.kind].equation, settings=NUMBERS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,32 +84,12 @@ class Gate(Activating):
         """Return that of the function."""
         return self._activate.cost(*shapes)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return SiLU(F_1) ⊙ F_3."""
-        x, gate = operands
-        return Product((self._activate.formula(x), gate), ENTRYWISE)
-
     def reach(self, *ranges: Range) -> Range:
         """Return the least and the largest product of the ends."""
         x, gate = ranges
         ends = [one * other for one in self._activate.reach(x) for other in gate]
         return Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the function, its value, and the entry that it is multiplied by."""
-        x, gate = operands
-        made = self._activate.explain(place, x)
-        other = gate.at(*place)
-        write = x.write if self.kind == "silu" else x.write_sum  # nothing cancels in a power of e
-        value = write(value_at(x, place, KINDS[self.kind].apply), made.exact)
-        called = Call(KINDS[self.kind].title, x.at(*place))
-        short = Product((value, other))
-        exact = _times(made.exact, other.exact)
-        return Explanation((Product((called, other)), short), made.remark, exact)
-
-
-def _times(one: Fraction | None, other: Fraction | None) -> Fraction | None:
-    """Return a product where it is known: of 0 with anything it is."""
-    if 0 in (one, other):
-        return Fraction(0)
-    return None if one is None or other is None else one * other
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement(f"Gated{KINDS[self.kind].equation}", settings=NUMBERS)

@@ -6,24 +6,11 @@ from math import prod
 
 import numpy as np
 
+from attncalc.equations.operation import Operation, Shape, Statement
 from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place
+from attncalc.numbers.types import Matrix
 from attncalc.operations.back_products import heads_in
-from attncalc.operations.base import Operand, Operation, Shape
 from attncalc.operations.buckets import Buckets
-from attncalc.operations.expressions import (
-    ENTRYWISE,
-    ZERO,
-    Call,
-    Explanation,
-    Expression,
-    Negative,
-    Product,
-    Symbol,
-    added,
-    explained,
-    whole,
-)
 
 TOTAL = "sum"
 """The function that adds all entries."""
@@ -66,23 +53,9 @@ class SlopeBack(_OfDistances):
         """Return that of the slopes."""
         return self.to
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return -sum(dS ⊙ distance)."""
-        both = Product((operands[0], Symbol("distance")), ENTRYWISE)
-        return Negative(Call(TOTAL, both))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out each gradient times its distance; those at distance 0 are left out."""
-        (gradient,) = operands
-        head = place[:-2]
-        n, m = gradient.matrix.shape[-2:]
-        terms = [
-            Negative(Product((gradient.at(*head, i, j), whole(abs(i + self.place - j)))))
-            for i in range(n)
-            for j in range(m)
-            if i + self.place != j
-        ]
-        return explained(added(*terms) if terms else ZERO)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement("SlopeBack", settings={"place": self.place})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,19 +96,7 @@ class BucketBack(_OfDistances):
         """Return that of the table as it is given."""
         return self.buckets.number, heads_in(shapes[0]) or 1
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return sum(dS ⊙ onehot(bucket))."""
-        one_hot = Call("onehot", Symbol("bucket"))
-        return Call(TOTAL, Product((operands[0], one_hot), ENTRYWISE))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the gradients of the scores in this bucket."""
-        (gradient,) = operands
-        bucket, number = place
-        head = (number,) if gradient.matrix.ndim == 3 else ()
-        there = np.argwhere(self._buckets(*gradient.matrix.shape[-2:]) == bucket)
-        which = f"bucket {bucket + 1} of {self.buckets.number}"
-        if not len(there):
-            return explained(ZERO, remark=f"no key stands so far off: {which}")
-        terms = [gradient.at(*head, int(i), int(j)) for i, j in there]
-        return explained(added(*terms), remark=which)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        made = self.buckets.stated("BucketBack", self.place)
+        return made.with_flags(heads=len(shapes[0]) > 2)

@@ -8,25 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.equations.expressions import Explanation, Operand
+from attncalc.equations.operation import Shape, Statement
 from attncalc.numbers.decimals import erf, in_system_of, pi_of, tanh
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.activation_kinds import CUBE, KINDS, Activating, value_at
-from attncalc.operations.base import Operand, Shape
-from attncalc.operations.expressions import (
-    ENTRYWISE,
-    ZERO,
-    Call,
-    E,
-    Explanation,
-    Expression,
-    Negative,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    explained,
-    whole,
-)
+from attncalc.operations.activation_kinds import CUBE, KINDS, NUMBERS, Activating
 from attncalc.operations.ranges import times
 
 LEFT_OF_ZERO = "the slope of ReLU is 0 up to 0"
@@ -39,14 +25,11 @@ class _Slope(NamedTuple):
     ----------
     apply
         What it is at each entry.
-    explain
-        Returns what it is at one entry, written out.
     bounds
         Between which numbers it lies.
     """
 
     apply: Callable[[Matrix], Matrix]
-    explain: Callable[[Operand, Place], Expression]
     bounds: tuple[float, float]
 
 
@@ -90,30 +73,6 @@ def _root(x: Matrix, number: Any) -> Matrix:
     return root
 
 
-def _relu_in_words(x: Operand, place: Place) -> Expression:
-    return whole(1) if x.matrix[x.place(*place)] > 0 else ZERO
-
-
-def _gelu_in_words(x: Operand, place: Place) -> Expression:
-    entry = x.at(*place)
-    return Sum((Call("Φ", entry), Product((entry, Call("φ", entry)))))
-
-
-def _gelu_tanh_in_words(x: Operand, place: Place) -> Expression:
-    return Call("GELU'", x.at(*place))
-
-
-def _silu_in_words(x: Operand, place: Place) -> Expression:
-    entry = x.at(*place)
-    value = x.matrix[x.place(*place)]
-    system = x.matrix.dtype
-    one = in_system_of(x.matrix, Fraction(1))
-    share = (one / (one + np.exp(np.full(1, -value, system))))[0]
-    below = Quotient(whole(1), Sum((whole(1), Power(E, Negative(entry)))))
-    rest = Sum((whole(1), Negative(x.write_sum(share, None))))
-    return Product((below, Sum((whole(1), Product((entry, rest))))))
-
-
 def _tanh(x: Matrix) -> Matrix:
     """Return 1 - tanh(x)²."""
     t = tanh(x)
@@ -121,16 +80,12 @@ def _tanh(x: Matrix) -> Matrix:
     return slope
 
 
-def _tanh_in_words(x: Operand, place: Place) -> Expression:
-    return Sum((whole(1), Negative(Power(Call("tanh", x.at(*place)), whole(2)))))
-
-
 SLOPES = {
-    "relu": _Slope(_relu, _relu_in_words, (0.0, 1.0)),
-    "gelu": _Slope(_gelu, _gelu_in_words, (-0.13, 1.13)),
-    "gelu-tanh": _Slope(_gelu_tanh, _gelu_tanh_in_words, (-0.13, 1.13)),
-    "silu": _Slope(_silu, _silu_in_words, (-0.1, 1.1)),
-    "tanh": _Slope(_tanh, _tanh_in_words, (0.0, 1.0)),
+    "relu": _Slope(_relu, (0.0, 1.0)),
+    "gelu": _Slope(_gelu, (-0.13, 1.13)),
+    "gelu-tanh": _Slope(_gelu_tanh, (-0.13, 1.13)),
+    "silu": _Slope(_silu, (-0.1, 1.1)),
+    "tanh": _Slope(_tanh, (0.0, 1.0)),
 }
 """The slopes of `KINDS`; that of ReLU at 0 is taken as 0, as all libraries do."""
 
@@ -156,11 +111,6 @@ class ActivateBack(Activating):
         """Return the values of functions that each entry takes."""
         return prod(shapes[0]), (KINDS[self.kind].functions + 1) * prod(shapes[0])
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dG ⊙ ReLU'(F_1)."""
-        x, gradient = operands
-        return Product((gradient, Call(f"{KINDS[self.kind].title}'", x)), ENTRYWISE)
-
     def reach(self, *ranges: Range) -> Range:
         """Return the products of the gradient with all that the slope may be."""
         x, gradient = ranges
@@ -178,18 +128,13 @@ class ActivateBack(Activating):
         return Range(np.where(known, low, least), np.where(known, high, most))
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the slope, and what it comes to."""
-        x, gradient = operands
-        slope, entry = SLOPES[self.kind], gradient.at(*place)
-        written = slope.explain(x, place)
-        if self.is_rational:
-            is_off = written.exact == 0
-            form = Product((entry, written))
-            return Explanation((form,), LEFT_OF_ZERO if is_off else "", form.exact)
-        return explained(
-            Product((entry, written)),
-            Product((entry, x.write_sum(value_at(x, place, slope.apply), None))),
-        )
+        """Write out the slope; that of GELU by tanh counts as irrational everywhere."""
+        made = super().explain(place, *operands)
+        return made._replace(exact=None) if self.kind == "gelu-tanh" else made
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement(f"{KINDS[self.kind].equation}Back", settings=NUMBERS)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,23 +161,11 @@ class GatedBack(Activating):
         """Return that of the slope."""
         return self._ungated.cost(*shapes)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dG ⊙ F_3 ⊙ SiLU'(F_1)."""
-        x, gate, gradient = operands
-        return Product((gradient, gate, Call(f"{KINDS[self.kind].title}'", x)), ENTRYWISE)
-
     def reach(self, *ranges: Range) -> Range:
         """Return the products of all that the three may be."""
         x, gate, gradient = ranges
         return self._ungated.reach(x, times(gate, gradient))
 
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the gate and the slope, and what the slope comes to."""
-        x, gate, gradient = operands
-        slope = SLOPES[self.kind]
-        both = (gradient.at(*place), gate.at(*place))
-        written = slope.explain(x, place)
-        long = Product((*both, written))
-        if self.is_rational:
-            return Explanation((long,), LEFT_OF_ZERO if written.exact == 0 else "", long.exact)
-        return explained(long, Product((*both, x.write_sum(value_at(x, place, slope.apply), None))))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement(f"{KINDS[self.kind].equation}Back", frozenset({"U"}), NUMBERS)

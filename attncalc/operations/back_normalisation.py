@@ -13,28 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.back_products import SumTo, is_shared
-from attncalc.operations.base import GRADIENT, Operand, Operation, Shape, Way
-from attncalc.operations.expressions import (
-    ENTRYWISE,
-    ROW_SUM,
-    Call,
-    Explanation,
+from attncalc.equations.expressions import (
     Expression,
     Negative,
-    Power,
-    Product,
-    Quotient,
-    Root,
     Sum,
     Symbol,
-    added,
-    explained,
-    whole,
 )
+from attncalc.equations.operation import GRADIENT, Operation, Shape, Statement, Way
+from attncalc.errors import InputError
+from attncalc.numbers.decimals import in_system_of
+from attncalc.numbers.types import Matrix, Range
+from attncalc.operations.back_products import SumTo, is_shared
 from attncalc.operations.norms import Normalising
 from attncalc.operations.ranges import less as difference
 from attncalc.operations.ranges import negative, over, times, total
@@ -58,13 +47,9 @@ class MeanBack(Operation):
         """Return that of the tokens."""
         return (*shapes[0][:-1], self.features)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dmu_1 / d."""
-        return Quotient(operands[0], _D)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the share."""
-        return explained(Quotient(operands[0].at(*place), whole(self.features)))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement("MeanBack", settings={"d": self.features})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,21 +83,9 @@ class VarianceBack(Operation):
         """Return those of the token and of the gradient."""
         return max(factors[:2]) + factors[2]
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dvar_1 ⊙ 2 (R_1 - mu_1) / d."""
-        X, mean, gradient = operands
-        count = Sum((_D, Negative(whole(self.ddof)))) if self.ddof else _D
-        twice = Product((whole(2), Sum((X, Negative(mean)))), "")
-        return Quotient(Product((gradient, twice), ENTRYWISE), count)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the product, over the number of features."""
-        X, mean, gradient = operands
-        count = X.matrix.shape[-1] - self.ddof
-        rest = Sum((X.at(*place), Negative(mean.at(*place))))
-        return explained(
-            Quotient(Product((gradient.at(*place), whole(2), rest)), whole(count)),
-        )
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return super().statement(*shapes).with_flags(sample=self.ddof)
 
 
 class SquaresBack(Operation):
@@ -128,17 +101,6 @@ class SquaresBack(Operation):
     def factors(self, *factors: int) -> int:
         """Return those of both."""
         return sum(factors)
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dms_1 ⊙ 2 R_1 / d."""
-        X, gradient = operands
-        return Quotient(Product((gradient, Product((whole(2), X), "")), ENTRYWISE), _D)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the product, over the number of features."""
-        X, gradient = operands
-        above = Product((gradient.at(*place), whole(2), X.at(*place)))
-        return explained(Quotient(above, whole(X.matrix.shape[-1])))
 
 
 def normalise_back(normalise: Normalising, to: int, shapes: Sequence[Shape]) -> Way:
@@ -171,11 +133,6 @@ class _Back(Operation):
 
     normalise: Normalising
 
-    @property
-    def is_rational(self) -> bool:
-        """Never: a root is not."""
-        return False
-
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return a few products for each entry."""
         return 6 * max(map(prod, shapes)), 0
@@ -202,21 +159,6 @@ class _Back(Operation):
         """Return where what each token is divided by may lie."""
         return variance.map(lambda end: self.normalise.divisor(np.maximum(end, 0.0)))
 
-    def _weighed_in_words(self, gain: Expression | None, gradient: Expression) -> Expression:
-        return gradient if gain is None else Product((gain, gradient), ENTRYWISE)
-
-    def _weighed_entry(self, operands: tuple[Operand, ...], place: Place) -> list[Expression]:
-        gain = self._gained(operands)
-        gained = [] if gain is None else [gain.at(*place)]
-        return [*gained, operands[-1].at(*place)]
-
-    def _below(self, variance: Operand, place: Place) -> Expression:
-        return self.normalise.root(variance.at(*place), variance.own(self.normalise.eps))
-
-    def _divisor_at(self, variance: Operand, place: Place) -> Any:
-        own = variance.matrix[variance.place(*place)]
-        return self.normalise.divisor(np.full(1, own, variance.matrix.dtype))[0]
-
 
 class QuotientBack(_Back):
     """gamma ⊙ dN / √(var + ε): what reaches the tokens straight."""
@@ -234,24 +176,9 @@ class QuotientBack(_Back):
         """Return that of the gradient."""
         return shapes[-1]
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return gamma_1 ⊙ dN_1 / √(var_1 + ε)."""
-        above = self._weighed_in_words(self._gained(operands), operands[-1])
-        return Quotient(above, self.normalise.root(operands[0], _EPS))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the quotient, and what stands above and below."""
-        factors = self._weighed_entry(operands, place)
-        above = factors[0] if len(factors) == 1 else Product(tuple(factors))
-        weighed = _value(operands, place, gain=self._gained(operands))
-        below = self._below(operands[0], place)
-        return explained(
-            Quotient(above, below),
-            Quotient(
-                operands[-1].write_sum(weighed, above.exact),
-                operands[-1].write_sum(self._divisor_at(operands[0], place), below.exact),
-            ),
-        )
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.normalise.stated("QuotientBack")
 
 
 class CentreBack(_Back):
@@ -272,30 +199,9 @@ class CentreBack(_Back):
         """Return one column."""
         return shapes[0]
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return -rowsum(gamma_1 ⊙ dN_1) / √(var_1 + ε)."""
-        above = Call(ROW_SUM, self._weighed_in_words(self._gained(operands), operands[-1]))
-        return Quotient(Negative(above), self.normalise.root(operands[0], _EPS))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the row, over the root, and what both come to."""
-        *head, i, _ = place
-        columns = range(operands[-1].matrix.shape[-1])
-        terms = []
-        summed: Any = 0
-        for k in columns:
-            factors = self._weighed_entry(operands, (*head, i, k))
-            terms.append(factors[0] if len(factors) == 1 else Product(tuple(factors)))
-            summed = summed + _value(operands, (*head, i, k), gain=self._gained(operands))
-        above = added(*(Negative(each) for each in terms))
-        below = self._below(operands[0], place)
-        return explained(
-            Quotient(above, below),
-            Quotient(
-                operands[-1].write_sum(-summed, above.exact),
-                operands[-1].write_sum(self._divisor_at(operands[0], place), below.exact),
-            ),
-        )
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.normalise.stated("CentreBack")
 
 
 class SpreadBack(_Back):
@@ -341,45 +247,9 @@ class SpreadBack(_Back):
         """Return one column."""
         return (*shapes[0][:-1], 1)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return -rowsum(gamma_1 ⊙ dN_1 ⊙ (R_1 - mu_1)) / (2 √(var_1 + ε)³)."""
-        X, mean, variance = self._tokens(operands)
-        weighed = self._weighed_in_words(self._gained(operands), operands[-1])
-        above = Call(ROW_SUM, Product((weighed, less(X, mean)), ENTRYWISE))
-        return Quotient(Negative(above), self._cubed_in_words(variance, _EPS))
-
-    def _cubed_in_words(self, variance: Expression, eps: Expression) -> Expression:
-        root = self.normalise.root(variance, eps)
-        if self.normalise.is_inside or not self.normalise.eps:
-            return Product((whole(2), Power(root, whole(3))))
-        return Product((whole(2), Root(variance), Power(root, whole(2))))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the row, over twice the cube of the root, and what both come to."""
-        X, mean, variance = self._tokens(operands)
-        *head, i, _ = place
-        terms: list[Expression] = []
-        summed: Any = 0
-        for k in range(X.matrix.shape[-1]):
-            there = (*head, i, k)
-            entry = less(X.at(*there), None if mean is None else mean.at(*there))
-            terms.append(Negative(Product((*self._weighed_entry(operands, there), entry))))
-            summed = summed + _value(operands, there, gain=self._gained(operands)) * _less(
-                X, mean, there, like=variance.matrix
-            )
-        own = variance.matrix[variance.place(*place)]
-        below = self._cubed(np.full(1, own, variance.matrix.dtype))[0]
-        above, under = (
-            added(*terms),
-            self._cubed_in_words(variance.at(*place), variance.own(self.normalise.eps)),
-        )
-        return explained(
-            Quotient(above, under),
-            Quotient(
-                operands[-1].write_sum(-summed, above.exact),
-                operands[-1].write_sum(below, under.exact),
-            ),
-        )
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.normalise.stated("SpreadBack")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -417,50 +287,11 @@ class GainBack(_Back):
         """Return that of the gain."""
         return self.to.to
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return colsum(dN_1 ⊙ (R_1 - mu_1) / √(var_1 + ε))."""
-        mean = operands[1] if self.normalise.is_centred else None
-        above = Product((operands[-1], less(operands[0], mean)), ENTRYWISE)
-        return self.to.formula(Quotient(above, self.normalise.root(operands[-2], _EPS)))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out for each token its gradient times its normalised entry, and what these are."""
-        X, gradient, variance = operands[0], operands[-1], operands[-2]
-        mean = operands[1] if self.normalise.is_centred else None
-        long, short = [], []
-        heads = [(each,) for each in range(len(X.matrix))] if self.to.over_heads else [place[:-2]]
-        for there in ((*h, i, place[-1]) for h in heads for i in range(X.matrix.shape[-2])):
-            entry = less(X.at(*there), None if mean is None else mean.at(*there))
-            below = self._below(variance, there)
-            value = _less(X, mean, there, like=variance.matrix) / self._divisor_at(variance, there)
-            own = gradient.at(*there)
-            long.append(Product((own, Quotient(entry, below))))
-            short.append(Product((own, gradient.write_sum(value, long[-1].factors[1].exact))))
-        return explained(added(*long), added(*short))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.normalise.stated("GainBack").with_flags(heads=self.to.over_heads)
 
 
 def less(entry: Expression, mean: Expression | None) -> Expression:
     """Return an entry less its mean, where that is taken off."""
     return entry if mean is None else Sum((entry, Negative(mean)))
-
-
-def _value(operands: tuple[Operand, ...], place: Place, gain: Operand | None) -> Any:
-    """Return the gradient at a place, times the gain there."""
-    gradient = operands[-1]
-    own = gradient.matrix[gradient.place(*place)]
-    if gain is None:
-        return own
-    return own * _number(gain, place, like=gradient.matrix)
-
-
-def _less(X: Operand, mean: Operand | None, place: Place, like: Matrix) -> Any:
-    own = _number(X, place, like=like)
-    return own if mean is None else own - mean.matrix[mean.place(*place)]
-
-
-def _number(operand: Operand, place: Place, like: Matrix) -> Any:
-    """Return an entry as those of another matrix are: what is given is in floats."""
-    value, written = operand.matrix[operand.place(*place)], operand.at(*place)
-    if operand.matrix.dtype != like.dtype and written.exact is not None:
-        return in_system_of(like, written.exact)
-    return value

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import Operand, Operation, Shape
-from attncalc.operations.expressions import Call, Explanation, Expression
+from attncalc.equations.operation import Operation, Shape, Statement
+from attncalc.numbers.types import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,17 +41,9 @@ class PatchesBack(Operation):
         """Return that of the image."""
         return self.to
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return unflatten(dpatches)."""
-        return Call("unflatten", operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the number of the patch that this one became."""
-        (patches,) = operands
-        *channel, row, column = place
-        p, q = self.size
-        (down, i), (across, j) = divmod(row, p), divmod(column, q)
-        number = (channel[0] if channel else 0) * p * q + i * q + j
-        there = (down * (self.to[-1] // q) + across, number)
-        where = f"patch r{down + 1}c{across + 1}"
-        return Explanation((patches.entry(there),), where, patches.quote(there).exact)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        (p, q), (*channels, H, W) = self.size, self.to
+        count = channels[0] if channels else 1
+        settings = {"p": p, "q": q, "H": H, "W": W, "channels": count}
+        return Statement("PatchesBack", settings=settings).with_flags(channels=channels)

@@ -1,24 +1,17 @@
 """What goes back through products of matrices: Aᵀ dO, dQ Wᵀ, and sums over what was repeated."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import Operand, Operation, Shape
-from attncalc.operations.expressions import (
-    COLUMN_SUM,
-    Call,
-    Explanation,
+from attncalc.equations.expressions import (
     Expression,
     Product,
     Transposed,
-    added,
-    explained,
 )
+from attncalc.equations.operation import PLAIN, Operation, Shape, Statement
+from attncalc.numbers.types import Matrix
 
 OVER_HEADS = "Σ_heads"
 """What sums are called: over heads that share a matrix, and over rows."""
@@ -65,22 +58,15 @@ class _OfHeads(Operation):
         """Add the products of the heads that share one of the result."""
         return gathered(product, self.heads)
 
-    def _heads_of(self, place: Place, operands: tuple[Operand, ...]) -> Iterator[Place]:
-        """Yield the heads whose products are added into an entry."""
-        count = max((len(each.matrix) for each in operands if each.matrix.ndim == 3), default=0)
-        if not count:
-            yield ()
-            return
-        own = place[0] if len(place) == 3 else 0
-        sharing = count // (self.heads or 1)
-        yield from ((head,) for head in range(own * sharing, (own + 1) * sharing))
-
-    def _explained(self, products: Iterator[Expression]) -> Explanation:
-        """Write out the sum of the products of entries."""
-        return explained(added(*products))
-
-    def _sum_of(self, product: Expression) -> Expression:
-        return Call(OVER_HEADS, product) if self.sharing > 1 else product
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation: of one head, with heads added up, or with groups of them."""
+        count = max((shape[0] for shape in shapes if len(shape) == 3), default=self.sharing)
+        if self.heads is None:
+            adds = len(max(shapes, key=len)) == 3 or self.sharing > 1
+            return Statement(type(self).__name__).with_flags(heads=adds)
+        sharing = max(1, count // self.heads) if PLAIN not in shapes else self.sharing
+        made = Statement(type(self).__name__, settings={"sharing": sharing})
+        return made.with_flags(grouped=sharing > 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,20 +93,9 @@ class TransposedTimes(_OfHeads):
     def _length(self, *shapes: Shape) -> int:
         return shapes[0][-2]
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return Xᵀ dQ."""
-        left, right = reversed(operands) if self.is_turned else operands
-        return self._sum_of(ordered(transposed(left), right, sign=""))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out a column times a column, for each head that shares it."""
-        left, right = reversed(operands) if self.is_turned else operands
-        i, j = place[-2:]
-        return self._explained(
-            ordered(left.at(*head, k, i), right.at(*head, k, j))
-            for head in self._heads_of(place, operands)
-            for k in range(left.matrix.shape[-2])
-        )
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return super().statement(*shapes).with_flags(turned=self.is_turned)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,21 +113,6 @@ class TimesTransposed(_OfHeads):
 
     def _length(self, *shapes: Shape) -> int:
         return shapes[0][-1]
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dQ W_Qᵀ."""
-        left, right = operands
-        return self._sum_of(ordered(left, transposed(right), sign=""))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out a row times a row, for each head that shares it."""
-        left, right = operands
-        i, j = place[-2:]
-        return self._explained(
-            ordered(left.at(*head, i, k), right.at(*head, j, k))
-            for head in self._heads_of(place, operands)
-            for k in range(left.matrix.shape[-1])
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,23 +148,14 @@ class SumTo(Operation):
         """Return the entries that are added."""
         return prod(shapes[0]), 0
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return colsum(dQ)."""
-        (gradient,) = operands
-        summed = Call(COLUMN_SUM, gradient) if self.to[-2] == 1 else gradient
-        return Call(OVER_HEADS, summed) if self.over_heads else summed
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum."""
-        (gradient,) = operands
-        *own, i, j = place
-        shape = gradient.matrix.shape
-        rows = range(shape[-2]) if self.to[-2] == 1 else (i,)
-        heads: Any = [()]
-        if len(shape) == 3:
-            is_whole = len(self.to) == 2 or self.to[0] == 1
-            heads = [(head,) for head in range(shape[0])] if is_whole else [tuple(own)]
-        return explained(added(*(gradient.quote((*head, k, j)) for head in heads for k in rows)))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        shape = shapes[0]
+        heads = self.over_heads or (len(shape) == 3 and (len(self.to) == 2 or self.to[0] == 1))
+        rows = self.to[-2] == 1
+        return Statement("SumTo").with_flags(
+            rows=rows, heads=heads, keeps=heads and len(self.to) == 3, one=not rows and not heads
+        )
 
 
 def gathered(product: Matrix, heads: int | None) -> Matrix:

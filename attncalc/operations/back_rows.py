@@ -6,21 +6,9 @@ from math import prod
 
 import numpy as np
 
+from attncalc.equations.operation import Operation, Shape, Statement
 from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.back_products import ordered, transposed
-from attncalc.operations.base import Operand, Operation, Shape
-from attncalc.operations.expressions import (
-    ZERO,
-    Call,
-    Explanation,
-    Expression,
-    Quotient,
-    Where,
-    added,
-    explained,
-    whole,
-)
+from attncalc.numbers.types import Matrix, Range
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,17 +31,6 @@ class SplitHeads(Operation):
         n, width = shapes[0]
         return self.heads, n, width // self.heads
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return heads(dC)."""
-        return Call("heads", operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the entry that the head gave."""
-        (joined,) = operands
-        head, row, column = place
-        there = (row, head * (joined.matrix.shape[-1] // self.heads) + column)
-        return Explanation((joined.entry(there),), exact=joined.at(*there).exact)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShareAmongHeads(Operation):
@@ -71,14 +48,6 @@ class ShareAmongHeads(Operation):
     def shape(self, *shapes: Shape) -> Shape:
         """Return that of the heads."""
         return (self.heads, *shapes[0])
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dC / h."""
-        return Quotient(operands[0], whole(self.heads))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the share."""
-        return explained(Quotient(operands[0].at(*place[1:]), whole(self.heads)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,18 +67,9 @@ class TakeRows(Operation):
         *head, _, columns = shapes[0]
         return (*head, self.stop - self.start, columns)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return "tokens 3 to 4" of dK_all."""
-        first, last = self.start + 1, self.stop
-        which = f"token {last}" if first == last else f"tokens {first} to {last}"
-        return Call(which, operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the entry."""
-        (X,) = operands
-        *head, row, column = place
-        there = (*head, row + self.start, column)
-        return Explanation((X.entry(there),), exact=X.quote(there).exact)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return super().statement(*shapes).with_flags(one=self.stop == self.start + 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,18 +104,9 @@ class PlaceRow(Operation):
         *head, _, columns = shapes[0]
         return (*head, self.rows, columns)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dY_last where it is the last token, else 0."""
-        return Where(operands[0], f"it is the {self.which} token", ZERO)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the entry, or say that this token was not read."""
-        (row,) = operands
-        *head, i, column = place
-        if i != self._place:
-            return explained(ZERO, remark="this token is not read")
-        there = (*head, 0, column)
-        return Explanation((row.entry(there),), exact=row.quote(there).exact)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement(f"Place{self.which.title()}", settings={"n": self.rows})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,14 +127,9 @@ class ShareAmongRows(Operation):
         *head, _, columns = shapes[0]
         return (*head, self.rows, columns)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dY_mean / n."""
-        return Quotient(operands[0], whole(self.rows))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the share."""
-        *head, _, column = place
-        return explained(Quotient(operands[0].quote((*head, 0, column)), whole(self.rows)))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement("ShareAmongRows", settings={"n": self.rows})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -233,21 +179,6 @@ class GatherRows(Operation):
         """Return those of the gradient."""
         return factors[1]
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return onehot(ids)ᵀ dX: what gathering rows is as a product."""
-        ids, gradient = operands
-        return ordered(transposed(Call("onehot", ids)), gradient, sign="")
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the entries of the tokens that have the id of this row."""
-        ids, gradient = operands
-        *_, row, column = place
-        token = row + self.first
-        named = [each for each, found in enumerate(ids.matrix[0]) if int(found) == token]
-        if not named:
-            return explained(ZERO, remark=f"no token has id {token}")
-        remark = f"id {token} is that of row {row + 1}"
-        if len(named) == 1:
-            there = (named[0], column)
-            return Explanation((gradient.entry(there),), remark, gradient.quote(there).exact)
-        return explained(added(*(gradient.quote((each, column)) for each in named)), remark=remark)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement("GatherRows", settings={"v": self.rows, "first": self.first})

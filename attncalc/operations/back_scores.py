@@ -6,28 +6,19 @@ from math import prod
 
 import numpy as np
 
-from attncalc.numbers.decimals import in_system_of, infinity_of
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation, Shape
-from attncalc.operations.expressions import (
-    COLUMN_SUM,
-    ENTRYWISE,
-    ROW_SUM,
-    ZERO,
-    Call,
+from attncalc.equations.expressions import (
     Explanation,
     Expression,
     Negative,
+    Operand,
     Power,
-    Product,
     Quotient,
     Sum,
-    Where,
-    added,
-    explained,
-    given,
     whole,
 )
+from attncalc.equations.operation import Operation, Shape, Statement
+from attncalc.numbers.decimals import in_system_of, infinity_of
+from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations.masks import Masking
 from attncalc.operations.ranges import hull, less, negative, over, times, total
 
@@ -61,10 +52,10 @@ class SoftmaxBack(_OfWeights):
         scores *= A
         return scores
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return A ⊙ (dA - rowsum(A ⊙ dA))."""
-        A, dA = operands
-        return Product((A, Sum((dA, Negative(_row_sum(A, dA))))), ENTRYWISE)
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the entry; it counts as rational only where its own weight does."""
+        made = super().explain(place, *operands)
+        return made if operands[0].at(*place).exact is not None else made._replace(exact=None)
 
     def reach(self, *ranges: Range) -> Range:
         """Return the least and the largest product at the corners of the weight and the rest.
@@ -74,36 +65,6 @@ class SoftmaxBack(_OfWeights):
         A, dA = ranges
         weights = Range(np.clip(A.low, 0.0, 1.0), np.clip(A.high, 0.0, 1.0))
         return times(weights, less(dA, total(times(weights, dA), axis=-1)))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the entry's row of the Jacobian times the gradient, and the short form."""
-        A, dA = operands
-        *head, i, j = place
-        weights = [A.at(*head, i, k) for k in range(A.matrix.shape[-1])]
-        slopes = [dA.at(*head, i, k) for k in range(A.matrix.shape[-1])]
-        own = Product((weights[j], Sum((whole(1), Negative(weights[j]))), slopes[j]))
-        others = [
-            Negative(Product((weights[j], weight, slope)))
-            for k, (weight, slope) in enumerate(zip(weights, slopes, strict=True))
-            if k != j
-        ]
-        row = A.matrix[A.place(*head, i, 0)[:-1]] * dA.matrix[dA.place(*head, i, 0)[:-1]]
-        mean = added(*(Product(pair) for pair in zip(weights, slopes, strict=True)))
-        written = dA.write_sum(row.sum(), mean.exact)
-        short = Product((weights[j], Sum((slopes[j], Negative(written)))))
-        return Explanation((added(own, *others), short), exact=_exact_of(short, mean))
-
-
-def _exact_of(short: Product, mean: Expression) -> Fraction | None:
-    """Return a · (g - mean), where all of it is rational."""
-    weight, rest = short.factors
-    assert isinstance(rest, Sum)
-    if weight.exact == 0:
-        return Fraction(0)
-    slope = rest.terms[0].exact
-    if weight.exact is None or slope is None or mean.exact is None:
-        return None
-    return weight.exact * (slope - mean.exact)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,30 +102,6 @@ class SinkBack(_OfWeights):
         """Return that of the sinks."""
         return self.to
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return -colsum((1 - rowsum(A)) ⊙ rowsum(A ⊙ dA))."""
-        A, dA = operands
-        left = Sum((whole(1), Negative(Call(ROW_SUM, A))))
-        return Negative(Call(COLUMN_SUM, Product((left, _row_sum(A, dA)), ENTRYWISE)))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out for each row what is left of 1, times the mean of the gradient; then both."""
-        A, dA = operands
-        head = place[:-2]
-        long, short = [], []
-        for i in range(A.matrix.shape[-2]):
-            keys = range(A.matrix.shape[-1])
-            weights = [A.at(*head, i, k) for k in keys]
-            left = Sum((whole(1), *map(Negative, weights)))
-            mean = added(*(Product((w, dA.at(*head, i, k))) for k, w in enumerate(weights)))
-            long.append(Negative(Product((left, mean))))
-            own = A.matrix[A.place(*head, i, 0)[:-1]]
-            slopes = dA.matrix[dA.place(*head, i, 0)[:-1]]
-            one = in_system_of(own, Fraction(1))
-            both = A.write(one - own.sum(), left.exact), dA.write((own * slopes).sum(), mean.exact)
-            short.append(Negative(Product(both)))
-        return explained(added(*long), added(*short))
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DivideBySumBack(Operation):
@@ -199,31 +136,6 @@ class DivideBySumBack(Operation):
         """Return two products for each entry."""
         return 2 * prod(shapes[0]), 0
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return (dA - rowsum(A ⊙ dA)) / rowsum(S)."""
-        S, A, dA = operands
-        return Quotient(Sum((dA, Negative(_row_sum(A, dA)))), Call(ROW_SUM, S))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out both sums, and what they come to."""
-        S, A, dA = operands
-        *head, i, j = place
-        row = S.matrix[S.place(*head, i, 0)[:-1]]
-        allowed = row != -infinity_of(row)
-        if not allowed[j]:
-            return explained(ZERO, remark="a forbidden score counts as 0")
-        keys = [k for k in range(len(row)) if allowed[k]]
-        products = [Product((A.at(*head, i, k), dA.at(*head, i, k))) for k in keys]
-        top = Sum((dA.at(*head, i, j), *map(Negative, products)))
-        bottom = added(*(S.at(*head, i, k) for k in keys))
-        gradient = dA.matrix[dA.place(*head, i, 0)[:-1]]
-        mean = (A.matrix[A.place(*head, i, 0)[:-1]] * gradient).sum()
-        above = dA.write_sum(gradient[j] - mean, top.exact)
-        return explained(
-            Quotient(top, bottom),
-            Quotient(above, S.write_sum(row[allowed].sum(), bottom.exact)),
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SoftCapBack(Operation):
@@ -242,11 +154,6 @@ class SoftCapBack(Operation):
         """Return those of the capped score twice, and of the gradient."""
         return 2 * factors[0] + factors[1] + 2
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dS_capped ⊙ (1 - (S_capped / 50)²)."""
-        capped, gradient = operands
-        return Product((gradient, self._slope(capped, given(self.cap))), ENTRYWISE)
-
     def reach(self, *ranges: Range) -> Range:
         """Return the least and the largest product: a slope is from 0 to 1."""
         capped, gradient = ranges
@@ -254,12 +161,6 @@ class SoftCapBack(Operation):
         crosses = (capped.low <= 0) & (capped.high >= 0)
         least = np.where(crosses, 0.0, np.minimum(*shares))
         return hull((1 - share) * g for share in (least, np.maximum(*shares)) for g in gradient)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the slope."""
-        capped, gradient = operands
-        slope = self._slope(capped.at(*place), capped.own(self.cap))
-        return explained(Product((gradient.at(*place), slope)))
 
     def _slope(self, capped: Expression, cap: Expression) -> Expression:
         return Sum((whole(1), Negative(Power(Quotient(capped, cap), whole(2)))))
@@ -291,23 +192,6 @@ class MaskBack(Operation):
         gradient, *masks = ranges
         return Range(*(self.apply(end, *(mask.low for mask in masks)) for end in gradient))
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return dS_masked where causal and keep, else 0."""
-        there = self.mask.formula(*operands)
-        return (
-            there._replace(value=operands[0], otherwise=ZERO)
-            if isinstance(there, Where)
-            else operands[0]
-        )
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Quote the entry, or name the masks that forbid it."""
-        gradient, *others = operands
-        masks = dict(zip(self.mask.masks, others, strict=True))
-        for name in self.mask.forbidding(place, gradient, masks):
-            return explained(ZERO, remark=f"forbidden by {name}: nothing goes back")
-        return explained(gradient.at(*place))
-
-
-def _row_sum(A: Expression, dA: Expression) -> Expression:
-    return Call(ROW_SUM, Product((A, dA), ENTRYWISE))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.mask.stated("MaskBack")

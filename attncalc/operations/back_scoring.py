@@ -8,6 +8,25 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from attncalc.equations.expressions import (
+    COLUMN_SUM,
+    ENTRYWISE,
+    ROW_SUM,
+    Call,
+    Explanation,
+    Expression,
+    Negative,
+    Operand,
+    Power,
+    Product,
+    Stacked,
+    Sum,
+    Transposed,
+    added,
+    explained,
+    whole,
+)
+from attncalc.equations.operation import Operation, Shape, Statement, UnstatedError
 from attncalc.numbers.decimals import in_system_of, tanh
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations.back_products import (
@@ -17,24 +36,6 @@ from attncalc.operations.back_products import (
     heads_in,
     ordered,
     transposed,
-)
-from attncalc.operations.base import Operand, Operation, Shape
-from attncalc.operations.expressions import (
-    COLUMN_SUM,
-    ENTRYWISE,
-    ROW_SUM,
-    Call,
-    Explanation,
-    Expression,
-    Negative,
-    Power,
-    Product,
-    Stacked,
-    Sum,
-    Transposed,
-    added,
-    explained,
-    whole,
 )
 from attncalc.operations.ranges import times, total
 
@@ -55,6 +56,11 @@ class DistanceBack(Operation):
 
     to: Shape
     is_of_keys: bool
+
+    @property
+    def is_rational(self) -> bool:
+        """Always: it adds products."""
+        return True
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Multiply each gap by its gradient, and add."""
@@ -194,6 +200,10 @@ class TanhBack(Operation):
 
         points = _Parts(*(each if each is None else Range.at(each) for each in parts))
         return self._together(points, map(of_pairs, range(left.shape[-1]))).low
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Refuse: the equation of this name is the gradient of an activation."""
+        raise UnstatedError("gradients of additive scores")
 
     def reach(self, *ranges: Range) -> Range:
         """Return the sums of the products at the corners of slopes and of gradients."""

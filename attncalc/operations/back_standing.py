@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attncalc.equations.expressions import Explanation, Expression, Operand, Product
+from attncalc.equations.operation import Operation, Shape
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations.back_products import ordered, transposed
-from attncalc.operations.base import Operand, Operation, Shape
-from attncalc.operations.expressions import Explanation, Expression, Product
 
 
 @dataclass(frozen=True, eq=False, repr=False)

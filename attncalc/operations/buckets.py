@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.equations.operation import Statement
 from attncalc.numbers.types import Matrix
 
 
@@ -35,6 +36,13 @@ class Buckets(NamedTuple):
         own = self.number // 2 if self.both_ways else self.number
         bucket: Matrix = np.searchsorted(starts_of(own, self.longest), sizes, side="right")
         return bucket + (before < 0) * own if self.both_ways else bucket
+
+    def stated(self, name: str, place: int) -> Statement:
+        """Return the equation of a name, for queries that start at a place."""
+        starts = starts_of(self.number // 2 if self.both_ways else self.number, self.longest)
+        settings = {"buckets": self.number, "place": place}
+        tables = {"starts": starts[np.newaxis]}
+        return Statement(name, settings=settings, tables=tables).with_flags(both=self.both_ways)
 
 
 @lru_cache(maxsize=64)

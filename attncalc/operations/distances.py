@@ -10,23 +10,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation, Shape, Way
-from attncalc.operations.buckets import Buckets
-from attncalc.operations.expressions import (
+from attncalc.equations.expressions import (
     Explanation,
     Expression,
-    Negative,
+    Operand,
     Power,
-    Product,
-    Sum,
     Symbol,
-    explained,
     fraction,
     given,
     whole,
 )
+from attncalc.equations.operation import Operation, Shape, Statement, Way
+from attncalc.numbers.decimals import in_system_of
+from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.operations.buckets import Buckets
 from attncalc.operations.joins import Same
 
 ENOUGH = 60.0
@@ -183,16 +180,27 @@ class Alibi(_ByDistance):
 
     def formula(self, *operands: Expression) -> Expression:
         """Return S - slope · distance."""
-        slope = operands[1] if len(operands) > 1 else Symbol("slope")
-        return Sum((operands[0], Negative(Product((slope, Symbol("distance"))))))
+        return super().formula(*operands, *(() if self.has_own else (Symbol("slope"),)))
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the slope times the distance."""
-        scores, *own = operands
-        head = place[0] if len(place) > 2 else 0
-        slope = own[0].at(*place) if own else _slope(exponents_of_slopes(self.heads)[head])
-        distance = whole(abs(self.before_at(place)))
-        return explained(Sum((scores.at(*place), Negative(Product((slope, distance))))))
+        if not self.has_own:
+            operands = (*operands, self._slopes_in(operands[0]))
+        return super().explain(place, *operands)
+
+    def _slopes_in(self, scores: Operand) -> Operand:
+        """Return the paper's slopes as a matrix that is given."""
+        written = [_slope(each) for each in exponents_of_slopes(self.heads)]
+        own = self.slopes(scores.matrix)
+
+        def quote(place: Place) -> Expression:
+            return written[place[0] if len(place) > 2 else self.head or 0]
+
+        return scores._replace(name="slope", matrix=own, quote=quote)
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement("Alibi", settings={"place": self.place})
 
 
 def _slope(exponent: Fraction) -> Expression:
@@ -271,19 +279,11 @@ class RelativeBias(_ByDistance):
         """Return the bound plus the largest bias."""
         return largest + float(np.abs(matrices[0]).max())
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return S + rel_bias."""
-        return Sum(operands)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum, and which row of the table it takes."""
-        scores, table = operands
-        before = self.before_at(place)
-        bucket = int(self.in_buckets.of(np.array([before]))[0])
-        side = "before" if before > 0 else "behind"
-        where = f"{abs(before)} {side}" if before else "at its place"
-        remark = f"bucket {bucket + 1} of {self.buckets}: the key stands {where}"
-        head = place[0] if len(place) > 2 else 0
-        there = {"rows": (bucket, head), "columns": (head, bucket)}
-        entry = table.at(*there.get(self.stands, (*place[:-2], 0, bucket)))
-        return explained(Sum((scores.at(*place), entry)), remark=remark)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        made = self.in_buckets.stated("RelativeBias", self.place)
+        return made.with_flags(
+            stands=self.stands,
+            rows=self.stands == "rows",
+            heads=self.stands and len(shapes[0]) > 2,
+        )

@@ -7,16 +7,6 @@ import numpy as np
 
 from attncalc.numbers.decimals import in_system_of, pi_of
 from attncalc.numbers.types import Matrix
-from attncalc.operations.expressions import (
-    PI,
-    Expression,
-    Negative,
-    Product,
-    Quotient,
-    Sum,
-    given,
-    whole,
-)
 
 LINEAR, LLAMA3 = "linear", "llama3"
 
@@ -71,14 +61,11 @@ class RopeScaling(NamedTuple):
         between: Matrix = slowness / ((one - kept) / factor + kept)
         return np.where(kept == one, slowness, np.where(kept == 0, slowness * factor, between))
 
-    def written(self, slowness: Expression) -> Expression:
-        """Return what a frequency that goes over is multiplied by: 1/f + (1 - 1/f) (share kept)."""
-        length = (whole(2), PI) if slowness.exact == 1 else (whole(2), PI, slowness)
-        turns = Quotient(given(self.original), Product(length))
-        span = Sum((given(self.high), Negative(given(self.low))))
-        kept = Quotient(Sum((turns, Negative(given(self.low)))), span)
-        slowed = 1 / self.factor
-        return Sum((given(slowed), Product((given(1 - slowed), kept))))
+    @property
+    def settings(self) -> dict[str, Fraction]:
+        """The numbers that the equation of rotations reads by name."""
+        own = {name: getattr(self, name) for name in ("factor", "low", "high", "original")}
+        return own | {"kept": 1 / self.factor, "rest": 1 - 1 / self.factor}
 
 
 def slowness_of(like: Matrix, d: int, base: Fraction) -> Matrix:

@@ -7,19 +7,17 @@ from operator import add
 
 import numpy as np
 
-from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import Operand, Operation, Shape, Way
-from attncalc.operations.expressions import (
-    Call,
+from attncalc.equations.expressions import (
     Explanation,
     Expression,
-    Quotient,
-    Stacked,
+    Operand,
     Sum,
     explained,
-    whole,
 )
+from attncalc.equations.library import stated
+from attncalc.equations.operation import Operation, Shape, Statement, UnstatedError, Way
+from attncalc.numbers.decimals import in_system_of
+from attncalc.numbers.types import Matrix, Place
 
 
 class Add(Operation):
@@ -35,6 +33,12 @@ class Add(Operation):
 
         whole_shape = np.broadcast_shapes(*shapes)
         return Way(Same() if shapes[to] == whole_shape else SumTo(shapes[to]))
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return the equation of its name, which has up to eight matrices."""
+        if len(shapes) > len(stated()["Add"].inputs):
+            raise UnstatedError(f"the sum of {len(shapes)} matrices")
+        return super().statement(*shapes)
 
     def formula(self, *operands: Expression) -> Expression:
         """Return X + P."""
@@ -67,16 +71,6 @@ class Concat(Operation):
         heads, n, width = shapes[0]
         return n, heads * width
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return concat(H)."""
-        return Call("concat", operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the entry of the head that stands here."""
-        (heads,) = operands
-        head, column = divmod(place[-1], heads.matrix.shape[-1])
-        return _same_as(heads, (head, place[0], column))
-
 
 class Mean(Operation):
     """The mean of the heads: (h, n, d_v) gives (n, d_v)."""
@@ -98,17 +92,6 @@ class Mean(Operation):
     def shape(self, *shapes: Shape) -> Shape:
         """Return that of one head."""
         return shapes[0][1:]
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return mean(H)."""
-        return Call("mean", operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the heads, over their number."""
-        (heads,) = operands
-        count = len(heads.matrix)
-        terms = tuple(heads.at(head, *place) for head in range(count))
-        return explained(Quotient(Sum(terms), whole(count)))
 
 
 class Stack(Operation):
@@ -132,19 +115,6 @@ class Stack(Operation):
         first, second = shapes
         return (*first[:-2], first[-2] + second[-2], first[-1])
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return [past_K; K]."""
-        return Stacked(operands)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the entry that stands here."""
-        first, second = operands
-        *head, row, column = place
-        before = first.matrix.shape[-2]
-        own, there = (first, row) if row < before else (second, row - before)
-        named = (*head, there, column)
-        return Explanation((own.entry(named),), exact=own.quote(named).exact)
-
 
 class Same(Operation):
     """The matrix under another name."""
@@ -157,14 +127,6 @@ class Same(Operation):
         """Return the gradient as it is."""
         return Way(Same())
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return its own name."""
-        return operands[0]
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the same entry of the other matrix."""
-        return _same_as(operands[0], place)
-
 
 class Given(Same):
     """A matrix that is given as a step, under its own name: weights in place of scores."""
@@ -172,17 +134,3 @@ class Given(Same):
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
         """Return None: what is given is the step itself, and one gradient is of both."""
         return None
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return that it is given."""
-        return Call("given", operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write the entry as it is given."""
-        (own,) = operands
-        return Explanation((own.at(*place),), "given", own.at(*place).exact)
-
-
-def _same_as(operand: Operand, place: Place) -> Explanation:
-    # its name, for the number alone would not say where it comes from
-    return Explanation((operand.entry(place),), exact=operand.at(*place).exact)

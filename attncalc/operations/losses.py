@@ -6,27 +6,10 @@ from math import prod
 
 import numpy as np
 
+from attncalc.equations.operation import Operation, Shape, Statement, of_all_heads
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import in_system_of, ln
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import Operand, Operation, Shape
-from attncalc.operations.expressions import (
-    ENTRYWISE,
-    Call,
-    Explanation,
-    Expression,
-    Negative,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Symbol,
-    Transposed,
-    added,
-    explained,
-    given,
-    whole,
-)
+from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.ranges import less
 
 HALF = Fraction(1, 2)
@@ -51,14 +34,9 @@ class Total(_OneNumber):
         """Add all entries."""
         return _summed(matrices[0])
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return sum(O)."""
-        return Call("sum", operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum."""
-        (made,) = operands
-        return explained(added(*(made.quote(each) for each in np.ndindex(made.matrix.shape))))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return of_all_heads("Total", shapes)
 
 
 class TotalProduct(_OneNumber):
@@ -73,16 +51,9 @@ class TotalProduct(_OneNumber):
         """Return those of both."""
         return sum(factors)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return sum(dO ⊙ O)."""
-        made, dO = operands
-        return Call("sum", Product((dO, made), ENTRYWISE))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the products."""
-        made, dO = operands
-        places = list(np.ndindex(made.matrix.shape))
-        return explained(added(*(Product((dO.quote(each), made.quote(each))) for each in places)))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return of_all_heads("TotalProduct", shapes)
 
 
 class HalfSquares(_OneNumber):
@@ -107,20 +78,9 @@ class HalfSquares(_OneNumber):
         """Return twice as many, and the half."""
         return 2 * max(factors) + 1
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return 1/2 sum((O - target)²)."""
-        made, T = operands
-        square = Power(Sum((made, Negative(T))), whole(2))
-        return Quotient(Call("sum", square), whole(2))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the squares, over 2."""
-        made, T = operands
-        squares = (
-            Power(Sum((made.quote(each), Negative(T.quote(each)))), whole(2))
-            for each in np.ndindex(made.matrix.shape)
-        )
-        return explained(Quotient(added(*squares), whole(2)))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return of_all_heads("HalfSquares", shapes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,11 +94,6 @@ class CrossEntropy(_OneNumber):
     """
 
     ids: tuple[int, ...]
-
-    @property
-    def is_rational(self) -> bool:
-        """Never: a logarithm is not."""
-        return False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Add the logarithms."""
@@ -167,16 +122,9 @@ class CrossEntropy(_OneNumber):
         """Return a logarithm for each row."""
         return len(self.ids), 3 * len(self.ids)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return -sum(log of target(prob))."""
-        return Negative(Call("sum", Call("log of target", operands[0])))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the logarithms."""
-        (prob,) = operands
-        places = list(enumerate(self.ids))
-        written = (prob.write(prob.matrix[place], prob.at(*place).exact) for place in places)
-        return Explanation((Sum(tuple(Negative(Call("log", each)) for each in written)),))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement("CrossEntropy", tables={"ids": np.array([self.ids])})
 
 
 class Ones(Operation):
@@ -191,13 +139,9 @@ class Ones(Operation):
         """Return 1."""
         return 1
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return 1."""
-        return whole(1)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Return 1."""
-        return explained(whole(1))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return of_all_heads("Ones", shapes)
 
 
 class Difference(Operation):
@@ -212,16 +156,6 @@ class Difference(Operation):
     def reach(self, *ranges: Range) -> Range:
         """Return the differences of the ends."""
         return less(*ranges)
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return O - target."""
-        made, T = operands
-        return Sum((made, Negative(T)))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the difference."""
-        made, T = operands
-        return explained(Sum((made.at(*place), Negative(T.at(*place)))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,14 +178,9 @@ class LessOneHot(Operation):
         )
         return gradient
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return prob - onehot(target_ids)."""
-        return Sum((operands[0], Negative(Call("onehot", Symbol("target_ids")))))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the probability, and the 1 or 0 that is taken off."""
-        is_target = self.ids[place[-2]] == place[-1]
-        return explained(Sum((operands[0].at(*place), Negative(whole(int(is_target))))))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement("LessOneHot", tables={"ids": np.array([self.ids])})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -295,20 +224,10 @@ class Descend(Operation):
         """Return those of the gradient, and the rate."""
         return max(factors[0], factors[1] + 1)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return W_Q - 0.1 dW_Q."""
-        W, dW = operands
-        stored = W.matrix if self.is_turned and isinstance(W, Transposed) else W
-        return Sum((stored, Negative(Product((given(self.rate), dW), ""))))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the step."""
-        W, dW = operands
-        *head, i, j = place
-        if self.is_turned:
-            i, j = j, i
-        own = W.at(i, 0, j) if self.of_heads else W.at(*head, i, j)
-        return explained(Sum((own, Negative(Product((dW.own(self.rate), dW.at(*place)))))))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        apart = self.of_heads and len(shapes[0]) > 2
+        return super().statement(*shapes).with_flags(turned=self.is_turned, heads=apart)
 
 
 def _summed(matrix: Matrix) -> Matrix:

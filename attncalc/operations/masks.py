@@ -5,9 +5,9 @@ from typing import Self
 
 import numpy as np
 
+from attncalc.equations.operation import Operation, Setting, Statement
 from attncalc.numbers.decimals import infinity_of
-from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import Operand, Operation
+from attncalc.numbers.types import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,23 +47,19 @@ class Masking(Operation):
             forbidden["bias"] = masks["bias"] == -infinity_of(masks["bias"])
         return forbidden
 
-    def forbidding(self, place: Place, scores: Operand, masks: dict[str, Operand]) -> list[str]:
-        """Return the names of the masks that forbid an entry."""
-        row, key = place[-2:]
-        here = {name: each.matrix[each.place(*place)] for name, each in masks.items()}
-        entries = {name: np.full((1, 1), value) for name, value in here.items()}
-        # asked of the mask itself, one entry large: what is said here and what is computed cannot
-        # part
-        alone = self.at(slice(row, row + 1), slice(key, key + 1))
-        return [name for name, no in alone.forbidden((1, 1), entries).items() if no.any()]
-
-    @property
-    def conditions(self) -> list[str]:
-        """What has to hold where a query may attend, in words."""
-        causal = ["causal"] if self.causal_from is not None and self.is_causal else []
-        window = ["in window"] if self.window is not None else []
-        words = {"keep": "keep", "ignore": "not ignore"}
-        return [*causal, *window, *(words[name] for name in self.masks if name != "bias")]
+    def stated(self, name: str) -> Statement:
+        """Return the equation of a name, with these masks."""
+        settings: dict[str, Setting] = {}
+        if self.causal_from is not None:
+            settings["first"] = self.causal_from
+            if self.window is not None:
+                settings["window"] = self.window
+        has_window = "window" in settings
+        return Statement(name, frozenset(self.masks), settings).with_flags(
+            causal="first" in settings and self.is_causal,
+            window=has_window and self.is_causal,
+            ahead=has_window and not self.is_causal,
+        )
 
     def at(self, rows: slice, keys: slice = slice(None)) -> Self:
         """Return the mask of these rows and keys: the causal edge moves with them."""
@@ -89,11 +85,10 @@ class Masking(Operation):
     def _out_of_band(self, n: int, m: int, first: int) -> dict[str, Matrix]:
         """Return where keys lie behind the edge, which starts so far along, or too far before."""
         out: dict[str, Matrix] = {}
-        edge = np.arange(n)[:, np.newaxis] + first
         name = "causal" if self.is_causal else "window"
         if first < m:  # else all keys are in sight
-            out[name] = np.arange(m) >= edge
+            out[name] = ~np.tri(n, m, first - 1, dtype=bool)
         if self.window is not None and first + n - 1 > self.window:
-            before = np.arange(m) < edge - self.window
+            before = np.tri(n, m, first - 1 - self.window, dtype=bool)
             out["window"] = out["window"] | before if "window" in out else before
         return out

@@ -7,25 +7,13 @@ from math import prod
 
 import numpy as np
 
+from attncalc.equations.expressions import (
+    Symbol,
+)
+from attncalc.equations.operation import GRADIENT, Operation, Shape, Statement, Way
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import GRADIENT, Operand, Operation, Shape, Way
-from attncalc.operations.expressions import (
-    ENTRYWISE,
-    Call,
-    Explanation,
-    Expression,
-    Negative,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Symbol,
-    added,
-    explained,
-    whole,
-)
+from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.norms import Normalising
 
 _D, _EPS = Symbol("d"), Symbol("ε")
@@ -57,18 +45,9 @@ class FeatureMean(_OfFeatures):
 
         return Way(MeanBack(shapes[0][-1]))
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return mean(R_1)."""
-        return Call("mean", operands[0])
-
     def reach(self, *ranges: Range) -> Range:
         """Return the means of the ends."""
         return ranges[0].map(self.apply)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the features, over their number."""
-        row = _row(operands[0], place)
-        return explained(Quotient(added(*row), whole(len(row))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,29 +77,18 @@ class FeatureVariance(_OfFeatures):
         """Return twice as many: each is squared."""
         return 2 * max(factors)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return mean((R_1 - mu_1)^2), or var of a sample."""
-        X, mean = operands
-        square = Power(Sum((X, Negative(mean))), whole(2))
-        if not self.ddof:
-            return Call("mean", square)
-        return Quotient(Call("sum", square), Sum((_D, Negative(whole(self.ddof)))))
-
     def reach(self, *ranges: Range) -> Range:
         """Return the means of the least and of the largest squares."""
         X, mean = ranges
         low, high = _square_of(Range(X.low - mean.high, X.high - mean.low))
         return Range(*(_averaged(end, self._count(end.shape[-1])) for end in (low, high)))
 
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the squares, over their number."""
-        X, mean = operands
-        own = mean.at(*place)
-        squares = tuple(Power(Sum((entry, Negative(own))), whole(2)) for entry in _row(X, place))
-        return explained(Quotient(added(*squares), whole(self._count(len(squares)))))
-
     def _count(self, features: int) -> int:
         return features - self.ddof
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return super().statement(*shapes).with_flags(sample=self.ddof)
 
 
 class FeatureSquares(_OfFeatures):
@@ -141,19 +109,10 @@ class FeatureSquares(_OfFeatures):
         """Return twice as many: each is squared."""
         return 2 * factors[0]
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return mean(R_1^2)."""
-        return Call("mean", Power(operands[0], whole(2)))
-
     def reach(self, *ranges: Range) -> Range:
         """Return the means of the least and of the largest squares."""
         low, high = _square_of(ranges[0])
         return Range(*(_averaged(end, end.shape[-1]) for end in (low, high)))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the squares, over their number."""
-        squares = tuple(Power(entry, whole(2)) for entry in _row(operands[0], place))
-        return explained(Quotient(added(*squares), whole(len(squares))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,14 +153,6 @@ class Normalise(Normalising):
         """Return 1, or 2 with a gain: a normalised entry is a number of its own."""
         return 1 + self.has_gain
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return gamma ⊙ (R_1 - mu_1) / √(var_1 + eps) + beta."""
-        X, mean, variance, gain, bias = self.parted(operands)
-        normal: Expression = Quotient(_less(X, mean), self.root(variance, _EPS))
-        if gain is not None:
-            normal = Product((gain, normal), ENTRYWISE)
-        return normal if bias is None else Sum((normal, bias))
-
     def reach(self, *ranges: Range) -> Range:
         """Return the least and the largest quotient at the corners of both numbers, and so on."""
         X, mean, variance, gain, bias = self.parted(ranges)
@@ -213,31 +164,9 @@ class Normalise(Normalising):
             made = _corners([end * each for end in made for each in gain])
         return made if bias is None else Range(made.low + bias.low, made.high + bias.high)
 
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the quotient, what stands above and below, the gain and the bias."""
-        X, mean, variance, gain, bias = self.parted(operands)
-        entry, own = X.at(*place), None if mean is None else mean.at(*place)
-        quotient = Quotient(_less(entry, own), self.root(variance.at(*place), X.own(self.eps)))
-        value = X.matrix[X.place(*place)]
-        if X.matrix.dtype != variance.matrix.dtype and entry.exact is not None:
-            value = in_system_of(variance.matrix, entry.exact)  # given tokens are floats
-        above = value if mean is None else value - mean.matrix[mean.place(*place)]
-        spread = variance.matrix[variance.place(*place)]
-        below = self.divisor(np.full(1, spread, variance.matrix.dtype))[0]
-        exact = quotient.top.exact
-        short = Quotient(X.write(above, exact), X.write(below, quotient.bottom.exact))
-        at_end = [each if each is None else each.at(*place) for each in (gain, bias)]
-        return explained(*(_with(form, *at_end) for form in (quotient, short)))
-
-
-def _less(entry: Expression, mean: Expression | None) -> Expression:
-    return entry if mean is None else Sum((entry, Negative(mean)))
-
-
-def _with(normal: Expression, gain: Expression | None, bias: Expression | None) -> Expression:
-    if gain is not None:
-        normal = Product((gain, normal))
-    return normal if bias is None else Sum((normal, bias))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.stated("Normalise")
 
 
 def _averaged(matrix: Matrix, count: int) -> Matrix:
@@ -259,8 +188,3 @@ def _square_of(values: Range) -> Range:
 
 def _corners(ends: list[Matrix]) -> Range:
     return Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
-
-
-def _row(operand: Operand, place: Place) -> tuple[Expression, ...]:
-    *before, _ = place
-    return tuple(operand.at(*before, column) for column in range(operand.matrix.shape[-1]))

@@ -5,42 +5,24 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from attncalc.equations.expressions import (
+    ZERO,
+    Explanation,
+)
+from attncalc.equations.operation import GRADIENT, RESULT, Operation, Shape, Way
+from attncalc.equations.rows import exponentials
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import in_system_of, infinity_of, tolerance_of
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import GRADIENT, RESULT, Operand, Operation, Shape, Way
-from attncalc.operations.expressions import (
-    ZERO,
-    Call,
-    E,
-    Explanation,
-    Expression,
-    Negative,
-    Power,
-    Quotient,
-    Sum,
-    added,
-    explained,
-    whole,
-)
+from attncalc.numbers.types import Matrix, Range
 
 LARGEST_EXPONENT = 230
 """e to this has 100 digits, the most a pocket calculator can hold."""
 LAST_DIGITS = 30
 """Digits of those that are carried that say nothing, where all before them cancel."""
 NOTHING_LEFT = Explanation((ZERO,), "no key is left to attend to", Fraction(0))
-
-
-def exponentials(scores: Matrix, shift: Matrix | None = None, out: Matrix | None = None) -> Matrix:
-    """Return exp(s - shift) for each score: the numerators of a softmax."""
-    if shift is not None:
-        scores = out = np.subtract(scores, shift, out=out)
-    powers: Matrix = np.exp(scores, out=out)
-    return powers
 
 
 def _largest(scores: Matrix, masked: bool) -> Matrix:
@@ -94,11 +76,6 @@ class Softmax(Operation):
     shifted: bool = True
     has_sink: bool = False
 
-    @property
-    def is_rational(self) -> bool:
-        """Never, but where scores tie."""
-        return False
-
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row of scores into weights that sum to 1, or to less beside a sink."""
         scores, *sinks = matrices
@@ -140,14 +117,6 @@ class Softmax(Operation):
         """Return a power of e for each score."""
         return prod(shapes[0]), prod(shapes[0])
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return softmax(S), or exp(S) / (sum(exp(S)) + exp(sinks))."""
-        scores, *sinks = operands
-        if not sinks:
-            return Call("softmax", scores)
-        powers = Call("exp", scores)
-        return Quotient(powers, Sum((Call("sum", powers), Call("exp", sinks[0]))))
-
     def reach(self, *ranges: Range) -> Range:
         """Return the weights where a score is lowest and all others highest, and the reverse."""
         scores, *sinks = ranges
@@ -163,24 +132,6 @@ class Softmax(Operation):
         return Range(
             low / _nonzero(low + others_high, masked=True),
             high / _nonzero(high + others_low, masked=True),
-        )
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the powers of e, and what they and their sum come to."""
-        row, j = _Row(operands[0], place, *operands[1:]), place[-1]
-        if not row.allowed[: len(row.allowed) - row.sinks].any():
-            return NOTHING_LEFT
-        shift = row.largest if np.abs(row.scores[row.allowed]).max() > LARGEST_EXPONENT else None
-        powers = exponentials(row.scores, None if shift is None else row.scores[shift])
-        written = [Power(E, exponent) for exponent in row.exponents(shift)]
-        write = operands[0].write
-        return Explanation(
-            (
-                Quotient(written[j], added(*written)),
-                Quotient(write(powers[j], None), write(powers.sum(), None)),
-            ),
-            "" if shift is None else f"{row.what_is_largest} is taken off first",
-            row.share(j),
         )
 
 
@@ -209,10 +160,6 @@ class HardMax(Operation):
         """Return 1: a weight is a number of its own, whatever its scores were made of."""
         return 1
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return hardmax(S)."""
-        return Call("hardmax", operands[0])
-
     def reach(self, *ranges: Range) -> Range:
         """Return 0 to 1 for a score that may be the largest or not; else what it gets."""
         (scores,) = ranges
@@ -222,20 +169,6 @@ class HardMax(Operation):
         weights = self.apply(np.where(may_win, scores.middle, -np.inf))
         alone = may_win.sum(axis=-1, keepdims=True) <= 1
         return Range(np.where(alone, weights, 0.0), np.where(alone, weights, may_win * 1.0))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Say whether the score is the largest of its row, and with how many it shares that."""
-        row = _Row(operands[0], place)
-        if not row.allowed.any():
-            return NOTHING_LEFT
-        if not row.winners[place[-1]]:
-            return explained(ZERO, remark="a larger score stands beside it")
-        count = int(row.winners.sum())
-        if count == 1:
-            return explained(whole(1), remark="the largest score")
-        return explained(
-            Quotient(whole(1), whole(count)), remark=f"{count} scores share the first place"
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -280,10 +213,6 @@ class DivideBySum(Operation):
         """Return 1: a weight is a number of its own, whatever its scores were made of."""
         return 1
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return S / sum(S)."""
-        return Quotient(operands[0], Call("sum", operands[0]))
-
     def reach(self, *ranges: Range) -> Range:
         """Return the least and the largest share at the corners of what score and sum may be.
 
@@ -305,67 +234,3 @@ class DivideBySum(Operation):
             np.where(crosses & allowed, -np.inf, np.minimum.reduce(shares)),
             np.where(crosses & allowed, np.inf, np.maximum.reduce(shares)),
         )
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the row, and what it comes to."""
-        row, score = _Row(operands[0], place), operands[0].at(*place)
-        if not row.allowed.any():
-            return NOTHING_LEFT
-        if not row.allowed[place[-1]]:
-            return explained(ZERO, remark="a forbidden score counts as 0")
-        terms = [entry for entry, counts in zip(row.entries, row.allowed, strict=True) if counts]
-        total = added(*terms)
-        written = operands[0].write(row.scores[row.allowed].sum(), total.exact)
-        return explained(Quotient(score, total), Quotient(score, written))
-
-
-def _value_beside(scores: Operand, sink: Operand, place: Place) -> Any:
-    """Return a sink as the scores are: in Decimals, too, where it was given in floats."""
-    exact = sink.at(*place).exact
-    if exact is None:  # it is a step's, as after a step against the gradients
-        return sink.matrix[sink.place(*place)]
-    return in_system_of(scores.matrix, exact)
-
-
-class _Row:
-    """The row of scores that a weight comes from, with the sink of its head behind them."""
-
-    def __init__(self, scores: Operand, place: Place, *sinks: Operand) -> None:
-        own = scores.place(*place)[:-1]
-        beside = [_value_beside(scores, sink, place) for sink in sinks]
-        behind = np.array(beside, scores.matrix.dtype)
-        self.scores: Matrix = np.concatenate([scores.matrix[own], behind])
-        self.sinks = len(sinks)
-        self.allowed: Matrix = self.scores != -infinity_of(self.scores)
-        self.winners = _winners(self.scores, self.scores.max(keepdims=True))
-        keys = range(len(self.scores) - len(sinks))
-        self.entries = [scores.quote((*own, key)) for key in keys]
-        self.entries += [sink.at(*place) for sink in sinks]
-
-    @property
-    def largest(self) -> int:
-        """Which score is the largest."""
-        return int(self.scores.argmax())
-
-    @property
-    def what_is_largest(self) -> str:
-        """What that is, in words."""
-        is_sink = self.largest >= len(self.scores) - self.sinks
-        return "the sink, larger than each score," if is_sink else "the largest score"
-
-    def exponents(self, shift: int | None) -> list[Expression]:
-        """Return each score, less the one that is taken off."""
-        if shift is None:
-            return self.entries
-        less = Negative(self.entries[shift])
-        return [
-            Sum((entry, less)) if counts else entry
-            for entry, counts in zip(self.entries, self.allowed, strict=True)
-        ]
-
-    def share(self, key: int) -> Fraction | None:
-        """Return the weight of a score where all that are left tie: it is rational only then."""
-        if not self.allowed[key]:
-            return Fraction(0)
-        alike = bool((self.winners == self.allowed).all())
-        return Fraction(1, int(self.allowed.sum())) if alike else None

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.equations.operation import Operation, Statement
 from attncalc.numbers.decimals import in_system_of
 from attncalc.numbers.types import Matrix
-from attncalc.operations.base import Operation
-from attncalc.operations.expressions import Expression, Root, Sum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,11 +37,6 @@ class Normalising(Operation):
     of: str = "token"
     eps_field: str = "an eps"
 
-    @property
-    def is_rational(self) -> bool:
-        """Never: a root is not."""
-        return False
-
     def parted(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return tokens, means, variances, gain and bias; None for what there is not."""
         rest = iter(inputs)
@@ -55,10 +49,12 @@ class Normalising(Operation):
         root: Matrix = np.sqrt(variance + eps) if self.is_inside else np.sqrt(variance) + eps
         return root
 
-    def root(self, variance: Expression, eps: Expression) -> Expression:
-        """Return what each token is divided by, as it is written."""
-        if not self.eps:
-            return Root(variance)
-        if self.is_inside:
-            return Root(Sum((variance, eps)))
-        return Sum((Root(variance), eps))
+    def stated(self, name: str) -> Statement:
+        """Return the equation of a name, with what this normalisation has."""
+        return Statement(name, settings={"eps": self.eps}).with_flags(
+            mean=self.is_centred,
+            gain=self.has_gain,
+            bias=self.has_bias,
+            inside=self.is_inside,
+            eps=self.eps,
+        )

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import Operand, Operation, Shape, Way
-from attncalc.operations.expressions import Call, Explanation, Expression
+from attncalc.equations.operation import Operation, Shape, Statement, Way
+from attncalc.numbers.types import Matrix
 
 CHANNELS_FIRST = ("channel", "row", "column")
 
@@ -61,20 +60,14 @@ class Patches(Operation):
         p, q = self.size
         return (H // p) * (W // q), (channels[0] if channels else 1) * p * q
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return flatten(image)."""
-        return Call("flatten", operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the number of the image that stands here, and where in its patch it is."""
-        (image,) = operands
-        patch, number = place[-2:]
-        p, q = self.size
-        down, across = divmod(patch, image.matrix.shape[-1] // q)
-        channel, within = divmod(number, p * q)
-        row, column = divmod(within, q)
-        there = (down * p + row, across * q + column)
-        named = (channel, *there) if image.matrix.ndim == 3 else there
-        where = f"patch r{down + 1}c{across + 1}: its row {row + 1}, column {column + 1}"
-        of = f" of channel {channel + 1}" if image.matrix.ndim == 3 else ""
-        return Explanation((image.entry(named),), where + of, image.quote(named).exact)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        (p, q), (*channels, H, W) = self.size, shapes[0]
+        lengths = {"channel": channels[0] if channels else 1, "row": p, "column": q}
+        settings, stride = {"p": p, "q": q}, 1
+        for axis in reversed(self.order):
+            settings[f"of_{axis}"] = stride
+            stride *= lengths[axis]
+        settings["of_down"] = 1 if self.down_first else W // q
+        settings["of_across"] = H // p if self.down_first else 1
+        return Statement("Patches", settings=settings).with_flags(channels=channels)

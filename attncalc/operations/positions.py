@@ -7,25 +7,12 @@ from math import prod
 
 import numpy as np
 
+from attncalc.equations.expressions import Explanation, Operand, given
+from attncalc.equations.operation import GRADIENT, Operation, Setting, Shape, Statement, Way
 from attncalc.numbers.decimals import cos_sin
-from attncalc.numbers.typed import as_written, exact
+from attncalc.numbers.typed import exact
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import GRADIENT, Operand, Operation, Shape, Way
-from attncalc.operations.expressions import (
-    Call,
-    Explanation,
-    Expression,
-    Negative,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Symbol,
-    explained,
-    given,
-    whole,
-)
-from attncalc.operations.frequencies import RopeScaling, numbers_like, slowness_of
+from attncalc.operations.frequencies import LINEAR, RopeScaling, numbers_like, slowness_of
 
 SINUSOIDS_BASE = Fraction(10_000)
 ANGLE, FREQUENCY = 3, 2
@@ -40,11 +27,6 @@ class Sinusoids(Operation):
     """
 
     offset: int = 0
-
-    @property
-    def is_rational(self) -> bool:
-        """Never: sines and cosines are not."""
-        return False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return positions for tokens of this shape."""
@@ -65,22 +47,9 @@ class Sinusoids(Operation):
         """Return what its sines and cosines are worth in powers of e."""
         return prod(shapes[0]), _functions(*shapes[0][-2:])
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return the two formulas, for even and odd columns."""
-        exponent = Quotient(Symbol("2i"), Symbol("d"))
-        angle = Quotient(Symbol("t"), Power(given(SINUSOIDS_BASE), exponent))
-        return Call("sin, cos", angle)
-
     def reach(self, *ranges: Range) -> Range:
         """Return the positions: they depend on no token."""
         return Range.around(self.apply(ranges[0].low))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the angle, and which function of it is taken."""
-        t, column = place
-        place_of_t = Fraction(t + self.offset)
-        angle = _angle(place_of_t, SINUSOIDS_BASE, column // 2, operands[0].matrix.shape[-1])
-        return explained(Call("cos" if column % 2 else "sin", angle))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,11 +78,6 @@ class Rotate(Operation):
     scaling: RopeScaling | None = None
     dims: int | None = None
     is_back: bool = False
-
-    @property
-    def is_rational(self) -> bool:
-        """Never: sines and cosines are not."""
-        return False
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row by its place."""
@@ -145,10 +109,6 @@ class Rotate(Operation):
         """Return as many as for what is turned: frequencies are multiplied into no entry."""
         return factors[0]
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return rope(Q), or rope^-1 of what is turned back."""
-        return Call("rope^-1" if self.is_back else "rope", operands[0])
-
     def reach(self, *ranges: Range) -> Range:
         """Return the turned middle, and around it what a turn makes of the spread at most."""
         X, *frequencies = (each.middle for each in ranges)
@@ -161,32 +121,6 @@ class Rotate(Operation):
         spread[..., first] = x * np.abs(cosines) + y * np.abs(sines)
         spread[..., second] = x * np.abs(sines) + y * np.abs(cosines)
         return Range.around(self.apply(X, *frequencies), spread)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the turn of a pair, and what its cosine and sine come to."""
-        X, *frequencies = operands
-        *head, t, column = place
-        d = self._width(X.matrix)
-        if column >= d:
-            return explained(X.at(*place), remark=f"the first {d} columns alone are rotated")
-        pair, is_second = divmod(column, 2)
-        if self.pairing == "halves":
-            is_second, pair = divmod(column, d // 2)
-        step = d // 2 if self.pairing == "halves" else 1
-        x, y = (X.at(*head, t, column + (i - is_second) * step) for i in (0, 1))
-        if self.is_back:  # x cos + y sin, and y cos - x sin: the other one's turn, x and y changed
-            x, y, is_second = y, x, 1 - is_second
-        at = Fraction(t) + self.offset
-        angle, remark = self._angle(at, pair, *operands)
-        values = cos_sin(self._angles(X.matrix, 1, at, [each.matrix for each in frequencies]))
-        forms = [
-            _turned(x, y, cosine, sine, second=bool(is_second))
-            for cosine, sine in (
-                (Call("cos", angle), Call("sin", angle)),
-                [X.write(each[0, pair], None) for each in values],
-            )
-        ]
-        return explained(*forms, remark=remark)
 
     def _width(self, X: Matrix) -> int:
         """Return how many columns are turned."""
@@ -216,55 +150,27 @@ class Rotate(Operation):
             slowness = self.scaling.slowed(slowness)
         return slowness
 
-    def _angle(self, at: Fraction, pair: int, X: Operand, *own: Operand) -> tuple[Expression, str]:
-        """Return the angle of a pair at a place, and what is said of its frequency."""
-        if own:
-            return Product((given(at), own[0].at(0, pair))), ""
-        d = self._width(X.matrix)
-        plain = _angle(at, self.base, pair, d)
-        if self.scaling is None:
-            return plain, ""
-        kept = self.scaling.kept(slowness_of(X.matrix, d, self.base))[0, pair]
-        if kept == 1:
-            return plain, ""
-        factor = given(self.scaling.factor)
-        if kept == 0:
-            return Quotient(plain, factor), f"its frequency is divided by {_text(factor)}"
-        slowed = self.scaling.written(_slowness(self.base, pair, d))
-        return Product((plain, slowed)), "its frequency is divided in part (llama3)"
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the turn of a pair; bases and places are decimals among fractions, too."""
+        return super().explain(place, *(each._replace(own=given) for each in operands))
 
-
-def _text(number: Expression) -> str:
-    exact = number.exact
-    assert exact is not None
-    return as_written(exact)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        width = self.dims or shapes[0][-1]
+        settings: dict[str, Setting] = {"offset": self.offset, "base": self.base, "width": width}
+        kind = "own" if len(shapes) > 1 else "plain"
+        if self.scaling is not None and len(shapes) == 1:
+            kind = "linear" if self.scaling.kind == LINEAR else "llama"
+            settings |= self.scaling.settings
+        return Statement("Rotate", frozenset({kind}), settings).with_flags(
+            part=width < shapes[0][-1], halves=self.pairing == "halves", back=self.is_back
+        )
 
 
 def _functions(n: int, d: int) -> int:
     """Return what the angles of n tokens of width d are worth in powers of e."""
     pairs = (d + 1) // 2
     return pairs * (n * ANGLE + FREQUENCY)
-
-
-def _turned(
-    x: Expression, y: Expression, cosine: Expression, sine: Expression, *, second: bool
-) -> Expression:
-    """Return one of a pair that is turned: x cos - y sin, or x sin + y cos."""
-    if second:
-        return Sum((Product((x, sine)), Product((y, cosine))))
-    return Sum((Product((x, cosine)), Negative(Product((y, sine)))))
-
-
-def _angle(place: Fraction, base: Fraction, pair: int, d: int) -> Expression:
-    """Return the angle t / base^(2i/d) of a pair of columns; t alone where i is 0."""
-    if pair == 0:
-        return given(place)
-    return Quotient(given(place), _slowness(base, pair, d))
-
-
-def _slowness(base: Fraction, pair: int, d: int) -> Expression:
-    """Return base^(2i/d), one over the frequency of a pair of columns."""
-    return Power(given(base), Quotient(whole(2 * pair), whole(d)))
 
 
 def _angles(like: Matrix, n: int, d: int, base: Fraction, offset: Fraction) -> Matrix:

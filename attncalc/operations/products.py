@@ -6,18 +6,17 @@ from math import prod
 
 import numpy as np
 
-from attncalc.numbers.decimals import tolerance_of
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import GRADIENT, Operand, Operation, Shape, Way
-from attncalc.operations.expressions import (
-    Explanation,
-    Expression,
-    Product,
-    Sum,
-    Transposed,
-    added,
-    explained,
+from attncalc.equations.operation import (
+    GRADIENT,
+    Operation,
+    Shape,
+    Statement,
+    UnstatedError,
+    Way,
+    is_grouped,
 )
+from attncalc.numbers.decimals import tolerance_of
+from attncalc.numbers.types import Matrix, Range
 
 
 class _Product(Operation):
@@ -70,21 +69,10 @@ class Project(_Product):
         width = weights[-2] if self.is_turned else weights[-1]
         return (*np.broadcast_shapes(tokens[:-2], weights[:-2]), tokens[-2], width)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return X W_Q + b_Q."""
-        X, W, *bias = operands
-        product = _product(X, Transposed(W) if self.is_turned else W, sign="")
-        return Sum((product, *bias)) if bias else product
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out a row of tokens times a column of weights."""
-        X, W, *bias = operands
-        *head, i, j = place
-        terms = [
-            _product(X.at(*head, i, k), W.at(*head, *((j, k) if self.is_turned else (k, j))))
-            for k in range(X.matrix.shape[-1])
-        ]
-        return explained(added(*terms, *(b.at(*head, 0, j) for b in bias)))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        name = "ProjectTurned" if self.is_turned else "Project"
+        return Statement.of(name, len(shapes))
 
 
 class ProjectBack(Project):
@@ -112,19 +100,9 @@ class ProjectBack(Project):
         tokens, table = shapes[:2]
         return (*tokens[:-1], table[-2])
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return Y W_Eᵀ + b_out."""
-        Y, table, *bias = operands
-        return super().formula(Y, Transposed(table), *bias)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out a row of tokens times a row of the table."""
-        Y, table, *bias = operands
-        *head, i, j = place
-        terms = [
-            _product(Y.at(*head, i, k), table.at(*head, j, k)) for k in range(Y.matrix.shape[-1])
-        ]
-        return explained(added(*terms, *(b.at(*head, 0, j) for b in bias)))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement.of("ProjectTurned", len(shapes))
 
 
 class Scoring(Operation):
@@ -137,6 +115,12 @@ class Scoring(Operation):
         """Return a column for each key."""
         queries, keys, *_ = shapes
         return (*queries[:-1], keys[-2])
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return the equation of its name, for as many heads of keys as of queries."""
+        if is_grouped(shapes):
+            raise UnstatedError(f"{type(self).__name__} with shared key heads")
+        return super().statement(*shapes)
 
     def largest(self, *matrices: Matrix) -> float:
         """Return a bound for the size of a score."""
@@ -180,24 +164,12 @@ class Scores(_Product, Scoring):
 
     def largest(self, *matrices: Matrix) -> float:
         """Return a bound: |q · k| is at most |q| |k|."""
-        squares = (np.einsum("...i,...i->...", matrix, matrix) for matrix in matrices)
+        squares = (np.vecdot(matrix, matrix) for matrix in matrices)
         return float(np.prod([np.sqrt(square.max()) for square in squares]))
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return Q Kᵀ."""
-        Q, K = operands
-        return _product(Q, Transposed(K), sign="")
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out a query times a key."""
-        Q, K = operands
-        *head, i, j = place
-        # grouped heads: the entry is quoted from the head that serves, not from a copy of it
-        key_head = head_serving(Q.matrix, K.matrix, head)
-        terms = [
-            _product(Q.at(*head, i, k), K.at(*key_head, j, k)) for k in range(Q.matrix.shape[-1])
-        ]
-        return explained(added(*terms))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement.of("GroupedScores" if is_grouped(shapes) else "Scores", len(shapes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,20 +222,9 @@ class Weigh(_Product):
             np.where(possible[..., np.newaxis], largest, widest.high),
         )
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return A V."""
-        A, V = operands
-        return _product(A, V, sign="")
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out a row of weights times a column of values."""
-        A, V = operands
-        *head, i, j = place
-        value_head = head_serving(A.matrix, V.matrix, head)
-        terms = [
-            _product(A.at(*head, i, k), V.at(*value_head, k, j)) for k in range(A.matrix.shape[-1])
-        ]
-        return explained(added(*terms))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement.of("GroupedWeigh" if is_grouped(shapes) else "Weigh", len(shapes))
 
 
 def _largest_mean(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
@@ -292,11 +253,6 @@ def heads_of(shape: Shape) -> int | None:
 def _sharing(asking: Shape, shared: Shape) -> int:
     """Return how many heads of one matrix share a head of the other, or all of it."""
     return max(1, (heads_of(asking) or 1) // (heads_of(shared) or 1))
-
-
-def _product(left: Expression, right: Expression, sign: str = "·") -> Expression:
-    """Return a product whose order the layout decides: of matrices, or of their entries."""
-    return Product((left, right), sign, is_ordered=True)
 
 
 def for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:

@@ -6,19 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from attncalc.equations.operation import GRADIENT, Operation, Shape, Statement, Way
 from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.base import GRADIENT, Operand, Operation, Shape, Way
-from attncalc.operations.expressions import (
-    Call,
-    Explanation,
-    Expression,
-    Product,
-    Quotient,
-    added,
-    explained,
-    whole,
-)
+from attncalc.numbers.types import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,17 +38,9 @@ class TakeRow(Operation):
         """Return one row."""
         return (*shapes[0][:-2], 1, shapes[0][-1])
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return first(Y)."""
-        return Call(self.which, operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the entry."""
-        (X,) = operands
-        *head, _, column = place
-        row = 0 if self.which == "first" else X.matrix.shape[-2] - 1
-        there = (*head, row, column)
-        return Explanation((X.entry(there),), exact=X.at(*there).exact)
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement(f"Take{self.which.title()}")
 
 
 class TokenMean(Operation):
@@ -80,18 +62,6 @@ class TokenMean(Operation):
     def shape(self, *shapes: Shape) -> Shape:
         """Return one row."""
         return (*shapes[0][:-2], 1, shapes[0][-1])
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return mean(Y)."""
-        return Call("mean", operands[0])
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the tokens' entries, over their number."""
-        (X,) = operands
-        *head, _, column = place
-        rows = range(X.matrix.shape[-2])
-        terms = tuple(X.quote((*head, row, column)) for row in rows)
-        return explained(Quotient(added(*terms), whole(len(terms))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,17 +92,3 @@ class Lookup(Operation):
         """Return a row for each id."""
         ids, table = shapes
         return ids[-1], table[-1]
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return onehot(ids) W_E: what taking rows is as a product."""
-        ids, table = operands
-        return Product((Call("onehot", ids), table), "", is_ordered=True)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Name the entry of the table, and say which of its rows it is in."""
-        ids, table = operands
-        row, column = place[-2:]
-        token = int(ids.matrix[..., 0, row])
-        there = (token - self.first, column)
-        remark = f"row {there[0] + 1} is that of id {token}"
-        return Explanation((table.entry(there),), remark, table.quote(there).exact)

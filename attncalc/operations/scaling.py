@@ -7,25 +7,10 @@ from math import prod
 
 import numpy as np
 
+from attncalc.equations.expressions import Explanation, Operand
+from attncalc.equations.operation import GRADIENT, RESULT, Operation, Shape, Statement, Way
 from attncalc.numbers.decimals import in_system_of, infinity_of, tanh
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import GRADIENT, RESULT, Operand, Operation, Shape, Way
-from attncalc.operations.expressions import (
-    MINUS_INFINITY,
-    Call,
-    Explanation,
-    Expression,
-    Product,
-    Quotient,
-    Root,
-    Sum,
-    Symbol,
-    Where,
-    added,
-    explained,
-    given,
-    whole,
-)
 from attncalc.operations.masks import Masking
 
 
@@ -38,15 +23,10 @@ class DivideBySqrt(Operation):
 
     d_k: int
 
-    @property
-    def is_rational(self) -> bool:
-        """Whether d_k is a square number."""
-        return Root(whole(self.d_k)).exact is not None
-
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Divide each score."""
         (scores,) = matrices
-        root = np.sqrt(np.full((1, 1), in_system_of(scores, Fraction(self.d_k)), scores.dtype))
+        root = np.sqrt(in_system_of(scores, Fraction(self.d_k)))
         scaled: Matrix = np.multiply(scores, 1 / root, out=out)  # faster than n × m divisions
         return scaled
 
@@ -57,14 +37,6 @@ class DivideBySqrt(Operation):
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound divided likewise."""
         return float(largest / self.d_k**0.5)
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return S / √d_k."""
-        return Quotient(operands[0], Root(Symbol("d_k")))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the division."""
-        return explained(Quotient(operands[0].at(*place), Root(whole(self.d_k))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,14 +62,6 @@ class Multiply(Operation):
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound multiplied likewise."""
         return largest * abs(float(self.factor))
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return S × 1/3."""
-        return Product((operands[0], given(self.factor)), sign="×")
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the product."""
-        return explained(Product((operands[0].at(*place), operands[0].own(self.factor))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,11 +92,6 @@ class SoftCap(Operation):
 
     cap: Fraction
 
-    @property
-    def is_rational(self) -> bool:
-        """Never: tanh is not."""
-        return False
-
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Cap each score."""
         (scores,) = matrices
@@ -154,25 +113,15 @@ class SoftCap(Operation):
         """Return the cap, where it is the smaller one."""
         return min(largest, float(self.cap))
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return 50 tanh(S / 50)."""
-        cap = given(self.cap)
-        return Product((cap, Call("tanh", Quotient(operands[0], cap))), sign="")
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the function, and its tanh in decimals, also where it is 0."""
+        (scores,) = operands
+        in_decimals = scores._replace(write=lambda value, _: scores.write(value, None))
+        return super().explain(place, in_decimals)
 
     def reach(self, *ranges: Range) -> Range:
         """Return the capped ends: a larger score stays the larger one."""
         return Range(*(self.apply(end) for end in ranges[0]))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the function, and what the tanh comes to."""
-        (scores,) = operands
-        cap = scores.own(self.cap)
-        value = scores.matrix[scores.place(*place)] / in_system_of(scores.matrix, self.cap)
-        (tangent,) = tanh(np.full(1, value, scores.matrix.dtype))
-        return explained(
-            Product((cap, Call("tanh", Quotient(scores.at(*place), cap)))),
-            Product((cap, scores.write_sum(tangent, None))),
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,27 +165,14 @@ class Mask(Masking):
         finite = masks["bias"][np.isfinite(masks["bias"])]
         return largest + float(np.abs(finite).max(initial=0.0))
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return S + bias where causal and keep, else -∞."""
-        masks = dict(zip(self.masks, operands[1:], strict=True))
-        plus = added(operands[0], masks["bias"]) if "bias" in masks else operands[0]
-        return (
-            Where(plus, " and ".join(self.conditions), MINUS_INFINITY) if self.conditions else plus
-        )
-
     def reach(self, *ranges: Range) -> Range:
         """Return the masked ends: masks are as they are given."""
         scores, *masks = ranges
         return Range(*(self.apply(end, *(mask.low for mask in masks)) for end in scores))
 
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum with the bias, or name the masks that forbid it."""
-        scores, *others = operands
-        masks = dict(zip(self.masks, others, strict=True))
-        for name in self.forbidding(place, scores, masks):
-            return Explanation((MINUS_INFINITY,), f"forbidden by {name}")
-        bias = [masks["bias"].at(*place)] if "bias" in masks else []
-        return explained(Sum((scores.at(*place), *bias)) if bias else scores.at(*place))
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.stated("Mask")
 
 
 def _at_full_size(scores: Matrix, masks: dict[str, Matrix]) -> Matrix:

@@ -8,25 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.numbers.decimals import in_system_of, tanh
-from attncalc.numbers.typed import exact
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.base import GRADIENT, Operand, Shape, Way
-from attncalc.operations.expressions import (
+from attncalc.equations.expressions import (
     Call,
     Explanation,
     Expression,
-    Negative,
-    Power,
+    Operand,
     Product,
-    Quotient,
-    Stacked,
-    Sum,
-    Transposed,
     added,
     explained,
-    whole,
 )
+from attncalc.equations.operation import GRADIENT, Shape, Statement, Way
+from attncalc.numbers.decimals import in_system_of, tanh
+from attncalc.numbers.typed import exact
+from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations.products import Scoring, for_heads_of, head_serving
 
 HALF = Fraction(1, 2)
@@ -129,7 +123,7 @@ def _tanh_sum(
 ) -> Matrix:
     """Return Σ_c v_c tanh(left_ic + right_jc + b_c) for each row i of one and j of the other."""
     right = for_heads_of(left, right)
-    _check_widths(left, right)
+    _check_widths(left, right, v)
     total: Matrix | None = None
     # one hidden number after another: all of them at once would take as many times the memory
     for c in range(left.shape[-1]):
@@ -142,10 +136,11 @@ def _tanh_sum(
     return _put(total, out)
 
 
-def _check_widths(left: Matrix, right: Matrix) -> None:
-    """Refuse rows that do not go together, as numpy refuses a product: recipes may try some."""
-    if left.shape[-1] != right.shape[-1]:
-        raise ValueError(f"rows of {left.shape[-1]} and of {right.shape[-1]} numbers have no score")
+def _check_widths(*matrices: Matrix) -> None:
+    """Refuse rows of different lengths, as numpy refuses a product: some answers have them."""
+    widths = list(dict.fromkeys(each.shape[-1] for each in matrices))
+    if len(widths) > 1:
+        raise ValueError(f"rows of {widths[0]} and of {widths[1]} numbers have no score")
 
 
 def _number_of(row: Matrix, c: int) -> Matrix:
@@ -164,6 +159,7 @@ def _put(matrix: Matrix, out: Matrix | None) -> Matrix:
 def _tanh_reach(inner: list[Range], v: Range, b: Range | None) -> Range:
     """Return where Σ_c v_c tanh(…) lies, from where each pair of rows lies: tanh never falls."""
     left, right = inner
+    _check_widths(left.low, right.low, v.low)
     low = high = None
     for c in range(left.low.shape[-1]):
         ends = []
@@ -201,16 +197,6 @@ class AdditiveScores(_OfTanh):
     def factors(self, *factors: int) -> int:
         """Return those of v times one: a tanh is a number of its own."""
         return factors[2] + 1
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return v_Sᵀ tanh(Q + K + b_S)."""
-        Q, K, v, *b = operands
-        return Product((Transposed(v), Call("tanh", Sum((Q, K, *b)))), sign="")
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out each tanh of a sum."""
-        Q, K, v, *b = operands
-        return self._weighed(place, v, Q, K, *b)
 
     def _hidden(self, *shapes: Shape) -> int:
         return shapes[0][-1]
@@ -276,18 +262,6 @@ class ConcatScores(_OfTanh):
         """Return those inside the tanh, or outside, whichever are more."""
         return max(factors[0] + factors[2], factors[1] + factors[2], factors[3] + 1)
 
-    def formula(self, *operands: Expression) -> Expression:
-        """Return v_Sᵀ tanh([Q; K] W_S + b_S)."""
-        Q, K, W, v, *b = operands
-        weights = Transposed(W) if self.is_turned else W
-        both = Product((Stacked((Q, K)), weights), sign="", is_ordered=True)
-        return Product((Transposed(v), Call("tanh", added(both, *b))), sign="")
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out each tanh of a sum of products."""
-        Q, K, W, v, *b = operands
-        return self._weighed(place, v, Q, K, W, *b)
-
     _is_long = True
     is_concat = True
 
@@ -327,6 +301,10 @@ class ConcatScores(_OfTanh):
         )
         total: Matrix = np.concatenate([query, key]) @ weights
         return total + shift[0] if shift else total
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return super().statement(*shapes).with_flags(turned=self.is_turned)
 
 
 def _times(left: Expression, right: Expression) -> Product:
@@ -422,27 +400,6 @@ class DistanceScores(Scoring):
             narrow = np.where((least <= 0) & (most >= 0), 0.0, np.minimum(*squares))
             low, high = low - np.maximum(*squares) / 2, high - narrow / 2
         return Range(low, high)
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return -‖Q - K‖² / 2."""
-        Q, K = operands
-        square = Power(Call("norm", Sum((Q, Negative(K)))), whole(2))
-        return Negative(Quotient(square, whole(2)))
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the squares, and half their sum."""
-        Q, K = operands
-        *head, i, j = place
-        key_head = head_serving(Q.matrix, K.matrix, head)
-        squares = [
-            Power(Sum((Q.at(*head, i, c), Negative(K.at(*key_head, j, c)))), whole(2))
-            for c in range(Q.matrix.shape[-1])
-        ]
-        query, key = _in_one_system([_row_of(Q, *head, i), _row_of(K, *key_head, j)])
-        gaps = query - key
-        total = added(*squares)
-        said = Q.write((gaps * gaps).sum(), total.exact)
-        return explained(Negative(Quotient(total, whole(2))), Negative(Quotient(said, whole(2))))
 
 
 def _zero_of(matrix: Matrix) -> Any:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
+from attncalc.equations.operation import Operation
 from attncalc.numbers.types import Matrix
-from attncalc.operations.base import Operation
 
 Axis = Literal["queries", "keys", "values", "features"]
 Role = Literal["", "masked", "weights", "outputs"]
@@ -64,7 +64,7 @@ def run(
     """
     known = dict(given)
     for step in steps:
-        matrix = step.operation.apply(*(known[name] for name in step.inputs))
+        matrix = step.operation.apply(*[known[name] for name in step.inputs])
         # before rounding: marking and the work want what the arithmetic gave, too
         if made is not None:
             made[step.name] = matrix

@@ -1,10 +1,12 @@
 """Which parts a problem is a list of: an attention alone, or those of an encoder or a decoder."""
 
+from collections.abc import Sequence
+
 from attncalc.errors import InputError
 from attncalc.problem.attention.part import ATTENTION
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.field import IMAGE, LAYERS
-from attncalc.problem.fields import GIVEN, TOKENS
+from attncalc.problem.fields import GIVEN, TOKENS, role_of
 from attncalc.problem.layers.fields import ATTENTION as ALONE
 from attncalc.problem.layers.fields import DECODER, ENCODER, IN_WORDS, VIT
 from attncalc.problem.part import Placed, Stream
@@ -25,13 +27,20 @@ def arranged(problem: Outer) -> Calculation:
     placed, given = _placed(problem)
     parts = Calculation(placed, given)
     refuse_unread(problem, placed)
+    arriving = [name for name in problem.names if role_of(name) == "arriving"]
+    # before gradients: their shapes are those of every given matrix, also of one nothing reads
+    _refuse_not_read(problem, parts, [name for name in problem.names if name not in arriving])
     calculation = _with_gradients(problem, parts)
+    _refuse_not_read(problem, calculation, arriving)
+    return calculation
+
+
+def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[str]) -> None:
     read = {name for step in calculation.steps for name in step.inputs}
-    for name in problem.names:
+    for name in names:
         if name not in read:
             what = IN_WORDS[problem.block]
             raise InputError(f"{name} is given, and nothing in this {what} reads it")
-    return calculation
 
 
 def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:

@@ -3,7 +3,7 @@
 import numbers as abstract
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,26 @@ MOST_WHOLE = 2**53
 """Up to this number, float64 holds every whole one."""
 
 
-def read_matrix(
-    name: str, given: Any, *, as_column: bool, kept: Matrix | None = None
-) -> tuple[Matrix, Matrix | None]:
-    """Return a matrix in floats (marks: in booleans), and as typed where floats lose of it.
+class Read(NamedTuple):
+    """A matrix that was read.
+
+    Parameters
+    ----------
+    values
+        In floats; marks in booleans.
+    typed
+        As typed, where floats lose something of it.
+    is_list
+        Whether it was given as a list of numbers, and not as rows.
+    """
+
+    values: Matrix
+    typed: Matrix | None
+    is_list: bool
+
+
+def read_matrix(name: str, given: Any, *, as_column: bool, kept: Matrix | None = None) -> Read:
+    """Read a matrix: its floats, and the numbers as typed where floats lose something of them.
 
     Parameters
     ----------
@@ -40,7 +56,7 @@ def read_matrix(
     raw = _raw(name, given)
     is_own = isinstance(given, list | tuple)  # joined here: nobody else has this array
     values = _values(name, raw, is_own=is_own, as_column=as_column)
-    return values, _typed(raw, values, kept)
+    return Read(values, _typed(raw, values, kept), raw.ndim == 1)
 
 
 def _raw(name: str, given: object) -> Matrix:

@@ -98,30 +98,23 @@ class Built(NamedTuple):
         That prefix.
     gives
         The tokens that come out, where others can read them.
-    fields
-        The fields as the part sees them, of an attention with the tokens that it reads.
-    is_attention
-        Whether it has queries and keys.
+    attention
+        Of an attention, its fields with the tokens that it reads. A calculation that held the
+        problem it is cached in would be a reference cycle, and keep matrices alive.
     says
         Its conventions, each in a few words.
     """
 
     steps: Plan
-    fields: Any
     gives: Stream | None = None
     names: Mapping[str, str] = {}
     prefix: str = ""
-    is_attention: bool = False
+    attention: "Attention | None" = None
     says: tuple[str, ...] = ()
 
     def name(self, own: str) -> str:
         """Return what a matrix is called in the calculation, by its own name in the part."""
         return self.names.get(own, self.prefix + own)
-
-    @property
-    def attention(self) -> "Attention | None":
-        """The attention that it is, if it is one."""
-        return self.fields if self.is_attention else None
 
     @property
     def plan(self) -> Plan:

@@ -34,9 +34,11 @@ from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
 from attncalc.problem.patches.part import cut_of
 from attncalc.problem.scope import Inner, Outer, Scope
 from attncalc.problem.standing import split_heads
-from attncalc.text import harmless, numbered, told_apart
+from attncalc.text import harmless, numbered, shortened, told_apart
 
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
+LONGEST_NAME = 500
+"""Characters of a label in results: each stands there once for every pair of tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +243,7 @@ class Problem(Outer):
     made_by: str = ""
     remarks: Sequence[str] = field(default=(), repr=False)
     typed: Mapping[str, Matrix] = field(default_factory=dict, repr=False)
+    listed: frozenset[str] = field(default=frozenset(), repr=False)
     inner: dict[str, Inner] = field(default_factory=dict, repr=False, init=False)
     says_scale: bool = field(default=False, repr=False, init=False)
 
@@ -274,10 +277,15 @@ class Problem(Outer):
     def _read(self, name: str, given: Any, typed: dict[str, Matrix]) -> Matrix:
         """Return a matrix in floats; as it was typed, it is put where floats lose of it."""
         is_turned, kept = self.layout == "columns", self.typed.get(name)
-        values, as_typed = read_matrix(name, given, as_column=is_turned, kept=kept)
-        if as_typed is not None:
-            typed[name] = as_typed
-        return values
+        read = read_matrix(name, given, as_column=is_turned, kept=kept)
+        if read.typed is not None:
+            typed[name] = read.typed
+        # a matrix that was kept from a list is read again as its one row or column
+        if not read.is_list and not (name in self.listed and 1 in read.values.shape):
+            object.__setattr__(self, "listed", self.listed - {name})
+        elif name not in self.listed:
+            object.__setattr__(self, "listed", self.listed | {name})
+        return read.values
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -375,7 +383,7 @@ class Problem(Outer):
         """The attentions in it, each with the tokens that it reads."""
         return self.calculation.attentions
 
-    @property
+    @cached_property
     def most_scores(self) -> int:
         """How many scores there are, of all heads together, in the largest attention."""
         return max((each.scores for each in self.attentions), default=0)
@@ -439,6 +447,13 @@ class Problem(Outer):
             return self._token_names((tokens,), self.tokens_of(tokens))
         return self._token_names(("X",) if self.kind == "self" else ("X1", "Q"), self.n)
 
+    @property
+    def has_cut_names(self) -> bool:
+        """Whether a name of a token is longer than results show it."""
+        given = self.labels or ()
+        lists = given.values() if isinstance(given, Mapping) else (given,)
+        return any(len(str(label)) > LONGEST_NAME for names in lists for label in names)
+
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """The names of the inputs: of the tokens attended to."""
@@ -450,6 +465,23 @@ class Problem(Outer):
         """Return a given matrix in floats, as it stands in what was given."""
         matrix: Matrix = getattr(self._fields_of(name), own_name(name))
         return matrix
+
+    def as_stood(self, name: str, matrix: Matrix) -> Matrix:
+        """Return a matrix that is as the house knows a given one, in the shape that was given.
+
+        Heads apart are side by side again where they were given so, weights are (out, in) where
+        those given are, and a list is a list.
+        """
+        shape = self.stored(name).shape
+        # where each number goes is asked of the numbers 0, 1, 2, …: turning is never written twice
+        places = self.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
+        found = np.empty(places.size, matrix.dtype)
+        found[places.ravel()] = matrix.ravel()
+        return self.as_listed(name, found.reshape(shape))
+
+    def as_listed(self, name: str, matrix: Matrix) -> Matrix:
+        """Return a matrix as it is kept, or as a list of numbers where it was given as one."""
+        return matrix.reshape(-1) if name in self.listed else matrix
 
     def as_given(self, name: str) -> Matrix:
         """Return a given matrix as typed where floats lose something of it, and else in floats."""
@@ -494,12 +526,13 @@ class Problem(Outer):
             places = cut_of(self).labels if self.image is not None else ()
             own = places or numbered(size - len(first))
             return (*first, *own)
-        return told_apart(
+        names = told_apart(
             [
                 str(label) if harmless(str(label)).strip() else f"({place})"
                 for place, label in enumerate(given, start=1)
             ]
         )
+        return shortened(names, LONGEST_NAME)
 
 
 def _block(problem: Problem) -> str:

@@ -113,7 +113,22 @@ GROUPS = {
         ),
     ),
 }
-"""The problems, under what they are there for; the title of a question of theory is its command."""
+"""The problems, under what they are there for."""
+
+_NOISE = '"K[a] ~ N(mu, 0.01 I + 1/2 mu muT)" --draws 1000 --seed 1'
+COMMANDS = {
+    "temperature": 'attncalc vary temperature.json "scale=0.1:10:log" --watch "A[1,:]"',
+    "copy": 'attncalc aim copy.json "v_k2" --beta 30',
+    "average": 'attncalc aim average.json "1/2 v_a + 1/2 v_b" --beta 20',
+    "two-queries": f"attncalc simulate noisy-key.json two-queries.json {_NOISE}",
+    "long-key": 'attncalc vary long-key.json "K[a] *= 0:3" --watch "A[1,:]"',
+    "noisy-key": f"attncalc simulate noisy-key.json {_NOISE}",
+    "identity": "attncalc explain identity.json",
+    "permutation": "attncalc explain permutation.json",
+    "running-linear": "attncalc explain running-linear.json",
+    "convolution": "attncalc explain convolution.json",
+}
+"""What to run on the questions of theory, each in the folder that it was written to."""
 
 SAMPLES = tuple(each for group in GROUPS.values() for each in group)
 

@@ -63,7 +63,7 @@ class Outer(Scope):
         return "X1" if self.block == DECODER and self.X2 is not None else "X"
 
 
-def changed(scope: Scope, **fields: Any) -> Inner:
+def changed(scope: Attention, **fields: Any) -> Inner:
     """Return the fields of a scope, some of them changed."""
     own = {name: getattr(scope, name) for name in (*GIVEN, *SETTINGS, *NESTED)}
     return Inner(own | fields)

@@ -94,7 +94,7 @@ def labels(problem: Problem) -> Labels:
 def in_json(problem: Problem) -> dict[str, Any]:
     """Return the problem as a JSON file states it."""
     names = labels(problem)
-    matrices = {name: _typed(problem.as_given(name)) for name in problem.names if "." not in name}
+    matrices = {name: _stated(problem, name) for name in problem.names if "." not in name}
     said = settings(problem) | ({} if names is None else {"labels": names}) | matrices
     return said | {name: _in_part(problem, name) for name in NESTED if getattr(problem, name)}
 
@@ -111,7 +111,7 @@ def _of_part(problem: Problem, prefix: str, given: Mapping[str, Any]) -> dict[st
     said: dict[str, Any] = {}
     for name, value in given.items():
         if name in GIVEN:
-            said[name] = None if value is None else _typed(problem.as_given(prefix + name))
+            said[name] = None if value is None else _stated(problem, prefix + name)
         elif name in NESTED:
             said[name] = None if value is None else _of_part(problem, f"{prefix}{name}.", value)
         else:
@@ -150,9 +150,9 @@ def in_arrays(problem: Problem) -> dict[str, Any]:
     said = settings(problem) | settings_of_parts(problem)
     arrays |= {name: np.array(value) for name, value in said.items()}
     for name in problem.names:
-        arrays[name] = problem.stored(name)
+        arrays[name] = problem.as_listed(name, problem.stored(name))
         if name in problem.typed:
-            texts = np.frompyfunc(as_typed, 1, 1)(problem.typed[name])
+            texts = np.frompyfunc(as_typed, 1, 1)(problem.as_listed(name, problem.typed[name]))
             arrays[f"{name} typed"] = in_texts(texts)
     names = labels(problem)
     if isinstance(names, dict):
@@ -185,6 +185,11 @@ def in_csv(problem: Problem) -> Iterator[Row]:
         yield []
         yield [name]
         yield from _block(problem, name, matrix)
+
+
+def _stated(problem: Problem, name: str) -> Any:
+    """Return a given matrix as a file states it: rows of numbers, or a list."""
+    return _typed(problem.as_listed(name, problem.as_given(name)))
 
 
 def _typed(matrix: Matrix) -> Any:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from attncalc.equations.expressions import Expression, Symbol, Transposed, turned_round
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.expressions import Expression, Symbol, Transposed, turned_round
 from attncalc.problem.fields import role_of
 
 T = TypeVar("T")

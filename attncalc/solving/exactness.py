@@ -89,6 +89,13 @@ def cost_in_decimals(problem: Problem, plan: Plan, precision: int = SPARE_DIGITS
     return _cost(*_work_of(problem, plan), precision)
 
 
+def cost_in_its_decimals(problem: Problem) -> float:
+    """Estimate a run in as many digits as the problem takes; 0 where floats must do."""
+    steps = problem.calculation.steps
+    digits = digits_for(problem, steps)
+    return cost_in_decimals(problem, steps, digits.precision) if digits else 0.0
+
+
 def _cost(products: int, functions: int, precision: int) -> float:
     # a power of e takes longer the more digits it has: with the power 2.3 of their number
     return products + functions * COST_OF_FUNCTION * float((precision / 60) ** 2.3)

@@ -15,22 +15,35 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.equations.rows import exponentials
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Mask, Scoring, Softmax, Weigh, exponentials
+from attncalc.operations import (
+    DivideBySqrt,
+    Mask,
+    Multiply,
+    Scores,
+    Scoring,
+    Softmax,
+    Weigh,
+)
 from attncalc.operations.step import Plan, Report, Seen, Step, run
 from attncalc.solving.memory import refuse_what_cannot_fit
 from attncalc.solving.overflow import refuse_overflow_of
 from attncalc.solving.remade import Blocks, Remade, height_of
 
 ROWS = 256
-TILE_ROWS, TILE_KEYS = 256, 1024
+TILE_ROWS, TILE_KEYS = 512, 256
+"""A tile of 1 MiB in float64, which fits into the L2 cache of one core."""
+FEWEST_ROWS = 64
+"""Rows of a block at least, however many cores share them."""
 AREA = 2**18
 """Entries a block reads and writes where keys are few: the calls of smaller ones cost too much."""
 LARGEST_BLOCK = 2**21
 """Entries of a block of whole rows at most: 16 MiB of float64."""
 FEW = 64
 """Queries, or keys, for which taking off the largest score costs less than bounding all scores."""
+LOG2_E = math.log2(math.e)
 EXPONENTS = {"float64": 708.0, "float32": 87.0}
 """Where exp neither overflows nor loses digits: below the logarithms of the largest number and,
 without its sign, of the smallest normal one."""
@@ -195,7 +208,7 @@ class _Job:
     shown: set[str]
     seen: Seen | None
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The type of the results: float32 where all that is read is."""
         read = {name for step in self.core for name in step.inputs if name in self.known}
@@ -229,7 +242,7 @@ class _Job:
         safe = self._is_safe
         # a tile never sees a whole row: no maximum of it can be taken off first
         in_tiles = safe and self.exact and len(results) == 1 and not self.shown
-        height = self._height(TILE_ROWS if in_tiles else self._rows_at_once)
+        height = self._height(self._rows_of_tiles if in_tiles else self._rows_at_once)
         blocks = [
             (head, slice(start, min(start + height, n)))
             for start in range(0, n, height)
@@ -267,10 +280,21 @@ class _Job:
         """How many rows a block of whole rows has, so that very long ones take no more memory."""
         return min(ROWS, max(1, LARGEST_BLOCK // self.shape[2]))
 
+    @property
+    def _rows_of_tiles(self) -> int:
+        """How many rows a tile has: fewer at a causal edge, beside which scores are wasted."""
+        sees_all = self._in_sight(slice(0, 1)) == slice(0, self.shape[2])
+        return TILE_ROWS if sees_all else min(TILE_ROWS, TILE_KEYS)
+
     def _height(self, usual: int) -> int:
-        """Return how many rows a block has: more than usual where keys are few."""
+        """Return how many rows a block has: more than usual where keys are few.
+
+        There are fewer where some cores would otherwise get none.
+        """
+        heads, n, m = self.shape
         d_k = int(self.known[self.core[0].inputs[0]].shape[-1])
-        height = max(usual, AREA // (self.shape[2] + d_k + self._d_v))
+        share = max(FEWEST_ROWS, heads * n // _workers())
+        height = min(share, max(usual, AREA // (m + d_k + self._d_v)))
         # whoever sees blocks may compare them with rows that are made again
         return min(height, height_of(self.shape[2])) if self.seen else height
 
@@ -380,27 +404,65 @@ class _Job:
         *scoring, normalizing, weighing = self.core
         height, sight = rows.stop - rows.start, self._in_sight(rows)
         outputs = results[weighing.name][head, rows]
-        tile = np.empty((height, TILE_KEYS), self.dtype)
+        tile = self._tile[:height]
         weighed, share = np.zeros_like(outputs), np.empty_like(outputs)
-        total = np.zeros((height, 1), self.dtype)
+        total, ones = np.zeros((height, 1), self.dtype), np.ones((TILE_KEYS, 1), self.dtype)
         scores = normalizing.inputs[0]
         for sink in list(self._inputs(normalizing, {scores: tile}, head, rows))[1:]:
             total += exponentials(sink)
+        scaled: dict[str, Matrix] = {}
+        power: Any = exponentials
+        if self._scales_queries:  # d_k products per query instead of one per key
+            first, scale, *others = scoring
+            queries = scale.operation.apply(next(self._inputs(first, {}, head, rows)))
+            if not others and _is_exp2_fast():  # masked scores, -∞, would make it slow
+                queries *= LOG2_E
+                power = np.exp2
+            scaled["scaled queries"] = queries
+            inputs = ("scaled queries", *first.inputs[1:])
+            scoring = [first._replace(name=scale.name, inputs=inputs), *others]
         for start in range(sight.start, sight.stop, TILE_KEYS):
             keys = slice(start, min(start + TILE_KEYS, sight.stop))
-            values: dict[str, Matrix] = {}
+            values = dict(scaled)
             out = tile[:, : keys.stop - start]
             for step in scoring:
-                inputs = self._inputs(step, values, head, rows, keys)
                 operation = step.operation.in_head(head).at(rows, keys)
-                values[step.name] = operation.apply(*inputs, out=out)
-            powers = exponentials(values[scores], out=out)
+                read = self._inputs(step, values, head, rows, keys)
+                values[step.name] = operation.apply(*read, out=out)
+            powers = power(values[scores], out=out)
             values[normalizing.name] = powers
-            total += powers.sum(axis=-1, keepdims=True)
+            total += powers @ ones[: keys.stop - start]  # faster than `sum`
             powers, V = self._inputs(weighing, values, head, rows, keys)
             weighed += np.matmul(powers, V, out=share)
         np.divide(weighed, np.where(total == 0, 1, total), out=outputs)  # 0: nothing is left
         refuse_overflow_of(outputs, rows.start)
+
+    @cached_property
+    def _scales_queries(self) -> bool:
+        """Whether queries are scaled before they meet the keys, in place of the scores.
+
+        This is safe where the factor is at most 1, so that nothing overflows. What underflows is
+        too small to matter: tiles are used only where the squares of all keys are finite.
+        """
+        first, scale = self.core[:2]
+        return (
+            isinstance(first.operation, Scores)
+            and isinstance(scale.operation, DivideBySqrt | Multiply)
+            and scale.operation.bound(1) <= 1
+        )
+
+    @property
+    def _tile(self) -> Matrix:
+        """The memory of a tile's scores: one array per thread, because new memory is slow."""
+        if not hasattr(self._of_thread, "tile"):
+            rows = min(self.shape[1], self._height(self._rows_of_tiles))
+            self._of_thread.tile = np.empty((rows, TILE_KEYS), self.dtype)
+        tile: Matrix = self._of_thread.tile
+        return tile
+
+    @cached_property
+    def _of_thread(self) -> threading.local:
+        return threading.local()
 
     def _in_sight(self, rows: slice) -> slice:
         """Return the keys that a causal mask, or a window, leaves to any of these rows."""
@@ -422,25 +484,40 @@ def _on_all_cores(
     blocks: list[tuple[int, slice]],
     report: Report | None,
 ) -> None:
-    """Do the work for each block, on as many threads as there are cores, each with its own BLAS."""
-    from concurrent.futures import ThreadPoolExecutor  # here, for short inputs need no threads
+    """Do the work for each block, on as many threads as there are cores, each with its own BLAS.
 
+    The calling thread takes blocks too, since starting a thread takes as long as a tile.
+    """
     done = 0
     lock = threading.Lock()
+    waiting = iter(range(len(blocks)))
+    failed: dict[int, BaseException] = {}
 
-    def counted(block: tuple[int, slice]) -> None:
+    def work_through() -> None:
         nonlocal done
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            work(block)
-        with lock:
-            done += 1
-            if report is not None:
-                report(done, len(blocks))
+        place = 0
+        try:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                for place in waiting:
+                    work(blocks[place])
+                    with lock:
+                        done += 1
+                        if report is not None:
+                            report(done, len(blocks))
+        except BaseException as error:
+            failed[place] = error
+            list(waiting)  # so that the other threads start no more blocks
 
     # BLAS would else start as many threads for each of ours, and they wait for one another
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(_workers()) as pool:
-        for _ in pool.map(counted, blocks):
-            pass
+    with _blas().limit(limits=1, user_api="blas"):
+        others = [threading.Thread(target=work_through) for _ in blocks[1 : _workers()]]
+        for each in others:
+            each.start()
+        work_through()
+        for each in others:
+            each.join()
+    if failed:
+        raise failed[min(failed)]  # the first block in order, whichever thread failed first
 
 
 @cache
@@ -449,6 +526,17 @@ def _blas() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+@cache
+def _is_exp2_fast() -> bool:
+    """Say whether numpy's exp2 is vectorised (AVX-512): then it is faster than exp, else slower."""
+    try:
+        from numpy.lib.introspect import opt_func_info
+    except ImportError:  # numpy 2.0
+        return False
+    loops = opt_func_info(func_name="^exp2$", signature="float").get("exp2", {})
+    return bool(loops) and not any("baseline" in each["current"] for each in loops.values())
 
 
 def _workers() -> int:

@@ -51,7 +51,7 @@ def _steps(solution: Solution, weights: Step, fields: Mapping[str, Any]) -> Plan
     """Return the steps of the attention up to its weights, with these fields."""
     part = solution.problem.calculation.part_of(weights.name)
     assert part.attention is not None
-    made = part._replace(steps=tuple(attention_steps(changed(part.fields, **fields)))).plan
+    made = part._replace(steps=tuple(attention_steps(changed(part.attention, **fields)))).plan
     end = next(i for i, step in enumerate(made) if isinstance(step.operation, Weigh))
     return made[: end + 1]  # blocks of long inputs end with what weighs the values
 

@@ -1,7 +1,7 @@
 """The plan of a problem: the steps of its parts, one after another."""
 
+from attncalc.equations.expressions import Expression
 from attncalc.errors import InputError
-from attncalc.operations.expressions import Expression
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.layers.fields import LAST
 from attncalc.problem.problem import Problem

@@ -27,6 +27,7 @@ from attncalc.operations.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
+from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection, connections, count_first_places
 from attncalc.solving.exactness import Digits, digits_for
@@ -112,8 +113,11 @@ class Solution:
     remakes: bool = False
 
     def __getitem__(self, name: str) -> Matrix:
-        """Return the matrix of one step in floats, with an axis of heads first where it has any."""
-        return self._as_shown(self.floats, name)
+        """Return the matrix of one step in floats, with an axis of heads first where it has any.
+
+        A gradient has the shape in which its matrix was given.
+        """
+        return self.as_given(name, self.as_tabled(name))
 
     def precise(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, each the nearest to the exact value.
@@ -121,7 +125,31 @@ class Solution:
         `solution[name]` is computed in float arithmetic, and can be off where large terms cancel;
         for problems too large for exact decimals, this is the same.
         """
+        return self.as_given(name, self.precisely_tabled(name))
+
+    def as_tabled(self, name: str) -> Matrix:
+        """Return the matrix of one step in floats, as tables show it: its heads apart."""
+        return self._as_shown(self.floats, name)
+
+    def precisely_tabled(self, name: str) -> Matrix:
+        """Return what `precise` does, as tables show it: its heads apart."""
         return self._as_shown(self.carried, name).astype(self.problem.dtype, copy=False)
+
+    def as_given(self, name: str, matrix: Matrix) -> Matrix:
+        """Return a step as tables show it in the shape of the given matrix that it is for.
+
+        A gradient, a part of one, and a matrix after a step against it are for a given one; what
+        any other step makes stays as it is.
+        """
+        problem, of = self.problem, given_matrix_of(name)
+        if of not in problem.names or matrix.size != problem.stored(of).size:
+            return matrix
+        if role_of(of) == "buckets":  # a table is stepped as it is given
+            return problem.as_listed(of, matrix)
+        of_house = problem.standing.shown(matrix)
+        if problem.standing.stands_otherwise(of):
+            of_house = of_house.swapaxes(-1, -2)
+        return problem.as_stood(of, of_house)
 
     def shape_of(self, name: str) -> tuple[int, ...]:
         """Return the shape of the matrix of one step as it is shown."""

@@ -26,9 +26,11 @@ def through(
     report
         Called with the number of each layer that is done, from 1.
     """
-    tokens = start
-    for number, fields in enumerate(layers, start=1):
+    tokens, number = start, 0
+    for fields in layers:
         made = solve(Problem(**(fields | tokens)), keep=(LAST,))[LAST]
+        del fields  # before the next layer is read
+        number += 1  # noqa: SIM113 - enumerate would keep the fields of two layers
         tokens = {"X1": Owned(made), "X2": start["X2"]} if "X2" in start else {"X": Owned(made)}
         if report is not None:
             report(number)

@@ -9,12 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from attncalc.numbers.rounding import fixed, half_away
-from attncalc.numbers.typed import exact
-from attncalc.numbers.types import Matrix, Place
-from attncalc.operations import Operand, Softmax
-from attncalc.operations.base import DUST_OF_SUMS
-from attncalc.operations.expressions import (
+from attncalc.equations.expressions import (
+    DUST_OF_SUMS,
     MINUS_INFINITY,
     Explanation,
     Expression,
@@ -30,6 +26,10 @@ from attncalc.operations.expressions import (
     significant,
     whole,
 )
+from attncalc.numbers.rounding import fixed, half_away
+from attncalc.numbers.typed import exact
+from attncalc.numbers.types import Matrix, Place
+from attncalc.operations import Operand, Softmax
 from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import EACH_STEP
 from attncalc.problem.fields import role_of

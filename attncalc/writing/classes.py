@@ -81,12 +81,10 @@ def _of(key: Page, name: str) -> Page:
     return replace(key, parts=(Field("Key for", name), *key.parts))
 
 
-def manifest(seed: int, problems: Sequence[Mapping[str, Any]], students: Sequence[Any]) -> str:
-    """Return the list of all that a set holds, which `attncalc check` reads."""
-    content = {
-        "attncalc": __version__,
-        "seed": seed,
-        "problems": list(problems),
-        "students": list(students),
-    }
+def manifest(spec: Mapping[str, Any], students: Sequence[Any]) -> str:
+    """Return the list of all that a set holds, which `attncalc check` reads.
+
+    It holds the specification too, with the secret, so that it makes the same set again.
+    """
+    content = {"attncalc": __version__, **spec, "students": list(students)}
     return in_json(content, indent=1) + "\n"

@@ -16,7 +16,12 @@ LONGEST = 60
 def counted(marking: Marking) -> Iterator[str]:
     """Yield whether the score may be trusted, what was counted, and what was not found."""
     if marking.is_provisional:
-        yield _provisional(sum(each.could_be_matrix for each in marking.answer.unread))
+        count = sum(each.could_be_matrix for each in marking.answer.unread)
+        if count:
+            yield _provisional(count)
+        if lines := marking.unread_lines:
+            parts = "1 statement" if len(lines) == 1 else f"{len(lines)} statements"
+            yield f"This score is provisional: {parts} about the map could not be read."
     asked = marking.rules.asked or ()
     if not asked:
         return

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from attncalc.operations.expressions import Expression, Indexed, Number, Ratio
+from attncalc.equations.expressions import Expression, Indexed, Number, Ratio
 from attncalc.operations.step import Step
 from attncalc.problem.fields import one_of
 from attncalc.solving.work import Derivation
@@ -22,6 +22,8 @@ MOST_HEADS = 20
 """Heads shown of a matrix before those in the middle are left out."""
 MOST_SENTENCES = 100
 """Sentences of a list before its middle is left out."""
+LEADING = 3
+"""Facts about the weights that are shown unless all are asked for."""
 DAGGER = "†"
 """What stands beside a value that is not 0 and is shown as 0.00."""
 TITLE_OF_PATTERNS = "What the weights show"
@@ -241,12 +243,15 @@ class Attended(NamedTuple):
         The inputs with the largest weight, and with the second, from 0.
     weights, texts
         Its weight for each input, and the digits that are shown of it.
+    masked
+        Whether a mask forbids each input; empty where none is forbidden.
     """
 
     most: tuple[int, ...]
     second: tuple[int, ...]
     weights: Sequence[float]
     texts: Sequence[str]
+    masked: Sequence[bool] = ()
 
 
 class Connections(NamedTuple):
@@ -306,10 +311,12 @@ class Patterns(NamedTuple):
 
     @property
     def shown(self) -> list[str]:
-        """The sentences that are shown; of very many the first, and how many more there are."""
-        most = len(self.texts) if self.full else MOST_SENTENCES
-        more = len(self.texts) - most
-        return [*self.texts[:most], *([f"and {more:,} more sentences"] if more > 0 else [])]
+        """The sentences that are shown: all, or the first, and how to see the others."""
+        if self.full or len(self.texts) <= LEADING:
+            return list(self.texts)
+        more = len(self.texts) - LEADING
+        others = f"{more:,} more sentence{'s' * (more > 1)}: attncalc explain --all shows them"
+        return [*self.texts[:LEADING], others]
 
 
 class Verdict(NamedTuple):

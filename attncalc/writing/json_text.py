@@ -15,11 +15,13 @@ from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.fields import SQRT_DK
 from attncalc.problem.attention.rope import scaling_as_object
 from attncalc.problem.fields import SETTINGS
+from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
 from attncalc.solving.work import Derivation
+from attncalc.text import numbered
 from attncalc.writing.document import Grid, Section
 from attncalc.writing.json_pieces import json_pieces
 from attncalc.writing.mathematics import in_text
@@ -111,21 +113,33 @@ def _factor(problem: Attention) -> float:
 def _step(page: Page, section: Section) -> dict[str, Any]:
     solution, step = page.solution, section.step
     matrix = solution.precise(step.name)
-    heads = {"heads": len(matrix)} if matrix.ndim == 3 else {}
+    rows, columns = np.atleast_2d(matrix).shape[-2:]
     described = {
         "name": step.name,
         "formula": in_text(section.formula),
-        **heads,
-        "rows": solution.row_labels(step),
-        "columns": solution.column_labels(step),
+        **({"heads": len(matrix)} if matrix.ndim == 3 else {}),
+        "rows": _fitting(solution.row_labels(step), rows),
+        "columns": _fitting(solution.column_labels(step), columns),
     }
     if page.is_blank:
         return {**described, "shown": np.full(matrix.shape, "").tolist()}
-    shown: Any = solution.shown_rows(step.name)
-    if page.fractions:
-        grids = [_texts(grid) for grid in section.grids]
-        shown = grids if heads else grids[0]
-    return {**described, "values": _numbers(matrix), "shown": shown}
+    return {**described, "values": _numbers(matrix), "shown": _shown(page, section)}
+
+
+def _fitting(labels: tuple[str, ...], size: int) -> tuple[str, ...]:
+    """Return the labels of a table; where heads that it has apart stand side by side, numbers."""
+    return labels if len(labels) == size else numbered(size)
+
+
+def _shown(page: Page, section: Section) -> Any:
+    """Return the digits, in the shape that the values have."""
+    solution, name = page.solution, section.step.name
+    if not page.fractions and given_matrix_of(name) not in page.problem.names:
+        return solution.shown_rows(name)  # row by row: it may be long
+    shown = [_texts(grid) for grid in section.grids] if page.fractions else solution.shown(name)
+    if page.fractions and solution.digits[name].ndim == 2:
+        (shown,) = shown
+    return solution.as_given(name, np.array(shown, dtype=object)).tolist()
 
 
 def _texts(grid: Grid) -> list[list[str]]:

@@ -7,8 +7,7 @@ underscore after it. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 import re
 from typing import NamedTuple
 
-from attncalc.latex_text import in_latex
-from attncalc.operations.expressions import (
+from attncalc.equations.expressions import (
     Call,
     Expression,
     Indexed,
@@ -25,6 +24,7 @@ from attncalc.operations.expressions import (
     Transposed,
     Where,
 )
+from attncalc.latex_text import in_latex
 from attncalc.problem.gradients.naming import Gradient, gradient_from
 from attncalc.writing.mathematics import MathWriter
 
@@ -147,7 +147,8 @@ class TexMath(MathWriter):
 
     def negative(self, negative: Negative) -> str:
         """Return -x."""
-        return f"-{self._bracketed(negative.term)}"
+        written = self.write(negative.term)
+        return f"-({written})" if written[0] == "-" else f"-{self._bracketed(negative.term)}"
 
     def product(self, product: Product) -> str:
         r"""Return 2 \cdot 3, S \times 1 or X W_Q."""
@@ -230,7 +231,7 @@ class TexMath(MathWriter):
         if isinstance(term, Negative):
             sign, term = ("-" if first else "- "), term.term
         written = self.write(term)
-        if (isinstance(term, Product) and term.sign == "·") or (not first and written[0] == "-"):
+        if (isinstance(term, Product) and term.sign == "·") or (sign and written[0] == "-"):
             written = f"({written})"
         return sign + written
 

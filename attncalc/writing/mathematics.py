@@ -1,6 +1,6 @@
 """How expressions are written: one method for each kind of expression, one class for each form."""
 
-from attncalc.operations.expressions import (
+from attncalc.equations.expressions import (
     Call,
     Expression,
     Indexed,
@@ -54,7 +54,9 @@ class PlainText(MathWriter):
             minus = isinstance(term, Negative)
             inner = term.term if isinstance(term, Negative) else term
             written = self.write(inner)
-            if (isinstance(inner, Product) and inner.sign == "·") or (text and written[0] == "-"):
+            if (isinstance(inner, Product) and inner.sign == "·") or (
+                (text or minus) and written[0] == "-"
+            ):
                 written = f"({written})"
             sign = (" - " if minus else " + ") if text else ("-" if minus else "")
             text += sign + written
@@ -63,7 +65,9 @@ class PlainText(MathWriter):
     def negative(self, negative: Negative) -> str:
         """Return -x, or -x / 2."""
         written = self.write(negative.term)
-        if isinstance(negative.term, Quotient) and written[0] != "-":
+        if written[0] == "-":
+            return f"-({written})"
+        if isinstance(negative.term, Quotient):
             return f"-{written}"
         return f"-{self._bracketed(negative.term)}"
 

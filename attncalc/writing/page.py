@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Place
+from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
@@ -24,6 +25,7 @@ from attncalc.solving.stated import influence, shape
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
 from attncalc.writing.document import (
+    LEADING,
     MOST_SHOWN,
     Attended,
     Cell,
@@ -237,16 +239,27 @@ def _connections(solution: Solution, contents: Contents) -> Iterator[Part]:
                 of,
                 step.name,
                 solution.problem.standing.by_columns,
-                partial(_attended, solution, step) if is_drawn else None,
+                partial(_attended, solution, step, cache(partial(hidden_of, attention)))
+                if is_drawn
+                else None,
             )
 
 
-def _attended(solution: Solution, step: Step, head: int, output: int) -> Attended:
+def _attended(
+    solution: Solution,
+    step: Step,
+    hidden_in: Callable[[int], Matrix | None],
+    head: int,
+    output: int,
+) -> Attended:
     """Return what an output of a head attends to, both from 0."""
     found, decimals = solution.heads_of(step)[head], solution.problem.decimals
     connection = found.connection(output)
     texts = [fixed(weight, decimals) for weight in found.rounded[output]]
-    return Attended(connection.most, connection.second, found.weights[output].tolist(), texts)
+    hidden = hidden_in(found.number)
+    masked = () if hidden is None else hidden[output].tolist()
+    weights = found.weights[output].tolist()
+    return Attended(connection.most, connection.second, weights, texts, masked)
 
 
 def _found(solution: Solution, head: str | None) -> "tuple[Pattern, ...]":
@@ -260,11 +273,14 @@ def _patterns(
     solution: Solution, found: "tuple[Pattern, ...] | None", contents: Contents
 ) -> Iterator[Part]:
     if found:
-        from attncalc.patterns.finding import worth_telling
+        from attncalc.patterns.finding import leading, worth_telling
         from attncalc.writing.patterns import sentence
 
         problem = solution.problem
-        told = tuple(sentence(problem, pattern) for pattern in worth_telling(found))
+        worth = worth_telling(found)
+        if not contents.full:
+            worth = leading(worth, LEADING)
+        told = tuple(sentence(problem, pattern) for pattern in worth)
         yield Patterns(told, contents.full)
 
 

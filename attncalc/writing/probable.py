@@ -1,4 +1,4 @@
-"""What a model takes for most probable: tokens, or classes, with their probabilities."""
+"""What a model takes for most probable: tokens or classes, with probabilities or scores."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from attncalc.writing.document import Document, Facts, Table
 from attncalc.writing.studies.common import in_json, in_rows
 
 Row = tuple[int, str, float]
-"""An id, what it is called, and its probability."""
+"""An id, its name, and its probability or score."""
 
 
 def probable_document(
@@ -20,32 +20,34 @@ def probable_document(
     remarks: Sequence[str] = (),
     *,
     is_class: bool = False,
+    measure: str = "probability",
 ) -> Document:
     """Return a table of what is most probable, the most probable first."""
     what = "class" if is_class else "token"
     named = any(str(number) != word for number, word, _ in rows)
-    headings = ("id", what, "probability") if named else ("id", "probability")
+    headings = ("id", what, measure) if named else ("id", measure)
     shown = tuple(
         (str(number), *([on_a_line(word)] if named else []), _share(share, decimals))
         for number, word, share in rows
     )
     told = tuple((f"{what} {number}", *rest) for number, *rest in shown)
     of = "Classes" if is_class else "Next tokens"
+    order = "the most probable first" if measure == "probability" else "the highest first"
     facts = Facts((f"shown to {decimals} decimals, halves away from zero", *remarks))
-    return Document(title, (facts, Table(f"{of}, the most probable first", headings, shown, told)))
+    return Document(title, (facts, Table(f"{of}, {order}", headings, shown, told)))
 
 
 def _share(share: float, decimals: int) -> str:
     return fixed(round_floats(np.array([share]), decimals)[0], decimals)
 
 
-def probable_as_json(rows: Sequence[Row]) -> str:
+def probable_as_json(rows: Sequence[Row], measure: str = "probability") -> str:
     """Return what is most probable as JSON."""
-    listed = [{"id": i, "text": word, "probability": share} for i, word, share in rows]
+    listed = [{"id": i, "text": word, measure: share} for i, word, share in rows]
     return in_json({"next": listed})
 
 
-def probable_as_csv(rows: Sequence[Row]) -> str:
+def probable_as_csv(rows: Sequence[Row], measure: str = "probability") -> str:
     """Return what is most probable as CSV."""
     lines = [(str(i), word, repr(share)) for i, word, share in rows]
-    return in_rows([("id", "text", "probability"), *lines])
+    return in_rows([("id", "text", measure), *lines])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from attncalc.operations.expressions import MINUS_INFINITY, Number
+from attncalc.equations.expressions import MINUS_INFINITY, Number
 from attncalc.solving.work import Derivation
 from attncalc.writing.document import DAGGER, Cell, Grid, Section
 from attncalc.writing.mathematics import PlainText, in_text

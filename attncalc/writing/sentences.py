@@ -17,7 +17,7 @@ from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written, exact
 from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
-from attncalc.problem.problem import Problem
+from attncalc.problem.problem import LONGEST_NAME, Problem
 from attncalc.solving.solution import Solution
 from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
 from attncalc.text import of_each, on_a_line
@@ -58,9 +58,17 @@ def notes(solution: Solution) -> tuple[Note, ...]:
         *(Note(each, w.name) for w in solution.all_weights for each in _of_weights(solution, w)),
         *_risen(solution),
         *_in_floats(solution),
+        *_cut_names(solution),
         *(_rounding_matters(solution) if solution.all_weights else ()),
     ]
     return tuple(found)
+
+
+def _cut_names(solution: Solution) -> Iterator[Note]:
+    if solution.problem.has_cut_names:
+        yield Note(
+            f"labels of more than {LONGEST_NAME} characters are cut: the problem has them whole"
+        )
 
 
 def _of_weights(solution: Solution, weights: Step) -> Iterator[str]:

@@ -8,7 +8,7 @@ from attncalc.grading.causes import ANY_SLIP, Cause
 from attncalc.grading.compare import deviation
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
-from attncalc.grading.lines import nameless, unknown_outputs
+from attncalc.grading.lines import LineMark, nameless, unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.numbers.rounding import fixed
@@ -357,14 +357,26 @@ def _lines(marking: Marking) -> Iterator[str]:
         second = [on_a_line(tokens.keys[index]) for index in line.right.second]
         solid = f"its solid line goes to {of_each(most)}" if most else "it has no solid line"
         dashed = f"its dashed line to {of_each(second)}" if second else "it has no dashed line"
-        missing = "no lines are drawn for" if line.written is None else "the lines are wrong of"
-        yield f"On the map{where} {missing} output {output}{of_head}: {solid}, {dashed}."
+        missing = "no lines were found for" if line.written is None else "the lines are wrong of"
+        if line.written is None and marking.unread_lines:
+            continue  # it may be said in what was not read
+        of = f"{output}{of_head}{_as_read(line)}"
+        yield f"On the map{where} {missing} output {of}: {solid}, {dashed}."
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]
     if following:
         count = "1 output" if len(following) == 1 else f"{len(following)} outputs"
         yield f"On the map the lines of {count} follow from the weights that are written."
     if marking.lines and all(each.status is Status.CORRECT for each in marking.lines):
         yield "On the map every line is right."
+
+
+def _as_read(line: LineMark) -> str:
+    """Return how a sentence was read that is not in the form of a worksheet."""
+    written = line.written
+    if written is None or not written.is_told:
+        return ""
+    where = f"line {written.line}" if written.line else "the answer"
+    return f" ({where} was read as {on_a_line(written.says)})"
 
 
 def _tokens_of(marking: Marking, weights: str) -> tuple[Attention, str]:

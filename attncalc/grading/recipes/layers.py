@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import (
     Read,
     Wrong,
@@ -17,7 +18,7 @@ from attncalc.grading.recipes.common import (
 )
 from attncalc.grading.recipes.tokens import of_tokens
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import Add, Project, Softmax, exponentials
+from attncalc.operations import Add, Project, Softmax
 from attncalc.operations.activation_kinds import KINDS
 from attncalc.operations.activations import Activate, Gate
 from attncalc.operations.normalisation import (

@@ -10,6 +10,7 @@ from itertools import chain, product
 
 import numpy as np
 
+from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import (
     Read,
     Recipe,
@@ -20,7 +21,7 @@ from attncalc.grading.recipes.common import (
 )
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax, exponentials
+from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
 from attncalc.operations.back_scores import SoftmaxBack
 from attncalc.operations.ranges import less, total
 from attncalc.operations.ranges import times as entrywise

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import Read, Wrong, beside_sinks, done_right, times, transposed
 from attncalc.numbers.types import Range
 from attncalc.operations import (
@@ -15,7 +16,6 @@ from attncalc.operations import (
     Operation,
     SoftCap,
     Softmax,
-    exponentials,
 )
 from attncalc.operations.distances import Alibi, RelativeBias
 from attncalc.operations.step import Plan, Step

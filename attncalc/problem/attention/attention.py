@@ -59,7 +59,7 @@ class Attention(AttentionFields):
         # qᵀ W_S k has one reading, whether q and k are rows or columns
         return ("W_S",) if self.score == GENERAL else ()
 
-    @property
+    @cached_property
     def start(self) -> str:
         """What is given in place of queries and keys: "S" scores, "A" weights, "" for neither."""
         return next(iter(self.those_given("S", "A")), "")

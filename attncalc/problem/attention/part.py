@@ -1,6 +1,7 @@
 """Attention as a part of a calculation: alone, or of tokens that other parts give."""
 
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def _built(placed: Placed, streams: Streams) -> Built:
     """Return an attention that is the whole of a calculation, or one of the tokens it reads."""
     if not placed.reads:
         check_shapes(placed.fields)
-        return Built(tuple(attention_steps(placed.fields)), placed.fields, is_attention=True)
+        steps = tuple(attention_steps(placed.fields))
+        return Built(steps, attention=copy(placed.fields))
     read = [streams[name] for name in placed.reads]
     try:
         if placed.fields.start:
@@ -48,7 +50,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     steps = tuple(attention_steps(attention))
     name = named.get("O", placed.named("O"))
     out = Stream(name, attention.n, attention.d_out, attention.queries)
-    return Built(steps, attention, out, named, placed.prefix, is_attention=True)
+    return Built(steps, out, named, placed.prefix, attention)
 
 
 def _sources(read: list[Stream]) -> tuple[str, ...]:

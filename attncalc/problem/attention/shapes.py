@@ -138,12 +138,15 @@ def _source_faults(problem: Attention, source: str, weights: list[str]) -> Itera
     tokens, width = standing.upright(source, X).shape
     ins = {name: standing.upright(name, getattr(problem, name)).shape[-2] for name in weights}
     wrong = [name for name in weights if ins[name] != width]
-    if wrong and len(wrong) == len(weights) and set(ins.values()) == {tokens} and tokens != width:
+    looks_turned = len(wrong) == len(weights) and set(ins.values()) == {tokens}
+    if looks_turned or (len(wrong) > 1 and len({*ins.values()}) == 1):
+        # one change of the tokens makes all of it fit, and no change of one of the weights
+        (needed,) = {*ins.values()}
         yield (
             f"{source} is {size_of(X)}, and the weights it is multiplied by "
-            f"({', '.join(weights)}) have {tokens} {standing.ins}: they need as many as "
-            f"{source} has {standing.features} ({width}). "
-            f"{source} looks transposed: tokens are {problem.layout}"
+            f"({', '.join(weights)}) have {needed} {standing.ins}: "
+            f"{source} needs {needed} {standing.features}"
+            + _how_all_fit(problem, source, weights, width, looks_turned=looks_turned)
         )
         return
     for name in wrong:
@@ -155,6 +158,20 @@ def _source_faults(problem: Attention, source: str, weights: list[str]) -> Itera
             f"{source} has {standing.features} ({width})"
             + (f". {name} looks transposed" if turned else "")
         )
+
+
+def _how_all_fit(
+    problem: Attention, source: str, weights: list[str], width: int, *, looks_turned: bool
+) -> str:
+    """Say which way of giving matrices would make tokens and all of their weights fit."""
+    if looks_turned:
+        return f". {source} looks transposed: tokens are {problem.layout}"
+    standing = problem.standing
+    outs = {standing.upright(name, getattr(problem, name)).shape[-1] for name in weights}
+    if outs != {width}:
+        return ""
+    stored, other = ("(out, in)", "torch") if not standing.out_in else ("(in, out)", "in-out")
+    return f"; or, where the weights are stored {stored}, say weights_layout {other}"
 
 
 def _product(problem: Attention, source: str, weights: str) -> str:

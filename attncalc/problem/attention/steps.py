@@ -5,7 +5,11 @@ Q = X W_Q, K = X W_K, V = X W_V, S = Q Kᵀ, S_scaled = S / √d_k, A = softmax(
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import reduce
 
+import numpy as np
+
+from attncalc.numbers.types import Matrix
 from attncalc.operations import (
     Add,
     AdditiveScores,
@@ -282,6 +286,31 @@ def _refinements(attention: Attention) -> Iterator[tuple[str, str, Operation, tu
     if attention.is_masked:
         masks = tuple(name for name in MASKS if getattr(attention, name) is not None)
         yield "S_masked", "masked scores", _mask(attention, masks), masks
+
+
+def forbidden_in(attention: Attention) -> Matrix | None:
+    """Return where queries may not attend to keys, (n, m) or (heads, n, m); None for nowhere."""
+    found: list[Matrix] = []
+    if attention.start != "A" and attention.is_masked:
+        masks = {name: attention.stood_up(name) for name in attention.those_given(*MASKS)}
+        operation = _mask(attention, tuple(masks))
+        found = [*operation.forbidden((attention.n, attention.m), masks).values()]
+    if attention.start == "S":
+        found.append(np.isneginf(attention.stood_up("S")))
+    hidden = reduce(np.logical_or, found) if found else np.zeros(1)
+    if not hidden.any():
+        return None
+    return np.broadcast_to(hidden, (*hidden.shape[:-2], attention.n, attention.m))
+
+
+def hidden_of(attention: Attention, head: int) -> Matrix | None:
+    """Return where one head, from 1, may not attend; for 0, the mean, where no head may."""
+    hidden = forbidden_in(attention)
+    if hidden is None or hidden.ndim == 2:
+        return hidden
+    if len(hidden) == 1 or head:
+        return np.asarray(hidden[max(head, 1) - 1 if len(hidden) > 1 else 0])
+    return np.asarray(hidden.all(axis=0))
 
 
 def _biased(attention: Attention) -> Iterator[tuple[str, str, Operation, tuple[str, ...]]]:

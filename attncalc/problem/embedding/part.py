@@ -32,7 +32,7 @@ def _embedded(placed: Placed, streams: Streams) -> Built:
     )
     count, labels = fields.ids.size, fields.queries
     width = fields.width_of("W_E")
-    return Built((step,), fields, Stream(step.name, count, width, labels[-count:]))
+    return Built((step,), Stream(step.name, count, width, labels[-count:]))
 
 
 def _check_ids(placed: Placed, ids: str, table: str, first: int) -> None:
@@ -72,7 +72,7 @@ def _with_class(placed: Placed, streams: Streams) -> Built:
         placed.gives, TITLES["X_cls"], Stack(), ("class_token", name), "queries", "features"
     )
     out = tokens._replace(name=step.name, tokens=tokens.tokens + 1, labels=fields.queries)
-    return Built((step,), fields, out)
+    return Built((step,), out)
 
 
 def _check_width(placed: Placed, name: str, tokens: Stream) -> None:
@@ -105,7 +105,7 @@ def _with_types(placed: Placed, streams: Streams) -> Built:
         )
     types = Step("T", TITLES["T"], Lookup(), ("type_ids", "W_type"), "queries", "features")
     step = Step(placed.gives, TITLES["X_type"], Add(), (name, "T"), "queries", "features")
-    return Built((types, step), fields, tokens._replace(name=step.name))
+    return Built((types, step), tokens._replace(name=step.name))
 
 
 EMBEDDING = Part("embedding", _embedded, {}, _said_of_ids, lambda placed: ("first_id",))

@@ -27,7 +27,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     gives = placed.gives or placed.named("F_2")
     steps = tuple(_steps(placed, name, gives))
     out = tokens._replace(name=gives, width=placed.fields.width_of("W_2"))
-    return Built(steps, placed.fields, out)
+    return Built(steps, out)
 
 
 def _check(placed: Placed, tokens: Stream) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from attncalc.equations.operation import Operation
 from attncalc.errors import InputError
-from attncalc.operations.base import Operation
 from attncalc.operations.distances import RelativeBias
 from attncalc.operations.losses import Descend, Difference
 from attncalc.operations.products import Project

@@ -115,6 +115,20 @@ def _read(of: str, by: str, prefix: str) -> str:
     return prefix + of
 
 
+def given_matrix_of(name: str) -> str:
+    """Return which matrix a step is a gradient of, or the new value of; "" for any other step.
+
+    Examples
+    --------
+    >>> given_matrix_of("1.dW_Q"), given_matrix_of("W_Q_new"), given_matrix_of("Q")
+    ('1.W_Q', 'W_Q', '')
+    """
+    if name.endswith("_new"):
+        return name.removesuffix("_new")
+    found = gradient_from(name)
+    return found.of if found else ""
+
+
 def is_of_the_way_back(name: str) -> bool:
     """Say whether a step is a gradient, what is made small, or comes after a step against it.
 

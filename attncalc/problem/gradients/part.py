@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
+from attncalc.equations.operation import Operation, Shape, Way
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
 from attncalc.operations.back_products import TransposedTimes
 from attncalc.operations.back_standing import Turned
-from attncalc.operations.base import Operation, Shape, Way
 from attncalc.operations.joins import Add, Same
 from attncalc.operations.step import Axis, Plan, Step
 from attncalc.problem.calculation import Calculation
@@ -59,7 +59,7 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
         steps += steps_of_descent(problem, calculation.steps, start, back.leaves)
     told_with = _told_with(calculation.steps, steps)
     says = (*start.says, *_says_of_step(problem))
-    return calculation.followed_by(Built(tuple(steps), problem, says=says), told_with)
+    return calculation.followed_by(Built(tuple(steps), says=says), told_with)
 
 
 def _says_of_step(problem: Scope) -> Iterator[str]:

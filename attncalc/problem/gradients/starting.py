@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from attncalc.equations.operation import Operation, Shape
 from attncalc.errors import InputError, ShapeError
-from attncalc.operations.base import Operation, Shape
 from attncalc.operations.joins import Same
 from attncalc.operations.losses import (
     CrossEntropy,

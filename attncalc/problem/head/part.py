@@ -57,7 +57,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     elif placed.fields.W_out is not None:
         _check_product(placed, "W_out", tokens.name, tokens)
         _check_bias(placed, "out")
-    return Built(tuple(_steps(placed, name)), placed.fields)
+    return Built(tuple(_steps(placed, name)))
 
 
 def _is_normalised(fields: Any) -> bool:

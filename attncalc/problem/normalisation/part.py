@@ -13,6 +13,7 @@ from attncalc.operations.normalisation import (
     Normalise,
 )
 from attncalc.operations.step import Step
+from attncalc.problem.fields import TOKENS
 from attncalc.problem.part import Built, Part, Placed, Stream, Streams
 
 NUMBERS = ("1", "2", "3", "4", "E", "out", "pre")
@@ -30,12 +31,13 @@ def _built(placed: Placed, streams: Streams) -> Built:
     check_normalised(placed, tokens)
     gives = placed.gives or placed.named(f"N_{placed.number}")
     steps = tuple(normalised(placed, name, gives))
-    return Built(steps, placed.fields, tokens._replace(name=gives))
+    return Built(steps, tokens._replace(name=gives))
 
 
 def check_normalised(placed: Placed, tokens: Stream) -> None:
     """Refuse a gain or a bias that does not fit the tokens that are normalised."""
     size = placed.size((tokens.tokens, tokens.width))
+    _refuse_other_tokens(placed, tokens, size)
     for own in _gain_and_bias(placed):
         count = getattr(placed.fields, own).size
         if count != tokens.width:
@@ -44,6 +46,28 @@ def check_normalised(placed: Placed, tokens: Stream) -> None:
                 f"{placed.named(own)} has {count} numbers and {tokens.name} is {size}: it needs "
                 f"{tokens.width}, one for each feature",
             )
+    _check_ddof(placed, tokens, size)
+
+
+def _refuse_other_tokens(placed: Placed, tokens: Stream, size: str) -> None:
+    """Refuse given tokens of a width that nothing here is for: a change of them alone will do."""
+    fields = placed.fields
+    if tokens.name not in TOKENS or not fields.those_given(tokens.name):
+        return
+    widths = {own: getattr(fields, own).size for own in _gain_and_bias(placed)}
+    for own in fields.those_given("W_Q", "W_K", "W_V"):
+        widths[own] = fields.standing.upright(own, getattr(fields, own)).shape[-2]
+    if len(widths) > 1 and len({*widths.values()}) == 1 and tokens.width not in widths.values():
+        *most, last = map(placed.named, widths)
+        width, features = widths.popitem()[1], fields.standing.features
+        raise placed.fault(
+            ShapeError,
+            f"{tokens.name} is {size}, and {', '.join(most)} and {last} are for tokens of {width} "
+            f"features: {tokens.name} needs {width} {features}",
+        )
+
+
+def _check_ddof(placed: Placed, tokens: Stream, size: str) -> None:
     if placed.fields.ddof >= tokens.width:
         raise placed.fault(
             InputError,

@@ -109,7 +109,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
         steps.append(Step(placed.gives, "tokens", Project(), inputs, "queries", "features"))
         width = fields.width_of("E")
     labels = fields.queries[-cut.patches :]
-    return Built(tuple(steps), fields, Stream(steps[-1].name, cut.patches, width, labels))
+    return Built(tuple(steps), Stream(steps[-1].name, cut.patches, width, labels))
 
 
 def _check_projection(placed: Placed, count: int, width: int) -> None:

@@ -44,7 +44,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
         raise placed.fault(ShapeError, f"{said} tokens")
     gives = placed.gives or f"{name}_P"
     step = Step(gives, "tokens at their places", Add(), (name, P), "queries", "features")
-    return Built((*steps, step), placed.fields, tokens._replace(name=step.name))
+    return Built((*steps, step), tokens._replace(name=step.name))
 
 
 def _place(placed: Placed) -> int:

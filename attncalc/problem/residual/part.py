@@ -20,7 +20,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
         )
     name = placed.gives or placed.named(f"R_{placed.number}")
     step = Step(name, TITLES["R_1"], Add(), placed.reads, "queries", "features")
-    return Built((step,), placed.fields, read._replace(name=name))
+    return Built((step,), read._replace(name=name))
 
 
 RESIDUAL = Part("residual", _built, TITLES)

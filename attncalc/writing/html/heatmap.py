@@ -6,7 +6,7 @@ from itertools import product
 from typing import TypeVar
 
 from attncalc.text import told_apart
-from attncalc.writing.html.elements import LINE, Html, element, joined
+from attncalc.writing.html.elements import LINE, Html, element, id_of, joined
 from attncalc.writing.html.picture import LETTER, Panel, at, framed, room_of, short
 
 T = TypeVar("T")
@@ -30,7 +30,16 @@ def heatmap_of(panel: Panel) -> Html:
     size = left + side * len(across) + 6, top + side * len(down) + 4
     cells = (heat.cell(*place) for place in product(range(len(down)), range(len(across))))
     labels = element("g", *heat.labels(), class_="dots")
-    return framed(panel, "heatmap", heat.told, size, joined([labels, *cells], LINE))
+    note = element("text", "hatched: masked", x=at(left), y=at(size[1] + 12), class_="note")
+    hatch = id_of(f"{panel.prefix}hatch-", panel.connections.weights, head=panel.number)
+    stripes = element("path", d="M0 6L6 0", stroke="currentColor")
+    pattern = element(
+        "pattern", stripes, id=hatch, width=6, height=6, patternUnits="userSpaceOnUse"
+    )
+    # the cells that are masked take this fill; style sheets give all others theirs
+    drawn = element("g", pattern, joined([*cells], LINE), fill=f"url(#{hatch})")
+    content = joined([labels, note, drawn], LINE)
+    return framed(panel, "heatmap", heat.told, (size[0], size[1] + 18), content)
 
 
 class Heat:
@@ -99,7 +108,9 @@ class Heat:
     def cell(self, i: int, j: int) -> Html:
         """Return a cell and, where there is room, its number."""
         output, place = self._turned((i, j))
-        weight, text = self.rows[output].weights[place], self.rows[output].texts[place]
+        row = self.rows[output]
+        weight, text = row.weights[place], row.texts[place]
+        masked = "masked" if row.masked and row.masked[place] else ""
         share, side = min(1.0, abs(weight) / self.most), self.side
         x, y = self.corner[0] + side * j, self.corner[1] + side * i
         size = {"width": at(side - 1), "height": at(side - 1)}
@@ -108,5 +119,5 @@ class Heat:
             where = {"x": at(x + side / 2), "y": at(y + side / 2 + 4), "text_anchor": "middle"}
             parts.append(element("text", text, **where))
         depth = "deep" if share >= DEEP else "middle" if share >= MIDDLE else ""
-        look = " ".join(filter(None, (depth, "negative" if weight < 0 else "")))
+        look = " ".join(filter(None, (masked, depth, "negative" if weight < 0 else "")))
         return element("g", *parts, class_=look or None, data_row=i + 1, data_column=j + 1)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from attncalc.operations.expressions import (
+from attncalc.equations.expressions import (
     Call,
     Expression,
     Indexed,
@@ -84,7 +84,10 @@ class MathMl(MathWriter):
 
     def negative(self, negative: Negative) -> Html:
         """Return −x."""
-        return _row(_sign("−"), self._bracketed(negative.term))
+        term = negative.term
+        if _is_negative(term):
+            return _row(_sign("−"), _in_brackets(self.write(term)))
+        return _row(_sign("−"), self._bracketed(term))
 
     def product(self, product: Product) -> Html:
         """Return 2 · 3, S × 1 or X W_Q."""
@@ -159,7 +162,7 @@ class MathMl(MathWriter):
             sign, term = [_sign("−")], term.term
         written = self.write(term)
         is_product = isinstance(term, Product) and term.sign == "·"
-        if is_product or (place and _is_negative(term)):
+        if is_product or (sign and _is_negative(term)):
             written = _in_brackets(written)
         return [*sign, written]
 

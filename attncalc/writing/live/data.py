@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from attncalc import text
+from attncalc.equations.expressions import Symbol
 from attncalc.errors import AttncalcError
 from attncalc.numbers.types import Matrix
-from attncalc.operations.expressions import Symbol
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
@@ -64,7 +64,7 @@ def live_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]
     return {
         "settings": _settings(problem),
         "digits": None if digits is None else digits._asdict(),
-        "given": {name: _given(problem, name) for name in problem.names},
+        "given": {name: given_data(problem, name) for name in problem.names},
         "steps": [step_in_data(step, in_fractions=in_fractions) for step in steps],
     }
 
@@ -182,7 +182,7 @@ def _settings(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _given(problem: Problem, name: str) -> dict[str, Any]:
+def given_data(problem: Problem, name: str) -> dict[str, Any]:
     """Return a given matrix as the plan reads it, and where each entry stands in what was given."""
     as_given = problem.as_given(name)
     places = np.arange(as_given.size).reshape(as_given.shape)

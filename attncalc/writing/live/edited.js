@@ -94,8 +94,9 @@ export function fileNow() {
     const [, r, c] = data.given[name].given;
     for (const [flat, typed] of Object.entries(edits)) {
       let rows = holder[path.at(-1)];
-      if (Array.isArray(rows[0]) && Array.isArray(rows[0][0])) rows = rows[Math.floor(flat / (r * c))];
-      rows[Math.floor(flat / c) % r][flat % c] = inJson(typed);
+      if (Array.isArray(rows[0][0])) rows = rows[Math.floor(flat / (r * c))];
+      if (Array.isArray(rows[0])) rows[Math.floor(flat / c) % r][flat % c] = inJson(typed);
+      else rows[flat] = inJson(typed);
     }
   }
   for (const name of CONTROLS) {

@@ -1,4 +1,4 @@
-// Small arithmetic expressions, as operations/expressions.py has them, and how they are written.
+// Small arithmetic expressions, as equations/expressions.py has them, and how they are written.
 //
 // `exact` is the true value {n, d}, where that is rational and known.
 
@@ -155,12 +155,13 @@ export const WRITERS = {
   sum: (it) => it.terms.reduce((text, term) => {
     const isMinus = term.is === "negative";
     const inner = isMinus ? term.term : term;
-    let said = written(inner);
-    if ((inner.is === "product" && inner.sign === "·") || (text && said[0] === "-")) said = `(${said})`;
-    return text + (text ? (isMinus ? " - " : " + ") : isMinus ? "-" : "") + said;
+    const said = written(inner), sign = isMinus ? (text ? " - " : "-") : text && " + ";
+    return text + sign + (inner.sign === "·" || (sign && said[0] === "-") ? `(${said})` : said);
   }, ""),
-  negative: ({ term }) =>
-    (term.is === "quotient" && written(term)[0] !== "-" ? `-${written(term)}` : `-${bracketed(term)}`),
+  negative: ({ term }) => {
+    const said = written(term);
+    return `-${said[0] === "-" ? `(${said})` : term.is === "quotient" ? said : bracketed(term)}`;
+  },
   product: (it) => it.factors.map((factor) =>
     (["sum", "negative", "quotient"].includes(factor.is) ? `(${written(factor)})` : written(factor)))
     .join(BETWEEN[it.sign]),

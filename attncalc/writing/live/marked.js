@@ -30,6 +30,6 @@ export function start() {
   document.body.classList.add("lives");
   openToTab();
   windowLarge();
-  main.before(make("p", { class: "live" }, HOW));
+  main.prepend(make("p", { class: "live" }, HOW));
   startPointing({ knows, cellOf: () => null, tell, reads, type: () => false }, said);
 }

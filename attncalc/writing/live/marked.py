@@ -109,17 +109,23 @@ def _said(marking: Marking, marks: StepMarks, place: Place, own: OwnWork) -> Ite
 def _reads(work: Work, on_page: set[str], marks: StepMarks, place: Place) -> Iterator[str]:
     """Yield what an entry was made of, as far back as the page shows it."""
     if marks.statuses.shape == work.solution.digits[marks.step.name].shape:
-        yield from _read(work, on_page, marks.step.name, place)
+        yield from _read(work, on_page, marks.step.name, place, set())
 
 
-def _read(work: Work, on_page: set[str], name: str, place: Place) -> Iterator[str]:
+def _read(
+    work: Work, on_page: set[str], name: str, place: Place, seen: set[tuple[str, Place]]
+) -> Iterator[str]:
+    """Yield what an entry reads; an entry that was left out and has been `seen` adds nothing."""
     for read, there in work.reads(name, place):
+        if (read, there) in seen:
+            continue
+        seen.add((read, there))
         if read in work.problem.names:
             yield _id(read, _as_given(work, read, there))
         elif read in on_page:
             yield _id(read, work.turned(there))
         else:  # a step that was left out
-            yield from _read(work, on_page, read, there)
+            yield from _read(work, on_page, read, there, seen)
 
 
 def _as_given(work: Work, name: str, place: Place) -> Place:

@@ -5,9 +5,9 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
+from attncalc.equations.operation import Operation
 from attncalc.numbers.typed import as_written
 from attncalc.operations.back_standing import Turned
-from attncalc.operations.base import Operation
 from attncalc.operations.step import Plan, Step
 
 ALWAYS: Mapping[str, tuple[str, ...]] = {

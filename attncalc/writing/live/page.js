@@ -22,7 +22,7 @@ function readAgain() {
 /** What takes a moment, and what nobody needs before the page is seen. */
 function prepare() {
   const isKnown = tried(solved, (reason) =>
-    main.before(make("p", { class: "live" }, `This page does not change when a number in it does: ${reason}.`)));
+    main.prepend(make("p", { class: "live" }, `This page does not change when a number in it does: ${reason}.`)));
   if (isKnown) keep();
 }
 

@@ -104,6 +104,8 @@ function renderHeatmap(picture, name, h) {
   const first = (carried.h > 1 ? h : 0) * carried.r * carried.c;
   const weights = inFloats(carried.n.slice(first, first + carried.r * carried.c), carried.d);
   const largest = weights.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
+  const scores = solution.known[solution.steps.find((each) => each.name === name).inputs[0]];
+  const of = (scores.h > 1 ? h : 0) * scores.r * scores.c;
   const most = (largest > 0 && largest < look.full) || largest > 1 ? largest : 1;
   for (const mark of marksIn(picture)) {
     const { group, rect, text } = mark;
@@ -111,7 +113,7 @@ function renderHeatmap(picture, name, h) {
     const share = Math.min(1, Math.abs(weights[k]) / most), shade = share.toFixed(2); // what is drawn, no digit
     if (mark.shade !== shade) rect.setAttribute("fill-opacity", (mark.shade = shade));
     if (text) fit(text, shownText(digits.n[first + k], state.settings.decimals), rect);
-    const worn = [share >= look.deep ? "deep" : share >= look.middle ? "middle" : "", weights[k] < 0 ? "negative" : ""].filter(Boolean).join(" ");
+    const worn = [scores.n[of + k] === null ? "masked" : "", share >= look.deep ? "deep" : share >= look.middle ? "middle" : "", weights[k] < 0 ? "negative" : ""].filter(Boolean).join(" ");
     if (worn === mark.worn) continue;
     mark.worn = worn;
     if (worn) group.setAttribute("class", worn);

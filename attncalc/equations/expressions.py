@@ -4,6 +4,7 @@ An expression knows no format; and of mathematics it knows only whether its valu
 then which. (Named tuples, for a dozen dataclasses would be felt at every start.)
 """
 
+from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from functools import cache
@@ -11,6 +12,7 @@ from math import isqrt, prod
 from typing import Any, NamedTuple, Union, get_args
 
 from attncalc.numbers.typed import as_written
+from attncalc.numbers.types import Matrix, Place
 
 
 class Number(NamedTuple):
@@ -32,7 +34,7 @@ class Ratio(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, int, int, int]:
-        """Return its sign, its whole part (0 where that is not parted), top and bottom."""
+        """Return its sign, its whole part (0 where it is not mixed), top and bottom."""
         sign = "-" if self.exact < 0 else ""
         size = abs(self.exact)
         whole = size.numerator // size.denominator if self.mixed else 0
@@ -79,7 +81,7 @@ class Negative(NamedTuple):
 
 
 class Product(NamedTuple):
-    """Factors that are multiplied; `sign` stands between them, "·", "×", "⊙" or nothing.
+    """Factors that are multiplied; `sign` is written between them, "·", "×", "⊙" or nothing.
 
     The factors of an ordered one are matrices, or their entries: tokens as columns turn it round.
     """
@@ -202,7 +204,7 @@ E = Symbol("e")
 PI = Symbol("π")
 ZERO = Number("0", Fraction(0))
 ENTRYWISE = "⊙"
-"""What stands between matrices that are multiplied entry by entry."""
+"""What is written between matrices that are multiplied entry by entry."""
 ROW_SUM, COLUMN_SUM = "rowsum", "colsum"
 """The functions that add each row, and each column."""
 MINUS_INFINITY = Number("-∞")
@@ -326,3 +328,51 @@ def significant(value: Decimal, digits: int) -> Number:
 def _carrying(digits: int) -> Context:
     """Return what rounds to so many digits; making one takes longer than its use."""
     return Context(prec=digits, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+DUST_OF_SUMS = Decimal("1e-60")
+"""What thirds leave behind where a sum in Decimals is 0."""
+
+
+class Operand(NamedTuple):
+    """A matrix whose entries can stand in an expression.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    matrix
+        Its values as the plan has them.
+    quote
+        Returns the entry at a place as it is written.
+    entry
+        Returns the name of the entry at a place.
+    write
+        Returns a value that was computed on the way, with its true value where that is known to
+        be rational, as it is written.
+    own
+        Returns a number of the person's own, a factor say, as it is written.
+    """
+
+    name: str
+    matrix: Matrix
+    quote: Callable[[Place], Expression]
+    entry: Callable[[Place], Indexed]
+    write: Callable[[Any, Fraction | None], Expression]
+    own: Callable[[Fraction], Expression]
+
+    def at(self, *place: int) -> Expression:
+        """Return an entry; a matrix without heads, or of a single row, serves all alike."""
+        return self.quote(self.place(*place))
+
+    def write_sum(self, value: Any, rational: Fraction | None) -> Expression:
+        """Write a value that was added up: what decimals leave where all cancels is nothing."""
+        is_dust = isinstance(value, Decimal) and abs(value) < DUST_OF_SUMS
+        return self.write(Decimal(0) if is_dust else value, rational)
+
+    def place(self, *place: int) -> Place:
+        """Return which of its own entries serves this place of a larger matrix."""
+        shape = self.matrix.shape
+        # aligned on the right, as numpy broadcasts
+        own = place[len(place) - len(shape) :]
+        return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))

@@ -1,0 +1,1 @@
+"""Operations as equations in index notation: parsed once, interpreted many ways."""

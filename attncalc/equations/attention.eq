@@ -1,0 +1,203 @@
+# The equations of attncalc, one for each operation:
+#
+#     Name(inputs): result[indices] = expression of one entry
+#
+# An input with ? may be missing; {b|...} is kept where b is given, {!b|...} where it is not. Axes
+# before those named (heads, a family of problems) are carried along. `+x` is shown as a number in
+# the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the second
+# is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the matrix
+# notation, where it cannot be read off the equation.
+
+# Products of matrices
+Project(X, W, b?):        Y[i in n, o in w] = sum(X[i,a] * W[a,o] for a in d){b| + b[0,o]}
+ProjectTurned(X, W, b?):  Y[i in n, o in w] = sum(X[i,a] * W[o,a] for a in d){b| + b[0,o]}
+Scores(Q, K):             S[i in n, j in m] = sum(Q[i,c] * K[j,c] for c in d)
+GroupedScores(Q, K):      S[h in H, i in n, j in m] = sum(Q[h,i,c] * K[h // (H // heads(K)),j,c] for c in d)
+Weigh(A, V):              O[i in n, c in w] = sum(A[i,j] * V[j,c] for j in m)
+GroupedWeigh(A, V):       O[h in H, i in n, c in w] = sum(A[h,i,j] * V[h // (H // heads(V)),j,c] for j in m)
+
+# Other scores
+AdditiveScores(Q, K, v, b?):   S[i in n, j in m] = sum(v[0,c] * +tanh(Q[i,c] + K[j,c]{b| + b[0,c]}) for c in d)  ~ v.T // tanh(Q + K{b| + b})
+ConcatScores(Q, K, W, v, b?):  S[i in n, j in m] = sum(v[0,c] * +tanh(+(sum(Q[i,a] * {!turned|W[a,c]}{turned|W[c,a]} for a in columns(Q)) + sum(K[j,a] * {!turned|W[a + columns(Q),c]}{turned|W[c,a + columns(Q)]} for a in columns(K)){b| + b[0,c]})) for c in d)
+    ~ v.T // tanh([Q, K] @ {!turned|W}{turned|W.T}{b| + b})
+DistanceScores(Q, K):          S[i in n, j in m] = -(+sum((Q[i,c] - K[j,c]) ** 2 for c in d) / 2)  ~ -(norm(Q - K) ** 2 / 2)
+
+# Entry by entry: scale, cap, mask, bias by distance
+DivideBySqrt(X):          Y[i in n, j in m] = X[i,j] / sqrt(d_k)
+Multiply(X):              Y[i in n, j in m] = X[i,j] * factor
+SoftCap(X):               Y[i in n, j in m] = cap * +tanh(X[i,j] / cap)
+Mask(S, keep?, ignore?, bias?):
+    M[i in n, j in m] = {causal|why(-inf, "forbidden by causal") if j >= i + first else
+    }{window|why(-inf, "forbidden by window") if j < i + first - window else
+    }{ahead|why(-inf, "forbidden by window") if j >= i + first or j < i + first - window else
+    }{keep|why(-inf, "forbidden by keep") if not keep[i,j] else
+    }{ignore|why(-inf, "forbidden by ignore") if ignore[i,j] else
+    }{bias|why(-inf, "forbidden by bias") if bias[i,j] == -inf else
+    }{bias|S[i,j] + bias[i,j]}{!bias|+S[i,j]}
+    ~ S{bias| + bias} if "{causal|causal,}{window|in window,}{ahead|in window,}{keep|keep,}{ignore|not ignore,}" else -inf
+Alibi(S, slope):          M[i in n, j in m] = S[i,j] - slope[0,0] * abs(i + place - j)  ~ S - slope % "distance"
+RelativeBias(S, table):
+    M[{heads|h in H, }i in n, j in m] = why(why(why(S[{heads|h,}i,j] + {!stands|table[0,slot]}{stands|{rows|table[slot,{heads|h}{!heads|0}]}{!rows|table[{heads|h}{!heads|0},slot]}},
+    "bucket {slot + 1} of {buckets}: the key stands {gap} before", gap > 0),
+    "bucket {slot + 1} of {buckets}: the key stands {-gap} behind", gap < 0),
+    "bucket {slot + 1} of {buckets}: the key stands at its place")
+    where slot = sum(1 for s in columns(starts) if starts[0,s] <= {both|abs(gap)}{!both|gap}){both| + (columns(starts) + 1 if gap < 0 else 0)}
+    where gap = i + place - j
+    ~ S + table
+
+# Positions
+Sinusoids(X):             P[i in rows(X), j in columns(X)] = cos(angle) if j % 2 == 1 else sin(angle)
+    where angle = i + offset if j // 2 == 0 else (i + offset) / 10000 ** (2 * (j // 2) / columns(X))
+    ~ "sin, cos"("t" / 10000 ** ("2i" / d))
+Rotate(X, own?):
+    Y[i in n, j in d] = {part|why(+X[i,j], "the first {width} columns alone are rotated") if j >= width else }
+    {linear|why(}{llama|why(why(}turned{linear|, "its frequency is divided by {factor}")}
+    {llama|, "its frequency is divided by {factor}", turns <= low), "its frequency is divided in part (llama3)", low < turns and turns < high)}
+    where turned = (first if is_first else second)
+    where first = {!back|X[i,j] * +cos(angle) - X[i,j + step] * +sin(angle)}{back|X[i,j + step] * +sin(angle) + X[i,j] * +cos(angle)}
+    where second = {!back|X[i,j - step] * +sin(angle) + X[i,j] * +cos(angle)}{back|X[i,j] * +cos(angle) - X[i,j - step] * +sin(angle)}
+    where angle = {own|(i + offset) * own[0,pair]}{linear|plain / factor}{llama|plain / factor if turns <= low
+    else plain * (kept + rest * ((turns - low) / (high - low))) if turns < high else plain}{plain|plain}
+    where turns = {llama|original / (2 * pi) if pair == 0 else original / (2 * pi * slowness)}
+    where plain = i + offset if pair == 0 else (i + offset) / slowness
+    where slowness = base ** (2 * pair / width)
+    where pair = {halves|j % (width // 2)}{!halves|j // 2}
+    where is_first = {halves|j < width // 2}{!halves|j % 2 == 0}
+    where step = {halves|width // 2}{!halves|1}
+    ~ {!back|rope(X)}{back|"rope^-1"(X)}
+
+# Rows of scores to rows of weights
+Softmax(S, sink?):        A[i in n, j in m] = softmax({sink|(}S[i,k] for k in m{sink|), sink[0,0]})[j]  ~ {sink|exp(S) / (sum(exp(S)) + exp(sink))}{!sink|softmax(S)}
+HardMax(S):               A[i in n, j in m] = hardmax(S[i,k] for k in m)[j]
+DivideBySum(S):           A[i in n, j in m] = share(S[i,k] for k in m)[j]  ~ S / sum(S)
+
+# Normalisation
+FeatureMean(X):           mu[i in n, z in 1] = sum(X[i,c] for c in d) / d
+FeatureVariance(X, mu):   var[i in n, z in 1] = sum((X[i,c] - mu[i,0]) ** 2 for c in d) / (d - ddof)
+    ~ {!sample|mean((X - mu) ** 2)}{sample|sum((X - mu) ** 2) / (d - ddof)}
+FeatureSquares(X):        ms[i in n, z in 1] = sum(X[i,c] ** 2 for c in d) / d
+Normalise(X, mean?, var, gain?, bias?):
+    N[i in n, c in d] = {gain|gain[0,c] * (}{mean|+(X[i,c] - mean[i,0])}{!mean|+(+X[i,c])}
+    / {!eps|+sqrt(var[i,0])}{eps|{inside|+sqrt(var[i,0] + eps)}{!inside|+(sqrt(var[i,0]) + eps)}}{gain|)}{bias| + bias[0,c]}
+
+# Activations and gates
+ReLU(X):                  Y[i in n, j in m] = why(relu(X[i,j]), "a negative number becomes 0") if X[i,j] < 0 else relu(X[i,j])  ~ ReLU(X)
+GELU(X):                  Y[i in n, j in m] = X[i,j] * +Phi(X[i,j])  ~ GELU(X)
+GELUtanh(X):              Y[i in n, j in m] = half * X[i,j] * +(1 + tanh(sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)))  ~ GELU(X)
+SiLU(X):                  Y[i in n, j in m] = X[i,j] / +(1 + exp(-X[i,j]))  ~ SiLU(X)
+Tanh(X):                  Y[i in n, j in m] = tanh(X[i,j])
+GatedReLU(X, G):          Y[i in n, j in m] = why(+relu(X[i,j]) * G[i,j], "a negative number becomes 0") if X[i,j] < 0 else +relu(X[i,j]) * G[i,j]
+    ~ ReLU(X) * G
+GatedGELU(X, G):          Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(X[i,j] * Phi(X[i,j])) * G[i,j]  ~ GELU(X) * G
+GatedGELUtanh(X, G):      Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(half * X[i,j] * (1 + tanh(sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)))) * G[i,j]
+    ~ GELU(X) * G
+GatedTanh(X, G):          Y[i in n, j in m] = +tanh(X[i,j]) * G[i,j]
+GatedSiLU(X, G):          Y[i in n, j in m] = silu(X[i,j]) * G[i,j] == +(X[i,j] / (1 + exp(-X[i,j]))) * G[i,j]  ~ SiLU(X) * G
+
+# Matrices put together and taken apart
+Add(a, b, c?, d?, e?, f?, g?, h?):
+    Y[i in n, j in m] = a[i,j] + b[i,j]{c| + c[i,j]}{d| + d[i,j]}{e| + e[i,j]}{f| + f[i,j]}{g| + g[i,j]}{h| + h[i,j]}
+Concat(X):                Y[i in n, x in heads(X) * columns(X)] = X[x // columns(X),i,x % columns(X)]  ~ concat(X)
+Mean(X):                  Y[i in n, c in w] = sum(X[h,i,c] for h in H) / H
+Stack(a, b):              Y[i in rows(a) + rows(b), c in d] = a[i,c] if i < rows(a) else b[i - rows(a),c]  ~ [a, b]
+Same(X):                  Y[i in n, j in m] = X[i,j]
+Given(X):                 Y[i in n, j in m] = why(+X[i,j], "given")  ~ given(X)
+Patches(image):
+    Y[t in (rows(image) // p) * (columns(image) // q), x in {channels|heads(image) * }p * q] = why(image[{channels|ch,}pr * p + ir,pc * q + ic],
+    "patch r{pr + 1}c{pc + 1}: its row {ir + 1}, column {ic + 1}{channels| of channel {ch + 1}}")
+    where ch = x // of_channel % heads(image) where ir = x // of_row % p where ic = x // of_column % q
+    where pr = t // of_down % (rows(image) // p) where pc = t // of_across % (columns(image) // q)
+    ~ flatten(image)
+TakeFirst(X):             Y[z in 1, c in d] = X[0,c]  ~ first(X)
+TakeLast(X):              Y[z in 1, c in d] = X[rows(X) - 1,c]  ~ last(X)
+TokenMean(X):             Y[z in 1, c in d] = sum(X[i,c] for i in n) / n
+Lookup(ids, table):       Y[i in n, c in d] = why(table[ids[0,i] - first,c], "row {ids[0,i] - first + 1} is that of id {ids[0,i]}")
+    ~ onehot(ids) @ table
+
+# Losses, and a step against the gradient
+HalfSquares(a, b):        L[y in 1, z in 1] = sum((a[{heads|h,}i,j] - b[{heads|h,}i,j]) ** 2{heads| for h in H} for i in n for j in m) / 2
+CrossEntropy(prob):       L[y in 1, z in 1] = sum(-log(prob[i,ids[0,i]]) for i in n)  ~ -sum("log of target"(prob))
+Total(a):                 L[y in 1, z in 1] = sum(a[{heads|h,}i,j]{heads| for h in H} for i in n for j in m)
+TotalProduct(a, G):       L[y in 1, z in 1] = sum(G[{heads|h,}i,j] * a[{heads|h,}i,j]{heads| for h in H} for i in n for j in m)
+Ones(a):                  Y[{heads|h in heads(a), }i in rows(a), j in columns(a)] = 1
+LessOneHot(prob):         Y[i in n, j in m] = prob[i,j] - (1 if ids[0,i] == j else 0)  ~ prob - onehot("target_ids")
+Difference(a, b):         Y[i in n, j in m] = a[i,j] - b[i,j]
+Descend(W, G):            Y[i in n, j in m] = {!heads|{!turned|W[i,j]}{turned|W[j,i]}}{heads|{!turned|W[i,0,j]}{turned|W[j,0,i]}} - rate * G[i,j]
+    ~ W{turned|.stored} - rate // G
+
+# Gradients in the form that is taught; the derived gradient is the test of each
+TransposedTimes(X, G):
+    Y[{grouped|g in heads(X) // sharing, }a in d, o in w] = sum({!turned|X[{heads|h,}{grouped|g * sharing + h,}i,a] * G[{heads|h,}{grouped|g * sharing + h,}i,o]}{turned|G[{heads|h,}{grouped|g * sharing + h,}i,a] * X[{heads|h,}{grouped|g * sharing + h,}i,o]}{heads| for h in H}{grouped| for h in sharing} for i in n)
+TimesTransposed(G, W):
+    Y[{grouped|g in heads(G) // sharing, }i in n, a in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,o] * W[{heads|h,}{grouped|g * sharing + h,}a,o]{heads| for h in H}{grouped| for h in sharing} for o in w)
+SumTo(G):                 Y[{keeps|y in 1, }{rows|z in 1}{!rows|i in n}, j in m] = {one|+G[i,j]}{!one|sum(G[{heads|h,}i,j]{heads| for h in H}{rows| for i in n})}
+SoftmaxBack(A, dA):       dS[i in n, j in m] = A[i,j] * (1 - A[i,j]) * dA[i,j] - sum(A[i,j] * A[i,k] * dA[i,k] for k in m if k != j) == A[i,j] * (dA[i,j] - +sum(A[i,k] * dA[i,k] for k in m))
+SinkBack(A, dA):          dsink[y in 1, z in 1] = -sum(+(1 - sum(A[i,k] for k in m)) * +sum(A[i,k] * dA[i,k] for k in m) for i in n)
+DivideBySumBack(S, A, dA):
+    dS[i in n, j in m] = why(0, "a forbidden score counts as 0") if S[i,j] == -inf
+    else +(dA[i,j] - sum(A[i,k] * dA[i,k] for k in m if S[i,k] != -inf)) / +sum(S[i,k] for k in m if S[i,k] != -inf)
+    ~ (dA - rowsum(A * dA)) / rowsum(S)
+SoftCapBack(Y, G):        dX[i in n, j in m] = G[i,j] * (1 - (Y[i,j] / cap) ** 2)
+MaskBack(G, keep?, ignore?, bias?):
+    dS[i in n, j in m] = {causal|why(0, "forbidden by causal: nothing goes back") if j >= i + first else
+    }{window|why(0, "forbidden by window: nothing goes back") if j < i + first - window else
+    }{ahead|why(0, "forbidden by window: nothing goes back") if j >= i + first or j < i + first - window else
+    }{keep|why(0, "forbidden by keep: nothing goes back") if not keep[i,j] else
+    }{ignore|why(0, "forbidden by ignore: nothing goes back") if ignore[i,j] else
+    }{bias|why(0, "forbidden by bias: nothing goes back") if bias[i,j] == -inf else
+    }+G[i,j]
+    ~ G if "{causal|causal,}{window|in window,}{ahead|in window,}{keep|keep,}{ignore|not ignore,}" else 0
+SlopeBack(G):             dslope[y in 1, z in 1] = -sum(G[i,j] * abs(i + place - j) for i in n for j in m if i + place != j)
+    ~ -sum(G * "distance")
+BucketBack(G):
+    dtable[b in columns(starts) + 1{both| + columns(starts) + 1}, h in {heads|heads(G)}{!heads|1}] = why(0, "no key stands so far off: bucket {b + 1} of {buckets}") if count == 0
+    else why(sum(G[{heads|h,}i,j] for i in n for j in m if slot == b), "bucket {b + 1} of {buckets}")
+    where count = sum(1 for i in n for j in m if slot == b)
+    where slot = sum(1 for s in columns(starts) if starts[0,s] <= {both|abs(gap)}{!both|gap}){both| + (columns(starts) + 1 if gap < 0 else 0)}
+    where gap = i + place - j
+    ~ sum(G * onehot("bucket"))
+MeanBack(G):              dX[i in n, c in d] = G[i,0] / d
+VarianceBack(X, mu, G):   dX[i in n, c in d] = G[i,0] * 2 * (X[i,c] - mu[i,0]) / (d - ddof)
+    ~ G * (2 // (X - mu)) / {!sample|d}{sample|(d - ddof)}
+SquaresBack(X, G):        dX[i in n, c in d] = G[i,0] * 2 * X[i,c] / d
+QuotientBack(var, gain?, G):
+    dX[i in n, c in d] = {gain|+(gain[0,c] * G[i,c])}{!gain|+(+G[i,c])} / +root
+    where root = {!eps|sqrt(var[i,0])}{eps|{inside|sqrt(var[i,0] + eps)}{!inside|sqrt(var[i,0]) + eps}}
+CentreBack(var, gain?, G):
+    dmu[i in n, z in 1] = +(-sum({gain|gain[0,c] * }G[i,c] for c in d)) / +root
+    where root = {!eps|sqrt(var[i,0])}{eps|{inside|sqrt(var[i,0] + eps)}{!inside|sqrt(var[i,0]) + eps}}
+SpreadBack(X, mean?, var, gain?, G):
+    dvar[i in n, z in 1] = +(-sum({gain|gain[0,c] * }G[i,c] * {mean|(X[i,c] - mean[i,0])}{!mean|X[i,c]} for c in d))
+    / {!eps|+(2 * sqrt(var[i,0]) ** 3)}{eps|{inside|+(2 * sqrt(var[i,0] + eps) ** 3)}{!inside|+(2 * sqrt(var[i,0]) * (sqrt(var[i,0]) + eps) ** 2)}}
+    ~ -rowsum({gain|+(gain * G)}{!gain|G} * {mean|(X - mean)}{!mean|X}) / {!eps|(2 % sqrt(var) ** 3)}{eps|{inside|(2 % sqrt(var + eps) ** 3)}{!inside|(2 % sqrt(var) % (sqrt(var) + eps) ** 2)}}
+GainBack(X, mean?, var, G):
+    dgain[z in 1, c in d] = sum(G[{heads|h,}i,c] * +({mean|(X[{heads|h,}i,c] - mean[{heads|h,}i,0])}{!mean|X[{heads|h,}i,c]} / root){heads| for h in H} for i in n)
+    where root = ({!eps|sqrt(v)}{eps|{inside|sqrt(v + eps)}{!inside|sqrt(v) + eps}})
+    where v = var[{heads|h,}i,0]
+    ~ {heads|"Σ_heads"(}colsum(G * {mean|(X - mean)}{!mean|X} / {!eps|sqrt(var)}{eps|{inside|sqrt(var + eps)}{!inside|(sqrt(var) + eps)}}){heads|)}
+ReLUBack(X, U?, G):       dX[i in n, j in m] = why(G[i,j] * {U|U[i,j] * }0, "the slope of ReLU is 0 up to 0") if X[i,j] <= 0 else G[i,j] * {U|U[i,j] * }1
+    ~ G{U| * U} * "ReLU'"(X)
+GELUBack(X, U?, G):       dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }+(Phi(X[i,j]) + X[i,j] * phi(X[i,j]))  ~ G{U| * U} * "GELU'"(X)
+GELUtanhBack(X, U?, G):
+    dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }dgelu(X[i,j]) == G[i,j] * {U|U[i,j] * }+((1 + tanh(u)) / 2 + X[i,j] * (1 - tanh(u) ** 2) * (sqrt(2 / pi) * (1 + 3 * cube * X[i,j] ** 2)) / 2)
+    where u = sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)
+    ~ G{U| * U} * "GELU'"(X)
+SiLUBack(X, U?, G):
+    dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }(1 / (1 + exp(-X[i,j])) * (1 + X[i,j] * (1 - +sigmoid(X[i,j])))) == G[i,j] * {U|U[i,j] * }+(sigmoid(X[i,j]) * (1 + X[i,j] * (1 - sigmoid(X[i,j]))))
+    ~ G{U| * U} * "SiLU'"(X)
+TanhBack(X, U?, G):       dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }+(1 - tanh(X[i,j]) ** 2)  ~ G{U| * U} * "tanh'"(X)
+SplitHeads(G):            Y[h in heads, i in n, x in columns(G) // heads] = G[i,h * (columns(G) // heads) + x]  ~ heads(G)
+ShareAmongHeads(G):       Y[h in heads, i in n, c in d] = G[i,c] / heads
+TakeRows(G):              Y[i in stop - start, c in d] = G[i + start,c]  ~ {!one|"tokens {start + 1} to {stop}"}{one|"token {stop}"}(G)
+PlaceFirst(G):            Y[i in n, c in d] = G[0,c] if i == 0 else why(0, "this token is not read")  ~ G if "it is the first token" else 0
+PlaceLast(G):             Y[i in n, c in d] = G[0,c] if i == n - 1 else why(0, "this token is not read")  ~ G if "it is the last token" else 0
+ShareAmongRows(G):        Y[i in n, c in d] = G[0,c] / n
+GatherRows(ids, G):
+    Y[i in v, c in d] = why(0, "no token has id {i + first}") if count == 0 else why(G[sum(t for t in columns(ids) if named),c], "id {i + first} is that of row {i + 1}") if count == 1
+    else why(sum(G[t,c] for t in columns(ids) if named), "id {i + first} is that of row {i + 1}")
+    where count = sum(1 for t in columns(ids) if named)
+    where named = ids[0,t] == i + first
+    ~ onehot(ids).T @ G
+PatchesBack(G):
+    Y[{channels|k in channels, }r in H, s in W] = why(G[r // p * (W // q) + s // q,{channels|k * p * q + }r % p * q + s % q], "patch r{r // p + 1}c{s // q + 1}")
+    ~ unflatten(G)

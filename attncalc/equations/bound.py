@@ -1,0 +1,263 @@
+"""Ranges: between which values each entry lies when each input lies within its range.
+
+The evaluator runs on `Interval`, which answers numpy's functions as an array does. What is known
+exactly stays an ordinary array, so that its values are the evaluator's own.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from attncalc.equations.algebra import plain
+from attncalc.equations.derive import slope_of
+from attncalc.equations.evaluate import (
+    DEFINED,
+    Axes,
+    Compiled,
+    Compiler,
+    Frame,
+    Value,
+    evaluated,
+)
+from attncalc.equations.extents import Setting, extents
+from attncalc.equations.intervals import (
+    Interval,
+    Weights,
+    ends_of,
+    even,
+    hardmax,
+    share,
+    softmax,
+    wave,
+)
+from attncalc.equations.tree import (
+    Aggregate,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Name,
+    Node,
+    Operator,
+    Row,
+    names_in,
+    rebuilt,
+    replaced,
+    walk,
+)
+from attncalc.numbers.types import Matrix, Range
+
+HALVINGS = 30
+"""How often a range in which a function may turn is halved."""
+TIGHT = 1e-12
+"""How far a bound may lie beyond the values, relative to their size."""
+MOST_PIECES = 1 << 18
+"""Pieces of ranges that are looked at in one go; of more, each is bounded as it is."""
+_VARIABLE = Entry("x", (Name("p"),))
+
+
+def reach(
+    equation: Equation,
+    ranges: Mapping[str, Range],
+    settings: Mapping[str, Setting] | None = None,
+    shares: Collection[str] = (),
+) -> Range:
+    """Return between which values the results lie.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    ranges
+        Between which values the entries of each matrix lie; of those that its places read, points.
+        What cannot be negative, as a variance, is clipped before.
+    settings
+        The numbers that it reads by name.
+    shares
+        Inputs that are weights of a softmax: from 0 to 1, and each row sums to 1.
+    """
+    settings = settings or {}
+    shapes = {name: each.low.shape for name, each in ranges.items()}
+    given = {name: each.low if each.is_point else Interval(*each) for name, each in ranges.items()}
+    frame = _Frame(given, {**settings, **extents(equation, shapes, settings)})
+    frame.shares = frozenset(shares)
+    made: Any = evaluated(equation, frame)
+    return Range(made.low, made.high) if isinstance(made, Interval) else Range.at(made)
+
+
+class _Frame(Frame):
+    """What an equation is computed from, some of it intervals."""
+
+    __slots__ = ("shares",)
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.like = np.empty(0)
+        self.shares: frozenset[str] = frozenset()
+
+    def array(self, value: Value) -> Any:
+        return value if isinstance(value, Interval) else super().array(value)
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        return Interval(np.zeros(shape), np.zeros(shape))
+
+    def function(self, name: str, argument: Any) -> Any:
+        of = partial(super().function, name)
+        if not isinstance(argument, Interval):
+            return of(argument)
+        if name == "abs":
+            return even(argument, np.abs)
+        if name in ("sin", "cos"):
+            return wave(argument, of, 0.25 if name == "sin" else 0.0)
+        if name in ("sqrt", "log"):
+            argument = argument.each(lambda end: np.maximum(end, 0.0))
+        return argument.each(of)
+
+    def weigh(self, kind: str, scores: Any, beside: list[Any], first: str, out: Any) -> Any:
+        if not any(isinstance(each, Interval) for each in (scores, *beside)):
+            return super().weigh(kind, scores, beside, first, out)
+        low, high = ends_of(scores)
+        if kind == "softmax":
+            made = softmax(low, high, [ends_of(each) for each in beside])
+            return made if beside else Weights(made.low, made.high)
+        return hardmax(low, high) if kind == "hardmax" else share(low, high)
+
+    def compiled(self, x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
+        return _compiled(x, axes, indices, self.shares)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(x: Node, axes: Axes, indices: frozenset[str], shares: frozenset[str]) -> Compiled:
+    return _Compiler(indices, shares).value(x, axes)
+
+
+class _Compiler(Compiler):
+    """Knows what ends alone do not tell: functions that turn, and weights that sum to 1."""
+
+    def __init__(
+        self, indices: frozenset[str], shares: frozenset[str] = frozenset(), turns: bool = True
+    ) -> None:
+        super().__init__(indices)
+        self.shares, self.turns = shares, turns
+
+    def value(self, x: Node, axes: Axes) -> Compiled:
+        entries = {y for y in walk(x) if isinstance(y, Entry)}
+        if self.turns and entries and isinstance(x, Operator | Function):
+            tree = _expanded(plain(x))
+            only = entries.pop()
+            if not entries and (of := self._curve(tree, only)):
+                argument, ends = self.value(only, axes), super().value(x, axes)
+
+                def curve(frame: Frame) -> Value:
+                    given = argument(frame)
+                    return of(given, frame) if isinstance(given, Interval) else ends(frame)
+
+                return curve
+        return super().value(x, axes)
+
+    def _function(self, name: str, arguments: tuple[Node, ...], axes: Axes) -> Compiled:
+        if self.turns and name in DEFINED:
+            tree = replaced(DEFINED[name], {"x": _VARIABLE})
+            if of := self._curve(_expanded(tree), _VARIABLE):
+                argument = self.value(arguments[0], axes)
+                return lambda frame: of(argument(frame), frame)
+        return super()._function(name, arguments, axes)
+
+    def _power(self, a: Node, b: Node, axes: Axes) -> Compiled:
+        base, exponent = self.value(a, axes), self.value(b, axes)
+        return lambda frame: np.power(base(frame), exponent(frame))
+
+    def entry(self, x: Entry, axes: Axes) -> Compiled:
+        made = super().entry(x, axes)
+        if x.name not in self.shares:
+            return made
+        kind = Weights if axes and x.at[-1] == Name(axes[-1]) else Interval
+
+        def clipped(frame: Frame) -> Value:
+            value = made(frame)
+            if not isinstance(value, Interval):
+                return value
+            return kind(np.clip(value.low, 0.0, 1.0), np.clip(value.high, 0.0, 1.0))
+
+        return clipped
+
+    def _curve(self, tree: Node, only: Entry) -> Callable[[Any, Frame], Value] | None:
+        """Return the range of a function of one entry that reads it more than once."""
+        uses = sum(y == only for y in walk(tree))
+        tree = _of_variable(tree, only)
+        breaks = any(isinstance(y, If | Aggregate | Row) or _is_whole(y) for y in walk(tree))
+        if uses < 2 or breaks or (names_in(tree) & self.indices) - {"p"}:
+            return None
+        index = frozenset({"p"})
+        value, slope = (
+            _Compiler(index, turns=False).value(each, ("p",)) for each in (tree, slope_of(tree))
+        )
+
+        def range_of(given: Any, frame: Frame) -> Value:
+            def at(compiled: Compiled, *ends: Matrix) -> Any:
+                x: Any = ends[0] if len(ends) == 1 else Interval(*ends)
+                here = _Frame({"x": x}, {**frame.numbers, "p": ends[0].size})
+                return compiled(here)
+
+            if not isinstance(given, Interval):
+                return at(value, np.ravel(given)).reshape(np.shape(given))
+            made = _turning(partial(at, value), partial(at, slope), *map(np.ravel, ends_of(given)))
+            return made.reshape(given.shape)
+
+        return range_of
+
+
+def _turning(
+    value: Callable[..., Any], slope: Callable[..., Any], low: Matrix, high: Matrix
+) -> Interval:
+    """Return the range of a function: at the ends, and where its slope may change its sign.
+
+    Ranges in which it may are halved until they are so short that any bound of them is tight.
+    """
+    ends = value(low), value(high)
+    least, most = np.minimum(*ends), np.maximum(*ends)
+    is_finite = np.isfinite(low) & np.isfinite(high)
+    endless = np.flatnonzero((low < high) & ~is_finite)
+    if endless.size:
+        bare = ends_of(value(low[endless], high[endless]))
+        least[endless], most[endless] = bare
+    owner = np.flatnonzero((low < high) & is_finite)
+    low, high = low[owner], high[owner]
+    for halving in range(HALVINGS + 1):
+        steep = ends_of(slope(low, high))
+        turns = ~((steep[0] >= 0) | (steep[1] <= 0))
+        low, high, owner = low[turns], high[turns], owner[turns]
+        if not low.size:
+            break
+        middle = (low + high) / 2
+        made = value(middle)
+        # how far the steepest slope leads from the middle
+        around = np.maximum(*map(np.abs, steep))[turns] * (high - low) / 2
+        is_tight = (around <= TIGHT * (1 + np.abs(made))).all()
+        if is_tight or halving == HALVINGS or 2 * low.size > MOST_PIECES:
+            bare = ends_of(value(low, high))
+            np.minimum.at(least, owner, np.fmax(made - around, bare[0]))
+            np.maximum.at(most, owner, np.fmin(made + around, bare[1]))
+            break
+        np.minimum.at(least, owner, made)
+        np.maximum.at(most, owner, made)
+        owner = np.concatenate([owner, owner])
+        low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
+    return Interval(least, most)
+
+
+def _expanded(x: Node) -> Node:
+    """Return a tree in which functions that others make up are written out."""
+    if isinstance(x, Function) and x.name in DEFINED:
+        x = replaced(DEFINED[x.name], {"x": x.arguments[0]})
+    return rebuilt(x, _expanded)
+
+
+def _of_variable(x: Node, only: Entry) -> Node:
+    return _VARIABLE if x == only else rebuilt(x, lambda y: _of_variable(y, only))
+
+
+def _is_whole(x: Node) -> bool:
+    return isinstance(x, Operator) and x.sign not in ("+", "-", "neg", "*", "/", "**")

@@ -1,0 +1,366 @@
+"""Gradients: an equation gives the equation of each input's gradient, again in index notation.
+
+    S[i,j] = sum(Q[i,c] * K[j,c] for c in d)    gives    dK[j,c] = sum(dS[i,j] * Q[i,c] for i in n)
+
+One walk carries the adjoint, dL/d(this part), down to each entry of the input. The places of the
+entry are then solved for its indices, so that nothing is scattered: K[h // g] at t is read where
+h = t * g + r for r in g, X[i - s] where i = t + s, and table[ids[i]] where ids[i] == t.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache, reduce
+
+import numpy as np
+
+from attncalc.equations.algebra import (
+    all_of,
+    apart,
+    bare,
+    joined,
+    lowered,
+    negative,
+    opposite,
+    over,
+    plain,
+    plus,
+    times,
+)
+from attncalc.equations.evaluate import DEFINED, evaluate
+from attncalc.equations.extents import Setting, extents
+from attncalc.equations.places import Loops, Reached, solved
+from attncalc.equations.tree import (
+    INFINITY,
+    ONE,
+    SIDES,
+    TWO,
+    ZERO,
+    Aggregate,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Marked,
+    Name,
+    Node,
+    Operator,
+    Remark,
+    Row,
+    names_in,
+    parse,
+    replaced,
+    unique,
+    walk,
+)
+from attncalc.errors import InputError
+from attncalc.numbers.types import Matrix
+
+NO_SLOPE = (
+    "hardmax jumps where two scores change places and is flat everywhere else, so it has "
+    "no gradient to go back by (the normalizers softmax and sum have)"
+)
+SLOPES: dict[str, Node] = {
+    name: parse(f"y[i] = {text}").right
+    for name, text in {
+        "exp": "exp(x)",
+        "log": "1 / x",
+        "sqrt": "1 / (2 * sqrt(x))",
+        "abs": "1 if x > 0 else (-1 if x < 0 else 0)",
+        "tanh": "1 - tanh(x) ** 2",
+        "sin": "cos(x)",
+        "cos": "-sin(x)",
+        "erf": "2 * exp(-x ** 2) / sqrt(pi)",
+        "relu": "1 if x > 0 else 0",
+        "sigmoid": "sigmoid(x) * (1 - sigmoid(x))",
+        "silu": "sigmoid(x) * (1 + x * (1 - sigmoid(x)))",
+        "gelu": "Phi(x) + x * phi(x)",
+        "Phi": "phi(x)",
+        "phi": "-x * phi(x)",
+    }.items()
+}
+"""The derivative of each function of `x`, in a form that does not overflow."""
+_FRESH: tuple[str, ...] = (*"tuvwxyz", *(f"t{number}" for number in range(1000)))
+
+
+def gradient_name(equation: Equation, of: str | None = None) -> str:
+    """Return the name of dL/d(result), or of dL/d(an input): a d before its name."""
+    name = f"d{equation.name if of is None else of}"
+    while name in equation.reads or name == equation.name:
+        name = "d" + name
+    return name
+
+
+def total_name(equation: Equation) -> str:
+    """Return the name of dL/d(result) with what comes back from the later rows of a recurrence."""
+    return f"total_{gradient_name(equation)}"
+
+
+@lru_cache(maxsize=1024)
+def gradient(equation: Equation, name: str) -> Equation | None:
+    """Return the equation of dL/d(input) from dL/d(result).
+
+    It reads what the equation reads, `gradient_name` (of a recurrence `total_name`, whose own
+    equation is the gradient of its result), for weights the result, and sizes of the forward
+    equation. A side of 1 that serves all places counts as full: `gradient_value` adds it up.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    name
+        The input, or, of a recurrence, its result.
+
+    Returns
+    -------
+    Equation or None
+        None where the result does not depend on the values of the input.
+
+    Raises
+    ------
+    InputError
+        When there is no gradient: through hardmax.
+    """
+    recurs = equation.recurs is not None
+    arriving = gradient_name(equation)
+    seed = Entry(total_name(equation) if recurs else arriving, tuple(map(Name, equation.at)))
+    walker = _Walk(equation, name)
+    loops = tuple((index, walker.size_of(axis)) for axis, index in enumerate(equation.at))
+    reached = list(walker.entries(equation.right, seed, loops, ()))
+    if not reached:
+        return None
+    at, over = walker.targets(reached)
+    target = tuple(zip(at, over, strict=True))
+    terms = [solved(each, target, walker.fresh) for each in reached]
+    own = name == equation.name
+    if own:
+        terms.insert(0, Entry(arriving, tuple(map(Name, at))))
+    right = unique(apart(reduce(plus, terms), frozenset(at)), dict(zip(at, over, strict=True)))
+    return Equation(seed.name if own else gradient_name(equation, name), at, over, right)
+
+
+def gradient_value(
+    equation: Equation,
+    name: str,
+    matrices: Mapping[str, Matrix],
+    settings: Mapping[str, Setting] | None = None,
+) -> Matrix | None:
+    """Return dL/d(input), in the input's shape; None where the result does not depend on it.
+
+    Parameters
+    ----------
+    equation, name
+        As of `gradient`.
+    matrices
+        All that the equation reads, and dL/d(result) under `gradient_name`; its result, where
+        that is known, under its own name.
+    settings
+        The settings of the equation.
+    """
+    derived = gradient(equation, name)
+    if derived is None:
+        return None
+    known: dict[str, Setting] = dict(settings or {})
+    inputs = {each: matrix for each, matrix in matrices.items() if each in equation.reads}
+    runs = extents(equation, {each: matrix.shape for each, matrix in inputs.items()}, known)
+    known |= {each: size for each, size in runs.items() if each not in equation.indices}
+    held = dict(matrices)
+    if equation.name not in held:
+        held[equation.name] = evaluate(equation, inputs, settings)
+    held[name] = _spread(held[name], derived, runs)
+    if equation.recurs is not None:
+        total = gradient(equation, equation.name)
+        assert total is not None
+        held[total.name] = evaluate(total, held, known)
+    return _fitted(evaluate(derived, held, known), matrices[name].shape)
+
+
+def slope_of(x: Node) -> Node:
+    """Return the derivative of a function of the one entry that it reads."""
+    (name,) = {y.name for y in walk(x) if isinstance(y, Entry)}
+    walker = _Walk(Equation("y", (), (), x), name)
+    parts = (
+        If(all_of(*each.tests), each.adjoint, ZERO) if each.tests else each.adjoint
+        for each in walker.entries(x, ONE, (), ())
+    )
+    return reduce(plus, parts)
+
+
+def _spread(matrix: Matrix, derived: Equation, runs: Mapping[str, int]) -> Matrix:
+    """Return a matrix whose sides of 1 are as long as the index that they serve."""
+    lead = matrix.ndim - len(derived.at)
+    sides = [
+        runs.get(index, 1) if side == 1 else side
+        for index, side in zip(derived.at, matrix.shape[lead:], strict=True)
+    ]
+    return np.broadcast_to(matrix, (*matrix.shape[:lead], *sides))
+
+
+def _fitted(made: Matrix, shape: tuple[int, ...]) -> Matrix:
+    """Return a gradient in the shape of its input: added up where one entry served many."""
+    while made.ndim > len(shape):
+        made = made.sum(axis=0)
+    for axis, side in enumerate(shape):
+        if side == 1 != made.shape[axis]:
+            made = made.sum(axis=axis, keepdims=True)
+        elif made.shape[axis] > side:  # beyond it, a condition lets nothing be read
+            made = np.take(made, range(side), axis=axis)
+        elif made.shape[axis] < side:  # the rest is not read
+            rest = list(made.shape)
+            rest[axis] = side - made.shape[axis]
+            made = np.concatenate([made, np.zeros(rest, int).astype(made.dtype)], axis=axis)
+    return made
+
+
+class _Walk:
+    """Finds the entries of an input, with the adjoint of each."""
+
+    def __init__(self, equation: Equation, name: str) -> None:
+        self.equation, self.name = equation, name
+        self.taken = names_in(equation.right, *equation.over) | equation.indices
+        self.taken |= {*equation.reads, equation.name}
+
+    def size_of(self, axis: int) -> Node:
+        """Return how far an index of the result runs."""
+        size = self.equation.over[axis] or _side(gradient_name(self.equation), axis, self.equation)
+        if size is None:
+            index = self.equation.at[axis]
+            raise InputError(f"{self.equation.name}: write how far {index} runs, as {index} in n")
+        return size
+
+    def fresh(self) -> str:
+        """Return an index that the equation does not use."""
+        free = next(each for each in _FRESH if each not in self.taken)
+        self.taken.add(free)
+        return free
+
+    def targets(self, reached: list[Reached]) -> tuple[tuple[str, ...], tuple[Node | None, ...]]:
+        """Return the indices of the gradient, and what they run over."""
+        if self.name == self.equation.name:
+            own = tuple(self.fresh() for _ in self.equation.at)
+            return own, tuple(self.size_of(axis) for axis in range(len(own)))
+        at, over = [], []
+        for axis, place in enumerate(reached[0].entry.at):
+            size: Node | None = _side(self.name, axis, reached[0].entry)
+            if isinstance(place, Name) and all(_is_own(place, axis, each) for each in reached):
+                at.append(place.name)
+                forward = dict(reached[0].loops)[place.name]
+                size = forward if isinstance(forward, Name) else size
+            else:
+                at.append(self.fresh())
+            over.append(size)
+        return tuple(at), tuple(over)
+
+    def entries(
+        self, x: Node, adjoint: Node, loops: Loops, tests: tuple[Node, ...]
+    ) -> Iterator[Reached]:
+        """Yield the entries of the input in a part of the equation."""
+        if not any(isinstance(y, Entry) and y.name == self.name for y in walk(x)):
+            return
+
+        def go(part: Node, by: Node, *where: Node) -> Iterator[Reached]:
+            return self.entries(part, by, loops, (*tests, *where))
+
+        match x:
+            case Entry(name, _) if name == self.name:
+                yield Reached(x, plain(adjoint, Remark), loops, tests)
+            case Marked(body) | Remark(body, _):
+                yield from go(body, adjoint)
+            case Operator("neg", (a,)):
+                yield from go(a, negative(adjoint))
+            case Operator("+", (a, b)):
+                yield from go(a, adjoint)
+                yield from go(b, adjoint)
+            case Operator("-", (a, b)):
+                yield from go(a, adjoint)
+                yield from go(b, negative(adjoint))
+            case Operator("*", (a, b)):
+                yield from go(a, times(adjoint, b))
+                yield from go(b, times(a, adjoint))
+            case Operator("/", (a, _)) if plain(x) == replaced(DEFINED["silu"], {"x": plain(a)}):
+                yield from go(Function("silu", (a,)), adjoint)
+            case Operator("/", (a, b)):
+                yield from go(a, over(adjoint, b))
+                yield from go(b, negative(over(times(adjoint, a), Operator("**", (b, TWO)))))
+            case Operator("**", (a, b)):
+                yield from go(a, times(adjoint, times(b, lowered(a, b))))
+                yield from go(b, times(adjoint, times(x, Function("log", (a,)))))
+            case Function("max" | "min" as name, (a, b)):
+                wins = Operator(">" if name == "max" else "<", (a, b))  # a tie goes to the second
+                yield from go(a, adjoint, wins)
+                yield from go(b, adjoint, opposite(wins))
+            case Function(name, (a,)):
+                yield from go(a, times(adjoint, replaced(SLOPES[name], {"x": a})))
+            case If(_, then, otherwise) if plain(then) == plain(otherwise):
+                yield from go(otherwise, adjoint)
+            case If(test, then, otherwise):
+                yield from go(then, adjoint, test)
+                yield from go(otherwise, adjoint, opposite(test))
+            case Aggregate(kind, body, index, size, where):
+                tests = tests if where is None else (*tests, where)
+                if kind == "max":  # ties share the gradient equally
+                    is_first = Operator("==", (body, x))
+                    first = is_first if where is None else all_of(where, is_first)
+                    count = Aggregate("sum", ONE, index, size, first)
+                    adjoint, tests = over(adjoint, count), (*tests, is_first)
+                yield from self.entries(body, adjoint, (*loops, (index, size)), tests)
+            case Row("hardmax"):
+                raise InputError(NO_SLOPE)
+            case Row():
+                yield from self.row(x, adjoint, loops, tests)
+
+    def row(
+        self, x: Row, adjoint: Node, loops: Loops, tests: tuple[Node, ...]
+    ) -> Iterator[Reached]:
+        """Yield the entries in a row of weights A: softmax gives A * (dA - sum(A * dA))."""
+        at, key = x.at, Name(self.fresh())
+        own = Entry(self.equation.name, tuple(map(Name, self.equation.at)))
+        is_result = x == bare(self.equation.right) and at in own.at
+        weight: Node = own if is_result else x
+        of_key: Node = replace(x, at=key)
+        if isinstance(at, Name) and is_result:
+            of_key = replaced(own, {at.name: key})
+        if isinstance(at, Name) and at.name in dict(loops) and not _reads(x, at):
+            # summed over the place: one row of gradients for one row of weights
+            if tests:
+                adjoint, tests = If(all_of(*tests), adjoint, ZERO), ()
+            arriving = times(of_key, replaced(adjoint, {at.name: key}))
+            mean: Node = Aggregate("sum", arriving, key.name, x.size)
+            place, inner = at, loops
+            outer = tuple(each for each in loops if each[0] != at.name)
+        else:
+            mean = times(adjoint, weight)
+            place, weight, outer, inner = key, of_key, loops, (*loops, (key.name, x.size))
+            adjoint = If(Operator("==", (key, at)), adjoint, ZERO)
+        left = Operator("-", (adjoint, mean))
+        body = replaced(x.body, {x.index: place})
+        if x.kind == "share":
+            counts = Operator(">", (x.body, negative(INFINITY)))
+            total = Aggregate("sum", x.body, x.index, x.size, counts)
+            allowed = replaced(counts, {x.index: place})
+            yield from self.entries(body, over(left, total), inner, (*tests, allowed))
+            return
+        yield from self.entries(body, times(weight, left), inner, tests)
+        rest = Operator("-", (ONE, Aggregate("sum", of_key, key.name, x.size)))
+        for each in x.beside:  # their weights go to no key, so that no gradient arrives there
+            own_part: Node = rest
+            if others := [Operator("-", (y, each)) for y in x.beside if y is not each]:
+                own_part = over(rest, joined("+", [ONE, *(Function("exp", (y,)) for y in others)]))
+            yield from self.entries(each, negative(times(own_part, mean)), outer, tests)
+
+
+def _reads(x: Row, at: Name) -> bool:
+    """Whether the row itself depends on the index at which it is read."""
+    return at.name != x.index and at.name in names_in(x.body, *x.beside)
+
+
+def _side(name: str, axis: int, of: Entry | Equation) -> Node | None:
+    """Return rows(X), columns(X) or heads(X), whichever an axis is."""
+    named = {axis: side for side, axis in SIDES.items()}.get(axis - len(of.at))
+    return None if named is None else Function(named, (Name(name),))
+
+
+def _is_own(place: Name, axis: int, reached: Reached) -> bool:
+    """Whether an index is the one at this axis, and at no other, of an entry."""
+    at = reached.entry.at
+    others = names_in(*(each for k, each in enumerate(at) if k != axis))
+    return at[axis] == place and place.name in dict(reached.loops) and place.name not in others

@@ -1,0 +1,852 @@
+"""Values of an equation: its tree compiled once into array operations, for floats and Decimals.
+
+A compiled node is a function of a Frame. It returns a number, or an array whose last axes are the
+indices asked for (of length 1 where the node does not depend on one); axes before those, of heads
+or of a family of problems, are carried along as numpy broadcasts them.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from decimal import getcontext
+from fractions import Fraction
+from functools import lru_cache, reduce
+from math import isqrt
+from typing import Any
+
+import numpy as np
+
+from attncalc.equations import rows
+from attncalc.equations.extents import Setting, Shape, extents
+from attncalc.equations.tree import (
+    COMPARISONS,
+    ONE,
+    SIDES,
+    TWO,
+    Aggregate,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Marked,
+    Name,
+    Node,
+    Number,
+    Operator,
+    Remark,
+    Row,
+    names_in,
+    replaced,
+    source,
+    walk,
+)
+from attncalc.numbers.decimals import cos_sin, erf, in_system_of, infinity_of, ln, pi_of, tanh
+from attncalc.numbers.types import Matrix
+
+Axes = tuple[str, ...]
+Value = Any
+Compiled = Callable[["Frame"], Value]
+
+MOST_KNOWN = 64
+"""Combinations of shapes for which a program keeps what depends on them."""
+LARGEST_SUM = 1 << 22
+"""Terms of a sum that are held at once; of more, one slice after another is added up."""
+
+UFUNCS: dict[str, Any] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
+    "%": np.mod, "<": np.less, "<=": np.less_equal, "==": np.equal, "!=": np.not_equal,
+    ">": np.greater, ">=": np.greater_equal, "and": np.logical_and, "or": np.logical_or,
+}  # fmt: skip
+
+_x = Name("x")
+DEFINED: dict[str, Node] = {}
+"""Functions that are defined by others, as expressions of `x`."""
+
+
+_NONE = np.empty(0)
+
+
+class Frame:
+    """What a compiled equation is computed from.
+
+    Parameters
+    ----------
+    matrices
+        The matrices it reads, by name, in one number system.
+    numbers
+        Sizes, settings and indices that are fixed, by name.
+    offsets
+        For a block of rows or keys: at which number its indices start, where they are numbers.
+    out
+        Where the result may be written.
+    shifted
+        As of `rows.softmax`.
+    kept
+        What depends on shapes, settings and the number system alone; grows.
+    """
+
+    __slots__ = ("kept", "like", "matrices", "numbers", "offsets", "out", "shifted", "spans")
+
+    def __init__(
+        self,
+        matrices: Mapping[str, Matrix],
+        numbers: dict[str, Setting],
+        offsets: Mapping[str, int] | None = None,
+        out: Matrix | None = None,
+        *,
+        shifted: bool = True,
+        kept: dict[Any, Any] | None = None,
+    ) -> None:
+        self.matrices = matrices
+        self.numbers = numbers
+        self.offsets = offsets or {}
+        self.spans: dict[str, slice] = {}
+        self.out = out
+        self.shifted = shifted
+        self.kept = {} if kept is None else kept
+        self.like = _NONE
+        for matrix in matrices.values():
+            if matrix.dtype.kind in "fO":
+                self.like = matrix
+                break
+
+    def number(self, value: Setting) -> Any:
+        """Return a number as the entries of the matrices are."""
+        if isinstance(value, float) and not np.isfinite(value):
+            return infinity_of(self.like) if value > 0 else -infinity_of(self.like)
+        return in_system_of(self.like, Fraction(value))
+
+    # what another kind of number says for itself, as ranges do
+
+    def array(self, value: Value) -> Matrix:
+        """Return a value as an array."""
+        return np.asarray(value, self.like.dtype)
+
+    def zeros(self, shape: tuple[int, ...]) -> Matrix:
+        """Return an array of zeros that can be written into."""
+        return np.full(shape, self.number(0), self.like.dtype)
+
+    def function(self, name: str, argument: Matrix) -> Matrix:
+        """Return a function of each entry."""
+        return FUNCTIONS[name](argument)
+
+    def weigh(
+        self, kind: str, scores: Matrix, beside: list[Matrix], first: str, out: Matrix | None
+    ) -> Matrix:
+        """Return rows of weights; `first` is the index of the rows, which errors count."""
+        if kind == "softmax":
+            return rows.softmax(scores, beside, shifted=self.shifted, out=out)
+        if kind == "hardmax":
+            return rows.hardmax(scores)
+        return rows.share(scores, self.offsets.get(first, 0))
+
+    def compiled(self, x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
+        """Return a node compiled for this kind of number."""
+        return compiled(x, axes, indices)
+
+    def numbered(self, index: str) -> Matrix:
+        """Return the values of an index, from its offset on."""
+        start = self.offsets.get(index, 0)
+        span = self.spans.get(index)
+        if span is not None:
+            return np.arange(start + span.start, start + span.stop)
+        return np.arange(start, start + int(self.numbers[index]))
+
+
+class Program:
+    """An equation compiled into array operations.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    """
+
+    def __init__(self, equation: Equation) -> None:
+        self.equation = equation
+        axes = equation.at
+        if equation.recurs is not None:
+            axes = tuple(each for each in axes if each != equation.at[equation.recurs[0]])
+        self._entry = Compiler(equation.indices).value(equation.right, axes)
+        self._known: dict[Any, tuple[dict[str, Setting], Shape, dict[Any, Any]]] = {}
+
+    def __call__(
+        self,
+        matrices: Mapping[str, Matrix],
+        settings: Mapping[str, Setting] | None = None,
+        offsets: Mapping[str, int] | None = None,
+        out: Matrix | None = None,
+        *,
+        shifted: bool = True,
+    ) -> Matrix:
+        """Return the matrix of the equation.
+
+        Parameters
+        ----------
+        matrices
+            The matrices it reads, by name: floats, or Decimals in the current context's precision.
+        settings
+            The numbers it reads by name, such as `factor`.
+        offsets, shifted
+            As of `Frame` and `rows.softmax`.
+        out
+            Where the result may be written.
+        """
+        numbers, shape, kept = self._know(matrices, settings or {})
+        frame = Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept)
+        with np.errstate(all="ignore"):
+            if self.equation.recurs is not None:
+                return _recurrence(self.equation, self._entry, frame)
+            return _full(self._entry(frame), shape, frame)
+
+    def _know(
+        self, matrices: Mapping[str, Matrix], settings: Mapping[str, Setting]
+    ) -> tuple[dict[str, Setting], Shape, dict[Any, Any]]:
+        """Return all numbers by name, the shape of the result, and what depends on these alone."""
+        of_each = tuple([(m.shape, m.dtype.char) for m in matrices.values()])
+        key = (of_each, tuple(settings.values()), getcontext().prec)
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            shapes = {name: matrix.shape for name, matrix in matrices.items()}
+            numbers = {**settings, **extents(self.equation, shapes, settings)}
+            self._known[key] = numbers, tuple(int(numbers[i]) for i in self.equation.at), {}
+        return self._known[key]
+
+
+@lru_cache(maxsize=1024)
+def program(equation: Equation) -> Program:
+    """Return the program of an equation, compiled once."""
+    return Program(equation)
+
+
+def evaluate(
+    equation: Equation,
+    matrices: Mapping[str, Matrix],
+    settings: Mapping[str, Setting] | None = None,
+) -> Matrix:
+    """Return the matrix of an equation, as its program does."""
+    return program(equation)(matrices, settings)
+
+
+def evaluated(equation: Equation, frame: Frame) -> Matrix:
+    """Return the matrix of an equation, in the frame's kind of number."""
+    axes = equation.at
+    if equation.recurs is not None:
+        axes = tuple(each for each in axes if each != equation.at[equation.recurs[0]])
+    with np.errstate(all="ignore"):
+        entry = frame.compiled(equation.right, axes, equation.indices)
+        if equation.recurs is not None:
+            return _recurrence(equation, entry, frame)
+        return _full(entry(frame), tuple(int(frame.numbers[i]) for i in equation.at), frame)
+
+
+def value_at(equation: Equation, x: Node, frame: Frame, place: Mapping[str, int]) -> Value:
+    """Return the value of a node where the indices of the equation are fixed.
+
+    The result has the axes before those that the equation names.
+    """
+    numbers = {**frame.numbers, **place}
+    fixed = Frame(frame.matrices, numbers, frame.offsets, shifted=frame.shifted)
+    with np.errstate(all="ignore"):
+        return frame.compiled(x, (), equation.indices - frozenset(place))(fixed)
+
+
+def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
+    """Return a value at its full size, where it did not depend on some index."""
+    rank = len(shape)
+    if isinstance(value, np.ndarray) and value.shape[value.ndim - rank :] == shape:
+        return value
+    array = frame.array(value)
+    whole = (*array.shape[: max(0, array.ndim - rank)], *shape)
+    return array if array.shape == whole else np.broadcast_to(array, whole).copy()
+
+
+def _recurrence(equation: Equation, row: Compiled, frame: Frame) -> Matrix:
+    """Return a matrix that reads its own earlier rows, one row after another."""
+    assert equation.recurs is not None
+    axis, is_backward = equation.recurs
+    index = equation.at[axis]
+    shape = tuple(int(frame.numbers[each]) for each in equation.at)
+    made = frame.zeros(shape)
+    own = {**frame.matrices, equation.name: made}
+    order = range(shape[axis])
+    for step, number in enumerate(reversed(order) if is_backward else order):
+        numbers = {**frame.numbers, index: number}
+        here = type(frame)(own, numbers, frame.offsets, shifted=frame.shifted)
+        value = frame.array(row(here))
+        if step == 0 and value.ndim >= len(shape):
+            lead = value.shape[: value.ndim - len(shape) + 1]
+            made = frame.zeros((*lead, *shape))
+            own[equation.name] = made
+        at_row: Any = (..., number, *[slice(None)] * (len(shape) - axis - 1))
+        made[at_row] = value
+    return made
+
+
+@lru_cache(maxsize=4096)
+def compiled(x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
+    """Return a function of a frame that computes a node along these axes.
+
+    Parameters
+    ----------
+    x
+        The node.
+    axes
+        The indices that the result has an axis for.
+    indices
+        All names that are indices, and not sizes or settings.
+    """
+    return Compiler(indices).value(x, axes)
+
+
+class Compiler:
+    """Makes a function of a frame out of each node; other kinds of number extend it."""
+
+    def __init__(self, indices: frozenset[str]) -> None:
+        self.indices = indices
+
+    def value(self, x: Node, axes: Axes) -> Compiled:
+        """Return the numbers of a node."""
+        if self._is_constant(x):
+            return _kept(lambda frame: _in_system(constant(x, frame), frame))
+        match x:
+            case Name():
+                whole = self.whole(x, axes)
+                return lambda frame: _as_numbers(whole(frame), frame)
+            case Entry():
+                return self.entry(x, axes)
+            case Marked(body) | Remark(body, _):
+                return self.value(body, axes)
+            case Operator("neg", (a,)):
+                return self.value(Operator("-", (Number(Fraction(0)), a)), axes)
+            case Operator("**", (a, b)):
+                return self._power(a, b, axes)
+            case Operator("//" | "%", _):
+                whole = self.whole(x, axes)
+                return lambda frame: _as_numbers(whole(frame), frame)
+            case Operator("/", (a, b)) if self._is_constant(b) and _has_root(b):
+                # n divisions less: by a root, which is rounded in any case
+                return self._binary("*", a, Operator("/", (ONE, b)), axes)
+            case Operator("+" | "-" | "*" | "/" as sign, (a, b)):
+                return self._binary(sign, a, b, axes)
+            case Operator():
+                return self.test(x, axes)
+            case Function(name, arguments):
+                return self._function(name, arguments, axes)
+            case If(test, then, otherwise):
+                return self._choice(test, then, otherwise, axes)
+            case Aggregate():
+                return self._aggregate(x, axes)
+            case Row():
+                return self._row(x, axes)
+        raise TypeError(source(x))
+
+    def _is_constant(self, x: Node) -> bool:
+        """Whether a node depends on no entry and no index."""
+        return not any(
+            isinstance(y, Entry | Aggregate | Row)
+            or (isinstance(y, Name) and y.name in self.indices)
+            for y in walk(x)
+        )
+
+    def _depends(self, x: Node, axes: Axes) -> bool:
+        return not names_in(x).isdisjoint(axes)
+
+    def _binary(self, sign: str, a: Node, b: Node, axes: Axes) -> Compiled:
+        left, right, ufunc = self.value(a, axes), self.value(b, axes), UFUNCS[sign]
+        is_fresh = _is_fresh(a) and not self._is_constant(a)
+
+        def made(frame: Frame) -> Value:
+            x = left(frame)
+            y = right(frame)
+            if is_fresh and np.size(x) > SMALL and x.dtype != object and x.size >= np.size(y):
+                return ufunc(x, y, out=x)
+            return ufunc(x, y)
+
+        return made
+
+    def _power(self, a: Node, b: Node, axes: Axes) -> Compiled:
+        base = self.value(a, axes)
+        if b in (TWO, Number(Fraction(3))):
+            times = int(b.value) if isinstance(b, Number) else 0
+
+            def power(frame: Frame) -> Value:
+                x = base(frame)
+                return x * x if times == 2 else x * x * x
+
+            return power
+        exponent = self.value(b, axes)
+        return lambda frame: base(frame) ** exponent(frame)
+
+    def _function(self, name: str, arguments: tuple[Node, ...], axes: Axes) -> Compiled:
+        if name in DEFINED:
+            return self.value(replaced(DEFINED[name], {"x": arguments[0]}), axes)
+        if name in ("max", "min"):
+            a, b = (self.value(each, axes) for each in arguments)
+            larger = np.maximum if name == "max" else np.minimum
+            return lambda frame: larger(a(frame), b(frame))
+        (argument,) = (self.value(each, axes) for each in arguments)
+        return lambda frame: frame.function(name, frame.array(argument(frame)))
+
+    def _choice(self, test: Node, then: Node, otherwise: Node, axes: Axes) -> Compiled:
+        holds, yes, no = self.test(test, axes), self.value(then, axes), self.value(otherwise, axes)
+
+        def chosen(frame: Frame) -> Value:
+            where = holds(frame)
+            if np.ndim(where) == 0:
+                return yes(frame) if where else no(frame)
+            return np.where(where, yes(frame), no(frame))
+
+        return chosen
+
+    # conditions and whole numbers
+
+    def test(self, x: Node, axes: Axes) -> Compiled:
+        """Return a condition, as a bool or an array of them."""
+        match x:
+            case Operator("and" | "or" as sign, arguments):
+                tests = [self.test(each, axes) for each in arguments]
+                return lambda frame: reduce(UFUNCS[sign], (each(frame) for each in tests))
+            case Operator("not", (a,)):
+                inner = self.test(a, axes)
+                return lambda frame: np.logical_not(inner(frame))
+            case Operator(sign, (a, b)) if sign in COMPARISONS:
+                is_whole = not any(_is_fractional(y) for y in walk(x))
+                side = self.whole if is_whole else self.value
+                left, right = side(a, axes), side(b, axes)
+                return lambda frame: UFUNCS[sign](left(frame), right(frame))
+        value = self.value(x, axes)
+        return lambda frame: np.asarray(value(frame)).astype(bool)
+
+    def whole(self, x: Node, axes: Axes) -> Compiled:
+        """Return whole numbers: places of entries, and what conditions compare."""
+        match x:
+            case Number(value):
+                number = _int(value)
+                return lambda frame: number
+            case Name(name) if name in axes:
+                shape = tuple(-1 if axis == name else 1 for axis in axes)
+                return lambda frame: frame.numbered(name).reshape(shape)
+            case Name(name):
+                return lambda frame: _int(frame.numbers[name])
+            case Function(side, (Name(matrix),)) if side in SIDES:
+                return lambda frame: int(frame.numbers[f"{side}({matrix})"])
+            case Function("abs", (a,)):
+                inner = self.whole(a, axes)
+                return lambda frame: np.abs(inner(frame))
+            case Function("max" | "min" as name, (a, b)):
+                left, right = self.whole(a, axes), self.whole(b, axes)
+                larger = np.maximum if name == "max" else np.minimum
+                return lambda frame: larger(left(frame), right(frame))
+            case Operator("neg", (a,)):
+                inner = self.whole(a, axes)
+                return lambda frame: -inner(frame)
+            case Operator(sign, (a, b)) if sign in UFUNCS:
+                left, right, ufunc = self.whole(a, axes), self.whole(b, axes), UFUNCS[sign]
+                return lambda frame: ufunc(left(frame), right(frame))
+            case Entry() | Aggregate() | If():
+                entry = self.value(x, axes)
+                return lambda frame: np.asarray(entry(frame)).astype(np.intp)
+        raise TypeError(source(x))
+
+    # entries
+
+    def entry(self, x: Entry, axes: Axes) -> Compiled:
+        """Return entries of a matrix: a view of it where that is possible."""
+        free = [place.name for place in x.at if isinstance(place, Name) and place.name in axes]
+        is_plain = all(
+            (isinstance(place, Name) and place.name in axes) or not self._depends(place, axes)
+            for place in x.at
+        ) and len(set(free)) == len(free)
+        if not is_plain or any(isinstance(y, Entry) for place in x.at for y in walk(place)):
+            return self._gathered(x, axes)
+        return self._view(x, axes, free)
+
+    def _view(self, x: Entry, axes: Axes, free: list[str]) -> Compiled:
+        """Return an entry whose places are axes or single numbers: a view of its matrix."""
+        name, order = x.name, sorted(free, key=axes.index)
+        turn = [free.index(each) for each in order] if order != free else None
+        inserted = tuple(slice(None) if axis in free else np.newaxis for axis in axes)
+        is_spread = np.newaxis in inserted
+        places = [
+            place.name if isinstance(place, Name) and place.name in free else self.whole(place, ())
+            for place in x.at
+        ]
+
+        find_cut = _kept(lambda frame: _cut(frame.matrices[name], places, frame))
+
+        def view(frame: Frame) -> Matrix:
+            matrix: Matrix = frame.matrices[name]
+            cut = _cut(matrix, places, frame) if frame.spans else find_cut(frame)
+            if cut is not None:
+                matrix = matrix[cut]
+            if turn is not None:
+                lead = matrix.ndim - len(turn)
+                matrix = matrix.transpose([*range(lead), *(lead + each for each in turn)])
+            return matrix[(..., *inserted)] if is_spread else matrix
+
+        return view
+
+    def _gathered(self, x: Entry, axes: Axes) -> Compiled:
+        """Return an entry whose places are computed; what a condition leaves out is clipped."""
+        name, places = x.name, [self.whole(place, axes) for place in x.at]
+
+        def gather(frame: Frame) -> Matrix:
+            matrix: Matrix = frame.matrices[name]
+            sides = matrix.shape[matrix.ndim - len(places) :]
+            at = (
+                np.clip(np.asarray(place(frame)), 0, side - 1)
+                for place, side in zip(places, sides, strict=True)
+            )
+            spread = (each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at)
+            return matrix[(..., *spread)]
+
+        return gather
+
+    # sums
+
+    def _aggregate(self, x: Aggregate, axes: Axes) -> Compiled:
+        if x.kind == "sum" and x.where is None and (product := self._contraction(x, axes)):
+            return product
+        before = _axis_of(x, axes)
+        inner = (*axes[:before], x.index, *axes[before:])
+        body = self.value(x.body, inner)
+        test = None if x.where is None else self.test(x.where, inner)
+        axis = before - len(inner)
+        adds = x.kind == "sum"
+        self_index = x.index
+
+        def reduced(frame: Frame) -> Value:
+            terms: Value = body(frame)
+            if test is not None:
+                nothing = frame.number(0 if adds else float("-inf"))
+                terms = np.where(test(frame), terms, nothing)
+            count = _length(frame, self_index)
+            if np.ndim(terms) < -axis or terms.shape[axis] != count:
+                terms = _repeated(frame.array(terms), axis, count, len(inner))
+            return terms.sum(axis=axis) if adds else terms.max(axis=axis)
+
+        if not adds or isinstance(x.body, Entry):
+            return reduced
+
+        def made(frame: Frame) -> Value:
+            count = _length(frame, self_index)
+            terms = count
+            for each in axes:
+                terms *= _length(frame, each)
+            if terms <= LARGEST_SUM or count < 2:
+                return reduced(frame)
+            return _in_slices(
+                reduced, frame, self_index, count, max(1, count * LARGEST_SUM // terms)
+            )
+
+        return made
+
+    def _contraction(self, x: Aggregate, axes: Axes) -> Compiled | None:
+        """Return a sum of products of two parts as a product of matrices, where it is one."""
+        inside = [each for each in _factors(x.body) if self._depends(each, (x.index,))]
+        outside = [each for each in _factors(x.body) if not self._depends(each, (x.index,))]
+        if len(inside) < 2 or any(isinstance(each, Aggregate) for each in inside):
+            return None
+        left: list[Node] = [inside[0]]
+        right: list[Node] = []
+        for each in inside[1:]:
+            (left if self._axes_of(each, axes) <= self._axes_of(inside[0], axes) else right).append(
+                each
+            )
+        if not right:
+            return None
+        of_left = set().union(*(self._axes_of(each, axes) for each in left))
+        of_right = set().union(*(self._axes_of(each, axes) for each in right))
+        rows_ = [axis for axis in axes if axis in of_left - of_right]
+        columns = [axis for axis in axes if axis in of_right - of_left]
+        if not rows_ or not columns:
+            return None
+        shared = [axis for axis in axes if axis in of_left & of_right]
+        *more_rows, row = rows_
+        *more_columns, column = columns
+        batch = (*shared, *more_rows, *more_columns)
+        one = self._product(left, (*batch, row, x.index))
+        other = self._product(right, (*batch, x.index, column))
+        arrange = _arranged((*batch, row, column), axes)
+        rest = self._product(outside, axes) if outside else None
+        is_direct = rest is None and arrange is None
+
+        def product(frame: Frame) -> Value:
+            a, b = one(frame), other(frame)
+            if is_direct and frame.out is not None:
+                return np.matmul(a, b, out=frame.out)
+            made = np.matmul(a, b)
+            if arrange is not None:
+                made = arrange(made)
+            return made if rest is None else made * rest(frame)
+
+        return product
+
+    def _axes_of(self, x: Node, axes: Axes) -> set[str]:
+        return names_in(x) & set(axes)
+
+    def _product(self, factors: Sequence[Node], axes: Axes) -> Compiled:
+        return self.value(reduce(lambda a, b: Operator("*", (a, b)), factors), axes)
+
+    # rows
+
+    def _row(self, x: Row, axes: Axes) -> Compiled:
+        if not (isinstance(x.at, Name) and x.at.name in axes and x.at.name not in names_in(x.body)):
+            return self._row_elsewhere(x, axes)
+        # the row along its own axis: S[i,k] for k, read at j, is S[i,j]
+        body = self.value(replaced(x.body, {x.index: x.at}), axes)
+        beside = [self.value(each, axes) for each in x.beside]
+        axis = axes.index(x.at.name) - len(axes)
+        first = axes[axes.index(x.at.name) - 1] if len(axes) > 1 else ""
+
+        def made(frame: Frame) -> Value:
+            scores = frame.array(body(frame))
+            others = [frame.array(each(frame)) for each in beside]
+            if axis != -1:
+                scores = np.moveaxis(scores, axis, -1)
+                others = [np.moveaxis(each, axis, -1) for each in others]
+            out = frame.out if axis == -1 else None
+            weights = frame.weigh(x.kind, scores, others, first, out)
+            return weights if axis == -1 else np.moveaxis(weights, -1, axis)
+
+        return made
+
+    def _row_elsewhere(self, x: Row, axes: Axes) -> Compiled:
+        """Return one place of a row: the whole row, and then its entry there."""
+        body = self.value(x.body, (*axes, x.index))
+        beside = [self.value(each, (*axes, x.index)) for each in x.beside]
+        at = self.whole(x.at, axes)
+
+        def made(frame: Frame) -> Value:
+            scores = frame.array(body(frame))
+            row = frame.weigh(x.kind, scores, [frame.array(b(frame)) for b in beside], "", None)
+            there = np.asarray(at(frame))[..., np.newaxis]
+            there = np.broadcast_to(there, (*row.shape[:-1], 1))
+            return np.take_along_axis(row, there, -1)[..., 0]
+
+        return made
+
+
+SMALL = 1 << 12
+"""Entries up to which a temporary array costs nothing."""
+
+
+def constant(x: Node, frame: Frame) -> Any:
+    """Return the value of an expression of numbers: exactly, where it is rational."""
+    match x:
+        case Number(value):
+            return value
+        case Name("pi"):
+            return pi_of(frame.like)
+        case Name(name):
+            return Fraction(frame.numbers[name])
+        case Marked(body) | Remark(body, _):
+            return constant(body, frame)
+        case Function(side, (Name(matrix),)) if side in SIDES:
+            return Fraction(frame.numbers[f"{side}({matrix})"])
+        case If(test, then, otherwise):
+            return constant(then if constant(test, frame) else otherwise, frame)
+        case Operator("neg", (a,)):
+            return -constant(a, frame)
+        case Operator("not", (a,)):
+            return not constant(a, frame)
+        case Operator("and", arguments):
+            return all(constant(each, frame) for each in arguments)
+        case Operator("or", arguments):
+            return any(constant(each, frame) for each in arguments)
+        case Operator(sign, (a, b)):
+            return _PLAIN[sign](*_alike(constant(a, frame), constant(b, frame), frame))
+        case Function("sqrt", (a,)) if (root := _root(constant(a, frame))) is not None:
+            return root
+        case Function(name, arguments) if name in DEFINED:
+            return constant(replaced(DEFINED[name], {"x": arguments[0]}), frame)
+        case Function("max" | "min" as name, (a, b)):
+            pair = _alike(constant(a, frame), constant(b, frame), frame)
+            return max(pair) if name == "max" else min(pair)
+        case Function(name, (a,)):
+            own = _in_system(constant(a, frame), frame)
+            return FUNCTIONS[name](np.full(1, own, frame.like.dtype))[0]
+    raise TypeError(source(x))
+
+
+_PLAIN: dict[str, Any] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "<": operator.lt,
+    "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _in_system(value: Any, frame: Frame) -> Any:
+    return frame.number(value) if isinstance(value, Fraction | float) else value
+
+
+def _alike(a: Any, b: Any, frame: Frame) -> tuple[Any, Any]:
+    """Return two numbers in one system: Fractions while both are rational."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a, b
+    return _in_system(a, frame), _in_system(b, frame)
+
+
+def _root(value: Any) -> Fraction | None:
+    """Return the root of the square of a rational number, or None."""
+    if not isinstance(value, Fraction) or value < 0:
+        return None
+    top, bottom = isqrt(value.numerator), isqrt(value.denominator)
+    is_square = top * top == value.numerator and bottom * bottom == value.denominator
+    return Fraction(top, bottom) if is_square else None
+
+
+FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
+    "exp": np.exp,
+    "log": ln,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+    "tanh": tanh,
+    "erf": erf,
+    "sin": lambda x: cos_sin(x)[1],
+    "cos": lambda x: cos_sin(x)[0],
+}
+
+
+def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...] | None:
+    """Return the index of a view, or None where it is the whole matrix.
+
+    A single row or column serves all places. An index may run over less than a side, and, where a
+    condition leaves the rest out, over more: then the last place is repeated.
+    """
+    cut: list[Any] = []
+    is_whole = True
+    for place, side in zip(places, matrix.shape[matrix.ndim - len(places) :], strict=True):
+        if not isinstance(place, str):
+            at: Any = 0 if side == 1 else int(place(frame))
+        elif side == 1 or (not frame.spans and side == frame.numbers[place]):
+            cut.append(slice(None))
+            continue
+        else:
+            at = frame.spans.get(place, slice(0, int(frame.numbers[place])))
+            if at.stop > side:
+                at = np.minimum(np.arange(at.start, at.stop), side - 1)
+        cut.append(at)
+        is_whole = False
+    return None if is_whole else (..., *cut)
+
+
+def _kept(find: Compiled) -> Compiled:
+    """Return a function that is computed once for all frames of the same shapes and numbers."""
+
+    def found(frame: Frame) -> Value:
+        if find not in frame.kept:
+            frame.kept[find] = find(frame)
+        return frame.kept[find]
+
+    return found
+
+
+def _factors(x: Node) -> list[Node]:
+    match x:
+        case Operator("*", (a, b)):
+            return [*_factors(a), *_factors(b)]
+        case Marked(body) | Remark(body, _):
+            return _factors(body)
+    return [x]
+
+
+def _axis_of(x: Aggregate, axes: Axes) -> int:
+    """Return before which axis to put the summed one, so that no matrix is transposed."""
+    for y in walk(x.body):
+        if isinstance(y, Entry):
+            names = [place.name for place in y.at if isinstance(place, Name)]
+            if x.index in names:
+                behind = [n for n in names[names.index(x.index) + 1 :] if n in axes]
+                return axes.index(behind[0]) if behind else len(axes)
+    return len(axes)
+
+
+def _arranged(have: Axes, want: Axes) -> Callable[[Matrix], Matrix] | None:
+    """Return what turns an array with some axes into one with others; None for nothing to do."""
+    if have == want:
+        return None
+    order = [have.index(axis) for axis in want if axis in have]
+    inserted = tuple(slice(None) if axis in have else np.newaxis for axis in want)
+
+    def arrange(matrix: Matrix) -> Matrix:
+        lead = matrix.ndim - len(have)
+        turned = matrix.transpose([*range(lead), *(lead + each for each in order)])
+        return turned[(..., *inserted)]
+
+    return arrange
+
+
+def _in_slices(reduced: Compiled, frame: Frame, index: str, count: int, step: int) -> Value:
+    """Add up a sum one slice of its index after another, so that it needs little memory."""
+    total: Value = None
+    for start in range(0, count, step):
+        frame.spans[index] = slice(start, min(start + step, count))
+        part = reduced(frame)
+        total = part if total is None else np.add(total, part, out=total)
+    del frame.spans[index]
+    return total
+
+
+def _length(frame: Frame, index: str) -> int:
+    span = frame.spans.get(index)
+    return span.stop - span.start if span is not None else int(frame.numbers[index])
+
+
+def _repeated(terms: Matrix, axis: int, count: int, least: int) -> Matrix:
+    """Return terms that do not depend on the index of their sum, once for each of its places."""
+    if terms.ndim < least:
+        terms = terms.reshape((1,) * (least - terms.ndim) + terms.shape)
+    shape = list(terms.shape)
+    shape[axis] = count
+    return np.broadcast_to(terms, shape)
+
+
+def _is_fresh(x: Node) -> bool:
+    """Whether the value of a node is an array of its own, which may be written over."""
+    match x:
+        case Marked(body) | Remark(body, _):
+            return _is_fresh(body)
+        case Operator() | Aggregate() | Row():
+            return True
+        case Function(name, _):
+            return name not in DEFINED
+    return False
+
+
+def _is_fractional(x: Node) -> bool:
+    """Whether a node is a number that places and sizes cannot be."""
+    return isinstance(x, Entry) or (isinstance(x, Operator) and x.sign in ("/", "**"))
+
+
+def _has_root(x: Node) -> bool:
+    return any(isinstance(y, Function) and y.name == "sqrt" for y in walk(x))
+
+
+def _int(value: Setting) -> Any:
+    return int(value) if np.isfinite(float(value)) and value == int(value) else float(value)
+
+
+def _as_numbers(whole: Any, frame: Frame) -> Value:
+    if frame.like.dtype != object:
+        return np.asarray(whole).astype(frame.like.dtype)
+    return np.asarray(np.frompyfunc(lambda v: frame.number(Fraction(int(v))), 1, 1)(whole), object)
+
+
+def _define() -> None:
+    """Write the functions that others make up: ReLU, GELU, SiLU, the normal distribution."""
+    from attncalc.equations.tree import parse
+
+    for name, text in {
+        "relu": "max(x, 0)",
+        "Phi": "(1 + erf(x / sqrt(2))) / 2",
+        "phi": "exp(-x ** 2 / 2) / sqrt(2 * pi)",
+        "gelu": "x * Phi(x)",
+        "silu": "x / (1 + exp(-x))",
+        "sigmoid": "1 / (1 + exp(-x))",
+    }.items():
+        DEFINED[name] = parse(f"y[i] = {text}").right
+
+
+_define()

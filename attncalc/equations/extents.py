@@ -1,0 +1,115 @@
+"""How far each index of an equation runs, found from the shapes of the matrices it reads."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from attncalc.equations.tree import (
+    SIDES,
+    Entry,
+    Equation,
+    Function,
+    Name,
+    Node,
+    Number,
+    Operator,
+    source,
+)
+from attncalc.errors import ShapeError
+
+Setting = Fraction | int | float
+Shape = tuple[int, ...]
+
+
+def extents(
+    equation: Equation, shapes: Mapping[str, Shape], settings: Mapping[str, Setting]
+) -> dict[str, int]:
+    """Return how far each index runs, and the value of each named size.
+
+    A side of 1 serves all places of an index, as numpy broadcasts it.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    shapes
+        The shapes of the matrices it reads, any leading axes included.
+    settings
+        Numbers that it reads by name.
+
+    Raises
+    ------
+    ShapeError
+        When an index runs over sides of different lengths, or over nothing that is known.
+    """
+    found: dict[str, int] = {}
+    asked = equation.sizes
+    for entry in equation.nodes:
+        if isinstance(entry, Entry) and entry.name in shapes:
+            _note(entry, shapes[entry.name], asked, found)
+    known = dict(settings) | _sides(shapes)
+    for index, size in asked.items():
+        if isinstance(size, Name) and index in found:
+            known.setdefault(size.name, found[index])
+    for index, size in asked.items():
+        if size is None or (isinstance(size, Name) and size.name not in known):
+            continue
+        found[index] = int(whole(size, known))
+    for index in asked:
+        if index not in found:
+            raise ShapeError(f"{equation.name}: nothing says how far the index {index} runs")
+    sizes = {name: int(value) for name, value in known.items() if name not in settings}
+    return {**sizes, **found}
+
+
+def _sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
+    """Return what rows(X), columns(X) and heads(X) are for each matrix."""
+    return {
+        f"{side}({name})": shape[axis]
+        for name, shape in shapes.items()
+        for side, axis in SIDES.items()
+        if len(shape) >= -axis
+    }
+
+
+def _note(entry: Entry, shape: Shape, asked: Mapping[str, object], found: dict[str, int]) -> None:
+    """Note how far the indices of an entry run; of K[i - s] the shift keeps the length."""
+    sides = shape[len(shape) - len(entry.at) :]
+    if len(sides) < len(entry.at):
+        raise ShapeError(
+            f"{source(entry)} has {len(entry.at)} indices, but {entry.name} has {len(shape)} axes"
+        )
+    for place, side in zip(entry.at, sides, strict=True):
+        match place:
+            case Name(index) if index in asked:
+                if found.get(index, 1) == 1:  # a single row or column serves all
+                    found[index] = side
+            case Operator("+" | "-", (Name(index), _)) if index in asked:
+                found.setdefault(index, side)
+
+
+def whole(x: Node, known: Mapping[str, Setting]) -> Fraction:
+    """Return the value of an expression of sizes and settings."""
+    match x:
+        case Number(Fraction() as value):
+            return value
+        case Name(name) if name in known:
+            return Fraction(known[name])
+        case Function(side, (Name(matrix),)) if f"{side}({matrix})" in known:
+            return Fraction(known[f"{side}({matrix})"])
+        case Operator("neg", (a,)):
+            return -whole(a, known)
+        case Operator(sign, (a, b)) if sign in _WHOLE:
+            made: Fraction = _WHOLE[sign](whole(a, known), whole(b, known))
+            return made
+    raise ShapeError(f"{source(x)} is no size that is known here")
+
+
+_WHOLE: dict[str, Any] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+}

@@ -1,0 +1,275 @@
+"""Arithmetic of intervals: arrays of pairs of ends, which answer numpy's functions as arrays do."""
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from attncalc.equations import rows
+from attncalc.numbers.types import Matrix
+
+
+class Interval(np.lib.mixins.NDArrayOperatorsMixin):
+    """Two arrays of one shape: the ends of ranges, or whether a condition must and can hold."""
+
+    dtype = np.dtype(object)  # so that the evaluator does not write over it
+
+    def __init__(self, low: Matrix, high: Matrix) -> None:
+        self.low, self.high = low, high
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of both arrays."""
+        return np.shape(self.low)
+
+    @property
+    def ndim(self) -> int:
+        """How many axes they have."""
+        return np.ndim(self.low)
+
+    def each(self, function: Callable[..., Matrix], *others: Any) -> "Interval":
+        """Return what a function that never falls makes of both ends, and of those of others."""
+        pairs = [ends_of(other) for other in others]
+        return Interval(
+            function(self.low, *(low for low, _ in pairs)),
+            function(self.high, *(high for _, high in pairs)),
+        )
+
+    def __getitem__(self, at: Any) -> "Interval":
+        return self.each(lambda end: end[at])
+
+    def __setitem__(self, at: Any, value: Any) -> None:
+        self.low[at], self.high[at] = ends_of(value)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return sums, maxima, transposes, copies and other shapes, as arrays have them."""
+        if name not in ("sum", "max", "transpose", "reshape", "copy"):
+            raise AttributeError(name)
+        return lambda *args, **named: self.each(lambda end: getattr(end, name)(*args, **named))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        if ufunc is np.multiply and inputs[0] is inputs[1]:
+            return _square(inputs[0])
+        with np.errstate(all="ignore"):
+            return _UFUNCS[ufunc](*inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, named: Any) -> Any:
+        if function is np.where:
+            return _where(*args)
+        if function in (np.ndim, np.size, np.shape):
+            return function(self.low)
+        return args[0].each(lambda *ends: function(ends[0], *args[1:], **named))
+
+
+class Weights(Interval):
+    """Weights whose rows, along the last axis, sum to 1."""
+
+
+def ends_of(x: Any) -> tuple[Any, Any]:
+    """Return both ends: twice the same of what is known exactly."""
+    return (x.low, x.high) if isinstance(x, Interval) else (x, x)
+
+
+def _hull(ends: list[Matrix]) -> Interval:
+    return Interval(reduce(np.minimum, ends), reduce(np.maximum, ends))
+
+
+def even(x: Interval, function: Callable[[Matrix], Matrix]) -> Interval:
+    """Return a function that is least at 0 and the same to either side of it."""
+    made = _hull([function(x.low), function(x.high)])
+    return Interval(
+        np.where((x.low <= 0) & (x.high >= 0), function(0 * x.low), made.low), made.high
+    )
+
+
+def _square(x: Interval) -> Interval:
+    return even(x, lambda end: end * end)
+
+
+def wave(x: Interval, of: Callable[[Matrix], Matrix], at: float) -> Interval:
+    """Return a sine or cosine, which is 1 at `at` of a turn, and -1 half a turn later."""
+    turns = [end / (2 * np.pi) - at for end in ends_of(x)]
+    made = x.each(of)
+    ends = _hull([made.low, made.high])
+    top, bottom = (np.floor(turns[1] - half) >= np.ceil(turns[0] - half) for half in (0.0, 0.5))
+    return Interval(np.where(bottom, -1.0, ends.low), np.where(top, 1.0, ends.high))
+
+
+def _times(a: Any, b: Any) -> Interval:
+    made = [one * other for one in ends_of(a) for other in ends_of(b)]
+    return _hull([np.where(np.isnan(end), 0.0, end) for end in made])  # 0 of infinitely much
+
+
+def _over(a: Any, b: Any) -> Interval:
+    low, high = ends_of(b)
+    made = _hull([one / other for one in ends_of(a) for other in (low, high)])
+    crosses = (low <= 0) & (high >= 0)
+    return Interval(np.where(crosses, -np.inf, made.low), np.where(crosses, np.inf, made.high))
+
+
+def _power(a: Any, b: Any) -> Interval:
+    if isinstance(b, Interval) or np.ndim(b) or b != np.floor(b):  # of what is not negative
+        sides = [np.maximum(end, 0.0) for end in ends_of(a)]
+        return _hull([one**other for one in sides for other in ends_of(b)])
+    if b < 0:
+        return _over(1.0, _power(a, -b))
+    return a.each(lambda end: end**b) if b % 2 else even(a, lambda end: end**b)
+
+
+def _compared(strict: bool, a: Any, b: Any) -> Interval:
+    """Return whether a < b, or a <= b: surely, and possibly."""
+    (low, high), (least, most) = ends_of(a), ends_of(b)
+    less = np.less if strict else np.less_equal
+    return Interval(less(high, least), less(low, most))
+
+
+def _equal(a: Any, b: Any) -> Interval:
+    (low, high), (least, most) = ends_of(a), ends_of(b)
+    same = (low == high) & (least == most) & (low == least)
+    return Interval(same, (low <= most) & (high >= least))
+
+
+def _not(a: Interval) -> Interval:
+    return Interval(~a.high, ~a.low)
+
+
+def _where(test: Any, a: Any, b: Any) -> Interval:
+    """Return one of two where a condition is decided, and both where it is not."""
+    must, can = ends_of(test)
+    (low, high), (least, most) = ends_of(a), ends_of(b)
+    return Interval(
+        np.where(must, low, np.where(can, np.minimum(low, least), least)),
+        np.where(must, high, np.where(can, np.maximum(high, most), most)),
+    )
+
+
+def _matmul(a: Any, b: Any) -> Interval:
+    """Return a product of matrices: the hull of each product of entries, added up."""
+    if isinstance(a, Weights):
+        return _means(a, b)
+    (low, high), (least, most) = ends_of(a), ends_of(b)
+    if not all(np.isfinite(end).all() for end in (low, high, least, most)):
+        terms = (_times(a[..., :, k, None], b[..., None, k, :]) for k in range(b.shape[-2]))
+        return reduce(lambda x, y: x.each(np.add, y), terms)
+    up = [np.maximum(end, 0) for end in (low, high, least, most)]
+    down = [np.maximum(-end, 0) for end in (low, high, least, most)]
+    # each term is max(p, q) - max(r, s) of products p, q, r, s that are not below 0 (Goldsztejn,
+    # 2008), and max(p, q) is p + q - min(p, q), whose last part is 0 but where both ranges hold 0
+    bottom = up[0] @ up[2] + down[1] @ down[3] - (up[1] @ down[2] + down[0] @ up[3])
+    top = up[1] @ up[3] + down[0] @ down[2] - (up[0] @ down[3] + down[1] @ up[2])
+    for k in range(b.shape[-2]):
+        rows_ = _any_row((low < 0) & (high > 0), (..., k))
+        columns = _any_row((least < 0) & (most > 0), (..., k, slice(None)))
+        if rows_.size and columns.size:
+            at = (..., rows_[:, np.newaxis], columns)
+            x = [part[..., rows_, k, np.newaxis] for part in (up[1], down[0])]
+            y = [part[..., np.newaxis, k, columns] for part in (up[3], down[2])]
+            bottom[at] += np.minimum(x[0] * y[1], x[1] * y[0])
+            top[at] -= np.minimum(x[0] * y[0], x[1] * y[1])
+    return Interval(bottom, top)
+
+
+def _any_row(mixed: Matrix, at: Any) -> Matrix:
+    """Return which places of the last axis hold a true value in any of the matrices before."""
+    one = mixed[at]
+    return np.flatnonzero(one.any(axis=tuple(range(one.ndim - 1))))
+
+
+_UFUNCS: dict[Any, Callable[..., Any]] = {
+    np.add: lambda a, b: Interval(*map(np.add, ends_of(a), ends_of(b))),
+    np.subtract: lambda a, b: Interval(*map(np.subtract, ends_of(a), ends_of(b)[::-1])),
+    np.multiply: _times,
+    np.true_divide: _over,
+    np.power: _power,
+    np.maximum: lambda a, b: Interval(*map(np.maximum, ends_of(a), ends_of(b))),
+    np.minimum: lambda a, b: Interval(*map(np.minimum, ends_of(a), ends_of(b))),
+    np.less: partial(_compared, True),
+    np.less_equal: partial(_compared, False),
+    np.greater: lambda a, b: _compared(True, b, a),
+    np.greater_equal: lambda a, b: _compared(False, b, a),
+    np.equal: _equal,
+    np.not_equal: lambda a, b: _not(_equal(a, b)),
+    np.logical_and: lambda a, b: Interval(*map(np.logical_and, ends_of(a), ends_of(b))),
+    np.logical_or: lambda a, b: Interval(*map(np.logical_or, ends_of(a), ends_of(b))),
+    np.logical_not: _not,
+    np.matmul: _matmul,
+}
+
+
+# rows of weights
+
+
+def _others(row: Matrix) -> Matrix:
+    """Return for each entry what all others of its row sum to; nothing is subtracted again."""
+    before, after = np.zeros_like(row), np.zeros_like(row)
+    np.cumsum(row[..., :-1], axis=-1, out=before[..., 1:])
+    np.cumsum(row[..., :0:-1], axis=-1, out=after[..., -2::-1])
+    return before + after
+
+
+def softmax(low: Matrix, high: Matrix, beside: list[tuple[Matrix, Matrix]]) -> Interval:
+    """Return the weights where a score is lowest and all others highest, and the reverse."""
+    shift = reduce(np.maximum, (end for _, end in beside), high.max(axis=-1, keepdims=True))
+    shift = np.where(shift == -np.inf, 0.0, shift)  # one for both ends, so that they compare
+    low, high = rows.exponentials(low, shift), rows.exponentials(high, shift)
+    ends = []
+    for own, others, side in ((low, high, 1), (high, low, 0)):
+        total = own + _others(others)
+        for each in beside:
+            total = total + rows.exponentials(each[side], shift)
+        ends.append(own / np.where(total == 0, 1.0, total))
+    return Interval(*ends)
+
+
+def hardmax(low: Matrix, high: Matrix) -> Interval:
+    """Return 0 to 1 for a score that may be the largest or not; else what it gets."""
+    best = np.where(np.isfinite(low), low, -np.inf).max(axis=-1, keepdims=True)
+    may_win = (high >= best) & np.isfinite(high)
+    weights = rows.hardmax(np.where(may_win, (low + high) / 2, -np.inf))
+    alone = may_win.sum(axis=-1, keepdims=True) <= 1
+    return Interval(np.where(alone, weights, 0.0), np.where(alone, weights, may_win * 1.0))
+
+
+def share(low: Matrix, high: Matrix) -> Interval:
+    """Return the least and the largest share at the corners of what score and sum may be."""
+    allowed = np.isfinite(low)
+    low, high = np.where(allowed, low, 0.0), np.where(allowed, high, 0.0)
+    totals = [[own + others for others in (_others(low), _others(high))] for own in (low, high)]
+    crosses = (np.minimum(*totals[0]) <= 0) & (np.maximum(*totals[1]) >= 0)
+    crosses &= allowed & (high > low).any(axis=-1, keepdims=True)
+    made = _hull(
+        [
+            own / np.where(total == 0, 1.0, total)
+            for own, each in zip((low, high), totals, strict=True)
+            for total in each
+        ]
+    )
+    return Interval(np.where(crosses, -np.inf, made.low), np.where(crosses, np.inf, made.high))
+
+
+def _means(weights: Interval, values: Any) -> Interval:
+    """Return the means of values by weights that sum to 1; any others count as they are."""
+    low, high = weights.low, weights.high
+    least, most = ends_of(values)
+    any_weights = _matmul(Interval(low, high), values)
+    possible = ((low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1))[..., np.newaxis]
+    return Interval(
+        np.where(possible, -_largest_means(low, high, -least), any_weights.low),
+        np.where(possible, _largest_means(low, high, most), any_weights.high),
+    )
+
+
+def _largest_means(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
+    """Return the largest means: what is left of 1 goes to the largest values first."""
+    left = 1 - low.sum(axis=-1, keepdims=True)
+    columns = []
+    for column in np.moveaxis(values, -1, 0):
+        row = column[..., np.newaxis, :]
+        each = np.broadcast_to(row, low.shape)
+        order = np.broadcast_to(np.argsort(-row, axis=-1), low.shape)
+        room = np.take_along_axis(high - low, order, axis=-1)
+        given = np.clip(left - (np.cumsum(room, axis=-1) - room), 0.0, room)
+        best = np.take_along_axis(each, order, axis=-1)
+        columns.append((low * each).sum(axis=-1) + (given * best).sum(axis=-1))
+    return np.stack(columns, axis=-1)

@@ -1,0 +1,238 @@
+"""What an equation takes: the shape of its result, its cost, and what exact digits it needs."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import zip_longest
+from math import isqrt, prod
+
+from attncalc.equations.extents import Setting, Shape, extents, whole
+from attncalc.equations.tree import (
+    Aggregate,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Marked,
+    Name,
+    Node,
+    Number,
+    Operator,
+    Remark,
+    Row,
+    names_in,
+    parts,
+    walk,
+)
+from attncalc.errors import ShapeError
+
+FUNCTION_COSTS = {
+    "exp": 1, "tanh": 2, "sigmoid": 1, "silu": 1, "phi": 1, "log": 3, "erf": 3, "Phi": 3,
+    "gelu": 3, "sin": 4, "cos": 4,
+}  # fmt: skip
+"""What a value of a function costs, in powers of e; others are as cheap as a product."""
+RATIONAL = {"abs", "max", "min", "relu", "rows", "columns", "heads"}
+"""The functions that make rational numbers of rational numbers."""
+_ARITHMETIC = {"+", "-", "*", "/", "**"}
+_NO_NUMBERS: dict[str, Setting] = {}
+
+
+def shape(
+    equation: Equation, shapes: Mapping[str, Shape], settings: Mapping[str, Setting] = _NO_NUMBERS
+) -> Shape:
+    """Return the shape of the result, with the axes before those that the equation names."""
+    runs = extents(equation, shapes, settings)
+    return (*_lead(equation, shapes), *(runs[index] for index in equation.at))
+
+
+def _lead(equation: Equation, shapes: Mapping[str, Shape]) -> Shape:
+    entries = [x for x in equation.nodes if isinstance(x, Entry) and x.name in shapes]
+    leads = [shapes[x.name][: len(shapes[x.name]) - len(x.at)][::-1] for x in entries]
+    return tuple(max(sides) for sides in zip_longest(*leads, fillvalue=1))[::-1]
+
+
+def cost(
+    equation: Equation, shapes: Mapping[str, Shape], settings: Mapping[str, Setting] = _NO_NUMBERS
+) -> tuple[int, int]:
+    """Return how many multiply-and-adds it takes, and how many powers of e its functions cost."""
+    runs = extents(equation, shapes, settings)
+    products = functions = 0
+
+    def go(x: Node) -> set[str]:
+        """Count a node, and return the indices that it depends on."""
+        nonlocal products, functions
+        match x:
+            case Name(name):
+                return {name} & equation.indices
+            case Entry(_, at):
+                return names_in(*at) & equation.indices
+            case If(test, then, otherwise):
+                return (names_in(test) & equation.indices) | go(then) | go(otherwise)
+            case Marked(body) | Remark(body, _):
+                return go(body)
+            case Operator(sign, arguments) | Function(sign, arguments):
+                over = set().union(*map(go, arguments))
+                if isinstance(x, Operator):
+                    products += count(over) * (sign in _ARITHMETIC)
+                functions += count(over) * FUNCTION_COSTS.get(sign, 0)
+                return over
+            case Aggregate(_, body, index, _, _):
+                over = go(body)
+                if not (isinstance(body, Operator) and body.sign == "*"):
+                    products += count(over | {index})
+                return over - {index}
+            case Row(kind, body, index, _, _, at):
+                over = (go(body) - {index}) | (names_in(at) & equation.indices)
+                products += count(over)
+                functions += count(over) * (kind == "softmax")
+                return over
+        return set()
+
+    def count(over: set[str]) -> int:
+        return prod(runs[index] for index in over)
+
+    go(equation.right)
+    lead = prod(_lead(equation, shapes))
+    entries = prod(shape(equation, shapes, settings))
+    return max(entries, products * lead), functions * lead
+
+
+def is_rational(equation: Equation, numbers: Mapping[str, Setting] = _NO_NUMBERS) -> bool:
+    """Return whether rational numbers stay rational.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    numbers
+        Its settings and sizes: the root of a square among them is rational.
+    """
+    return not any(_is_irrational(x, numbers) for x in equation.nodes)
+
+
+def _is_irrational(x: Node, numbers: Mapping[str, Setting]) -> bool:
+    match x:
+        case Name("pi"):
+            return "pi" not in numbers
+        case Row(kind):
+            return kind == "softmax"
+        case Function("sqrt", (a,)):
+            return not _is_square(a, numbers)
+        case Function(name):
+            return name not in RATIONAL
+        case Operator("**", (_, b)):
+            return not _is_integer(b, numbers)
+    return False
+
+
+def _is_square(x: Node, numbers: Mapping[str, Setting]) -> bool:
+    try:
+        value = whole(x, numbers)
+    except ShapeError:
+        return False
+    return value >= 0 and all(isqrt(n) ** 2 == n for n in value.as_integer_ratio())
+
+
+def _is_integer(x: Node, numbers: Mapping[str, Setting]) -> bool:
+    try:
+        return whole(x, numbers).denominator == 1
+    except ShapeError:
+        return False
+
+
+def factors(
+    equation: Equation,
+    counts: Mapping[str, int],
+    settings: Mapping[str, Setting] = _NO_NUMBERS,
+    steps: int = 1,
+) -> int:
+    """Return how many numbers are multiplied into one entry at most.
+
+    A quotient, a weight or a value of a function is a number of its own; what it is made of counts
+    where that is itself a product.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    counts
+        How many are multiplied into an entry of each matrix that it reads; else 1.
+    settings
+        The numbers that it reads by name, without sizes: to divide by a size costs no digits.
+    steps
+        For a recurrence, how many rows follow one another.
+    """
+    if equation.recurs is None:
+        return _Factors(counts, settings, equation.indices).most(equation.right)
+    own = 0
+    for _ in range(steps):
+        held = {**counts, equation.name: own}
+        own = _Factors(held, settings, equation.indices).most(equation.right)
+    return own
+
+
+class _Factors:
+    """Counts the numbers that are multiplied into a node; `inner`, into what others are made of."""
+
+    def __init__(
+        self, counts: Mapping[str, int], settings: Mapping[str, Setting], indices: frozenset[str]
+    ) -> None:
+        self.counts, self.settings, self.indices = counts, settings, indices
+        self.inner = 0
+
+    def most(self, x: Node) -> int:
+        return max(self.of(x), self.inner)
+
+    def of(self, x: Node) -> int:
+        if not _entries(x):
+            return self.constant(x)
+        match x:
+            case Entry(name, _):
+                return self.counts.get(name, 1)
+            case Marked(body) | Remark(body, _) | Aggregate(_, body) | Operator("neg", (body,)):
+                return self.of(body)
+            case If(_, then, otherwise):
+                return max(self.of(then), self.of(otherwise))
+            case Operator("+" | "-", arguments):
+                return max(map(self.of, arguments))
+            case Function(name, arguments) if name in RATIONAL:
+                return max(map(self.of, arguments))
+            case _ if _is_curve(x):
+                return 1
+            case Operator("*", (a, b)):
+                return self.of(a) + self.of(b)
+            case Operator("/", (a, b)) if not _entries(b):
+                return self.of(a) + self.divisor(b)
+            case Operator("**", (a, Number(power))) if power >= 0 and power % 1 == 0:
+                return int(power) * self.of(a)
+        return self.own(*(x.arguments if isinstance(x, Operator | Function) else parts(x)))
+
+    def own(self, *made_of: Node) -> int:
+        """Return 1, for a number of its own, and note the products that it is made of."""
+        for part in made_of:
+            alone = max((self.counts.get(y.name, 1) for y in _entries(part)), default=0)
+            if (count := self.of(part)) > alone:
+                self.inner = max(self.inner, count)
+        return 1
+
+    def constant(self, x: Node) -> int:
+        """Return 1 for a number of its own; none for sizes, indices and their functions."""
+        if names_in(x) & self.indices or any(isinstance(y, Function) for y in walk(x)):
+            return 0
+        return int(isinstance(x, Number) or bool(names_in(x) & set(self.settings)))
+
+    def divisor(self, x: Node) -> int:
+        """Return 1 for a divisor that is a number of its own, and no count or root."""
+        names = names_in(x) & set(self.settings)
+        fine = any(Fraction(self.settings[name]) % 1 for name in names)
+        return self.constant(x) if fine or not names else 0
+
+
+def _entries(x: Node) -> set[Entry]:
+    return {y for y in walk(x) if isinstance(y, Entry)}
+
+
+def _is_curve(x: Node) -> bool:
+    """Whether a node is an irrational function of one entry."""
+    return len(_entries(x)) == 1 and any(
+        isinstance(y, Function) and y.name not in RATIONAL and _entries(y) for y in walk(x)
+    )

@@ -1,0 +1,549 @@
+"""The tree of an equation: ten kinds of node, parsed from a line of text by `ast`; nothing is run.
+
+    S[i in n, j in m] = sum(Q[i,c] * K[j,c] for c in d)
+    A[i in n, j in m] = softmax(S[i,k] for k in m)[j]
+    K_all[i in p + n, c in d] = past[i,c] if i < p else K[i - p,c]
+
+`i in n` says what an index runs over. Two marks concern the written-out work alone and change no
+value: `+x` is shown as a number in the second form, `why(x, "row {i + 1}")` adds a remark.
+"""
+
+import ast
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from attncalc.errors import InputError
+
+
+class EquationError(InputError):
+    """An equation that cannot be read or computed; the message shows the place with a caret."""
+
+    def __init__(self, text: str, column: int, problem: str) -> None:
+        super().__init__(f"{problem}\n  {text}\n  {' ' * column}^")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A rational number, or infinity (a float)."""
+
+    value: Fraction | float
+
+
+@dataclass(frozen=True)
+class Name:
+    """An index, a size or a setting."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of a matrix: `K[h // g, j, c]`."""
+
+    name: str
+    at: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """`+ - * / ** // %`, `neg`, the comparisons, `and`, `or` and `not`."""
+
+    sign: str
+    arguments: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of numbers: exp, sqrt, tanh, max, ..."""
+
+    name: str
+    arguments: "tuple[Node, ...]"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """The sum or the maximum of a body over an index, where a condition holds."""
+
+    kind: str
+    body: "Node"
+    index: str
+    size: "Node"
+    where: "Node | None" = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entry of a row computed from another row: `softmax(S[i,k] for k in m)[j]`.
+
+    `beside` are numbers that join the row but have no place in the result, as attention sinks do.
+    """
+
+    kind: str
+    body: "Node"
+    index: str
+    size: "Node"
+    beside: "tuple[Node, ...]"
+    at: "Node"
+
+
+@dataclass(frozen=True)
+class If:
+    """One value where a condition holds, another elsewhere."""
+
+    test: "Node"
+    then: "Node"
+    otherwise: "Node"
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A value that the second form of the work shows as a number: `+x`."""
+
+    body: "Node"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A value with a remark of text and computed numbers: `why(x, "row {i + 1}")`.
+
+    `why(x, "...", i > 0)` adds it where a condition holds.
+    """
+
+    body: "Node"
+    words: "tuple[str | Node, ...]"
+    where: "Node | None" = None
+
+
+Node = (
+    Number | Name | Entry | Operator | Function | Aggregate | Row | If | Marked | Remark
+)  # each interpretation has one case for each
+
+
+@dataclass(frozen=True, eq=False)  # compared and hashed by identity: what is derived is kept by it
+class Equation:
+    """A named matrix, the indices of its entries, and the expression of one entry.
+
+    Parameters
+    ----------
+    name
+        The matrix on the left-hand side.
+    at, over
+        Its indices, and what each runs over (None: found from the matrices that it indexes).
+    right
+        The right-hand side.
+    taught
+        Forms of the same value that the written-out work shows before `right`.
+    """
+
+    name: str
+    at: tuple[str, ...]
+    over: "tuple[Node | None, ...]"
+    right: Node
+    taught: tuple[Node, ...] = ()
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes of the right-hand side, each before its parts."""
+        return tuple(walk(self.right))
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The matrices on the right-hand side, in the order of their first entry."""
+        return tuple(dict.fromkeys(x.name for x in self.nodes if isinstance(x, Entry)))
+
+    @cached_property
+    def sizes(self) -> "dict[str, Node | None]":
+        """What each index runs over, those of sums included."""
+        shown = (x for form in self.taught for x in walk(form))
+        bound = {x.index: x.size for x in (*shown, *self.nodes) if isinstance(x, Aggregate | Row)}
+        return bound | dict(zip(self.at, self.over, strict=True))
+
+    @cached_property
+    def indices(self) -> frozenset[str]:
+        """All indices: those of the result and those that sums and rows bind."""
+        return frozenset(self.sizes)
+
+    @cached_property
+    def recurs(self) -> tuple[int, bool] | None:
+        """The axis along which it reads its own entries, and whether from the last one back."""
+        for x in self.nodes:
+            if isinstance(x, Entry) and x.name == self.name:
+                for axis, place in enumerate(x.at):
+                    match place:
+                        case Operator("+" | "-" as sign, (Name(index), _)):
+                            if index == self.at[axis]:
+                                return axis, sign == "+"
+        return None
+
+
+ZERO, ONE, TWO = (Number(Fraction(value)) for value in range(3))
+INFINITY = Number(float("inf"))
+
+_SIGNS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//",
+    ast.Mod: "%", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!=", ast.Gt: ">",
+    ast.GtE: ">=", ast.UAdd: "mark", ast.USub: "neg", ast.Not: "not", ast.And: "and", ast.Or: "or",
+}  # fmt: skip
+COMPARISONS = {"<", "<=", "==", "!=", ">", ">="}
+ROWS = {"softmax", "hardmax", "share"}
+AGGREGATES = {"sum", "max"}
+FUNCTIONS = {
+    "exp": 1, "log": 1, "sqrt": 1, "abs": 1, "tanh": 1, "sin": 1, "cos": 1, "erf": 1, "max": 2,
+    "min": 2, "sigmoid": 1, "relu": 1, "gelu": 1, "silu": 1, "Phi": 1, "phi": 1, "dgelu": 1,
+    "rows": 1, "columns": 1, "heads": 1,
+}  # fmt: skip
+"""The functions, and how many arguments each has."""
+SIDES = {"rows": -2, "columns": -1, "heads": -3}
+"""The functions that are sizes of a matrix, named without places: rows(X)."""
+_PRECEDENCE = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 4}
+
+
+def parse(text: str, given: Iterable[str] = ()) -> Equation:
+    """Return the equation of a line of text.
+
+    Parameters
+    ----------
+    text
+        `O[i in n, c in w] = sum(A[i,j] * V[j,c] for j in m)`. Parts in braces depend on what is
+        given: `{b| + b[0,c]}` is kept where `b` is, `{!b|...}` where it is not.
+    given
+        The names that these parts ask for.
+
+    Raises
+    ------
+    EquationError
+        When it is no equation, or uses something that equations do not have.
+    """
+    line = " ".join(chosen(text, frozenset(given)).split())
+    try:
+        module = ast.parse(line)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        column = (getattr(error, "offset", None) or 1) - 1
+        raise EquationError(line, min(column, len(line)), "this is not an equation") from None
+    return _Parser(line).equation(module.body)
+
+
+def read(text: str) -> Node:
+    """Return the tree of an expression, as those in the words of a remark are."""
+    return _Parser(text).tree(ast.parse(text, mode="eval").body)
+
+
+def chosen(text: str, given: frozenset[str]) -> str:
+    """Return a text with its parts in braces kept or dropped, innermost first."""
+    before = ""
+    while before != text:
+        before = text
+        text = re.sub(
+            r"\{(!?)(\w+)\|((?:[^{}]|\{[^{}|]*\})*)\}",  # numbers of a remark are in braces, too
+            lambda found: found[3] if (found[2] in given) != bool(found[1]) else "",
+            text,
+        )
+    return text
+
+
+class _Parser:
+    """Builds the tree of one line, and refuses with the place where it cannot."""
+
+    def __init__(self, line: str) -> None:
+        self.line = line
+
+    def refused(self, node: ast.AST, problem: str) -> EquationError:
+        # ast counts bytes, a caret counts characters
+        column = len(self.line.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore"))
+        return EquationError(self.line, column, problem)
+
+    def equation(self, body: list[ast.stmt]) -> Equation:
+        match body:
+            case [
+                ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name)) as left], value=right)
+            ]:
+                pass
+            case [first, *_]:
+                raise self.refused(first, "write one equation a line, as S[i,j] = ...")
+            case _:
+                raise EquationError(self.line, 0, "write one equation a line, as S[i,j] = ...")
+        at: list[str] = []
+        over: list[Node | None] = []
+        for index in _listed(left.slice):
+            match index:
+                case ast.Name(id=each):
+                    over.append(None)
+                case ast.Compare(left=ast.Name(id=each), ops=[ast.In()], comparators=[size]):
+                    over.append(self.tree(size))
+                case _:
+                    raise self.refused(index, "an index on the left is a name, as i, or i in n")
+            if each in at:
+                raise self.refused(index, f"the index {each} is used twice on the left")
+            at.append(each)
+        *taught, computed = self._forms(right)
+        seen = dict(zip(at, over, strict=True))
+        made = [unique(self.tree(form), dict(seen)) for form in (*taught, computed)]
+        return Equation(name, tuple(at), tuple(over), made[-1], tuple(made[:-1]))
+
+    @staticmethod
+    def _forms(right: ast.expr) -> list[ast.expr]:
+        """Return the forms of `first == second`: the last is computed, those before are shown."""
+        match right:
+            case ast.Compare(left=first, ops=ops, comparators=rest):
+                if all(isinstance(each, ast.Eq) for each in ops):
+                    return [first, *rest]
+        return [right]
+
+    def tree(self, node: ast.AST) -> Node:
+        match node:
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return Number(Fraction(ast.get_source_segment(self.line, node) or str(value)))
+            case ast.Name(id="inf"):
+                return INFINITY
+            case ast.Name(id=name):
+                return Name(name)
+            case ast.UnaryOp(op=op, operand=operand) if type(op) in _SIGNS:
+                inner, sign = self.tree(operand), _SIGNS[type(op)]
+                return Marked(inner) if sign == "mark" else Operator(sign, (inner,))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIGNS:
+                return Operator(_SIGNS[type(op)], (self.tree(left), self.tree(right)))
+            case ast.BoolOp(op=op, values=values):
+                return Operator(_SIGNS[type(op)], tuple(map(self.tree, values)))
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                return self._comparison(node, [left, *others], ops)
+            case ast.IfExp(test=test, body=then, orelse=otherwise):
+                return If(self.tree(test), self.tree(then), self.tree(otherwise))
+            case ast.Subscript(value=ast.Name(id=name), slice=places):
+                return Entry(name, tuple(map(self.tree, _listed(places))))
+            case ast.Subscript(value=ast.Call(func=ast.Name(id=kind)) as call, slice=place):
+                return self._row(kind, call, place)
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+                return self._call(node, name, arguments)
+        raise self.refused(node, "equations have no such expression")
+
+    def _comparison(self, node: ast.AST, ends: list[ast.expr], ops: list[ast.cmpop]) -> Node:
+        if not all(type(op) in _SIGNS for op in ops):
+            raise self.refused(node, "conditions compare with <, <=, ==, !=, > and >=")
+        sides = list(map(self.tree, ends))
+        pairs = zip(ops, itertools.pairwise(sides), strict=True)
+        tests = tuple(Operator(_SIGNS[type(op)], pair) for op, pair in pairs)
+        return tests[0] if len(tests) == 1 else Operator("and", tests)
+
+    def _row(self, kind: str, call: ast.Call, place: ast.expr) -> Node:
+        match call.args:
+            case [ast.GeneratorExp(generators=[_]) as row, *beside] if kind in ROWS:
+                made = self._aggregate(kind, row)
+                if made.where is None:
+                    others = tuple(map(self.tree, beside))
+                    return Row(kind, made.body, made.index, made.size, others, self.tree(place))
+        raise self.refused(
+            call, f"a row is written as softmax(S[i,k] for k in m)[j], not {kind}(...)[...]"
+        )
+
+    def _call(self, node: ast.AST, name: str, arguments: list[ast.expr]) -> Node:
+        match name, arguments:
+            case _, [ast.GeneratorExp() as row] if name in AGGREGATES:
+                return self._aggregate(name, row)
+            case _, [ast.GeneratorExp(), *_] if name in ROWS:
+                raise self.refused(node, f"say which entry of the row: {name}(... for k in m)[j]")
+            case "why", [value, ast.Constant(value=str() as words), *where] if len(where) < 2:
+                parts = re.split(r"\{([^{}]*)\}", words)
+                return Remark(
+                    self.tree(value),
+                    tuple(
+                        read(part) if odd % 2 else part for odd, part in enumerate(parts) if part
+                    ),
+                    self.tree(where[0]) if where else None,
+                )
+        if name not in FUNCTIONS:
+            known = ", ".join(sorted({*FUNCTIONS, *AGGREGATES, *ROWS}))
+            raise self.refused(node, f"{name} is not a function of equations; these are: {known}")
+        if len(arguments) != FUNCTIONS[name]:
+            count = FUNCTIONS[name]
+            raise self.refused(node, f"{name} takes {count} argument{'s' * (count > 1)}")
+        return Function(name, tuple(map(self.tree, arguments)))
+
+    def _aggregate(self, kind: str, row: ast.GeneratorExp) -> Aggregate:
+        """Return the sum of a generator; `for i in n for j in m` is a sum of sums."""
+        made = self.tree(row.elt)
+        for loop in reversed(row.generators):
+            match loop:
+                case ast.comprehension(target=ast.Name(id=index), iter=size, ifs=ifs) if (
+                    len(ifs) < 2
+                ):
+                    where = self.tree(ifs[0]) if ifs else None
+                    made = Aggregate(kind, made, index, self.tree(size), where)
+                case _:
+                    raise self.refused(loop.target, "write a sum as sum(... for j in m)")
+        assert isinstance(made, Aggregate)
+        return made
+
+
+def _listed(node: ast.expr) -> list[ast.expr]:
+    return list(node.elts) if isinstance(node, ast.Tuple) else [node]
+
+
+def parts(x: Node) -> tuple[Node, ...]:
+    """Return the nodes directly below a node."""
+    match x:
+        case Entry(_, at):
+            return at
+        case Operator(_, arguments) | Function(_, arguments):
+            return arguments
+        case Aggregate(_, body, _, size, where):
+            return (body, size) if where is None else (body, size, where)
+        case Row(_, body, _, size, beside, at):
+            return (body, size, *beside, at)
+        case If(test, then, otherwise):
+            return (test, then, otherwise)
+        case Marked(body) | Remark(body, _):
+            return (body,)
+    return ()
+
+
+def walk(x: Node) -> Iterator[Node]:
+    """Yield a node and all below it."""
+    yield x
+    for part in parts(x):
+        yield from walk(part)
+
+
+def names_in(*trees: Node | None) -> set[str]:
+    """Return the indices, sizes and settings that trees mention."""
+    return {y.name for x in trees if x is not None for y in walk(x) if isinstance(y, Name)}
+
+
+def rebuilt(x: Node, change: Callable[[Node], Node]) -> Node:
+    """Return a node with each node directly below it changed."""
+    match x:
+        case Entry(name, at):
+            return Entry(name, tuple(map(change, at)))
+        case Operator(sign, arguments):
+            return Operator(sign, tuple(map(change, arguments)))
+        case Function(name, arguments):
+            return Function(name, tuple(map(change, arguments)))
+        case If(test, then, otherwise):
+            return If(change(test), change(then), change(otherwise))
+        case Marked(body):
+            return Marked(change(body))
+        case Remark(body, words, where):
+            told = tuple(w if isinstance(w, str) else change(w) for w in words)
+            return Remark(change(body), told, None if where is None else change(where))
+        case Aggregate(kind, body, index, size, where):
+            held = None if where is None else change(where)
+            return Aggregate(kind, change(body), index, change(size), held)
+        case Row(kind, body, index, size, beside, at):
+            others = tuple(map(change, beside))
+            return Row(kind, change(body), index, change(size), others, change(at))
+    return x
+
+
+def replaced(x: Node, by: Mapping[str, Node]) -> Node:
+    """Return a tree with names replaced by trees; what a sum binds keeps its meaning."""
+    if not by:
+        return x
+    if isinstance(x, Name):
+        return by.get(x.name, x)
+    if isinstance(x, Aggregate | Row):
+        x = renamed(x, _free(x.index, by))
+        inner = {name: tree for name, tree in by.items() if name != x.index}
+        outside = (x.size, *x.beside, x.at) if isinstance(x, Row) else (x.size,)
+        return rebuilt(x, lambda y: replaced(y, by if any(y is z for z in outside) else inner))
+    return rebuilt(x, lambda y: replaced(y, by))
+
+
+def _free(index: str, by: Mapping[str, Node]) -> str:
+    """Return a name for a bound index that no replacement brings in."""
+    used = names_in(*(tree for name, tree in by.items() if name != index))
+    while index in used:
+        index += "_"
+    return index
+
+
+def renamed(x: Aggregate | Row, index: str) -> Aggregate | Row:
+    """Return a sum or a row with another name for its index."""
+    if index == x.index:
+        return x
+    to = {x.index: Name(index)}
+    if isinstance(x, Row):
+        return replace(x, body=replaced(x.body, to), index=index)
+    held = None if x.where is None else replaced(x.where, to)
+    return replace(x, body=replaced(x.body, to), index=index, where=held)
+
+
+def unique(x: Node, seen: "dict[str, Node | None]") -> Node:
+    """Return a tree in which one index name runs over one size alone.
+
+    Parameters
+    ----------
+    x
+        The tree; of `sum(... for a in p) + sum(... for a in q)` the second `a` is renamed.
+    seen
+        The indices met so far, and what each runs over; grows.
+    """
+    if isinstance(x, Aggregate | Row):
+        index = x.index
+        while index in seen and seen[index] != x.size:
+            index += "1"
+        seen[index] = x.size
+        x = renamed(x, index)
+    return rebuilt(x, lambda y: unique(y, seen))
+
+
+def source(x: Node, level: int = 0) -> str:
+    """Return the text that a tree can be parsed from."""
+
+    def put(text: str, own: int) -> str:
+        return f"({text})" if level > own else text
+
+    match x:
+        case Number(value) if value == float("inf"):
+            return "inf"
+        case Number(value):
+            text = str(value)
+            return put(text, 2) if "/" in text else text
+        case Name(name):
+            return name
+        case Entry(name, at):
+            return f"{name}[{','.join(map(source, at))}]"
+        case Operator("neg", (a,)):
+            return put(f"-{source(a, 3)}", 1)
+        case Operator("not", (a,)):
+            return put(f"not {source(a, 1)}", 0)
+        case Operator("and" | "or" as sign, arguments):
+            return put(f" {sign} ".join(source(a, 1) for a in arguments), 0)
+        case Operator("**", (a, b)):
+            return put(f"{source(a, 5)} ** {source(b, 4)}", 4)
+        case Operator(sign, (a, b)):
+            own = _PRECEDENCE.get(sign, 0)
+            return put(f"{source(a, own or 1)} {sign} {source(b, own + 1)}", own)
+        case Function(name, arguments):
+            return f"{name}({', '.join(map(source, arguments))})"
+        case Aggregate(kind, body, index, size, where):
+            condition = "" if where is None else f" if {source(where)}"
+            return f"{kind}({source(body)} for {index} in {source(size, 1)}{condition})"
+        case Row(kind, body, index, size, beside, at):
+            row = f"{source(body)} for {index} in {source(size, 1)}"
+            others = "".join(f", {source(y)}" for y in beside)
+            return f"{kind}({f'({row})' if beside else row}{others})[{source(at)}]"
+        case If(test, then, otherwise):
+            holds = source(test, int(isinstance(test, If)))
+            text = f"{source(then, 1)} if {holds} else {source(otherwise)}"
+            return f"({text})" if level else text
+        case Marked(body):
+            return put(f"+{source(body, 3)}", 3)
+        case Remark(body, words, where):
+            told = "".join(w if isinstance(w, str) else "{" + source(w) + "}" for w in words)
+            holds = "" if where is None else f", {source(where)}"
+            return f'why({source(body)}, "{told}"{holds})'
+    raise TypeError(x)
+
+
+def equation_source(equation: Equation) -> str:
+    """Return the line that an equation can be parsed from."""
+    places = (
+        index if size is None else f"{index} in {source(size)}"
+        for index, size in zip(equation.at, equation.over, strict=True)
+    )
+    forms = " == ".join(source(form, 1) for form in (*equation.taught, equation.right))
+    right = forms if equation.taught else source(equation.right)
+    return f"{equation.name}[{', '.join(places)}] = {right}"

@@ -1,0 +1,294 @@
+"""The equations of the library, beside the operations that they state."""
+
+from decimal import localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from attncalc import operations as ops
+from attncalc.equations.evaluate import program
+from attncalc.equations.library import equation, inputs_of
+from attncalc.numbers.decimals import decimals_of
+from attncalc.operations import back_distances, back_patches, back_rows, distances, patches
+from attncalc.operations import back_normalisation as backs
+from attncalc.operations.activations import Activate, Gate
+from attncalc.operations.back_entries import ActivateBack, GatedBack
+from attncalc.operations.back_products import SumTo, TimesTransposed, TransposedTimes
+from attncalc.operations.back_scores import (
+    DivideBySumBack,
+    MaskBack,
+    SinkBack,
+    SoftCapBack,
+    SoftmaxBack,
+)
+from attncalc.operations.buckets import Buckets
+from attncalc.operations.frequencies import RopeScaling
+from attncalc.operations.joins import Add, Concat, Given, Mean, Same, Stack
+from attncalc.operations.losses import (
+    CrossEntropy,
+    Descend,
+    Difference,
+    HalfSquares,
+    LessOneHot,
+    Ones,
+    Total,
+    TotalProduct,
+)
+from attncalc.operations.normalisation import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
+from attncalc.operations.norms import Normalising
+from attncalc.operations.positions import Rotate, Sinusoids
+from attncalc.operations.products import ProjectBack
+from attncalc.operations.rows import Lookup, TakeRow, TokenMean
+from attncalc.operations.scoring import AdditiveScores, ConcatScores, DistanceScores
+
+EPS = Fraction(1, 100_000)
+CUBE, HALF = Fraction(44715, 1_000_000), Fraction(1, 2)
+
+# what is stated, what is given, its settings, the operation, the shapes of its inputs
+CASES = [
+    ("Project", "", {}, ops.Project(), [(3, 4), (4, 2)]),
+    ("Project", "b", {}, ops.Project(), [(3, 4), (2, 4, 2), (2, 1, 2)]),
+    ("ProjectTurned", "b", {}, ops.Project(is_turned=True), [(3, 4), (2, 4), (1, 2)]),
+    ("Scores", "", {}, ops.Scores(), [(3, 4), (5, 4)]),
+    ("Scores", "", {}, ops.Scores(), [(2, 3, 4), (2, 5, 4)]),
+    ("GroupedScores", "", {}, ops.Scores(), [(4, 3, 2), (2, 5, 2)]),
+    ("Weigh", "", {}, ops.Weigh(), [(3, 5), (5, 2)]),
+    ("GroupedWeigh", "", {}, ops.Weigh(), [(4, 3, 5), (2, 5, 2)]),
+    ("AdditiveScores", "b", {}, AdditiveScores(), [(3, 2), (4, 2), (1, 2), (1, 2)]),
+    ("ConcatScores", "b", {}, ConcatScores(), [(3, 2), (4, 5), (7, 3), (1, 3), (1, 3)]),
+    ("DistanceScores", "", {}, DistanceScores(), [(3, 2), (4, 2)]),
+    ("DivideBySqrt", "", {"d_k": 3}, ops.DivideBySqrt(3), [(2, 3, 4)]),
+    ("DivideBySqrt", "", {"d_k": 4}, ops.DivideBySqrt(4), [(3, 4)]),
+    ("Multiply", "", {"factor": Fraction(1, 3)}, ops.Multiply(Fraction(1, 3)), [(3, 4)]),
+    ("SoftCap", "", {"cap": Fraction(5)}, ops.SoftCap(Fraction(5)), [(3, 4)]),
+    ("Mask", "causal", {"first": 1}, ops.Mask(causal_from=1), [(3, 4)]),
+    (
+        "Mask",
+        "ahead",
+        {"first": 2, "window": 2},
+        ops.Mask(causal_from=2, window=2, is_causal=False),
+        [(5, 5)],
+    ),
+    ("Mask", "bias", {}, ops.Mask(("bias",)), [(2, 3, 4), (3, 4)]),
+    ("Softmax", "", {}, ops.Softmax(), [(2, 3, 4)]),
+    ("Softmax", "sink", {}, ops.Softmax(has_sink=True), [(2, 3, 4), (2, 1, 1)]),
+    ("HardMax", "", {}, ops.HardMax(), [(3, 4)]),
+    ("DivideBySum", "", {}, ops.DivideBySum(), [(3, 4)]),
+    ("FeatureMean", "", {}, FeatureMean(), [(3, 4)]),
+    ("FeatureVariance", "", {"ddof": 1}, FeatureVariance(1), [(3, 4), (3, 1)]),
+    ("FeatureSquares", "", {}, FeatureSquares(), [(3, 4)]),
+    ("Add", "c", {}, Add(), [(3, 4), (1, 4), (3, 4)]),
+    ("Concat", "", {}, Concat(), [(2, 3, 4)]),
+    ("Mean", "", {}, Mean(), [(2, 3, 4)]),
+    ("Stack", "", {}, Stack(), [(2, 4), (3, 4)]),
+    ("Same", "", {}, Same(), [(3, 4)]),
+    ("TakeFirst", "", {}, TakeRow("first"), [(3, 4)]),
+    ("TakeLast", "", {}, TakeRow("last"), [(3, 4)]),
+    ("TokenMean", "", {}, TokenMean(), [(3, 4)]),
+    ("HalfSquares", "", {}, HalfSquares(), [(3, 4), (3, 4)]),
+    ("Total", "", {}, Total(), [(3, 4)]),
+    ("TotalProduct", "", {}, TotalProduct(), [(3, 4), (3, 4)]),
+    ("Difference", "", {}, Difference(), [(3, 4), (3, 4)]),
+    ("Descend", "", {"rate": Fraction(1, 10)}, Descend(Fraction(1, 10)), [(3, 4), (3, 4)]),
+    ("TransposedTimes", "", {}, TransposedTimes(), [(3, 4), (3, 2)]),
+    ("TimesTransposed", "", {}, TimesTransposed(), [(3, 4), (2, 4)]),
+    ("SoftmaxBack", "", {}, SoftmaxBack(), [(3, 4), (3, 4)]),
+    ("ReLU", "", {}, Activate("relu"), [(3, 4)]),
+    ("GELU", "", {}, Activate("gelu"), [(3, 4)]),
+    ("GELUtanh", "", {"half": HALF, "cube": CUBE}, Activate("gelu-tanh"), [(3, 4)]),
+    ("SiLU", "", {}, Activate("silu"), [(3, 4)]),
+    ("Tanh", "", {}, Activate("tanh"), [(3, 4)]),
+    ("GatedReLU", "", {}, Gate("relu"), [(3, 4), (3, 4)]),
+    ("GatedGELU", "", {}, Gate("gelu"), [(3, 4), (3, 4)]),
+    ("GatedSiLU", "", {}, Gate("silu"), [(3, 4), (3, 4)]),
+]
+
+
+def _given(shape, seed, decimals):
+    rng = np.random.default_rng(seed)
+    whole = rng.integers(-20, 21, shape)
+    if not decimals:
+        return whole / 8
+    return decimals_of(np.asarray([Fraction(int(v), 8) for v in whole.flat], object).reshape(shape))
+
+
+@pytest.mark.parametrize("decimals", [False, True], ids=["floats", "decimals"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}-{case[4]}")
+def test_an_equation_has_the_values_of_the_operation_that_it_states(case, decimals):
+    name, given, settings, operation, shapes = case
+    flags = frozenset(given.split())
+    with localcontext() as context:
+        context.prec = 60
+        matrices = [_given(shape, seed, decimals) for seed, shape in enumerate(shapes)]
+        named = dict(zip(inputs_of(name, flags), matrices, strict=True))
+        made = program(equation(name, flags))(named, settings)
+        expected = operation.apply(*matrices)
+        assert made.shape == expected.shape
+        assert made.dtype == expected.dtype
+        differs = made != expected
+        gap = np.abs(made[differs] - expected[differs]).astype(float).max(initial=0)
+    assert gap <= (1e-50 if decimals else 1e-12)
+
+
+# operations that say which equation they are; an input of
+# marks, of ids or of numbers above 0 says so before its shape
+BASE, TURNS = Fraction(100), {"base": Fraction(100), "offset": Fraction(3, 2)}
+SLOW = [
+    RopeScaling("linear", Fraction(4)),
+    RopeScaling("llama3", Fraction(8), original=Fraction(30)),
+]
+NORMS = [
+    Normalising(EPS, True, True, True, True),
+    Normalising(EPS, False, True, True, False),
+    Normalising(EPS, True, False, False, False),
+    Normalising(Fraction(0), True, True, False, True),
+    Normalising(Fraction(0), True, False, True, False),
+]
+
+
+def _of_norm(norm, *parts):
+    shapes = {"X": (3, 4), "mean": (3, 1), "var": ("above 0", (3, 1)), "gain": (1, 4), "G": (3, 4)}
+    has = {"mean": norm.is_centred, "gain": norm.has_gain}
+    return [shapes[part] for part in parts if has.get(part, True)]
+
+
+def _normalise(norm):
+    made = Normalise(norm.eps, norm.is_inside, norm.is_centred, norm.has_gain, norm.has_bias)
+    return made, _of_norm(norm, "X", "mean", "var", "gain") + [(1, 4)] * norm.has_bias
+
+
+MORE = [
+    (ProjectBack(), [(3, 4), (5, 4), (1, 5)]),
+    (ops.Mask(("keep",), 2), [(4, 5), ("marks", (4, 5))]),
+    (ops.Mask(("ignore", "bias"), 1, 2), [(4, 4), ("marks", (4, 4)), (4, 4)]),
+    (ops.Mask(("keep", "bias")), [(2, 3, 4), ("marks", (3, 4)), (2, 3, 4)]),
+    (MaskBack(ops.Mask(("ignore",), 2)), [(4, 5), ("marks", (4, 5))]),
+    (MaskBack(ops.Mask((), 3, 2, is_causal=False)), [(2, 5, 5)]),
+    (Given(), [(3, 4)]),
+    (Add(), [(3, 4)] * 4),
+    (ops.Multiply(Fraction(3)), [(3, 4)]),
+    *[(distances.Alibi(1, heads), [(heads, 3, 4)]) for heads in (4, 3)],
+    (distances.Alibi(2), [(3, 5)]),
+    (distances.Alibi(4, 2, head=1), [(3, 5)]),
+    (distances.Alibi(0, 2, has_own=True), [(2, 3, 4), (2, 1, 1)]),
+    (distances.RelativeBias(2, 4, 6), [(3, 6), (1, 4)]),
+    (distances.RelativeBias(0, 8, 20, both_ways=True), [(2, 6, 6), (2, 1, 8)]),
+    (distances.RelativeBias(0, 4, 6, stands="rows"), [(2, 6, 6), (4, 2)]),
+    (distances.RelativeBias(1, 4, 6, stands="columns"), [(2, 6, 6), (2, 4)]),
+    (back_distances.SlopeBack(1, (1, 1)), [(3, 4)]),
+    (back_distances.SlopeBack(0, (2, 1, 1)), [(2, 3, 3)]),
+    (back_distances.SlopeBack(0, (1, 1)), [(1, 1)]),
+    (back_distances.BucketBack(1, Buckets(4, 6, False)), [(5, 6)]),
+    (back_distances.BucketBack(0, Buckets(8, 20, True)), [(2, 4, 4)]),
+    (Sinusoids(3), [(3, 5)]),
+    *[(Rotate(**TURNS, pairing=way), [(3, 4)]) for way in ("halves", "interleaved")],
+    *[
+        (Rotate(**TURNS, pairing=way, dims=4, is_back=back), [(2, 3, 6)])
+        for way in ("halves", "interleaved")
+        for back in (False, True)
+    ],
+    (Rotate(BASE, Fraction(0), "halves"), [(3, 4), (1, 2)]),
+    *[(Rotate(**TURNS, pairing="halves", scaling=each), [(3, 8)]) for each in SLOW],
+    (Rotate(**TURNS, pairing="interleaved", scaling=SLOW[1], is_back=True), [(3, 8)]),
+    *map(_normalise, NORMS),
+    (backs.MeanBack(4), [(3, 1)]),
+    (backs.VarianceBack(1), [(3, 4), (3, 1), (3, 1)]),
+    (backs.SquaresBack(), [(3, 4), (3, 1)]),
+    *[(backs.QuotientBack(norm), _of_norm(norm, "var", "gain", "G")) for norm in NORMS],
+    *[(backs.CentreBack(norm), _of_norm(norm, "var", "gain", "G")) for norm in NORMS],
+    *[(backs.SpreadBack(norm), _of_norm(norm, "X", "mean", "var", "gain", "G")) for norm in NORMS],
+    *[
+        (backs.GainBack(norm, SumTo((1, 4))), _of_norm(norm, "X", "mean", "var", "G"))
+        for norm in NORMS
+    ],
+    (
+        backs.GainBack(NORMS[0], SumTo((1, 4), over_heads=True)),
+        [(2, 3, 4), (2, 3, 1), ("above 0", (2, 3, 1)), (2, 3, 4)],
+    ),
+    *[(ActivateBack(kind), [(3, 4)] * 2) for kind in ("relu", "gelu", "gelu-tanh", "silu", "tanh")],
+    *[(GatedBack(kind), [(3, 4)] * 3) for kind in ("relu", "gelu", "gelu-tanh", "silu", "tanh")],
+    *[(Gate(kind), [(3, 4)] * 2) for kind in ("gelu-tanh", "tanh")],
+    (SoftCapBack(Fraction(5, 2)), [(3, 4)] * 2),
+    (SinkBack((2, 1, 1)), [(2, 3, 4)] * 2),
+    (DivideBySumBack(), [("above 0", (3, 4)), (3, 4), (3, 4)]),
+    (ConcatScores(is_turned=True), [(3, 2), (4, 5), (3, 7), (1, 3)]),
+    (AdditiveScores(), [(2, 3, 2), (2, 4, 2), (2, 1, 2)]),
+    (TransposedTimes(2), [(3, 4), (2, 3, 5)]),
+    (TransposedTimes(2, 2), [(4, 3, 4), (4, 3, 5)]),
+    (TransposedTimes(None, 2), [(2, 3, 4), (2, 3, 5)]),
+    (TransposedTimes(is_turned=True), [(3, 4), (3, 5)]),
+    (TimesTransposed(None, 2), [(2, 3, 4), (2, 5, 4)]),
+    (TimesTransposed(2, 2), [(4, 3, 4), (4, 5, 4)]),
+    (TimesTransposed(2), [(2, 3, 4), (5, 4)]),
+    (SumTo((1, 4)), [(3, 4)]),
+    (SumTo((1, 4), over_heads=True), [(2, 3, 4)]),
+    (SumTo((2, 1, 4)), [(2, 3, 4)]),
+    (SumTo((1, 1, 4), over_heads=True), [(2, 3, 4)]),
+    (SumTo((3, 4), over_heads=True), [(2, 3, 4)]),
+    (back_rows.SplitHeads(2), [(3, 6)]),
+    (back_rows.ShareAmongHeads(3), [(3, 4)]),
+    (back_rows.TakeRows(1, 3), [(2, 4, 4)]),
+    *[(back_rows.PlaceRow(which, 3), [(1, 4)]) for which in ("first", "last")],
+    (back_rows.ShareAmongRows(3), [(1, 4)]),
+    (back_rows.GatherRows(6, 1), [("ids", (1, 5)), (5, 3)]),
+    (Lookup(1), [("ids", (1, 5)), (6, 3)]),
+    (patches.Patches((2, 3)), [(4, 6)]),
+    (patches.Patches((2, 3)), [(2, 4, 6)]),
+    (back_patches.PatchesBack((2, 3), (4, 6)), [(4, 6)]),
+    (back_patches.PatchesBack((2, 3), (2, 4, 6)), [(4, 12)]),
+    (CrossEntropy((1, 0, 3)), [("above 0", (3, 4))]),
+    (LessOneHot((1, 0, 3)), [(3, 4)]),
+    (Ones(), [(3, 4)]),
+    (Ones(), [(2, 3, 4)]),
+    *[(each, [(2, 3, 4)]) for each in (Total(), TokenMean())],
+    *[(each, [(2, 3, 4)] * 2) for each in (HalfSquares(), TotalProduct())],
+    (Descend(Fraction(1, 10), is_turned=True), [(4, 3), (3, 4)]),
+    (Descend(Fraction(1, 10), of_heads=True), [(2, 1, 4), (2, 4)]),
+    (ConcatScores(), [(3, 1), (2, 2), (3, 2), (1, 2)]),  # one feature is no row for all
+]
+ORDERED = (patches.Patches((2, 3), ("row", "column", "channel"), down_first=True), [(2, 4, 6)])
+
+
+def matrices_for(shapes, decimals):
+    """Return a matrix for each input of an operation."""
+    made = []
+    for seed, shape in enumerate(shapes):
+        kind, shape = shape if isinstance(shape[0], str) else ("", shape)
+        matrix = _given(shape, seed, decimals)
+        if kind == "marks":
+            matrix = matrix > 0
+        elif kind == "above 0":
+            matrix = abs(matrix) + 1
+        elif kind == "ids":
+            matrix = _given((1, 5), 0, decimals) * 0 + [[2, 1, 4, 2, 6]]
+        made.append(matrix)
+    return made
+
+
+@pytest.mark.parametrize("decimals", [False, True], ids=["floats", "decimals"])
+@pytest.mark.parametrize(
+    "case", [*MORE, ORDERED], ids=lambda case: f"{type(case[0]).__name__}-{case[1]}"
+)
+def test_other_equations_have_the_values_of_the_operations_that_they_state(case, decimals):
+    operation, shapes = case
+    with localcontext() as context:
+        context.prec = 60
+        matrices = matrices_for(shapes, decimals)
+        expected = operation.apply(*matrices)
+        found = operation.statement(*(matrix.shape for matrix in matrices))
+        if isinstance(operation, distances.Alibi) and not operation.has_own:
+            matrices.append(operation.slopes(matrices[0]))
+        named = dict(zip(inputs_of(found.name, found.given), matrices, strict=True))
+        stating = program(equation(found.name, found.given))
+        made = stating({**named, **found.tables}, found.settings)
+        assert made.shape == expected.shape
+        assert made.dtype == expected.dtype
+        differs = made != expected
+        gap = np.abs(made[differs] - expected[differs]).astype(float).max(initial=0)
+    assert gap <= (1e-50 if decimals else 1e-12)

@@ -1,0 +1,259 @@
+"""Digits proven by error bounds, beside exact decimals and fractions."""
+
+from dataclasses import replace
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from conftest import some_of
+from test_equations import CASES, MORE, ORDERED
+
+from attncalc import InputError, Problem
+from attncalc.equations.evaluate import FUNCTIONS
+from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.near import OF_FUNCTIONS, Near, open_entries
+from attncalc.equations.proven import Stage, prove
+from attncalc.equations.tree import parse
+from attncalc.numbers.decimals import decimals_of
+from attncalc.numbers.rounding import half_away
+from attncalc.operations.distances import Alibi
+from attncalc.problem.samples import sample
+from attncalc.reading import read_problem
+from attncalc.solving.proving import stages, typed
+from attncalc.solving.solution import solve
+
+GUARD = 60
+PRECISION = 500
+
+
+def _exactly():
+    return localcontext(Context(prec=PRECISION, Emin=MIN_EMIN, Emax=MAX_EMAX))
+
+
+KINDS = {
+    "ties": lambda rng: Fraction(int(rng.integers(-40, 41)), 20),
+    "cents": lambda rng: Fraction(int(rng.integers(-300, 301)), 100),
+    "zeros": lambda rng: Fraction(int(rng.integers(-1, 2)), 2),
+    "long": lambda rng: Fraction(repr(float(rng.normal()))),
+    "thirds": lambda rng: Fraction(int(rng.integers(-20, 21)), 6),
+    "wide": lambda rng: int(rng.integers(-99, 100)) * Fraction(10) ** int(rng.integers(-9, 5)),
+    "large": lambda rng: Fraction(int(rng.integers(-9999, 10000)), 8),
+    "cancelling": lambda rng: (
+        Fraction(int(rng.choice([-1, 1]))) * (10**9 + Fraction(int(rng.integers(0, 9)), 1000))
+    ),
+    "tiny": lambda rng: Fraction(int(rng.integers(-99, 100)), 10**12),
+}  # fmt: skip
+"""Numbers that are hard on digits: ties, cancellation, huge and tiny ones."""
+
+
+def drawn(kind, shape, rng):
+    """Return a matrix of numbers as typed."""
+    each = [KINDS[kind](rng) for _ in range(int(np.prod(shape)))]
+    return np.array([*each, None], object)[:-1].reshape(shape)
+
+
+def exact_digits(value, decimals, guard=GUARD):
+    """Return the shown digits of an exact value."""
+    if not value.is_finite():
+        return float(value)
+    with localcontext(Context(prec=2000, Emin=MIN_EMIN, Emax=MAX_EMAX)):
+        return half_away(value.quantize(Decimal(1).scaleb(-guard)), decimals)
+
+
+def assert_proven(made, exact, decimals, guard=GUARD, dust=350):
+    """Check every bound and every digit of a matrix; exact decimals of thirds have dust."""
+    values, errors, shown = made.value.values, made.value.errors, made.rounded
+    assert values.shape == exact.shape
+    with localcontext(Context(prec=2000, Emin=MIN_EMIN, Emax=MAX_EMAX)):
+        for place in np.ndindex(exact.shape):
+            want = exact[place]
+            if not want.is_finite():
+                assert values[place] == want
+            elif np.isfinite(errors[place]):
+                apart = abs(Decimal(float(values[place])) - want)
+                assert apart <= Decimal(float(errors[place])) + Decimal(1).scaleb(-dust)
+            digits = exact_digits(want, decimals, guard)
+            own = shown[place]
+            text = own if isinstance(own, Decimal) else Decimal(repr(float(own)))
+            assert text == digits, (place, want)
+
+
+def _cases():
+    for name, given, settings, operation, shapes in CASES:
+        flags = frozenset(given.split())
+        yield name, operation, shapes, Stage("Y", equation(name, flags), {}, settings), flags
+    for operation, shapes in (*MORE, ORDERED):
+        bare = [each[1] if isinstance(each[0], str) else each for each in shapes]
+        if isinstance(operation, Alibi) and not operation.has_own:
+            continue
+        found = operation.statement(*bare)
+        stage = Stage("Y", equation(found.name, found.given), {}, found.settings, found.tables)
+        yield found.name, operation, shapes, stage, found.given
+
+
+ALL = list(_cases())
+
+
+def _matrices(shapes, kind, rng):
+    made = []
+    for shape in shapes:
+        role, shape = shape if isinstance(shape[0], str) else ("", shape)
+        matrix = drawn(kind, shape, rng)
+        if role == "marks":
+            matrix = matrix > 0
+        elif role == "above 0":
+            matrix = abs(matrix) + 1
+        elif role == "ids":
+            matrix = np.array([[Fraction(k) for k in (2, 1, 4, 2, 6)]], object)
+        made.append(matrix)
+    return made
+
+
+def check_operation(case, kind, seed):
+    name, operation, shapes, stage, flags = case
+    rng = np.random.default_rng(seed)
+    matrices = _matrices(shapes, kind, rng)
+    with _exactly():
+        typed = [m if m.dtype == bool else decimals_of(m) for m in matrices]
+        try:
+            exact = operation.apply(*typed)
+        except (InputError, ArithmeticError, ValueError):
+            return  # a sum of 0 to divide by, the logarithm of a negative number
+    names = inputs_of(name, flags)
+    stage = stage._replace(inputs=dict(zip(names, names, strict=True)))
+    for decimals in (0, 2, 5):
+        (made,) = prove([stage], dict(zip(names, matrices, strict=True)), decimals).values()
+        assert_proven(made, exact, decimals)
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case[0]}-{case[2]}")
+def test_bounds_and_digits_of_an_operation(case):
+    for seed, kind in enumerate(("ties", "long")):
+        check_operation(case, kind, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_and_digits_of_all_operations(kind, seed):
+    for number, case in enumerate(ALL):
+        check_operation(case, kind, 1000 * seed + number)
+
+
+def check_problem(problem):
+    """Check bounds and digits of all steps of a problem against its exact decimals."""
+    solution = solve(problem)
+    given = typed(problem)
+    steps = stages(problem, solution.plan, given)
+    assert solution.is_exact
+    each_step = problem.rounding == "each-step" and problem.A is None
+    guard = solution._digits.guard
+    made = prove(steps, given, problem.decimals, each_step=each_step, guard=guard)
+    for step in solution.plan:
+        exact = np.asarray(solution.exact[step.name])
+        shown = np.asarray(solution.digits[step.name])
+        assert_proven(made[step.name], exact, problem.decimals, guard, guard)
+        own = np.vectorize(lambda x: x if isinstance(x, Decimal) else Decimal(repr(float(x))))
+        assert (own(made[step.name].rounded) == shown).all()
+    return made
+
+
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+@pytest.mark.parametrize(
+    "name", ["self", "encoder", "gradients", "gpt", "vit", "masks", "softmax", "rope"]
+)
+def test_samples_have_the_digits_of_exact_decimals(name, rounding):
+    check_problem(replace(read_problem(sample(name).path), rounding=rounding))
+
+
+def _problem(rng, kind):
+    n, d = int(rng.integers(1, 6)), int(rng.integers(1, 5))
+    weights = {f"W_{each}": drawn(kind, (d, d), rng).tolist() for each in "QKV"}
+    return Problem(
+        X=drawn(kind, (n, d), rng).tolist(),
+        **weights,
+        decimals=int(rng.integers(0, 8)),
+        rounding=str(rng.choice(["display", "each-step"])),
+        causal=bool(rng.integers(0, 2)),
+        normalizer=str(rng.choice(["softmax", "softmax", "softmax", "hardmax"])),
+        scale=str(rng.choice(["sqrt_dk", "none"])),
+    )
+
+
+@pytest.mark.parametrize("seed", some_of(300))
+def test_random_problems_have_the_digits_of_exact_decimals(seed):
+    rng = np.random.default_rng(seed)
+    kind = str(rng.choice(["ties", "cents", "zeros", "long", "thirds", "large"]))
+    problem = _problem(rng, kind)
+    if solve(problem).is_exact:
+        check_problem(problem)
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "sin", "cos", "log", "erf"])
+def test_functions_of_this_machine_are_within_half_of_the_assumed_error(name):
+    rng = np.random.default_rng(2)
+    x = rng.uniform(*{"exp": (-700, 700), "log": (1e-3, 9)}.get(name, (-9, 9)), 400)
+    with localcontext(Context(prec=60)):
+        exact = FUNCTIONS[name](np.array([Decimal(float(each)) for each in x], object))
+        for value, true in zip(FUNCTIONS[name](x).tolist(), exact, strict=True):
+            assert abs(Decimal(value) - true) <= abs(true) * Decimal(OF_FUNCTIONS) / 2
+
+
+def test_a_tie_is_open_and_what_is_beside_it_is_not():
+    values = np.array([0.125, 0.1250000001, 0.12, -0.125, 1e300, np.inf, np.nan])
+    errors = np.array([1e-17, 1e-14, 0.004, 1e-16, 1e284, 0.0, 0.0])
+    assert open_entries(values, errors, 2).tolist() == [True, False, False, True, True, False, True]
+
+
+def test_floats_stand_for_the_shortest_decimals():
+    matrix = Near.typed(np.array([[0.1, 2.675], [-1.005, 3.0]]))
+    assert matrix.unit == Fraction(1, 1000)
+    assert matrix.whole.tolist() == [[100, 2675], [-1005, 3000]]
+
+
+def test_products_of_whole_multiples_have_no_error():
+    rng = np.random.default_rng(0)
+    X, W = (rng.integers(-300, 301, (40, 40)) / 100 for _ in range(2))
+    stage = Stage("Y", equation("Project"), {"X": "X", "W": "W"})
+    made = prove([stage], {"X": X, "W": W}, 2)["Y"]
+    whole = (np.rint(X * 100).astype(int) @ np.rint(W * 100).astype(int)).tolist()
+    for row, own in zip(whole, made.digits.tolist(), strict=True):
+        for k, digits in zip(row, own, strict=True):
+            assert digits == (abs(k) + 50) // 100 * (1 if k > 0 else -1)
+    assert made.opened == 0
+
+
+def test_an_irrational_tie_is_told():
+    # sqrt(2) ** 2 / 16 is 0.125, which no number of digits shows
+    stage = Stage("Y", parse("Y[i in n] = sqrt(X[i]) ** 2 / 16"), {"X": "X"})
+    made = prove([stage], {"X": np.array([2.0, 3.0])}, 2)["Y"]
+    assert (made.rounded.tolist(), made.ties, made.opened) == ([0.13, 0.19], [(0,)], 1)
+
+
+def test_an_entry_is_decided_with_as_many_digits_as_it_needs():
+    # 1 / 8 and 1e-40, 1e-55 more or less
+    stage = Stage("Y", parse("Y[i in n] = sqrt(2) * sqrt(2) / 16 + X[i]"), {"X": "X"})
+    X = np.array([Decimal("1e-40"), Decimal("-1e-40"), Decimal("-1e-55")])
+    made = prove([stage], {"X": X}, 2)["Y"]
+    assert (made.rounded.tolist(), made.ties, made.opened) == ([0.13, 0.12, 0.12], [], 3)
+
+
+def test_a_recurrence_is_proven():
+    text = "M[t in n, a in d] = exp(-g[t]) * (M[t - 1,a] if t > 0 else 0) + X[t,a] ** 2"
+    stage = Stage("M", parse(text), {"X": "X", "g": "g"})
+    rng = np.random.default_rng(3)
+    X, g = drawn("ties", (6, 3), rng), drawn("ties", (6,), rng)
+    g[:3] = Fraction(0)  # squares of ties, added up
+    made = prove([stage], {"X": X, "g": g}, 2)["M"]
+    with _exactly():
+        row, rows = [Decimal(0)] * 3, []
+        for x, decay in zip(decimals_of(X), decimals_of(g), strict=True):
+            row = [(-decay).exp() * m + each * each for m, each in zip(row, x, strict=True)]
+            rows.append(row)
+    assert_proven(made, np.array(rows, object), 2)
+
+
+def test_a_value_in_decimals_is_compared_with_one_in_floats():
+    decimals = Near(np.array([Decimal("0.5"), Decimal(-1)], object), np.array([1e-40, 1e-40]))
+    assert (decimals > np.array([0.0, 0.0])).tolist() == [True, False]
