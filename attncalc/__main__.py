@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import warnings
 
 OBJECTS = 100_000
 """How many are made before unused ones are looked for: a start makes half as many, to keep."""
@@ -10,6 +11,8 @@ OBJECTS = 100_000
 def main() -> None:
     """Run the command line and leave with its code; 130 and 143 where it is told to end."""
     gc.set_threshold(OBJECTS)
+    if not sys.warnoptions:  # warnings of libraries are for programmers: python -W shows them
+        warnings.simplefilter("ignore")
     try:
         from attncalc.signals import end_with_a_line
 

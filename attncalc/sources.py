@@ -67,7 +67,11 @@ def remember_stream(descriptor: int) -> None:
 
 
 def refuse_to_write(place: Path) -> None:
-    """Refuse a file that was read, or that would be read as part of a folder that was.
+    """Refuse a file that was read, or that is or would be part of a folder that was.
+
+    Whatever is in such a folder already is part of it, however deep, whether or not this run opens
+    it: an input, or what an earlier command wrote there. A new file is part of it where its name
+    ends as those that are read.
 
     Raises
     ------
@@ -76,9 +80,14 @@ def refuse_to_write(place: Path) -> None:
     """
     if source := _source(identity_of(place)):
         raise _refused(place, "is", source)
-    folder = _source(identity_of(Path(os.path.realpath(place)).parent))
-    if folder is not None and place.suffix.lower() in folder.endings:
-        raise _refused(place, "would be part of", folder)
+    real = Path(os.path.realpath(place))
+    exists = identity_of(real) is not None
+    for folder in real.parents if _READ.get() else ():
+        source = _source(identity_of(folder))
+        if source is not None and exists:
+            raise _refused(place, "is already in", source)
+        if source is not None and folder == real.parent and place.suffix.lower() in source.endings:
+            raise _refused(place, "would be part of", source)
 
 
 def refuse_to_fill(folder: Path) -> None:

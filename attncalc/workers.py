@@ -6,7 +6,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attncalc.signals import ENDING
 
@@ -34,7 +34,7 @@ def mapped(work: Callable[[T], R], things: Iterable[T], jobs: int = 1) -> Iterat
     Parameters
     ----------
     work
-        What is done; with several jobs a function of a module, and its results can be pickled.
+        What is done; with several jobs it is of a module and can be pickled, as its results can.
     things
         What it is done to; they are fetched as workers are free.
     jobs
@@ -68,11 +68,11 @@ def _shared(work: Callable[[T], R], things: Iterator[T], jobs: int) -> Iterator[
     from concurrent.futures import Future, ProcessPoolExecutor
     from multiprocessing import get_context
 
-    pool = ProcessPoolExecutor(jobs, get_context(START), initializer=_as_worker)
+    pool = ProcessPoolExecutor(jobs, get_context(START), initializer=_as_worker, initargs=(work,))
     under_way: deque[Future[R]] = deque()
     try:
         for thing in things:
-            under_way.append(pool.submit(work, thing))
+            under_way.append(pool.submit(_worked, thing))
             if len(under_way) >= AHEAD * jobs:
                 yield under_way.popleft().result()
         while under_way:
@@ -81,7 +81,15 @@ def _shared(work: Callable[[T], R], things: Iterator[T], jobs: int) -> Iterator[
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _as_worker() -> None:
+_WORK: list[Callable[[Any], Any]] = []
+"""What a worker does: it is handed over once, and not with every thing."""
+
+
+def _worked(thing: Any) -> Any:
+    return _WORK[-1](thing)
+
+
+def _as_worker(work: Callable[[Any], Any]) -> None:
     """Leave what a key or the shell says to the process that shares out the work; end with it."""
     import threading
     from multiprocessing import parent_process
@@ -90,6 +98,7 @@ def _as_worker() -> None:
         ends = number == getattr(signal, "SIGTERM", None)
         signal.signal(number, signal.SIG_DFL if ends else signal.SIG_IGN)
     parent = parent_process()
+    _WORK.append(work)
 
     def follow() -> None:
         if parent is not None:

@@ -2,7 +2,7 @@
 
     python benchmarks/long_inputs.py [--picture growth.png] [--most 32768] [--repeats 5]
 
-d = 64, float64; one head, and then other shapes beside PyTorch's fused attention, all of them with
+d = 64, float64 or float32; one head, and then other shapes beside PyTorch's fused attention, with
 heads side by side in memory, as a linear layer leaves them. Every ratio comes from one run in which
 the peers take turns; medians, with the smallest and the largest ratio of a turn in brackets. Memory
 is measured in a process of its own, as what it takes above its inputs.
@@ -89,7 +89,7 @@ def print_ratios(repeats: int) -> None:
     """Print the table of ratios."""
     print("time, as a ratio           all kept / eager      all kept / numpy      only O / fused")
     print("at most                    1.00                  0.55                  1.30")
-    for n in (2048, 4096, 8192):
+    for n in (1024, 2048, 4096, 8192):
         seconds = take_turns(peers(n), repeats)
         row = [
             ratio(seconds, "all kept", "torch eager"),
@@ -109,14 +109,18 @@ class Shape(NamedTuple):
     most: float
     fields: dict[str, Any] = {}
     window: int = 0
+    dtype: str = "float64"
 
 
 SHAPES = {
-    "8 heads, 65,536 on 16": Shape(8, 8, 65_536, 16, 2.0),
-    "8 heads, 16,384 on 128": Shape(8, 8, 16_384, 128, 2.0),
-    "8 heads, 16 on 16,384": Shape(8, 8, 16, 16_384, 2.0),
-    "8 heads, 1 on 65,536": Shape(8, 8, 1, 65_536, 2.0),
-    "1 head, 1 on 65,536": Shape(1, 1, 1, 65_536, 2.0),
+    "8 heads, 65,536 on 16": Shape(8, 8, 65_536, 16, 1.5),
+    "8 heads, 16,384 on 128": Shape(8, 8, 16_384, 128, 1.5),
+    "8 heads, 16 on 16,384": Shape(8, 8, 16, 16_384, 1.5),
+    "8 heads, 1 on 65,536": Shape(8, 8, 1, 65_536, 1.5),
+    "1 head, 1 on 65,536": Shape(1, 1, 1, 65_536, 1.5),
+    "1 head, 1,024, float32": Shape(1, 1, 1024, 1024, 1.3, dtype="float32"),
+    "1 head, 4,096, float32": Shape(1, 1, 4096, 4096, 1.3, dtype="float32"),
+    "8 heads, 1,024, float32": Shape(8, 8, 1024, 1024, 1.3, dtype="float32"),
     "8 heads, 1,024": Shape(8, 8, 1024, 1024, 1.3),
     "32 heads on 8 (GQA), 1,024": Shape(32, 8, 1024, 1024, 1.3),
     "8 heads, 1,024, rope": Shape(8, 8, 1024, 1024, 1.3, {"positions": "rope"}),
@@ -133,7 +137,10 @@ def of_shape(shape: Shape) -> dict[str, Work]:
         "K": (shape.m, shape.groups),
         "V": (shape.m, shape.groups),
     }
-    given = {name: random.normal(size=(rows, h * D)) for name, (rows, h) in sizes.items()}
+    given = {
+        name: random.normal(size=(rows, h * D)).astype(shape.dtype)
+        for name, (rows, h) in sizes.items()
+    }
     fields: dict[str, Any] = dict(shape.fields)
     if shape.window:  # as a mask: each query sees this many keys before and after its own
         places = np.arange(shape.n)[:, np.newaxis] - np.arange(shape.m)
@@ -185,7 +192,7 @@ def check_same(ways: dict[str, Work]) -> None:
     ours: Any = ways["ours"]()
     theirs: Any = ways["theirs"]()
     joined = theirs[0].transpose(0, 1).reshape(ours["O"].shape).numpy()
-    assert np.abs(joined - ours["O"]).max() < 1e-12
+    assert np.abs(joined - ours["O"]).max() < (1e-12 if joined.dtype == np.float64 else 1e-5)
 
 
 def print_small(repeats: int) -> None:
@@ -200,7 +207,7 @@ def print_small(repeats: int) -> None:
     }
     print(
         f"3 tokens: solve / plain numpy {ratio(take_turns(ways, repeats), 'solve', 'plain')}"
-        " (at most 6)"
+        " (at most 4)"
     )
 
 

@@ -62,13 +62,13 @@ def draw_patches() -> None:
 def draw_studies() -> None:
     """Draw what a longer key does, and why two queries are sturdier than one."""
     with tempfile.TemporaryDirectory() as folder:
-        aim = ["aim", "average.json", TARGET, "--title", "Average of two"]
+        aim = ["aim", "average.json", TARGET, "--title"]
         noise = ["simulate", "one.json", "two.json", DRAW, "--seed", "1", "-o"]
         for command in (
             ["samples", "average", "-o", "average.json"],
             ["vary", "average.json", "K[a] *= 0:3", "-o", HERE / "long-key.png"],
-            [*aim, "--save", "one.json"],
-            [*aim, "--heads", "2", "--save", "two.json"],
+            [*aim, "One query", "--save", "one.json"],
+            [*aim, "Two queries", "--heads", "2", "--save", "two.json"],
             [*noise, HERE / "two-queries.png"],
         ):
             subprocess.run([COMMAND, *command], check=True, cwd=folder)

@@ -170,6 +170,12 @@ class Browser:
         )  # fmt: skip
         self.send("Emulation.setTouchEmulationEnabled", enabled=touch)
 
+    def reset(self) -> None:
+        """Go back to the screen and the media of the start."""
+        self.send("Emulation.clearDeviceMetricsOverride")
+        self.send("Emulation.setTouchEmulationEnabled", enabled=False)
+        self.send("Emulation.setEmulatedMedia", media="", features=[])
+
     def tap(self, selector: str) -> None:
         """Touch an element with a finger."""
         x, y = self.middle(selector)

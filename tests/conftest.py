@@ -2,8 +2,10 @@
 
 import io
 import os
+import random
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +22,8 @@ PACKAGE = Path(samples.__file__).parent.parent
 BUNDLED = samples.sample("self").path.parent
 """The samples: in the package where it is installed, and else in the clone."""
 
-SHARE, SLOW_SHARE = 6, 3
-"""Of the random problems of a campaign, plain `pytest` tries one in so many, and `-m slow`."""
+SHARE, SLOW_SHARE = 12, 3
+"""Of the random problems of a property, plain `pytest` tries one in so many, and `-m slow`."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,58 @@ os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"  # Typer reads it when it is i
 _THOROUGH = False
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that choose a random sample of the slow tests."""
+    parser.addoption(
+        "--sample", type=float, default=1.0, help="the share of the slow tests to run, at random"
+    )
+    parser.addoption("--sample-seed", type=int, help="the seed of the sample (default: a new one)")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Note how much is to be tried, before the first property is made."""
+    """Note how much is to be tried, before the first property is made; draw a seed."""
     global _THOROUGH
     _THOROUGH = bool(re.search(r"(?<!not )\bslow\b", str(config.option.markexpr)))
+    if config.option.sample_seed is None:  # the processes of xdist take the same one
+        drawn = os.environ.setdefault("ATTNCALC_SAMPLE_SEED", str(random.randrange(10**6)))
+        config.option.sample_seed = int(drawn)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Print the sample, for it to be run again; a header is not printed with -q."""
+    option = session.config.option
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if option.sample < 1 and reporter:
+        reporter.write_line(
+            f"a sample of the slow tests: --sample {option.sample:g} "
+            f"--sample-seed {option.sample_seed}"
+        )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark most cases of campaigns as slow, and leave out the slow tests of no sample.
+
+    Of a campaign's cases, one in each so many stays, not always at the same place: of tests with
+    several parameters each brings in all its values.
+    """
+    seen: Counter[Any] = Counter()
+    for item in items:
+        campaign = item.get_closest_marker("campaign")
+        if campaign and not item.get_closest_marker("slow"):
+            (every,), test = campaign.args, item.nodeid.partition("[")[0]
+            turn, place = divmod(seen[test], every)
+            seen[test] += 1
+            if (turn + place) % every:
+                item.add_marker(SLOW)
+    share, seed = config.option.sample, config.option.sample_seed
+    if share < 1:
+        items[:] = [
+            item
+            for item in items
+            if not item.get_closest_marker("slow")
+            or random.Random(f"{seed} {item.nodeid}").random() < share
+        ]
 
 
 def some_of(count: int) -> list[Any]:
@@ -108,12 +158,19 @@ def many(examples: int, **changes: Any) -> Callable[..., Any]:
     return lambda test: SLOW(checks(test)) if _THOROUGH else checks(test)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Start Chromium once for all tests of a file."""
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Start Chromium once."""
     found = Browser()
     yield found
     found.close()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """Return Chromium with the screen and the media it started with."""
+    yield chromium
+    chromium.reset()
 
 
 @pytest.fixture

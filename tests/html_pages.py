@@ -11,7 +11,7 @@ ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "main", "article", "section", "div"),
     *("h1", "h2", "h3", "h4", "p", "ul", "li", "span", "bdi", "strong", "em", "figure"),
     *("figcaption", "details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td"),
-    *("svg", "desc", "g", "line", "circle", "rect", "text"),
+    *("svg", "desc", "g", "line", "circle", "rect", "text", "pattern", "path"),
     *("math", "mi", "mn", "mo", "mtext", "mspace", "mrow", "mfrac", "msqrt"),
     *("msub", "msup", "msubsup"),
 }
@@ -20,7 +20,8 @@ ATTRIBUTES = {
     *("lang", "charset", "name", "content", "http-equiv", "id", "class", "role", "tabindex"),
     *("scope", "open", "aria-label", "aria-labelledby", "aria-describedby", "aria-hidden"),
     *("width", "height", "viewbox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r"),
-    *("text-anchor", "stroke-width", "fill-opacity", "transform"),
+    *("text-anchor", "stroke-width", "fill-opacity", "transform", "d", "fill", "stroke"),
+    "patternunits",
     *("data-step", "data-given", "data-head", "data-row", "data-column", "data-of"),
     *("data-weights", "data-output", "data-input"),
 }

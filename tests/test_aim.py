@@ -11,6 +11,7 @@ import pytest
 from conftest import BUNDLED, Command
 
 from attncalc import Problem, read_problem
+from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading.queryless import ANY_QUERY
 from attncalc.reading.studies.targets import read_target
 from attncalc.solving.solution import solve
@@ -34,6 +35,7 @@ def orthonormal(count: int, seed: int) -> tuple[Any, Any]:
     return keys.T, rng.standard_normal((count, 3))
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("count", [2, 3, 5, 12])
 def test_orthonormal_keys_are_averaged_within_the_bound_of_the_theory(count: int) -> None:
     """Of q = β (k_a + k_b) c is within 2 (n - 2) e^-β max ‖v‖ of the average, for β 1 to 50."""
@@ -268,6 +270,47 @@ def test_a_stand_in_for_the_query_leaves_keys_and_values_as_they_are() -> None:
     problem = read_problem(AVERAGE, Q=ANY_QUERY)
     assert problem.Q.tolist() == [[0, 0, 0]]
     assert problem.keys == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("more", [(), ("--heads", "2")])
+def test_a_designed_problem_is_what_the_next_query_is_designed_for(
+    attncalc: Command, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    asked = "1/2 v_a + 1/2 v_b", "--title", "Two", *more
+    assert attncalc("aim", AVERAGE, *asked, "--save", "saved.json").code == 0
+    first = attncalc("aim", AVERAGE, *asked).out
+    again = attncalc("aim", "saved.json", *asked, "--save", "again.json")
+    assert (again.code, again.out) == (0, first)
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "saved.json").read_text()
+
+
+ONE_KEY = {"K": [[1, 0], [0, 1]], "V": [[1], [3]], "heads": 2, "scale": "none", "combine": "mean"}
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        {"Q": [[1, 0, 0, 1]]},
+        {"Q": [[[1, 0]], [[0, 1]]]},
+        {"X1": [[1]], "W_Q": [[1, 0, 0, 1]]},
+        {"X1": [[1]], "W_Q": [[1], [0], [0], [1]], "weights_layout": "torch"},
+        {"X1": [[1]], "W_Q": [[[1, 0]], [[0, 1]]]},
+        {"Q": [[1], [0], [0], [1]], "K": [[1, 0], [0, 1]], "V": [[1, 3]], "layout": "columns"},
+    ],
+)
+def test_a_query_is_designed_for_one_key_head_however_query_heads_are_given(
+    attncalc: Command, tmp_path: Path, queries: dict[str, Any]
+) -> None:
+    (tmp_path / "in.json").write_text(json.dumps(ONE_KEY | queries))
+    run = attncalc("aim", "in.json", "v_2", "--format", "json")
+    assert run.code == 0, run.err
+    assert json.loads(run.out)["q"] == [0, 10]
+
+
+def test_no_title_of_a_sample_is_a_command() -> None:
+    """It stands above pictures, where a line of a shell has no room."""
+    titles = {each.name: read_problem(sample(each.name).path).title for each in SAMPLES}
+    assert not [name for name, title in titles.items() if "attncalc" in title or "--" in title]
 
 
 def test_a_designed_problem_is_saved_and_solved_again(attncalc: Command, tmp_path: Path) -> None:

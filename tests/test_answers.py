@@ -326,6 +326,7 @@ WRITTEN = mostly_slow(
 """The samples, without and with their work."""
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize(("name", "work"), WRITTEN)
 def test_what_is_written_is_read_back_as_a_flawless_answer(
     name: str, work: bool, tmp_path: Path
@@ -350,6 +351,7 @@ def test_what_is_written_is_read_back_as_a_flawless_answer(
         assert len(found) == sum(len(head.connections) for head in solution.heads)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 12))
 def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path: Path) -> None:
     solution = solve(read_problem(sample(name).path))
@@ -361,6 +363,23 @@ def test_a_worksheet_is_read_back_as_an_answer_that_is_blank(name: str, tmp_path
             assert matrix.shape == solution[step.name].shape, (form, step.name)
             assert np.isnan(matrix.values).all()
         assert answer.connections is None
+
+
+def test_a_matrix_and_a_line_of_the_map_on_one_line_are_both_read() -> None:
+    answer = read("A = [1; 0] S = [2 3] Output 1: most input 3\n")
+    assert (numbers(answer, "A"), numbers(answer, "S")) == ([[1.0], [0.0]], [[2.0, 3.0]])
+    assert [(each.output, each.most) for each in answer.connections or ()] == [("1", ("3",))]
+
+
+def test_our_own_lines_and_other_sentences_stand_side_by_side_in_a_sheet() -> None:
+    lines = '"Output 1: solid line to 3, dashed line to 1 and 2"\n'
+    lines += "Output 2 attends to input 3\n" + '"Output 3: solid line to _____"\n'
+    answer = read(f"Q\n1,2\n\nconnections\n{lines}", "a.csv")
+    found = [(each.output, each.most, each.second) for each in answer.connections or ()]
+    assert found == [("1", ("3",), ("1", "2")), ("2", ("3",), ())]
+    assert answer.unread == ()
+    answer = read(f"Q\n1,2\n\nconnections\n{lines}Output 3 attends to\n", "a.csv")
+    assert [each.text for each in answer.unread] == ["Output 3 attends to"]
 
 
 @pytest.mark.parametrize("form", ["a.txt", "a.md", "a.csv"])

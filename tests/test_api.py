@@ -55,6 +55,7 @@ def frames_of(text: str) -> list[list[list[str]]]:
     return [frame[1:] for frame in frames]  # without the names of the columns
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_printed_solution_holds_the_digits_of_every_step(name: str) -> None:
     solution = solved_sample(name)
@@ -169,6 +170,7 @@ def test_a_table_is_one_step_and_can_be_whole() -> None:
         solution.table("Z")
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     ("asked", "flags"),
     [

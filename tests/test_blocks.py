@@ -1,6 +1,9 @@
 """Long inputs: blocks give what the whole gives, keep no more than asked, and say no in time."""
 
+import itertools
 import re
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -8,6 +11,7 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, solve
+from attncalc.operations.masks import Masking
 from attncalc.solving import long_inputs as blocks
 from attncalc.solving import memory, solution
 
@@ -89,6 +93,7 @@ def near(one: np.ndarray, other: np.ndarray) -> bool:
     )
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.usefixtures("in_blocks")
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, 4))
 def test_blocks_give_what_the_whole_gives(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +110,8 @@ def test_blocks_give_what_the_whole_gives(kind: str, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("in_blocks")
 def test_each_step_rounding_and_sums_in_blocks_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = {name: np.abs(matrix) for name, matrix in queries_keys_values().items()}
+    rows = {"Q": 130, "K": 200, "V": 200}  # three blocks and tiles: decimals take long
+    given = {k: np.abs(matrix[: rows[k]]) for k, matrix in queries_keys_values().items()}
     for fields in ({"rounding": "each-step"}, {"normalizer": "sum", "scale": "none"}):
         problem = Problem(**given, **fields)
         expected, found = whole(problem, monkeypatch), solve(problem, keep=("A", "O"))
@@ -122,6 +128,7 @@ def test_float32_stays_float32() -> None:
         }
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.usefixtures("in_blocks")
 @pytest.mark.parametrize("value", [1e-30, 1.0, 1e30])
 @pytest.mark.parametrize(
@@ -179,6 +186,7 @@ def test_the_causal_edge_may_fall_on_the_first_key_of_a_tile(
     assert outputs == pytest.approx([max(0, i + 1 - 90) / (i + 1) for i in range(n)])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_blocks")
 def test_rows_that_sum_to_nothing_and_overflow_are_named_by_their_place() -> None:
     given = queries_keys_values()
@@ -201,6 +209,82 @@ def test_progress_is_reported_block_by_block() -> None:
     seen: list[tuple[int, int]] = []
     solve(problem_of({}), report=lambda done, of: seen.append((done, of)))
     assert sorted(seen) == [(i, 5) for i in range(1, 6)]  # 300 rows, 64 at a time
+
+
+def test_every_core_gets_rows_of_a_short_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "_workers", lambda: 8)
+    counts: set[int] = set()
+    given = {name: RANDOM.normal(size=(1024, 8)) for name in "QKV"}
+    solve(Problem(**given), keep=("O",), report=lambda done, of: counts.add(of))
+    assert counts == {8}
+
+
+def test_the_first_block_that_fails_is_reported_and_no_other_is_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(blocks, "_workers", lambda: 2)
+    second_failed = threading.Event()
+    started: list[int] = []
+
+    def work(block: tuple[int, slice]) -> None:
+        started.append(block[0])
+        if block[0] == 0:
+            assert second_failed.wait(10)
+            time.sleep(0.05)  # the other thread has time to start a block, if it does
+        else:
+            second_failed.set()
+        raise InputError(f"block {block[0]}")
+
+    with pytest.raises(InputError, match="block 0"):
+        blocks._on_all_cores(work, [(place, slice(0)) for place in range(50)], None)
+    assert sorted(started) == [0, 1]
+
+
+@pytest.mark.parametrize("exp2", [False, True])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-13), ("float32", 5e-6)])
+@pytest.mark.parametrize("scale", ["sqrt_dk", "1/3", -0.25, 3, "none"])
+def test_scaled_queries_and_powers_of_two_give_what_the_formula_gives(
+    scale: Any, dtype: str, tolerance: float, exp2: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether or not numpy's exp2 is the faster one on this machine."""
+    monkeypatch.setattr(solution, "LONG", 0)
+    monkeypatch.setattr(blocks, "_is_exp2_fast", lambda: exp2)
+    given = {
+        name: matrix.astype(dtype).astype(float)
+        for name, matrix in queries_keys_values(2, 2).items()
+    }
+    factor = {"sqrt_dk": 8**-0.5, "1/3": 1 / 3, "none": 1}.get(scale, scale)
+    expected = by_formula(
+        given | {"Q": given["Q"] * factor * 8**0.5}, 2, 2, 0.0, np.ones((N, M), bool)
+    )
+    typed = {name: matrix.astype(dtype) for name, matrix in given.items()}
+    found = solve(Problem(**typed, scale=scale, heads=2), keep=("O",))["O"]
+    assert found.dtype == dtype
+    assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("window", [None, 1, 2, 5])
+def test_masks_by_place_forbid_what_lies_before_the_window_or_behind_the_edge(
+    window: int | None,
+) -> None:
+    for n, m, first in itertools.product(
+        (1, 3, 300), (1, 4, 280), (-400, -2, 0, 1, 2, 3, 200, 600)
+    ):
+        forbidden = Masking(causal_from=first, window=window).forbidden((n, m), {})
+        found = np.zeros((n, m), dtype=bool)
+        for each in forbidden.values():
+            found |= each
+        seen = [
+            [j < i + first and (window is None or j >= i + first - window) for j in range(m)]
+            for i in range(n)
+        ]
+        assert (found == ~np.array(seen)).all(), (n, m, first)
+
+
+def test_finite_numbers_whose_squares_overflow_are_not_refused() -> None:
+    V = np.array([[1e200, -1e300], [1e200, -1e300]])
+    found = solve(Problem(Q=np.zeros((2, 1)), K=np.zeros((2, 1)), V=V))
+    assert (found["O"] == V).all()
 
 
 def test_only_a_part_of_the_plan_can_be_kept() -> None:
@@ -278,6 +362,7 @@ def by_formula(
     return np.concatenate(outputs, axis=1)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("masks", MASKS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_uneven_lengths_agree_with_the_formula(
@@ -298,6 +383,7 @@ def test_uneven_lengths_agree_with_the_formula(
     assert np.abs(found - by_formula(given, heads, groups, bias, may)).max() <= 1e-12
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("alignment", ["top-left", "bottom-right"])
 def test_no_tile_is_left_out_that_the_causal_edge_only_touches(
     alignment: str, monkeypatch: pytest.MonkeyPatch

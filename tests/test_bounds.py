@@ -72,11 +72,13 @@ def _takes_long(read: Callable[[], object]) -> str:
     return takes_longer(ended, LONGEST)
 
 
+@pytest.mark.campaign(8)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_small_problem_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_stream(PROBLEMS[name].encode(), name))
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("name", mostly_slow(ANSWERS, 4))
 def test_no_small_answer_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_answer_bytes(ANSWERS[name].encode(), name))
@@ -167,6 +169,7 @@ def test_arrays_come_back_as_they_were_saved() -> None:
         assert np.array_equal(loaded[name], array)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", ["an entry far off.json", "uneven rows.json", "uneven rows.csv"])
 def test_gaps_are_told_and_not_filled(name: str) -> None:
     written = read_answer_bytes(ANSWERS[name].encode(), name).matrices["Q"]
@@ -208,7 +211,7 @@ def test_sines_count_when_exactness_is_chosen() -> None:
 
 @pytest.mark.parametrize("ending", mostly_slow(["txt", "md", "csv"]))
 @pytest.mark.parametrize(
-    "line", mostly_slow(["|-(1, 2)", "<td>Q = [1 2", "[1,{", "+ 1(1, 2)", "|->"])
+    "line", mostly_slow(["|-(1, 2)", "<td>Q = [1 2", "[1,{", "+ 1(1, 2)", "|->"], 5)
 )
 def test_a_table_that_is_none_is_not_tried_again_from_each_line(line: str, ending: str) -> None:
     """Quadratic once, and worse where each cell was asked: 16 kB took 20 s."""
@@ -217,6 +220,7 @@ def test_a_table_that_is_none_is_not_tried_again_from_each_line(line: str, endin
     assert not _takes_long(lambda: read_stream(data, f"in.{ending}"))
 
 
+@pytest.mark.slow
 def test_what_is_written_is_not_read_again_for_each_matrix_without_a_name() -> None:
     """200 of them beside 1,000 that have one: 8 kB took 4 s, 16 kB took 9 s."""
     data = "Q\n1 2\na,1\nQ\n1 2\na,1\nQ\n1 2\na,1\na" * 500

@@ -1,6 +1,8 @@
 """A class: each student their own problem, answers paired by names, marks as they were planted."""
 
 import csv
+import hashlib
+import hmac
 import io
 import json
 import os
@@ -27,7 +29,13 @@ from attncalc.writing.files import write_files
 
 NAMES = ("Ada Lovelace", "Blaise Pascal", "Carl Gauß", "李 善蘭", "Emmy Noether", "Ada Byron")
 ROSTER = "name,id,email\n" + "".join(f"{n},{70 + i},s{i}@x.org\n" for i, n in enumerate(NAMES))
-SPEC = {"problems": [{"name": "1", "tokens": 3}], "formats": ["markdown"], "seed": 7}
+SECRET = "00112233445566778899aabbccddeeff"
+SPEC = {
+    "problems": [{"name": "1", "tokens": 3}],
+    "formats": ["markdown"],
+    "seed": 7,
+    "secret": SECRET,
+}
 MADE: dict[tuple[str, ...], dict[str, bytes]] = {}
 """Sets that tests made: what was made once need not be drawn again."""
 STEPS = ("Q", "K", "V", "S", "S_scaled", "A", "O")
@@ -101,7 +109,7 @@ def test_each_student_has_a_problem_a_worksheet_and_a_key_apart(
     for student in students:
         (listed,) = student["problems"]
         file = place / listed["file"]
-        again = new(listed["seed"], tokens=3, title="Problem 1")
+        again = new(int(listed["seed"]), tokens=3, title="Problem 1")
         assert read_problem(file).as_typed("X").tolist() == again.as_typed("X").tolist()
         problems.add(str(read_problem(file).as_typed("X").tolist()))
         inside = {path.name for path in (place / student["folder"]).iterdir()}
@@ -133,6 +141,86 @@ def test_a_problem_is_its_students_wherever_they_stand_on_the_list(
         assert (tmp_path / "set" / place).read_bytes() == (tmp_path / "other" / place).read_bytes()
 
 
+def texts_of_students(folder: Path) -> list[str]:
+    """Return all that students get of a set."""
+    apart = ("manifest.json", "keys")
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return [
+        path.read_text(encoding="utf-8")
+        for path in files
+        if path.relative_to(folder).parts[0] not in apart
+    ]
+
+
+def test_students_get_no_seed_and_nothing_it_follows_from(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    spec = SPEC | {"formats": ["markdown", "latex", "html"]}
+    students = made(attncalc, tmp_path, spec=spec)
+    seeds = [student["problems"][0]["seed"] for student in students]
+    assert len(set(seeds)) == len(NAMES)
+    assert all(int(seed).bit_length() > 100 for seed in seeds)
+    texts = texts_of_students(tmp_path / "set")
+    assert len(texts) == 4 * len(NAMES) + 1
+    for text in texts:
+        assert not any(hidden in text for hidden in (*seeds, SECRET, "--seed"))
+        assert not any(f"{int(seed):x}" in text.lower() for seed in seeds)
+    problem = read_problem(tmp_path / "set" / students[0]["problems"][0]["file"])
+    assert problem.made_by.endswith(": attncalc new --tokens 3 --title 'Problem 1'")
+    assert new(1, again=problem).n == 3  # one like it can be made all the same
+
+
+def test_who_knows_all_but_the_secret_does_not_come_by_a_version(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    """Same list, same specification, same seed: only the secret is another one, and drawn anew."""
+    spec = {name: value for name, value in SPEC.items() if name != "secret"}
+    secrets, problems = set(), set()
+    for out in ("one", "two"):
+        students = made(attncalc, tmp_path, spec=spec, out=out)
+        listed = json.loads((tmp_path / out / "manifest.json").read_bytes())
+        secrets.add(listed["secret"])
+        problems |= {(tmp_path / out / s["problems"][0]["file"]).read_text() for s in students}
+        MADE.clear()
+    assert len(secrets) == 2
+    assert all(len(secret) == 32 for secret in secrets)
+    assert len(problems) == 2 * len(NAMES)
+
+
+def test_a_version_follows_from_the_secret_as_an_hmac(attncalc: Command, tmp_path: Path) -> None:
+    """Beside Python's own `hmac`: 128 bits of HMAC-SHA256 of seed, student and problem."""
+    for seed in (7, None):
+        spec = SPEC if seed else {name: value for name, value in SPEC.items() if name != "seed"}
+        (student, *_) = made(attncalc, tmp_path, spec=spec, out=f"of {seed}")
+        told = json.dumps([seed, ["id", student["id"]], "1"]).encode()
+        digest = hmac.new(bytes.fromhex(SECRET), told, hashlib.sha256).digest()
+        assert student["problems"][0]["seed"] == str(int.from_bytes(digest[:16], "big"))
+
+
+def test_the_list_of_a_set_makes_it_again(attncalc: Command, tmp_path: Path) -> None:
+    spec = {
+        "problems": [
+            {"name": "1", "tokens": 2, "asked": ["Q", "A"], "words": True, "causal": True},
+            {"name": "2", "entries": "-2:2:1/2", "also": ["W_O"], "title": "Two"},
+        ],
+        "formats": ["markdown"],
+    }
+    made(attncalc, tmp_path, spec=spec)
+    listed = tmp_path / "set" / "manifest.json"
+    called = ("new", "--class", "roster.csv", "--problems", str(listed), "-o", "again")
+    run = attncalc(*called)
+    assert run.code == 0
+    inside = [path for path in (tmp_path / "set").rglob("*") if path.is_file()]
+    for path in inside:
+        other = tmp_path / "again" / path.relative_to(tmp_path / "set")
+        assert path.read_bytes() == other.read_bytes(), path
+    assert run.err == (
+        f"note: 2 problems for {len(NAMES)} students written to again; again/manifest.json makes "
+        "the same set again: keep it to yourself\n"
+    )
+
+
+@pytest.mark.slow
 def test_cores_change_nothing(attncalc: Command, tmp_path: Path) -> None:
     made(attncalc, tmp_path, ROSTER, SPEC, "--jobs", "1")
     made(attncalc, tmp_path, ROSTER, SPEC, "--jobs", "2", out="other")
@@ -353,7 +441,7 @@ def test_a_link_that_leads_back_makes_no_second_answer(attncalc: Command, tmp_pa
     rows = marks(attncalc, tmp_path)
     assert rows[0]["earned"] == "7"
     assert [(row["answer"], row["note"]) for row in rows if not row["student"]] == [
-        ("answers/Ada Lovelace/all", "a link that leads back to what it lies in")
+        ("answers/Ada Lovelace/all", "a link, which is not followed: put the file itself there")
     ]
 
 
@@ -443,6 +531,7 @@ def test_short_and_reserved_names_are_paired_where_nothing_else_is_meant(
     assert found == names
 
 
+@pytest.mark.slow
 def test_possible_is_the_same_for_all(attncalc: Command, tmp_path: Path) -> None:
     """Whoever goes past S_scaled, draws the map, writes half or what cannot be read."""
     students = made(attncalc, tmp_path)
@@ -552,7 +641,15 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
         ("name\nAda\n", '{"problems": [{"token": 3}], "seed": 1}', 'spec.json: problem "1": '
          '"token" is no wish for a new problem: '),
         ("name\nAda\n", '{"problems": [{}], "sed": 1}', 'spec.json: "sed": it says problems, '
-         "formats and seed, nothing else"),
+         "formats, seed and secret, nothing else"),
+        ("name\nAda\n", '{"problems": [{}], "students": [], "sed": 1}', 'spec.json: "sed": it '
+         "says problems, formats, seed and secret, nothing else"),
+        *(
+            ("name\nAda\n", f'{{"problems": [{{}}], "secret": {secret}}}', "spec.json: secret "
+             "takes 32 hexadecimal digits or more, as manifest.json of a set has them: leave it "
+             "out for a new one")
+            for secret in ("7", '"7"', '"' + "g" * 32 + '"', '"' + "a" * 33 + '"')
+        ),
         ("name\nAda\n", '{"problems": [{}], "seed": "x"}', "spec.json: seed takes a whole number "
          'from 0, not "x"'),
         ("name\nAda\n", '{"problems": [{}], "formats": ["docx"]}', "spec.json: formats are some "
@@ -636,12 +733,32 @@ def test_what_no_class_can_be_marked_by_is_said(
     assert run.err.startswith(f"error: {message}")
 
 
-def test_cores_are_for_a_class(attncalc: Command) -> None:
-    assert attncalc("samples", "self", "-o", "in.json").code == 0
-    for called in (("new", "--jobs", "2"), ("check", "in.json", "in.json", "--jobs", "2")):
-        run = attncalc(*called)
-        assert (run.code, run.out) == (2, "")
-        assert run.err == "error: --jobs is for a set for a class: leave it out\n"
+def test_a_new_problem_is_not_shared_among_cores(attncalc: Command) -> None:
+    run = attncalc("new", "--jobs", "2")
+    assert (run.code, run.out) == (2, "")
+    assert run.err == "error: --jobs is for a set for a class: leave it out\n"
+
+
+def test_a_folder_of_answers_is_marked_alike_on_any_number_of_cores(
+    attncalc: Command, tmp_path: Path
+) -> None:
+    assert attncalc("samples", "heads", "-o", "in.json").code == 0
+    assert attncalc("self", "in.json", "-o", "right.json").code == 0
+    right = (tmp_path / "right.json").read_text()
+    (tmp_path / "answers").mkdir()
+    for number in range(7):
+        text = right if number % 3 else right.replace("0.5", "0.6")
+        (tmp_path / "answers" / f"{number}.json").write_text(text)
+    (tmp_path / "answers" / "8.json").write_text("{")
+    called = ("check", "in.json", "answers", "--csv", "marks.csv", "-o", "pages/")
+    runs = []
+    for jobs in ("1", "2"):
+        run = attncalc(*called, "--jobs", jobs)
+        pages = {each.name: each.read_text() for each in (tmp_path / "pages").iterdir()}
+        runs.append((run.code, run.out, (tmp_path / "marks.csv").read_text(), pages))
+    assert runs[0] == runs[1]
+    assert runs[0][0] == 1
+    assert len(runs[0][3]) == 8
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import typer
 from conftest import GOOD, Command, clean_environment
 
 from attncalc import __version__
-from attncalc.problem.samples import SAMPLES, sample
+from attncalc.problem.samples import SAMPLES, Sample, sample
 
 PNG = b"\x89PNG"
 
@@ -117,16 +117,19 @@ def test_plot_draws_headless_and_prints_the_path(attncalc: Command, tmp_path: Pa
     assert (tmp_path / "map.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_samples_are_listed_and_each_written_one_can_be_solved(
-    attncalc: Command, tmp_path: Path
-) -> None:
+@pytest.mark.campaign(6)
+@pytest.mark.parametrize("each", SAMPLES, ids=lambda each: each.name)
+def test_a_written_sample_can_be_solved(attncalc: Command, each: Sample) -> None:
+    place = Path(each.file).name
+    run = attncalc("samples", each.name, "-o", place)
+    assert (run.code, run.out) == (0, "")
+    assert attncalc(each.kind, place).code == 0
+
+
+def test_samples_are_listed_and_written(attncalc: Command, tmp_path: Path) -> None:
     listing = attncalc("samples").out
-    for each in SAMPLES:
-        assert each.name in listing
-        place = Path(each.file).name
-        run = attncalc("samples", each.name, "-o", place)
-        assert (run.code, run.out) == (0, "")
-        assert attncalc(each.kind, place).code == 0
+    assert all(each.name in listing for each in SAMPLES)
+    attncalc("samples", "cross", "-o", "cross.json")
     text = attncalc("samples", "cross").out
     assert text == (tmp_path / "cross.json").read_text(encoding="utf-8")
 
@@ -301,37 +304,43 @@ def test_a_terminal_gets_marks_and_blocks_and_a_narrow_one_loses_no_digit() -> N
         assert figure in narrow
 
 
-def test_standard_streams_may_be_full_closed_or_ascii(tmp_path: Path) -> None:
+STREAMS = (
+    ("PROGRAM self > /dev/full", 2, "No space left on device"),
+    ("PROGRAM samples cross > /dev/full", 2, "No space left on device"),
+    ("PROGRAM self >&-", 0, "note: "),
+    ("PROGRAM self - <&-", 2, "error: standard input: it is closed"),
+    ("PROGRAM self no.json 2>&-", 2, ""),
+    ("PROGRAM self no.json 2> /dev/full", 2, ""),
+    ("PROGRAM self no.json > /dev/full 2> /dev/full", 2, ""),
+    ("PROGRAM self --no-such-flag 2> /dev/full", 2, ""),
+    ("PROGRAM self no.json 2>&1 | true; exit ${PIPESTATUS[0]}", 2, ""),
+    ("set -o pipefail; PROGRAM samples --help > /dev/full", 2, "No space left"),
+    ("set -o pipefail; PROGRAM self 2> /dev/full | grep -q 'Output 3'", 0, ""),
+    ("PYTHONIOENCODING=ascii PROGRAM self --help", 0, ""),
+    ("PYTHONIOENCODING=ascii PROGRAM self", 0, "note: "),
+    ("PROGRAM --help | head -1; exit ${PIPESTATUS[0]}", 0, ""),
+)
+"""Commands of a shell, the exit code, and what stands on standard error."""
+
+
+@pytest.mark.campaign(5)
+@pytest.mark.parametrize(("command", "code", "said"), STREAMS)
+def test_standard_streams_may_be_full_closed_or_ascii(
+    command: str, code: int, said: str, tmp_path: Path
+) -> None:
     """Whatever a shell does to the streams, the end is a clear one and never a traceback."""
-    program = f"{sys.executable} -m attncalc"
-    for command, code, said in (
-        (f"{program} self > /dev/full", 2, "No space left on device"),
-        (f"{program} samples cross > /dev/full", 2, "No space left on device"),
-        (f"{program} self >&-", 0, "note: "),
-        (f"{program} self - <&-", 2, "error: standard input: it is closed"),
-        (f"{program} self no.json 2>&-", 2, ""),
-        (f"{program} self no.json 2> /dev/full", 2, ""),
-        (f"{program} self no.json > /dev/full 2> /dev/full", 2, ""),
-        (f"{program} self --no-such-flag 2> /dev/full", 2, ""),
-        (f"{program} self no.json 2>&1 | true; exit ${{PIPESTATUS[0]}}", 2, ""),
-        (f"set -o pipefail; {program} samples --help > /dev/full", 2, "No space left"),
-        (f"set -o pipefail; {program} self 2> /dev/full | grep -q 'Output 3'", 0, ""),
-        (f"PYTHONIOENCODING=ascii {program} self --help", 0, ""),
-        (f"PYTHONIOENCODING=ascii {program} self", 0, "note: "),
-        (f"{program} --help | head -1; exit ${{PIPESTATUS[0]}}", 0, ""),
-    ):
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=tmp_path,
-            env=clean_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        assert done.returncode == code, command
-        assert "Traceback" not in done.stderr
-        assert said in done.stderr
+    done = subprocess.run(
+        ["bash", "-c", command.replace("PROGRAM", f"{sys.executable} -m attncalc")],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert said in done.stderr
 
 
 def test_samples_are_written_byte_for_byte_whatever_the_encoding(attncalc: Command) -> None:
@@ -426,6 +435,7 @@ def test_samples_wrap_between_words_on_a_narrow_terminal_and_nowhere_else(
     assert "folder             self     a folder with a CSV file for each matrix\n" in piped
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize(
     "command",
     ["self", "cross", "encoder", "decoder", "vit", "plot", "explain", "check", "new", "samples"],
@@ -438,6 +448,7 @@ def test_the_examples_of_help_fit_80_columns(attncalc: Command, command: str) ->
     assert inside.index(False) == sum(inside)  # none is broken: what follows is other text
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "command",
     [

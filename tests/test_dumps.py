@@ -69,6 +69,7 @@ def wrong(marking: Marking) -> list[Any]:
     return [marks for marks in marking.steps if marks.count(Status.WRONG, Status.WRONG_SHAPE)]
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("fill", [-1e9, MOST_NEGATIVE, -np.inf])
 @pytest.mark.parametrize("name", LAYERS)
 def test_of_a_right_dump_nothing_is_said_to_be_wrong(
@@ -98,6 +99,7 @@ NOT_TOLD = (("tiled", "A averaged"),)
 """Two orders of heads that have one mean."""
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("case", mostly_slow(cases(), every=26, of_slow=2))
 def test_a_bug_is_named_and_no_other_is(case: tuple[str, str, str], tmp_path: Path) -> None:
     """The first step that differs says what went wrong; what follows from it is not charged."""

@@ -74,6 +74,7 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     ("console", "called"),
     mostly_slow([pytest.param(*each) for each in product(CONSOLES, PRINTED)], every=7),

@@ -117,6 +117,7 @@ def mistakes() -> Iterator[Planted]:
     yield "target-forgotten", "dO", lambda m: m["O"]
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(("code", "step", "make"), [(*each[:2], each[2]) for each in mistakes()])
 def test_a_planted_mistake_is_named(code: str, step: str, make: Callable[..., np.ndarray]) -> None:
     script = by_hand()
@@ -287,6 +288,7 @@ NO_CRASH = {
 }
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("kind", mostly_slow(NO_CRASH, 4))
 def test_what_is_wrong_where_few_recipes_are_known_is_marked(kind: str) -> None:
     """Each of these once ended the check in a traceback."""

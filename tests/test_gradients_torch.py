@@ -93,6 +93,7 @@ def agree(fields: Fields, forward: Any) -> Solution:
     return solution
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("seed", some_of(300))
 def test_every_kind_of_attention_alone_and_mixed_at_random(seed: int) -> None:
     agree(kind_of_attention(seed), alone)
@@ -121,6 +122,7 @@ def test_given_queries_keys_and_values_have_gradients() -> None:
     agree(fields | {"kv_heads": 2, "start": "target", "seed": 5, "causal": True}, alone)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("seed", some_of(200))
 def test_every_part_of_layers_alone_and_mixed_at_random(seed: int) -> None:
     agree(kind_of_layers(seed), layers)
@@ -193,6 +195,7 @@ OTHER_WAYS = {
 }
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("start", ["ones", "dO", "target"])
 @pytest.mark.parametrize("what", FURTHER)
 def test_what_else_can_be_gone_back_through(what: str, start: str) -> None:

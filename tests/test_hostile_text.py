@@ -60,6 +60,7 @@ def raw(text: str) -> list[str]:
     return sorted({f"U+{ord(character):04X}" for character in text if is_raw(character)})
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("form", mostly_slow(FORMS, 4))
 @pytest.mark.parametrize("asked", ["page", "work", "marking", "class"])
 def test_nothing_that_is_typed_does_anything(
@@ -137,6 +138,7 @@ def test_csv_gives_back_every_label_that_can_be_seen(
     assert labels == [harmless(label).strip() for label in NASTY]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
 def test_pictures_hold_text_and_nothing_else(
     ending: str, attncalc: Command, tmp_path: Path
@@ -162,6 +164,7 @@ def texts_of(root: ElementTree.Element) -> Iterator[str]:
         yield from filter(None, (element.text, element.tail, *element.attrib.values()))
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("command", ["self", "cross", "plot", "check", "samples"])
 def test_no_message_repeats_what_would_do_something(command: str, attncalc: Command) -> None:
     for nasty in ("\x1b[31m\x9b\u202e\u2066a\u2028b\x7f", "--\x1b[2J", "\udcff"):

@@ -17,7 +17,7 @@ from html_pages import Element, matrix_of, number_of, read_page
 
 from attncalc import Problem, check, read_problem, self_attention, solve
 from attncalc.api.studies import simulate, vary
-from attncalc.operations.expressions import EXPRESSIONS
+from attncalc.equations.expressions import EXPRESSIONS
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading import read_stream
 from attncalc.writing.html.elements import element, escaped
@@ -70,6 +70,7 @@ def tables_of(page: Element, kind: str) -> dict[str, list[list[list[str]]]]:
 # -- what it holds --------------------------------------------------------------------------------
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("name", SOME)
 def test_the_numbers_of_a_page_are_those_of_its_json(name: str, attncalc: Command) -> None:
     kind = {each.name: each.kind for each in SAMPLES}[name]
@@ -92,6 +93,7 @@ def test_the_numbers_of_a_page_are_those_of_its_json(name: str, attncalc: Comman
         assert all(str(name) in page.text for name in told_of)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("name", SOME)
 def test_what_is_given_stands_as_it_was_typed(name: str) -> None:
     problem = problem_of(name)
@@ -114,6 +116,7 @@ ENTRY = re.compile(r"[\w.]+\[[\d,]+\]")
 NUMBERS = re.compile(r"\d+(?:\.\d+)?|∞")
 
 
+@pytest.mark.campaign(8)
 @pytest.mark.parametrize(("name", "flags"), WORKED)
 def test_the_work_of_a_page_is_that_of_its_json(
     name: str, flags: tuple[str, ...], attncalc: Command
@@ -164,6 +167,24 @@ def test_work_is_folded_where_it_is_little_and_open_where_it_is_asked_for() -> N
     many = np.ones((20, 8)).tolist()
     eye = np.eye(8).tolist()
     assert not list(read_page(self_attention(many, eye, eye, eye).to_html()).all("details"))
+
+
+@pytest.mark.campaign(4)
+def test_masked_cells_of_a_heatmap_are_hatched_and_the_picture_says_so() -> None:
+    solution = solve(problem_of("causal"))
+    drawn = read_page(solution.to_html(full=True)).one("svg", class_="heatmap")
+    cells = [each for each in drawn.all("g") if "data-row" in each.attributes]
+    masked = {
+        (int(each.get("data-row")) - 1, int(each.get("data-column")) - 1)
+        for each in cells
+        if "masked" in each.attributes.get("class", "").split()
+    }
+    assert masked == {(i, j) for i in range(4) for j in range(4) if j > i}
+    pattern = drawn.one("pattern").get("id")
+    assert [each.get("fill") for each in drawn.all("g") if "fill" in each.attributes] == [
+        f"url(#{pattern})"
+    ]
+    assert drawn.one("text", class_="note").text == "hatched: masked"
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -290,6 +311,7 @@ def test_what_is_too_large_is_left_out_and_said() -> None:
     assert len(text) < 500_000
 
 
+@pytest.mark.slow
 def test_what_is_wider_than_paper_shrinks_on_it_and_says_what_is_cut() -> None:
     looks = {}
     for columns in (4, 10, 18, 60):
@@ -315,6 +337,7 @@ def test_where_all_inputs_tie_no_map_is_drawn() -> None:
     assert "the map of A is left out, with more than a page shows" in page.text
 
 
+@pytest.mark.slow
 def test_forty_tokens_are_all_there() -> None:
     numbers = np.random.default_rng(1).normal(size=(3, 40, 3)).round(2)
     solution = solve(Problem(Q=numbers[0], K=numbers[1], V=numbers[2]))
@@ -400,6 +423,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("blank", [False, True])
 def test_hostile_labels_and_titles_do_nothing(blank: bool) -> None:
     count = len(HOSTILE)
@@ -443,6 +467,7 @@ def test_what_is_no_html_is_text() -> None:
 # -- sizes, and where it is shown -----------------------------------------------------------------
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", ["self", "cross", "sentence", "encoder", "heads"])
 def test_the_page_of_a_homework_is_small(name: str) -> None:
     solution = solve(problem_of(name))
@@ -452,6 +477,7 @@ def test_the_page_of_a_homework_is_small(name: str) -> None:
     assert len(solution.to_html(blank=True).encode()) < LARGEST / 2
 
 
+@pytest.mark.slow
 def test_a_page_takes_nothing_that_draws_or_prints_tables() -> None:
     """Neither matplotlib nor rich: a page is text."""
     program = (
@@ -515,6 +541,7 @@ def test_words_above_a_name_stand_apart() -> None:
     )
 
 
+@pytest.mark.slow
 def test_channels_of_an_image_are_called_so() -> None:
     said = json.loads(sample("vit").path.read_text("utf-8"))
     side = len(said["image"])

@@ -498,6 +498,7 @@ def test_every_kind_shows_the_digits_of_the_oracle(kind: Kind) -> None:
     check_digits(kind)
 
 
+@pytest.mark.campaign(7)
 @pytest.mark.parametrize("form", FORMS[1:], ids=form_name)
 @many(60)
 @given(kind=kinds())
@@ -566,6 +567,7 @@ KINDS = {
 }
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("names", mostly_slow(KINDS, 4))
 def test_each_kind_takes_the_steps_it_needs(names: str, rounding: str) -> None:
@@ -717,6 +719,7 @@ def decodings(draw: Any) -> Decoding:
     return Decoding(whole, replace(whole, **changes, causal_alignment="bottom-right"))
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("way", [floats_only, pytest.MonkeyPatch.context])
 @many(150)
 @given(decodings(), st.sampled_from(FORMS))
@@ -793,6 +796,7 @@ WAYS_TO_MASK_ALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 @pytest.mark.parametrize("way", WAYS_TO_MASK_ALL)

@@ -326,6 +326,7 @@ def test_a_command_says_which_other_one_a_problem_is_for(attncalc: Command) -> N
     assert "this problem is an encoder: use attncalc encoder" in run.err
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("name", ["encoder", "decoder", "gpt", "cache"])
 def test_the_weights_of_a_layer_are_drawn(name: str, attncalc: Command, tmp_path: Path) -> None:
     run = attncalc("plot", str(sample(name).path), "-o", str(tmp_path / "map.svg"))
@@ -388,6 +389,7 @@ def of_given(solution: Any) -> np.ndarray:
     return np.asarray(solution.problem.X, float)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("place", ["", "2."])
 @pytest.mark.parametrize(("code", "step", "says", "wrong"), WRONG, ids=[w[0] for w in WRONG])
 def test_a_wrong_way_is_recognised(code: str, step: str, says: str, wrong: Any, place: str) -> None:
@@ -438,6 +440,7 @@ def test_lines_that_may_be_of_any_attention_are_said_not_to_be_marked() -> None:
     ) in said
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", ["encoder", "decoder", "gpt", "cache", "ids", "vit"])
 def test_long_inputs_come_to_the_same_in_blocks(
@@ -564,6 +567,7 @@ def test_a_problem_without_attention_has_no_picture(attncalc: Command, tmp_path:
     )
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(("head", "shown"), [("cross.A", "cross.A"), ("SELF.A,mean", "self.A")])
 def test_an_attention_of_several_is_drawn_by_its_name(
     head: str, shown: str, attncalc: Command, tmp_path: Path
@@ -576,6 +580,7 @@ def test_an_attention_of_several_is_drawn_by_its_name(
     assert "(behind self.A or cross.A, as cross.A,1)" in refused.err
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     ("flags", "changes"),
     [

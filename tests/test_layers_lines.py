@@ -100,6 +100,7 @@ def test_all_maps_are_asked_for_where_the_problem_says_so() -> None:
     assert json.loads(marking_as_json(marking, "full"))["connections"][0]["weights"] == "self.A"
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("form", ["json", "markdown", "csv", "latex"])
 def test_a_page_of_our_own_is_all_right_its_maps_too(
     form: str, attncalc: Command, tmp_path: Path

@@ -55,6 +55,7 @@ ATTENTIONS = [
 ]
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("is_long", [False, True], ids=["short", "long"])
 @pytest.mark.parametrize(("name", "prefix", "tokens"), ATTENTIONS)
 def test_an_attention_in_layers_shows_what_it_shows_alone(
@@ -117,7 +118,10 @@ def test_one_attention_is_told_of_alone(attncalc: Command, tmp_path: Path) -> No
 @pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv"])
 def test_every_form_says_it_of_layers(form: str, attncalc: Command) -> None:
     file = str(sample("decoder").path)
-    for called in (("explain", file), ("decoder", file, "--explain", "--only", "Y")):
+    for called in (
+        ("explain", file, "--all"),
+        ("decoder", file, "--explain", "--full", "--only", "Y"),
+    ):
         run = attncalc(*called, "--format", form)
         assert run.code == 0
         assert "Self: output le takes input le alone" in run.out.replace("\n", " ")
@@ -128,7 +132,8 @@ def test_a_picture_of_layers_is_explained(attncalc: Command, tmp_path: Path) -> 
     file, out = str(sample("decoder").path), str(tmp_path / "map.svg")
     run = attncalc("plot", file, "--explain", "-o", out)
     assert run.code == 0
-    assert "Cross: output le mixes inputs" in run.out
+    assert "Self: output le takes" in run.out
+    assert "more sentences: attncalc explain --all shows them" in run.out
 
 
 def test_without_an_attention_there_is_nothing_to_explain(

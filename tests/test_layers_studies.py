@@ -54,6 +54,7 @@ def changed_names() -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(("name", "changes"), changed_names())
 def test_a_family_of_layers_is_each_of_its_problems(name: str, changes: str) -> None:
     """The plan with a leading axis against each problem read, and solved, by itself."""
@@ -77,6 +78,7 @@ def test_a_family_of_layers_is_each_of_its_problems(name: str, changes: str) -> 
             )
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     ("name", "text", "values"),
     [
@@ -177,6 +179,7 @@ def test_what_overflows_is_not_hidden_by_a_relu() -> None:
         simulate(Problem(**fields), "W_1 ~ U(-1.7e308, -1.6e308)", count=10)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("form", mostly_slow(["latex", "table", "markdown", "json", "csv"], 2))
 @pytest.mark.parametrize(
     "study", [("vary", "cross.scale=0:2"), ("simulate", "cross.W_K ~ N(mu, 0.1 I)")]
@@ -190,6 +193,7 @@ def test_every_form_has_studies_of_layers(
     assert "cross.A[1,1]" in run.out.replace("\\", "").replace("&#91;", "[").replace("&#93;", "]")
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     "study", [("vary", "2.W_Q[1,1]=-1:1"), ("simulate", "2.W_V ~ N(mu, 0.1 I)")]
 )

@@ -248,35 +248,6 @@ def test_matrices_of_forty_tokens_are_whole(browser: Browser, tmp_path: Path) ->
     assert browser.run("document.querySelectorAll('.windowed').length") == 0
 
 
-def test_a_token_is_found_by_its_name_from_matrix_to_matrix(
-    browser: Browser, tmp_path: Path
-) -> None:
-    browser.screen(DESK)
-    browser.open(of_many(48, tmp_path / "page.html"))
-    at, said = "document.activeElement.id", ".status"
-    browser.run("document.querySelector('.find input').focus()")
-    browser.type("Token 45")
-    browser.press("Enter")
-    assert browser.run(at) == "X-46-1"
-    assert browser.text(said) == ("row token 45 of X: 1 of 9 places; find again for the next.")
-    shown = place_of(browser, "#X-46-1")
-    assert 0 <= shown["top"] <= shown["bottom"] <= 900
-    found = []
-    for _ in range(8):
-        press_button(browser, "Find")
-        found.append(browser.run(at))
-    assert found == [
-        "Q-46-1", "K-46-1", "V-46-1", "S-1-46", "S-46-1", "A-1-46", "A-46-1", "O-46-1",
-    ]  # fmt: skip
-    browser.run("document.querySelector('.find input').select()")
-    browser.type("nobody")
-    browser.press("Enter")
-    assert browser.text(said) == 'No row and no column is called "nobody".'
-    names = browser.run("document.querySelectorAll('#names option').length")
-    assert names == 48 + 2  # of tokens, and of features
-    assert quiet(browser)
-
-
 def test_hostile_names_are_found_and_do_nothing(browser: Browser, tmp_path: Path) -> None:
     labels = [f"{name}{turn}" for turn in (1, 2) for name in HOSTILE]
     one = [[1, 0], [0, 1]]

@@ -94,6 +94,7 @@ def test_what_is_made_again_is_softmax_in_plain_numpy_wherever_it_is_read() -> N
     assert (made.shape, made.ndim, made.size, len(made)) == ((23, 23), 2, 529, 23)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_long_problem_takes_the_memory_of_a_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

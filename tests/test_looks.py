@@ -55,6 +55,7 @@ def test_a_picture_has_the_size_that_is_asked_for(kind: str) -> None:
     assert inches_of_png(picture.content) == (12, 8)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("form", ["svg", "pdf"])
 def test_drawings_have_the_size_that_is_asked_for(form: str) -> None:
     content = render(solved("self"), form, look=Look(size=(12, 8))).content
@@ -65,6 +66,7 @@ def test_drawings_have_the_size_that_is_asked_for(form: str) -> None:
         assert b"/MediaBox [ 0 0 864 576 ]" in content
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", mostly_slow([(12, 8), (6.5, None), (9, 12)]))
 @pytest.mark.parametrize("name", mostly_slow(["columns", "cross", "sentence", "heads"]))
@@ -99,6 +101,7 @@ def test_a_width_alone_keeps_the_proportions_of_cells() -> None:
     assert cells.width > 3 * 1.5 * 100
 
 
+@pytest.mark.slow
 def test_text_keeps_its_size_whatever_the_page() -> None:
     sizes = [
         sorted((text.get_text(), text.get_size()) for text in texts(figure) if not text.get_gid())
@@ -142,6 +145,7 @@ def test_no_page_is_that_large_or_small(given: object) -> None:
         read_size(given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", mostly_slow(KINDS))
 @pytest.mark.parametrize("size", mostly_slow([(1, 1), (2, None), (12, 1.5), (1, 9)]))
 def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, size: Any) -> None:
@@ -158,6 +162,7 @@ def test_a_page_too_small_is_refused_with_the_size_that_is_needed(kind: str, siz
 # Dark paper
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, 2))
 @pytest.mark.parametrize("dark", [False, True])
 def test_texts_and_lines_stand_out_from_the_paper(kind: str, dark: bool) -> None:
@@ -177,6 +182,7 @@ def test_texts_and_lines_stand_out_from_the_paper(kind: str, dark: bool) -> None
         assert to_hex(axes.get_facecolor()) == paper
 
 
+@pytest.mark.slow
 def test_dark_paper_is_dark_in_the_file() -> None:
     from matplotlib.image import imread
 
@@ -309,6 +315,7 @@ def test_a_worksheet_describes_what_is_to_be_drawn() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_worksheet_has_a_panel_for_each_head_a_size_and_a_dark_paper() -> None:
     problem = solved("heads").problem
     figure = draw_blank(problem, Look())
@@ -339,6 +346,7 @@ def own(request: Any) -> Figure:
     return figure
 
 
+@pytest.mark.campaign(3)
 def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -> None:
     axes, other = own.axes
     before = other.get_xlim(), other.get_ylim(), len(other.get_children()), own.get_facecolor()
@@ -356,6 +364,7 @@ def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -
     assert legend == ["largest weight", "second"]
 
 
+@pytest.mark.campaign(3)
 def test_weights_on_axes_of_ones_own_stand_apart(own: Figure) -> None:
     """Their places are those of the axes as it is laid out, beside names of any length."""
     solution = random_problem(9)
@@ -366,6 +375,7 @@ def test_weights_on_axes_of_ones_own_stand_apart(own: Figure) -> None:
     assert overlapping(found) == []
 
 
+@pytest.mark.campaign(3)
 def test_a_heatmap_is_drawn_on_axes_of_ones_own(own: Figure) -> None:
     axes, other = own.axes
     assert solved("columns").plot("heatmap", ax=axes) is axes
@@ -417,6 +427,7 @@ def test_what_axes_cannot_hold_is_refused_in_one_sentence(wish: Any, message: st
 # Panels of other kinds
 
 
+@pytest.mark.slow
 def test_panels_of_any_kind_stand_on_one_page_with_title_and_footnote() -> None:
     """What studies draw needs no more than a function that takes an axes."""
 
@@ -458,6 +469,7 @@ def test_plot_returns_a_figure_of_matplotlib_that_shows_itself() -> None:
     assert (width * 2, height * 2) == pytest.approx(natural, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", mostly_slow(KINDS))
 @pytest.mark.parametrize("form", mostly_slow(["svg", "png", "pdf"]))
 def test_a_figure_is_saved_later_just_as_the_command_saves_it(
@@ -491,6 +503,7 @@ def test_a_figure_is_saved_later_just_as_the_command_saves_it(
         assert buffer.getvalue() == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(["sentence", "heads"]))
 def test_a_figure_is_laid_out_the_same_however_often_it_is_drawn(name: str) -> None:
     figure: Any = solved(name).plot("both", size=(9, 6))
@@ -560,6 +573,7 @@ def test_weights_that_were_not_kept_cannot_be_drawn() -> None:
     )
 
 
+@pytest.mark.slow
 def test_plot_never_loads_pyplot_and_solving_never_loads_matplotlib() -> None:
     program = (
         "import sys; from attncalc import self_attention\n"

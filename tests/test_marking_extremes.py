@@ -57,6 +57,7 @@ SLACKS: list[Slack] = [
 ]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("slack", SLACKS, ids=str)
 @pytest.mark.parametrize(
     ("written", "right", "is_near"),
@@ -154,6 +155,7 @@ CAUSAL = Problem(Q=[[1], [2]], K=[[1], [0.5]], V=[[1], [2]], causal=True, scale=
 TOLERANCES = [{}, {"atol": 1e-6}, {"rtol": 1e-6}, {"atol": 1e-6, "rtol": 1e-6}, {"atol": 0.0}]
 
 
+@pytest.mark.campaign(8)
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize(
@@ -174,6 +176,7 @@ def test_where_minus_infinity_belongs_it_alone_is_right(
     assert marking.score.earned == (1 if is_right else Fraction(3, 4))
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
 @pytest.mark.parametrize("entry", ["-inf", "-∞", "-1e9", "-1e300", "1e300"])
 def test_where_a_number_belongs_no_infinity_is_right(entry: str, rules: dict[str, Any]) -> None:
@@ -182,6 +185,7 @@ def test_where_a_number_belongs_no_infinity_is_right(entry: str, rules: dict[str
     assert marking.score.earned == Fraction(3, 4)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
 @pytest.mark.parametrize("dtype", mostly_slow(["float16", "float32", "float64"]))
 @pytest.mark.parametrize(
@@ -199,6 +203,7 @@ def test_a_programs_infinities_are_held_to_the_same(
     assert not of_program(CAUSAL, {"S_masked": array}, **rules).is_right
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("decimals", [0, 1, 2, 3, 4, 8])
 @pytest.mark.parametrize("rules", TOLERANCES, ids=str)
 def test_a_mask_left_out_is_found_whatever_the_decimals(
@@ -409,6 +414,7 @@ def test_too_few_decimals_that_do_not_follow_earn_no_more_than_those_that_do() -
     assert status(marking, "S", 1, 1) is Status.PRECISION
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("seed", some_of(40))
 def test_a_script_without_its_trailing_zeros_is_marked_as_with_them(seed: int) -> None:
     """In text, in JSON and from a program; with a mistake in it, or none, in every style."""

@@ -89,6 +89,7 @@ def random_problem(n: int = N, m: int = N, heads: int = 1, **fields: Any) -> Pro
 WAYS = [pytest.param(form, rule) for rule in ("display", "each-step") for form in WRITERS]
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize(("form", "rounding_rule"), mostly_slow(WAYS, 7))
 def test_what_follows_takes_no_more_than_two_matrices(form: str, rounding_rule: str) -> None:
@@ -127,6 +128,7 @@ def _with_rounding(problem: Problem, rule: str) -> Problem:
     return Problem(**given, heads=problem.heads, rounding=rule, causal=problem.causal)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.usefixtures("long")
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 @pytest.mark.parametrize("heads", [1, 2])
@@ -156,6 +158,7 @@ def test_rows_before_rounding_are_those_of_the_whole() -> None:
                 assert np.allclose(found, whole[..., row, :], rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("long")
 def test_a_matrix_that_is_rounded_as_it_is_read_reads_as_the_rounded_one() -> None:
     for shape in ((90, 200), (2, 90, 200)):
@@ -218,6 +221,7 @@ def test_json_in_pieces_is_what_json_writes() -> None:
         drained(json_pieces([1, float("inf")]))
 
 
+@pytest.mark.slow
 def test_dots_of_a_large_heatmap_are_means_and_a_note_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -436,6 +436,7 @@ def test_a_table_of_one_head_is_one_list() -> None:
 FIXED = tokens(3)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "fields",
     [

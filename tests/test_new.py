@@ -42,6 +42,7 @@ def distance(value: Fraction, decimals: int) -> Fraction:
     return abs(abs(value) * 10**decimals % 1 - HALF)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("seed", some_of(60))
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 def test_no_value_is_near_a_boundary_no_score_large_and_nothing_ties(
@@ -60,6 +61,7 @@ def test_no_value_is_near_a_boundary_no_score_large_and_nothing_ties(
     assert {float(text) for row in shown for text in row} - {0.0, 1.0}
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("seed", some_of(30))
 def test_the_same_digits_come_of_both_roundings(seed: int, attncalc: Command) -> None:
     problem = made(attncalc, "--seed", str(seed), "--same-digits")
@@ -107,13 +109,14 @@ def test_what_is_wished_of_sizes_numbers_and_conventions_is_there(attncalc: Comm
     shapes = {n: (len(m), len(m[0])) for n, m in problem.items() if n[:2] in ("X1", "X2", "W_")}
     wanted = {"X1": (2, 3), "X2": (4, 5), "W_Q": (3, 2), "W_K": (5, 2), "W_V": (5, 1)}
     assert shapes == wanted
-    assert len(problem["b_Q"][0]) == 2
+    assert len(problem["b_Q"]) == 2
     assert problem["labels"] == {"X1": ["a", "b"], "X2": ["c", "d", "e", "f"]}
     assert (problem["title"], problem["decimals"]) == ("Ours", 3)
     numbers = {Fraction(str(v)) for name in wanted for row in problem[name] for v in row}
     assert numbers <= {Fraction(each, 2) for each in range(-2, 3)}
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize(
     "flags",
     [
@@ -237,6 +240,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_what_help_shows_is_made_from_other_seeds_too(example: str, attncalc: Command) -> None:
     made(attncalc, *shlex.split(example)[2:], "--seed", "3")
@@ -260,6 +264,7 @@ def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
             new(1, again=file)
 
 
+@pytest.mark.slow
 def test_siblings_have_as_many_lines_as_the_problem_has_outputs(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -273,6 +278,7 @@ def test_siblings_have_as_many_lines_as_the_problem_has_outputs(
     assert run.err == "error: --second-lines takes 0 to 5 outputs, not 6\n"
 
 
+@pytest.mark.slow
 def test_where_nothing_fits_the_wish_to_blame_is_named(attncalc: Command) -> None:
     run = attncalc("new", "--largest-score", "0.1", "--seed", "1")
     assert run.code == 2
@@ -339,6 +345,7 @@ def test_many_heads_are_found_head_by_head(seed: int, flags: str, attncalc: Comm
         assert all(map(any, zip(*matrix, strict=True)))
 
 
+@pytest.mark.slow
 def test_siblings_of_many_heads_have_as_many_negatives(attncalc: Command, tmp_path: Path) -> None:
     file = tmp_path / "one.json"
     assert attncalc("new", "--heads", "5", "--seed", "1", "-o", str(file)).code == 0
@@ -369,3 +376,9 @@ def test_forty_tokens_are_made_at_once_all_of_them_different(kind: str, attncalc
         assert len({tuple(row) for row in problem[name]}) == 40
         assert all(map(any, problem[name]))
     assert "--tokens 40 --margin none --ties any --seed 3" in problem["made_by"]
+
+
+def test_a_seed_that_nobody_gives_has_128_bits() -> None:
+    seeds = {int(new(tokens=2).made_by.rpartition(" ")[2]) for _ in range(3)}
+    assert len(seeds) == 3
+    assert all(seed.bit_length() > 100 for seed in seeds)

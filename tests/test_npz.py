@@ -124,6 +124,7 @@ def test_heads_beside_the_file_override_those_in_it_but_not_with_nothing(tmp_pat
         read_problem(path, heads=None)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("command", ["self", "plot", "check"])
 def test_every_command_refuses_a_layer_without_heads_and_takes_them(
     command: str, attncalc: Command, tmp_path: Path

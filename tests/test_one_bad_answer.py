@@ -27,9 +27,9 @@ def _sheets(place: Path) -> None:
 # what lies there, how it comes to lie there, and what its row says
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe.md": (os.mkfifo, "a pipe or a device, where a file is needed"),
-    "device.md": (lambda place: place.symlink_to("/dev/zero"), "a pipe or a device"),
-    "nowhere.md": (lambda place: place.symlink_to("gone"), "no such file"),
-    "circle.md": (lambda place: place.symlink_to("circle.md"), "cannot be read: Too many levels"),
+    "device.md": (lambda place: place.symlink_to("/dev/zero"), "a link, which is not followed"),
+    "nowhere.md": (lambda place: place.symlink_to("gone"), "a link, which is not followed"),
+    "circle.md": (lambda place: place.symlink_to("circle.md"), "a link, which is not followed"),
     "folder.md": (_folder, "this folder holds no step"),
     "sheets": (_sheets, "a pipe or a device, where a file is needed"),
     "noise.txt": (lambda place: place.write_bytes(b"\x81\x02\x00\xff" * 50), "not text in UTF-8"),

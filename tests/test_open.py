@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import math
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,7 @@ def test_the_first_layer_shows_the_tokens_and_their_places(attncalc: Command, mo
     assert np.allclose(X_P, wanted, atol=1e-6)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("form", ["json", "npz"])
 def test_a_layer_becomes_a_problem_to_change_and_to_hand_out(
     form: str, attncalc: Command, model: Path, tmp_path: Path
@@ -113,6 +116,7 @@ def test_a_layer_becomes_a_problem_to_change_and_to_hand_out(
     assert "_____" in sheet.out
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_the_map_of_a_layer_is_drawn(
     ending: str, attncalc: Command, model: Path, tmp_path: Path
@@ -188,10 +192,8 @@ def test_nothing_is_read_but_the_layer_that_is_asked_for(
 ) -> None:
     """Of the table the rows of the tokens alone, and of no other layer anything."""
     read: list[int] = []
-    frombuffer, take = np.frombuffer, Tensors.rows
-    monkeypatch.setattr(
-        np, "frombuffer", lambda *given: (read.append(given[2]), frombuffer(*given))[1]
-    )
+    memmap, take = np.memmap, Tensors.rows
+    monkeypatch.setattr(np, "memmap", lambda *given: (read.append(given[4]), memmap(*given))[1])
     monkeypatch.setattr(
         Tensors, "rows", lambda self, *given: (read.append(-1), take(self, *given))[1]
     )
@@ -340,11 +342,11 @@ BROKEN: dict[str, tuple[Breaks, str]] = {
     ),
     "a pickle": (
         pickled,
-        "model/pytorch_model.bin: a pickle: it could run any program, and is not read. This makes "
-        "of a state dict a model.safetensors, which is:\n"
-        '  python -c "import torch; from safetensors.torch import save_file; save_file({name: '
-        "each.clone() for name, each in torch.load('model/pytorch_model.bin', 'cpu', "
-        "weights_only=True).items()}, 'model/model.safetensors')\"",
+        "model/pytorch_model.bin: a pickle: it could run any program, and is not read. This "
+        "converts a state dict to a model.safetensors, which is read:\n"
+        '  python -c "import sys, torch; from safetensors.torch import save_file; _, given, made = '
+        "sys.argv; save_file({name: each.clone() for name, each in torch.load(given, 'cpu', "
+        'weights_only=True).items()}, made)" model/pytorch_model.bin model/model.safetensors',
     ),
 }
 
@@ -421,6 +423,48 @@ def test_what_cannot_be_asked_is_said(what: str, attncalc: Command, model: Path)
     assert (run.code, run.out, run.err) == (2, "", f"error: {why}\n")
 
 
+def test_an_architecture_is_the_name_of_a_class(attncalc: Command, model: Path) -> None:
+    config(architectures=["x\nerror: y"])(model)
+    assert attncalc("open", "model", "--tokens", IDS).err == (
+        'error: model/config.json: "architectures" is "["x\\nerror: y"]", where a list of names '
+        "of classes is\n"
+    )
+    config(architectures=["GPT2Model"])(model)
+    assert attncalc("open", "model", "--tokens", IDS).err == (
+        "error: model: GPT2Model has no head that is known: say which layer is shown, as --layer 0 "
+        "(of 2)\n"
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the command is for a POSIX shell")
+@pytest.mark.parametrize(
+    "name",
+    ["a`touch poison`b", "$(touch poison)", "'; touch poison; '", '"; touch poison; "', "-c"],
+)
+@pytest.mark.parametrize("command", ["open", "self"])
+def test_the_command_that_converts_a_pickle_runs_nothing_of_its_name(
+    command: str, name: str, attncalc: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "gpt2"}')
+    torch_file = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+    file = folder / "pytorch_model.bin"
+    file.write_bytes(torch_file)
+    given = ["open", str(folder), "--layer", "0"] if command == "open" else ["self", str(file)]
+    run = attncalc(*given)
+    assert run.code == 2
+    _, _, shown = run.err.partition("which is read:\n  ")
+    printing = "printf '%s\\n'" + shown.removeprefix("python -c")
+    words = subprocess.run(
+        ["sh", "-c", printing], capture_output=True, text=True, check=True, cwd=tmp_path
+    ).stdout.splitlines()
+    assert words[0].startswith("import sys")
+    made = folder / "model.safetensors" if command == "open" else file.with_suffix(".npz")
+    assert words[1:] == [str(file), str(made)]
+    assert not (tmp_path / "poison").exists()
+
+
 def test_a_family_that_is_not_known_is_told_with_the_fields_to_fill(
     attncalc: Command, model: Path
 ) -> None:
@@ -482,12 +526,6 @@ OLD: dict[str, tuple[str, dict[str, Any], int, dict[str, Any]]] = {
         {"rope_base": 500_000, "rope_scaling": ("linear", 2)},
     ),
     "rope of the first Llama": ("llama", {}, 0, {"rope_base": 10_000, "rope_scaling": None}),
-    "a share of a head": (
-        "llama",
-        {"partial_rotary_factor": 0.5, "head_dim": 64},
-        0,
-        {"rope_dims": 32},
-    ),
 }
 
 
@@ -752,8 +790,8 @@ def test_a_decoder_reads_what_its_encoder_gives(attncalc: Command, tmp_path: Pat
     run = attncalc(*asked)
     assert (run.code, run.err) == (
         2,
-        "error: t5: its encoder names nothing: give --decoder-tokens, or say which layer is shown, "
-        "as --layer 0 (of 1)\n",
+        "error: t5: the encoder of this T5 has no head: give --decoder-tokens, or say which layer "
+        "is shown, as --layer 0 (of 1)\n",
     )
 
 

@@ -69,6 +69,7 @@ def check_flawless(attncalc: Command, command: str, ending: str, *flags: str) ->
     assert run.code == 0
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("ending", FORMS)
 def test_a_key_of_ours_is_flawless_whatever_the_tokens_are_called(
     ending: str, attncalc: Command, tmp_path: Path
@@ -107,6 +108,7 @@ STACKS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize(
     ("stack", "ending"),
     mostly_slow([pytest.param(stack, ending) for stack in STACKS for ending in FORMS], 8),
@@ -122,7 +124,7 @@ def test_the_numbers_of_layers_are_read_as_what_they_are(
 
 @pytest.mark.parametrize(
     ("stack", "ending"),
-    mostly_slow([pytest.param(stack, e) for stack in STACKS for e in ("md", "tex")], 4),
+    mostly_slow([pytest.param(stack, e) for e in ("tex", "md") for stack in STACKS], 10),
 )
 def test_the_work_of_gradients_names_the_layers_that_they_are_of(
     stack: str, ending: str, attncalc: Command, tmp_path: Path

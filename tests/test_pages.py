@@ -98,6 +98,7 @@ def test_every_sample_is_read_back_from_every_form(name: str, tmp_path: Path) ->
         check_same(problem, again)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("layout", ["rows", "columns"])
 def test_names_that_look_like_something_else_are_read_back(layout: str, tmp_path: Path) -> None:
     X = np.arange(2 * len(HOSTILE)).reshape(-1, 2)
@@ -271,6 +272,7 @@ def test_a_worksheet_holds_no_answer_in_any_form(attncalc: Command, form: str) -
         assert answer not in run.out + run.err
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_worksheet_shows_dots_alone(attncalc: Command, tmp_path: Path) -> None:
     attncalc("self", "--blank", "-o", "sheet.md")
     attncalc("self", "-o", "key.md")
@@ -390,6 +392,7 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
     assert solution.shown("Q") == solve(problem).shown("Q")
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_problem_is_serialised_without_being_solved(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))

@@ -69,6 +69,7 @@ def test_where_nothing_typesets_it_is_said_what_to_install(
     assert not (tmp_path / "hw.pdf").exists()
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -60,6 +60,7 @@ def test_the_cross_attention_map_has_two_firsts_for_output_one() -> None:
     }
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     ("scores", "lines"),
     [
@@ -86,6 +87,7 @@ def test_a_second_line_depends_on_the_decimals_shown() -> None:
     }
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("tokens", [1, 3, 40])
 def test_weights_never_overlap_and_all_are_written(tokens: int) -> None:
     figure = drawn(random_problem(tokens))
@@ -95,6 +97,7 @@ def test_weights_never_overlap_and_all_are_written(tokens: int) -> None:
     assert overlapping(found) == []
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("tokens", [3, 40])
 def test_a_weight_is_written_on_its_own_line(tokens: int) -> None:
     figure = drawn(random_problem(tokens))
@@ -110,6 +113,7 @@ def test_a_weight_is_written_on_its_own_line(tokens: int) -> None:
         assert text.get_text() in on
 
 
+@pytest.mark.slow
 def test_forty_equal_weights_share_one_text_for_each_output() -> None:
     figure = drawn(self_attention([[1]] * 40, [[1]], [[1]], [[1]], decimals=3))
     assert len(connections(figure)) == 1600
@@ -117,6 +121,7 @@ def test_forty_equal_weights_share_one_text_for_each_output() -> None:
     assert figure.notes == ()
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(("tokens", "step"), [(40, 1), (200, 2)])
 def test_names_of_many_tokens_stand_apart_at_their_dots(tokens: int, step: int) -> None:
     axes = the(drawn(random_problem(tokens)), "map")
@@ -182,6 +187,7 @@ def test_a_masked_weight_is_no_line_that_was_left_out() -> None:
     assert figure.notes == ()
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("dark", [False, True])
 def test_with_all_more_weight_is_wider_and_stronger_and_none_too_pale(dark: bool) -> None:
     figure = drawn(random_problem(9), every_line=True, dark=dark)
@@ -251,6 +257,7 @@ def test_weights_are_left_out_where_they_are_not_wanted() -> None:
     assert figure.notes == ()
 
 
+@pytest.mark.slow
 def test_two_hundred_tokens_stay_readable() -> None:
     """Thinner lines, every second name, no weights; and the page is no longer than forty's."""
     solution = random_problem(200)
@@ -280,6 +287,7 @@ def test_two_thousand_tokens_that_tie_take_as_few_artists_as_three() -> None:
     )
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", mostly_slow(["svg", "png", "pdf"]))
 def test_the_same_input_gives_the_same_bytes(
@@ -292,6 +300,7 @@ def test_the_same_input_gives_the_same_bytes(
     assert render(solved("sentence"), form, look=Look(kind)).content == first
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("each", mostly_slow(SAMPLES, 24), ids=lambda each: each.name)
 def test_every_sample_is_drawn(each: Any, kind: str) -> None:
@@ -319,6 +328,7 @@ def test_an_svg_speaks_to_screen_readers() -> None:
     }
 
 
+@pytest.mark.slow
 def test_an_svg_of_a_heatmap_tells_its_digits() -> None:
     root = ElementTree.fromstring(render(solved("cross"), "svg", look=Look("heatmap")).content)
     description = str(root[1].text)
@@ -331,12 +341,14 @@ def test_an_svg_of_a_heatmap_tells_its_digits() -> None:
     assert str(both[1].text).startswith("Connection map, and heatmap of the attention weights.")
 
 
+@pytest.mark.slow
 def test_nobody_has_to_listen_to_two_hundred_outputs() -> None:
     root = ElementTree.fromstring(render(random_problem(200), "svg").content)
     assert str(root[1].text).count("Output ") == 100
     assert str(root[1].text).endswith(". 100 more outputs.")
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", mostly_slow(["svg", "png", "pdf"]))
 def test_hostile_names_are_drawn_as_text(form: str, kind: str) -> None:
@@ -350,6 +362,7 @@ def test_hostile_names_are_drawn_as_text(form: str, kind: str) -> None:
         assert root[0].text == f"Self-attention: {title}"
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_name_is_ever_read_as_math(kind: str) -> None:
     solution = self_attention([[1]] * 2, [[1]], [[1]], [[1]], labels=["$x$", "😀 $\\pi$"])

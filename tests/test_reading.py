@@ -267,6 +267,22 @@ def test_bad_fields_are_refused_with_one_clear_message(
 
 BAD_SHAPES = [
     (
+        {"X": [[1, 2, 3]]},
+        "in.json: X is 1 × 3, and the weights it is multiplied by (W_Q, W_K, W_V) have 2 rows: "
+        "X needs 2 columns",
+    ),
+    (
+        {"X": [[1, 2, 3]], "W_V": [[1], [2], [3]]},
+        "in.json: 2 things are wrong\n"
+        "  X is 1 × 3 and W_Q is 2 × 2: for X W_Q, W_Q needs as many rows as X has columns (3)\n"
+        "  X is 1 × 3 and W_K is 2 × 2: for X W_K, W_K needs as many rows as X has columns (3)",
+    ),
+    (
+        {name: [[1, 2], [3, 4], [5, 6]] for name in ("W_Q", "W_K", "W_V")},
+        "in.json: X is 2 × 2, and the weights it is multiplied by (W_Q, W_K, W_V) have 3 rows: "
+        "X needs 3 columns; or, where the weights are stored (out, in), say weights_layout torch",
+    ),
+    (
         {"W_Q": [[1, 2], [3, 4], [5, 6]]},
         "in.json: X is 2 × 2 and W_Q is 3 × 2: "
         "for X W_Q, W_Q needs as many rows as X has columns (2). W_Q looks transposed",
@@ -279,7 +295,7 @@ BAD_SHAPES = [
     (
         {"X": [[1, 2, 3], [4, 5, 6]]},
         "in.json: X is 2 × 3, and the weights it is multiplied by (W_Q, W_K, W_V) have 2 rows: "
-        "they need as many as X has columns (3). X looks transposed: tokens are rows",
+        "X needs 2 columns. X looks transposed: tokens are rows",
     ),
     (
         {"W_K": [[1], [2]]},

@@ -46,6 +46,7 @@ def values(answer: Answer, name: str) -> list[object]:
     return found
 
 
+@pytest.mark.campaign(8)
 @pytest.mark.parametrize("name", KNOWN)
 def test_an_answer_of_the_corpus_is_read_as_what_it_is(name: str) -> None:
     assert outcome(name).became == "whole", outcome(name).why
@@ -364,7 +365,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", mostly_slow(HOSTILE, 8))
+@pytest.mark.parametrize("kind", mostly_slow(HOSTILE, 20))
 def test_no_text_takes_long(kind: str) -> None:
     """100 kB of anything are read, or refused, in less than two seconds of a core."""
 

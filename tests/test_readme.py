@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -276,12 +277,19 @@ def test_arrows_point_up_the_map() -> None:
     assert not arrows & {("reading/", "writing/"), ("writing/", "reading/")}
 
 
+@cache
+def imports_of(path: Path) -> list[ast.ImportFrom]:
+    """Return what a file imports from others, wherever in it."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [node for node in nodes if isinstance(node, ast.ImportFrom)]
+
+
 def arrows_between_rooms() -> Iterator[tuple[str, str]]:
     """Yield which room imports which, for types alone too."""
     root = PACKAGE
     for path in root.glob("*/**/*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attncalc."):
+        for node in imports_of(path):
+            if (node.module or "").startswith("attncalc."):
                 room = str(node.module).split(".")[1]
                 target = f"{room}/" if (root / room).is_dir() else f"{room}.py"
                 own = f"{path.relative_to(root).parts[0]}/"
@@ -309,8 +317,8 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 def imported(path: Path) -> Iterator[str]:
     """Yield the modules that a file imports, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
+    for node in imports_of(path):
+        if node.module:
             yield node.module
             yield from (f"{node.module}.{each.name}" for each in node.names)
 

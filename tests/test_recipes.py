@@ -71,6 +71,7 @@ PLANTED = sorted({kind(code) for seed in range(300) for _, code, _ in task_of(se
 """Each recipe that the planter knows; below, those that it does not."""
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("code", mostly_slow(PLANTED, 6))
 def test_a_planted_recipe_is_named_or_among_those_listed(code: str) -> None:
     found: list[tuple[str, list[str]]] = []
@@ -104,6 +105,7 @@ Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 PLANS = plans.plans()
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("plan", mostly_slow(PLANS, 6), ids=lambda plan: f"{plan.code}-{plan.step}")
 def test_a_plan_that_random_tasks_have_no_room_for_is_named(plan: plans.Plan) -> None:
     marking = marked(Key(Problem(**plan.fields), ToTheDigit(2)), {plan.step: plan.wrong})

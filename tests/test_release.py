@@ -20,7 +20,7 @@ from attncalc import __version__
 pytest.importorskip("hatchling")
 pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="packages are made in a clone")
 
-MOST = 2**20
+MOST = 1_200_000
 """Bytes of the wheel."""
 REPOSITORY = "https://example.org/someone/attncalc"
 
@@ -59,6 +59,7 @@ def of_the_clone(folder: str) -> set[str]:
     return {name for name in done.stdout.splitlines() if (ROOT / name).exists()}
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_package_and_its_samples_and_nothing_else(wheel: Path) -> None:
     about = {f"attncalc-{__version__}.dist-info/{name}" for name in ABOUT}
     samples = {f"attncalc/{name}" for name in of_the_clone("samples")}

@@ -264,6 +264,7 @@ def test_every_kind_is_stated_in_letters_that_every_tex_has(kind: str) -> None:
         assert "attncalcletter" not in in_latex(text)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_long_inputs_in_blocks_are_what_plain_numpy_gives(kind: str, rounding: str) -> None:
@@ -595,6 +596,7 @@ def test_every_command_takes_them(name: str, attncalc: Any, tmp_path: Path) -> N
     assert "(100 %)" in run.out
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("kind", mostly_slow(["concat", "general", "additive", "distance"]))
 @pytest.mark.parametrize("form", ["tex", "md"])
 def test_the_work_of_a_page_is_read_back_and_nothing_of_it_is_left(

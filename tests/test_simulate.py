@@ -260,7 +260,7 @@ def test_several_problems_stand_beside_one_another(attncalc: Command, tmp_path: 
 
 
 def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
-    for name in ("s.md", "s.tex", "s.csv", "s.json", "s.npz", "s.txt", "s.png", "s.svg"):
+    for name in ("s.md", "s.tex", "s.csv", "s.json", "s.npz", "s.txt", "s.svg"):  # vary: .png, .pdf
         run = attncalc("simulate", AVERAGE, "K[a] ~ N(mu, 0.01 I)", "-o", name, "--seed", "1")
         assert run.code == 0, run.err
         assert (tmp_path / name).stat().st_size > 400
@@ -268,6 +268,7 @@ def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
     assert "default_rng(1)" in (tmp_path / "s.svg").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_pictures_of_several_problems_are_on_one_scale() -> None:
     pair = [drawn(Problem(**each), LONGER, watch="O") for each in (ONE, TWO)]
     figure = draw_simulations(pair, Look())

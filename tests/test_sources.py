@@ -142,6 +142,7 @@ def test_no_command_and_no_output_is_left_out() -> None:
     assert set(COMMANDS) == {called[0] for called, _, _ in READ_AND_WRITTEN} | {"schema"}
 
 
+@pytest.mark.campaign(8)
 @pytest.mark.parametrize("way", ["itself", "round about", "symbolic link", "hard link"])
 @pytest.mark.parametrize(("called", "flag", "read"), READ_AND_WRITTEN)
 def test_what_is_read_is_never_written(
@@ -199,6 +200,38 @@ def test_a_folder_that_is_read_is_never_filled(
     assert everything(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("called", "place", "folder"),
+    [
+        (("check", "set", "answers", "--csv"), "set/worksheets.tex", "set"),
+        (("check", "set", "answers", "--csv"), "set/keys/ada/key.md", "set"),
+        (("check", "set", "answers", "--csv"), "set/ada/worksheet.md", "set"),
+        (("check", "self.json", "answers", "-o"), "answers/scans/ada.md", "answers"),
+        (("self", "animals", "-o"), "animals/page.md", "animals"),
+        (("export", "set", "--to", "moodle", "-o"), "set/quiz.xml", "set"),
+        (("open", "model", "--tokens", "1 2", "-o"), "model/vocab.json", "model"),
+        (("open", "model", "--tokens", "1 2", "-o"), "model/README.md", "model"),
+        (("self", "question", "-o"), "question/page.md", "question"),
+    ],
+)
+def test_what_is_in_a_folder_that_is_read_is_not_written_over(
+    here: Here, tmp_path: Path, called: tuple[str, ...], place: str, folder: str
+) -> None:
+    """Whether or not this run opens it: it is an input, or what an earlier command wrote there."""
+    Path("question").mkdir()
+    assert here("self", "self.json", "--format", "csv", "-o", "question/").code == 0
+    Path(place).parent.mkdir(parents=True, exist_ok=True)
+    Path(place).write_text("of before")
+    before = everything(tmp_path)
+    done = here(*called, place)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(
+        f"error: cannot write {place}: it is already in {folder}, which was read: "
+        "name another place\n"
+    )
+    assert everything(tmp_path) == before
+
+
 def test_what_a_folder_is_not_read_for_may_stand_in_it(here: Here) -> None:
     assert here("self", "animals", "-o", "animals/key.md").code == 0
     assert here("self", "animals", "-o", "animals/key.json").code == 0
@@ -206,6 +239,7 @@ def test_what_a_folder_is_not_read_for_may_stand_in_it(here: Here) -> None:
     assert here("check", "self.json", "key", "-o", "key/marks.md").code == 0
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("page", ["key.md", "key.tex"])
 def test_the_picture_beside_a_page_is_an_output_too(here: Here, tmp_path: Path, page: str) -> None:
     picture = "key-map.png" if page == "key.md" else "key-map.pdf"
@@ -252,6 +286,7 @@ def test_a_page_and_its_picture_are_two_files_through_links_too(here: Here) -> N
     assert not Path("key-map.png").exists()
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize(
     ("called", "flag"), sorted({(called, flag) for called, flag, _ in READ_AND_WRITTEN})
 )
@@ -268,6 +303,7 @@ def test_an_empty_name_is_no_place(
     assert everything(tmp_path) == before
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     "called",
     mostly_slow(
@@ -344,6 +380,7 @@ def test_devices_are_read_and_written_alike(here: Here) -> None:
         assert (done.code, json.load(pipe)["title"]) == (0, "")
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     ("called", "starts"),
     mostly_slow(

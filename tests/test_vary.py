@@ -52,6 +52,7 @@ def change_of(problem: Problem, text: str) -> Change:
 # one plan for all
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     ("sample", "change"),
     [
@@ -91,6 +92,7 @@ def test_a_family_is_what_each_problem_is_alone(sample: str, change: str) -> Non
             )
 
 
+@pytest.mark.slow
 def test_ten_thousand_solves_of_three_tokens_take_less_than_ten_seconds() -> None:
     problem = replace(read_problem(SAMPLES / "self.json"), rounding="display")
     for change in ("scale=0.1:10:10000", "X[2,1] = -2:2:10000"):
@@ -298,6 +300,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(("change", "said"), REFUSED)
 def test_what_cannot_change_is_refused_with_what_would_do(
     attncalc: Command, change: str, said: str
@@ -310,6 +313,7 @@ def test_what_cannot_change_is_refused_with_what_would_do(
     assert run.err.count("\n") == 1
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(
     ("first", "second", "is_refused"),
     [
@@ -530,6 +534,7 @@ def test_python_has_what_the_command_prints(attncalc: Command) -> None:
             call()
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("command", ["vary", "simulate", "aim"])
 def test_help_shows_brackets_as_they_are_typed(attncalc: Command, command: str) -> None:
     """To rich, which writes the help, [a] and [b] would else be styles."""

@@ -434,6 +434,7 @@ def in_words(value: Any) -> str:
     return value if isinstance(value, str) else "wrong"
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(("code", "step", "wrong"), WRONG, ids=in_words)
 def test_a_wrong_way_to_make_tokens_is_recognised(code: str, step: str, wrong: Any) -> None:
     problem = Problem(**vit(5), rounding="each-step", decimals=4)
@@ -511,6 +512,7 @@ def test_a_class_token_that_looks_at_itself_is_said_to() -> None:
 LOOKS = [("--no-values", "--dark"), ("--all",), ("--kind", "heatmap")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", mostly_slow(LOOKS), ids=" ".join)
 def test_other_pictures_of_an_image_are_drawn(
     flags: tuple[str, ...], attncalc: Command, tmp_path: Path
@@ -521,6 +523,7 @@ def test_other_pictures_of_an_image_are_drawn(
     assert 'id="attended"' in picture or flags[0] != "--no-values"
 
 
+@pytest.mark.slow
 def test_an_image_of_many_channels_is_drawn_as_their_mean(
     attncalc: Command, tmp_path: Path
 ) -> None:

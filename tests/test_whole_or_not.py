@@ -166,6 +166,7 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes | None]]:
     }
 
 
+@pytest.mark.campaign(8)
 def test_a_disk_that_fails_at_any_call_changes_nothing(
     asked: tuple[dict[Path, bytes], Path | None], tmp_path: Path
 ) -> None:

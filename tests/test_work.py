@@ -1,15 +1,29 @@
 """The written-out work: what a student writes, in the digits that are really used."""
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
 from conftest import GOOD, Command
 
 from attncalc import Problem, read_problem, self_attention, solve
+from attncalc.equations.expressions import (
+    Expression,
+    Negative,
+    Number,
+    Product,
+    Quotient,
+    Ratio,
+    Sum,
+    whole,
+)
 from attncalc.problem.samples import sample
+from attncalc.reading import read_stream
 from attncalc.solving.work import Fractions
 from attncalc.writing.document import Given
+from attncalc.writing.html.mathml import MathMl
+from attncalc.writing.latex_math import TexMath
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, Page, make_page
 from attncalc.writing.prose import footnote, line_in_text
@@ -303,6 +317,7 @@ def test_an_entry_of_heads_names_its_head(attncalc: Command) -> None:
     assert "write A[head,row,column], with : for all of a kind" in run.err
 
 
+@pytest.mark.slow
 def test_work_above_2000_entries_is_asked_for_twice(attncalc: Command) -> None:
     problem = json.dumps({"X": [[1]] * 50, "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]})
     run = attncalc("self", "-", "--work", stdin=problem)
@@ -414,3 +429,46 @@ def test_a_head_without_a_key_left_is_named_by_its_number() -> None:
     two = [[[1], [1]], [[2], [2]]]
     page = page_of(Problem(Q=two, K=two, V=two, keep=[[[1, 1], [1, 1]], [[1, 1], [0, 0]]]))
     assert page.remarks == ("output 2 in head 2: no key is left to attend to, all weights are 0",)
+
+
+NEGATIVE: dict[str, Expression] = {
+    "-1": whole(-1),
+    "-2.5×10^7": Number("-2.5", tens=7),
+    "-1/2": Ratio(Fraction(-1, 2)),
+    "-1·3": Product((whole(-1), whole(3))),
+    "-1 × 3": Product((whole(-1), whole(3)), "×"),
+    "-7": Negative(whole(7)),
+}
+"""Expressions whose text begins with a minus sign."""
+
+
+@pytest.mark.parametrize("text", NEGATIVE)
+def test_no_sign_directly_follows_another(text: str) -> None:
+    """Neither alone, nor as the first term of a sum, nor as a later one; in text, LaTeX, MathML."""
+    term = NEGATIVE[text]
+    assert in_text(term) == text
+    minus = Negative(term)
+    assert in_text(minus) == f"-({text})"
+    assert in_text(Sum((minus, minus))) == f"-({text}) - ({text})"
+    for writer in (TexMath(), MathMl()):
+        written = writer.write(term)
+        for form in (minus, Sum((minus, term)), Quotient(Sum((minus, whole(1))), whole(2))):
+            marks = re.sub(r"<[^>]*>|\\left|\\right|\s|\{\}", "", writer.write(form))
+            assert re.sub(r"<[^>]*>", "", written)[0] in "-−"
+            assert not re.search(r"[-−+][-−+]", marks), marks
+
+
+def test_the_gradient_of_a_mean_without_gain_begins_with_one_sign() -> None:
+    """The sums of LayerNorm's gradient start with minus the first entry, which may be negative."""
+    assert work(normalised_without_gain(), "dmu_2")[0].startswith(
+        "dmu_2[1,1] = (-(-1) - (-1) - 0.5) / √("
+    )
+
+
+def normalised_without_gain() -> Problem:
+    """Return an encoder layer whose gradients begin with -1."""
+    said = json.loads(sample("encoder").path.read_text("utf-8"))
+    said |= {"dO": [[-1, -1, 0.5], [1, 2, -1], [0.5, -2, 1]]}
+    for name in ("gamma_1", "beta_1"):
+        del said[name]
+    return read_stream(json.dumps(said).encode(), "problem.json")

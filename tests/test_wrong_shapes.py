@@ -160,6 +160,7 @@ def test_several_heads_of_another_length_are_carried_on() -> None:
     assert of(marking, "A").statuses.shape == (2, 4, 4)
 
 
+@pytest.mark.slow
 def test_an_output_wide_of_the_mark_is_marked_where_heads_may_be_out_of_order() -> None:
     """Two mistakes at once are tried: the first leaves two heads, the second reorders three."""
     Q = np.arange(24.0).reshape(2, 12) % 5

@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
+from attncalc.equations.expressions import MINUS_INFINITY, Number
 from attncalc.numbers.rounding import fixed
-from attncalc.operations.expressions import MINUS_INFINITY, Number
 from attncalc.operations.step import Step
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.connections import connections

@@ -1,18 +1,14 @@
 """The call that makes a problem."""
 
-import secrets
 from pathlib import Path
 from typing import Any
 
 from attncalc.errors import InputError
 from attncalc.making.asking import recipe, wishes_of
-from attncalc.making.maker import make, with_words
+from attncalc.making.maker import fresh_seed, make, with_words
 from attncalc.making.siblings import wishes_like, wishes_taken_over
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
-
-SEEDS = 1_000_000
-"""Seeds that are chosen from where none is given."""
 
 
 def new(
@@ -92,7 +88,7 @@ def new(
     >>> problem.made_by.partition(": ")[2]
     'attncalc new --tokens 3 --seed 7'
     """
-    chosen = secrets.randbelow(SEEDS) if seed is None else seed
+    chosen = fresh_seed() if seed is None else seed
     if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 0:
         raise InputError(f"seed takes a whole number from 0, not {seed}")
     asked = {name: value for name, value in wishes.items() if value is not None}

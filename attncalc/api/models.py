@@ -5,19 +5,44 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Report
+from attncalc.problem.attention.attention import size_of
+from attncalc.problem.attention.fields import AttentionFields
+from attncalc.problem.feed_forward.fields import FeedForwardFields
+from attncalc.problem.field import Setting, declared
+from attncalc.problem.layers.fields import LayerFields
+from attncalc.problem.normalisation.fields import NormalisationFields
 from attncalc.problem.problem import Problem
+from attncalc.problem.residual.fields import ResidualFields
+from attncalc.problem.unread import OF_ALL
 from attncalc.reading.cells import Faults
 from attncalc.reading.files import read_bytes
-from attncalc.reading.models.opening import MASKED, Model
+from attncalc.reading.models.family import MASKED
+from attncalc.reading.models.opening import Model
 from attncalc.reading.models.tokens import ids_of, masked_of, words_of
 from attncalc.reading.npz_file import read_npy_matrix
 from attncalc.solving.stack import through
 
 Fields = dict[str, Any]
+MASKS = ("keep", "ignore", "bias")
+_OF_FILES = ("block", "layout", "weights_layout")
+_OF_LAYERS = {
+    name
+    for owner in (
+        AttentionFields,
+        FeedForwardFields,
+        LayerFields,
+        NormalisationFields,
+        ResidualFields,
+    )
+    for name in declared(owner, Setting)
+} - {*OF_ALL}
+"""The settings that hold in every layer."""
 NEEDED = {"tokens": "tokens or text", "image": "image", "spectrogram": "spectrogram"}
 """What is to be given, by what a model reads."""
 
@@ -30,6 +55,8 @@ def open_model(
     image: Any = None,
     spectrogram: Any = None,
     decoder_tokens: Sequence[int] | None = None,
+    type_ids: Sequence[int] | None = None,
+    decoder_ignore: Any = None,
     layer: int | None = None,
     report: Report | None = None,
     **conventions: Any,
@@ -53,13 +80,21 @@ def open_model(
     decoder_tokens
         Token ids, (n,), that the decoder of a model with an encoder reads: then a layer of the
         decoder is returned. Without them, one of the encoder.
+    type_ids
+        The type of each token, (n,), counted from 0, of a model that has types, as BERT; 0 for all
+        without them.
+    decoder_ignore
+        The padding mask of `decoder_tokens`, (n,): 1 where a token is padding.
     layer
         Which layer, from 0, as files count; None for the last one, with what stands behind it and
         the head, where there is one.
     report
         Called with the number of layers that are done, and of all.
     **conventions
-        Settings of `Problem` in place of the model's, `title` and `labels` among them.
+        Fields of `Problem` in place of the model's. The masks `ignore`, `keep` and `bias`, and
+        settings of a layer, as `softcap`, hold in all layers up to the one that is returned; with
+        `decoder_tokens`, a mask is one row, about the tokens of the encoder. Any other, as
+        `decimals`, `title` and `labels`, holds in the returned problem alone.
 
     Returns
     -------
@@ -83,18 +118,20 @@ def open_model(
     >>> solve(open_model(sample("model").path, tokens=[2, 4, 7], layer=0))["A"].shape
     (2, 3, 3)
     """
-    given = Given(tokens, text, image, spectrogram, decoder_tokens)
+    given = Given(
+        tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore=decoder_ignore
+    )
     opened = Opened(Path(folder), given)
     told = None if report is None else _of(opened.runs_to(layer), report)
     return opened.problem(layer, conventions, told)
 
 
 class Given(NamedTuple):
-    """What a model is given to read: one of the first four, and what its decoder reads.
+    """What a model is given to read: one of the first four, and what goes with it.
 
     Parameters
     ----------
-    tokens, text, image, spectrogram, decoder_tokens
+    tokens, text, image, spectrogram, decoder_tokens, type_ids, decoder_ignore
         As `open_model` takes them.
     """
 
@@ -103,6 +140,8 @@ class Given(NamedTuple):
     image: Any = None
     spectrogram: Any = None
     decoder_tokens: Sequence[int] | None = None
+    type_ids: Sequence[int] | None = None
+    decoder_ignore: Any = None
 
     @property
     def what(self) -> str:
@@ -149,18 +188,25 @@ class Opened:
         self._given, self._what, self._needed = given, given.what, needed
         self._said = {name: said.get(name, name) for name in Given._fields}
         self._first = Model(folder)
-        decoder = self._first.decoder
+        decoder = None if given.decoder_tokens is None else self._first.decoder
         if given.decoder_tokens is not None and decoder is None:
             raise InputError(
                 f"{folder}: {self._first.family.title} has no decoder beside an encoder: leave "
                 f"{self._said['decoder_tokens']} out"
             )
+        if given.decoder_ignore is not None and decoder is None:
+            name, other = self._said["decoder_ignore"], self._said["decoder_tokens"]
+            raise InputError(f"{name} is about {other}, which is not given")
         self._check_reads(folder)
-        is_decoding = given.decoder_tokens is not None and decoder is not None
-        self.model: Model = decoder if is_decoding and decoder else self._first
+        self.model: Model = decoder or self._first
         """The part of it that is shown: the decoder where it is given tokens."""
+        self._told: list[str] = []
         self.ids: list[int] = self._ids()
-        self.words: list[str] = words_of(folder, self.ids) if self.ids else []
+        self.words: list[str] = self.named(self.ids) if self.ids else []
+
+    def named(self, ids: Sequence[int]) -> list[str]:
+        """Return what tokens are called."""
+        return words_of(self._first.folder, ids, self._told.append)
 
     def _check_reads(self, folder: Path) -> None:
         """Refuse what this model does not read."""
@@ -201,30 +247,92 @@ class Opened:
         layer
             Which, from 0.
         said
-            Fields that are said, in place of the model's.
+            Fields in place of the model's, as `open_model` takes them.
         told
             Called with the number of each layer that is done, from 1.
         """
         number = self.model.count - 1 if layer is None else layer
+        self._take(said)
         begun, labels = self._begun(told)
         done = 0 if self.model is self._first else self._first.count
         later = None if told is None else lambda each: told(done + each)
-        own = self.model.layer(number)
+        own = self._layer(self.model, number)
         tokens = self._through(self.model, begun, number, later)
         end = self.model.end(own["weights_layout"]) if layer is None else {}
+        self._remark_on_padding(end)
         if "image" in begun:  # beside its first part a class token has a name that no other has
             labels = [*Problem(**(self.model.layer(0) | begun)).queries] if number else None
         title = self.model.family.title
         if self._first.family.decoder is not None:
             title = f"{title}, {'encoder' if self.model is self._first else 'decoder'}"
-        what = "what comes next" if layer is None else f"layer {number}"
+        what = f"layer {number}"
+        if layer is None and self.model.head is not None:
+            what = "classes" if self.model.has_classes else "what comes next"
         own |= {"title": f"{title}, {what} ({self.model.folder.name})", "labels": labels}
-        return Problem(**(own | tokens | end | {"remarks": self.remarks} | said))
+        return Problem(**(own | tokens | end | {"remarks": self.remarks} | self._alone))
+
+    def _take(self, said: Fields) -> None:
+        """Part the fields that hold in every layer from those of the returned problem alone."""
+        self._remarks: list[str] = []
+        for name in _OF_FILES:
+            if name in said:
+                raise InputError(f"{name} is that of the model's files: leave it out")
+        self._masks = {name: as_array(said[name]) for name in MASKS if said.get(name) is not None}
+        self._settings = {name: each for name, each in said.items() if name in _OF_LAYERS}
+        everywhere = {*self._masks, *self._settings}
+        self._alone = {name: each for name, each in said.items() if name not in everywhere}
+        for name, mask in self._masks.items():
+            if self.model is not self._first and _row_of(mask) is None:
+                raise InputError(
+                    f"{name} is {size_of(mask)}: with {self._said['decoder_tokens']} a mask is one "
+                    "row, a number for each token of the encoder"
+                )
+
+    def _layer(self, model: Model, number: int) -> Fields:
+        """Return the fields of a layer, with the masks and the settings that hold in all of them.
+
+        In a decoder, masks are about what it attends to of the encoder.
+        """
+        layer = model.layer(number)
+        if model is self._first:
+            return layer | self._settings | self._masks
+        own = self._given.decoder_ignore
+        of_own = {} if own is None else {"ignore": own}
+        sides = {"self": layer["self"] | of_own, "cross": layer["cross"] | self._masks}
+        return layer | self._settings | sides
+
+    @property
+    def _is_padding(self) -> list[bool]:
+        """Whether each token of the part that is shown is padding."""
+        own = self._given.decoder_ignore
+        if self.model is self._first:
+            return _padding(self.ids, self._masks)
+        return _padding(self.asks, {} if own is None else {"ignore": as_array(own)})
+
+    @property
+    def last(self) -> int:
+        """The place of the last token, from 0, that is no padding."""
+        pairs = zip(self.asks, self._is_padding, strict=True)
+        read = [not (padded or self.model.is_padding(each)) for each, padded in pairs]
+        return len(read) - 1 - read[::-1].index(True) if any(read) else len(read) - 1
+
+    def _remark_on_padding(self, end: Fields) -> None:
+        """Say what padding changes: which token the head reads, and what places tokens have."""
+        reads_last = end.get("read") == "last" and "read" not in self._alone
+        if reads_last and self.last < len(self.asks) - 1:
+            end["read"] = "all"
+            self._remarks.append(
+                f"token {self.last + 1} is the last that is no padding: of what the head gives for "
+                "all tokens, the model uses its row"
+            )
+        read = [(_padding(self.ids, self._masks), self._first), (self._is_padding, self.model)]
+        if any(padded != sorted(padded) and model.family.positions for padded, model in read):
+            self._remarks.append("positions count all tokens, padding included")
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What is to be said of what was read."""
-        both = (*self._first.remarks, *self.model.remarks)
+        both = (*self._first.remarks, *self.model.remarks, *self._remarks, *self._told)
         return tuple(dict.fromkeys(both))
 
     def place_of_mask(self) -> int | None:
@@ -236,7 +344,7 @@ class Opened:
     @property
     def is_masked(self) -> bool:
         """Whether its head tells what is masked, and not what comes next."""
-        return self.model.family.reads == MASKED
+        return self.model.head is not None and self.model.head.gives == MASKED
 
     def _begun(self, told: Callable[[int], None] | None) -> tuple[Fields, Any]:
         """Return what the first layer that is shown reads, and what its tokens are called."""
@@ -247,7 +355,7 @@ class Opened:
         asked = self.asks
         own = self.model.begin(asked, self._said["decoder_tokens"])
         own = {{"X": "X1", "P": "P1"}.get(name, name): each for name, each in own.items()}
-        names: dict[str, Any] = {"X1": words_of(self.model.folder, asked)}
+        names: dict[str, Any] = {"X1": self.named(asked)}
         return {**own, "X2": memory}, names | ({"X2": labels} if labels else {})
 
     def _read(self) -> Fields:
@@ -258,20 +366,48 @@ class Opened:
         if self._what == "spectrogram":
             frames = _array("spectrogram", self._given.spectrogram)
             return self._first.begin_spectrogram(frames, name)
-        return self._first.begin(self.ids, name)
+        return self._first.begin(self.ids, name, self._types())
+
+    def _types(self) -> list[int] | None:
+        """Return the types of the tokens; None where none are given."""
+        if self._given.type_ids is None:
+            return None
+        name = self._said["type_ids"]
+        types = _whole_numbers(name, self._given.type_ids)
+        if "W_type" not in self._first.family.begins:
+            title = self._first.family.title
+            raise InputError(f"{name}: {title} has no types of tokens: leave it out")
+        if len(types) != len(self.ids):
+            raise InputError(f"{name}: {len(types)} for {len(self.ids)} tokens: give one for each")
+        return types
 
     def _through(
         self, model: Model, begun: Fields, count: int, told: Callable[[int], None] | None
     ) -> Fields:
         """Return what so many layers make of what was begun, and of what is read beside it."""
-        return through(begun, (_whole(model, each) for each in range(count)), told)
+        return through(begun, (self._whole(model, each) for each in range(count)), told)
+
+    def _whole(self, model: Model, number: int) -> Fields:
+        """Return a layer; the last one of an encoder with the normalisation behind it."""
+        is_last = model.family.decoder is not None and number == model.count - 1
+        return self._layer(model, number) | (model.normalised() if is_last else {})
 
 
-def _whole(model: Model, number: int) -> Fields:
-    """Return a layer of an encoder, its last one with what stands behind it."""
-    layer = model.layer(number)
-    is_last = model.family.decoder is not None and number == model.count - 1
-    return layer | (model.end(layer["weights_layout"]) if is_last else {})
+def _padding(ids: Sequence[int], masks: Mapping[str, Matrix]) -> list[bool]:
+    """Return whether each token is padding, as masks of one row say."""
+    padded = np.zeros(len(ids), bool)
+    for name, mask in masks.items():
+        row = None if name == "bias" else _row_of(mask)
+        if row is not None and row.shape == padded.shape:
+            padded |= (row != 0) == (name == "ignore")
+    return [bool(each) for each in padded]
+
+
+def _row_of(mask: Matrix) -> Matrix | None:
+    """Return the one row of a mask of keys; None where queries have rows of their own."""
+    if mask.ndim == 1:
+        return mask
+    return mask[0] if mask.ndim == 2 and len(mask) == 1 else None
 
 
 def _array(name: str, given: Any) -> Matrix:

@@ -191,7 +191,7 @@ class Solution(Displayed, solving.Solution):
         return patterns_of(self)
 
     def explain(self) -> tuple[str, ...]:
-        """Return what the weights show in sentences, as `attncalc explain` prints them.
+        """Return what the weights show in sentences, as `attncalc explain --all` prints them.
 
         Raises
         ------
@@ -232,7 +232,7 @@ class Solution(Displayed, solving.Solution):
         KeyError
             When there is no such step, or it was not kept.
         """
-        step, matrix = self._step(name), self[name]
+        step, matrix = self._step(name), self.as_tabled(name)
         pandas = _pandas()
         of_rows, of_columns = self.problem.standing.pair(step.rows, step.columns)
         rows = _index(pandas, self.row_labels(step), of_rows)

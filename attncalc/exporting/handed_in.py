@@ -16,6 +16,7 @@ from attncalc.problem.fields import LINES
 from attncalc.reading import read_problem
 from attncalc.reading.answers import ENDINGS, SHEETS, read_answer
 from attncalc.reading.answers.answer import Answer
+from attncalc.reading.files import refuse_found
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.text import in_json, of_each, on_a_line
 from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
@@ -125,6 +126,7 @@ def handed_in(folder: Path, key: Key) -> Answer:
     read, refused = [], []
     for path in named:
         try:
+            refuse_found(path)
             read.append(read_answer(path, key.expected))
         except AttncalcError as error:
             refused.append(str(error))
@@ -137,13 +139,13 @@ def handed_in(folder: Path, key: Key) -> Answer:
 
 
 def _files(folder: Path, depth: int = 3) -> Iterator[Path]:
-    """Yield the files of a student, a few folders deep; a link leads to what is not theirs."""
+    """Yield the files of a student, a few folders deep, and links, which are not followed."""
     found: list[Path] = []
     for place, folders, names in os.walk(folder):
         is_deep = len(Path(place).relative_to(folder).parts) >= depth
+        links = [name for name in folders if Path(place, name).is_symlink()]
         folders[:] = [] if is_deep else sorted(name for name in folders if _is_theirs(name))
-        paths = (Path(place, name) for name in sorted(names) if _is_theirs(name))
-        found += [path for path in paths if path.is_file() and not path.is_symlink()]
+        found += [Path(place, name) for name in sorted((*names, *links)) if _is_theirs(name)]
     yield from found[:MOST_FILES]
 
 

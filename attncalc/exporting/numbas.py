@@ -12,13 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.exporting.handed_in import DIGITS
-from attncalc.exporting.rules import Course
-from attncalc.exporting.worksheet import inert, refuse_the_map, refuse_too_many, worksheet
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
-from attncalc.operations.expressions import (
+from attncalc.equations.expressions import (
     Call,
     Expression,
     Negative,
@@ -32,6 +26,12 @@ from attncalc.operations.expressions import (
     Transposed,
     Where,
 )
+from attncalc.errors import InputError
+from attncalc.exporting.handed_in import DIGITS
+from attncalc.exporting.rules import Course
+from attncalc.exporting.worksheet import inert, refuse_the_map, refuse_too_many, worksheet
+from attncalc.numbers.typed import quoted
+from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
 from attncalc.problem.attention.fields import EACH_STEP
 from attncalc.problem.fields import role_of

@@ -38,14 +38,14 @@ class Wheel(NamedTuple):
 def packed(files: Mapping[str, bytes], level: int | None = None) -> bytes:
     """Return files as a zip archive; what starts with `#!` can be run."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             entry = zipfile.ZipInfo(name, EPOCH)
             entry.create_system = 3  # Unix, whose rights are kept
             entry.external_attr = (EXECUTABLE if content[:2] == b"#!" else PLAIN) << 16
             is_packed = name.endswith(".whl")
             entry.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
+            archive.writestr(entry, content, compresslevel=level)  # an entry has its own
     return buffer.getvalue()
 
 

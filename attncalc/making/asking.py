@@ -58,8 +58,10 @@ def _known() -> str:
     return f"there are {', '.join(READ)}, and the conventions of a problem ({', '.join(SETTINGS)})"
 
 
-def recipe(asked: Mapping[str, Any], seed: int) -> str:
-    """Return the command that makes a problem again: what a problem says that it was made by.
+def recipe(asked: Mapping[str, Any], seed: int | None = None) -> str:
+    """Return the command that makes a problem: what a problem says that it was made by.
+
+    With its seed it makes the same problem again; without one, others like it.
 
     Examples
     --------
@@ -73,7 +75,9 @@ def recipe(asked: Mapping[str, Any], seed: int) -> str:
             words.append(flag if value else flag.replace("--", "--no-", 1))
         elif value is not None:
             words += [flag, _as_text(value)]
-    return f"attncalc {__version__}: {shlex.join([*words, '--seed', str(seed)])}"
+    if seed is not None:
+        words += ["--seed", str(seed)]
+    return f"attncalc {__version__}: {shlex.join(words)}"
 
 
 def asked_of_recipe(made_by: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """New problems: candidates are drawn and solved until one is what was wished for."""
 
+import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -73,6 +74,11 @@ def untold_as(mistakes: Sequence[str]) -> str:
     'no problem of these sizes and conventions tells apart: scores transposed in S'
     """
     return f"no problem of these sizes and conventions tells apart: {', '.join(mistakes)}"
+
+
+def fresh_seed() -> int:
+    """Return a seed for a problem of which nobody asks for a certain one: 128 bits, unguessable."""
+    return secrets.randbits(128)
 
 
 def make(wishes: Wishes, seed: int, made_by: str = "") -> Made:

@@ -1,9 +1,11 @@
 """Problems for a class: what each student is to get, and the seed that stands for it."""
 
+import hmac
 import json
+import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from attncalc.errors import InputError
@@ -16,8 +18,12 @@ from attncalc.reading.json_values import Typed
 from attncalc.reading.roster import path_name
 from attncalc.text import as_key
 
-BYTES_OF_SEED = 6
-"""Of a digest: as many as any program's numbers hold exactly."""
+BYTES_OF_SEED = BYTES_OF_SECRET = 16
+"""128 bits, which nobody can try out."""
+_SECRET = re.compile(r"(?:[0-9a-f]{2}){16,64}")
+OF_A_SPEC = ("problems", "formats", "seed", "secret")
+OF_A_MANIFEST = ("attncalc", "students")
+"""What the list of a set says beside its specification: the list makes the set again."""
 MOST_PROBLEMS = 100
 DEFAULT_FORMATS = ("markdown", "latex")
 OF_A_PROBLEM = ("name", "asked", "words")
@@ -65,28 +71,29 @@ class Spec(NamedTuple):
         The problems.
     formats
         The forms that worksheets and keys are written in.
+    secret
+        The key of all seeds, in hexadecimal digits: whoever has it can make every problem.
     seed
-        What all seeds come from.
+        Tells apart several sets of one secret; None where nothing is said.
     """
 
     problems: tuple[Wanted, ...]
     formats: tuple[str, ...]
-    seed: int
+    secret: str
+    seed: int | None = None
 
 
-def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str], seed: int) -> Spec:
+def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     """Return what a specification says; `place` names it in messages.
 
     Parameters
     ----------
     given
-        The specification: its problems, formats and seed.
+        The specification: its problems, formats, seed and secret; or the list of a set.
     place
         Its name, for messages.
     forms
         The forms that there are.
-    seed
-        The seed, where it names none.
 
     Raises
     ------
@@ -94,10 +101,9 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str], seed: in
         When it says what there is not, or what no problem can be.
     """
     for name in given:
-        if name not in ("problems", "formats", "seed"):
-            raise InputError(
-                f"{place}: {quoted(name)}: it says problems, formats and seed, nothing else"
-            )
+        if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):
+            known = f"{', '.join(OF_A_SPEC[:-1])} and {OF_A_SPEC[-1]}"
+            raise InputError(f"{place}: {quoted(name)}: it says {known}, nothing else")
     listed = given.get("problems")
     if not isinstance(listed, list) or not listed:
         raise InputError(f'{place}: problems is a list of them, as [{{"name": "1", "tokens": 3}}]')
@@ -105,10 +111,9 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str], seed: in
         raise InputError(f"{place}: {len(listed):,} problems: {MOST_PROBLEMS} are the most")
     problems = tuple(_wanted(each, n, place) for n, each in enumerate(listed, start=1))
     _refuse_alike([each.folder for each in problems], place)
-    own = given.get("seed")
-    return Spec(
-        problems, _formats(given.get("formats"), place, forms), _seed(own, place, otherwise=seed)
-    )
+    formats = _formats(given.get("formats"), place, forms)
+    secret, seed = _secret(given.get("secret"), place), _seed(given.get("seed"), place)
+    return Spec(problems, formats, secret, seed)
 
 
 def _wanted(given: Any, number: int, place: str) -> Wanted:
@@ -153,9 +158,20 @@ def _formats(given: Any, place: str, forms: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-def _seed(given: Any, place: str, otherwise: int) -> int:
+def _secret(given: Any, place: str) -> str:
     if given is None:
-        return otherwise
+        return secrets.token_hex(BYTES_OF_SECRET)
+    if not isinstance(given, str) or not _SECRET.fullmatch(given):
+        raise InputError(
+            f"{place}: secret takes 32 hexadecimal digits or more, as manifest.json of a set has "
+            "them: leave it out for a new one"
+        )
+    return given
+
+
+def _seed(given: Any, place: str) -> int | None:
+    if given is None:
+        return None
     try:
         number = read_number(given) if isinstance(given, Typed) else None
     except NotANumber:
@@ -165,13 +181,31 @@ def _seed(given: Any, place: str, otherwise: int) -> int:
     return int(number)
 
 
-def seed_of(seed: int, student: Sequence[str], problem: str) -> int:
+def as_given(spec: Spec) -> dict[str, Any]:
+    """Return the specification that makes the same set again, as `spec_of` reads it."""
+    problems = [
+        {
+            "name": wanted.name,
+            **wanted.asked,
+            **({} if wanted.steps is None else {"asked": list(wanted.steps)}),
+            **({"words": True} if wanted.words else {}),
+        }
+        for wanted in spec.problems
+    ]
+    given = {"problems": problems, "formats": list(spec.formats), "secret": spec.secret}
+    return given if spec.seed is None else {**given, "seed": spec.seed}
+
+
+def seed_of(spec: Spec, student: Sequence[str], problem: str) -> int:
     """Return the seed of one student's version of a problem: it is the same on every machine.
+
+    It is an HMAC (RFC 2104) under the set's secret. No student can work out a seed, of their own
+    or of another version, not even where they know the set's seed, the list and the specification.
 
     Parameters
     ----------
-    seed
-        The set's.
+    spec
+        The set's specification, with its secret.
     student
         What stands for the student, wherever on the list they are: their id, email or name.
     problem
@@ -179,13 +213,14 @@ def seed_of(seed: int, student: Sequence[str], problem: str) -> int:
 
     Examples
     --------
-    >>> seed_of(7, ("id", "17"), "1") == seed_of(7, ("id", "17"), "1")
+    >>> spec = Spec((), (), "00" * 16, 7)
+    >>> seed_of(spec, ("id", "17"), "1") == seed_of(spec, ("id", "17"), "1")
     True
-    >>> seed_of(7, ("id", "17"), "1") == seed_of(7, ("name", "17"), "1")
+    >>> seed_of(spec, ("id", "17"), "1") == seed_of(spec, ("name", "17"), "1")
     False
     """
-    told = json.dumps([seed, list(student), problem]).encode()
-    return int.from_bytes(sha256(told).digest()[:BYTES_OF_SEED])
+    told = json.dumps([spec.seed, list(student), problem]).encode()
+    return int.from_bytes(hmac.digest(bytes.fromhex(spec.secret), told, "sha256")[:BYTES_OF_SEED])
 
 
 class Version(NamedTuple):
@@ -208,7 +243,7 @@ def version(wanted: Wanted, seed: int) -> Version:
     if wanted.words:
         wishes = with_words(wishes, seed)
         asked["labels"] = ",".join(wishes.labels or ())
-    made = make(wishes, seed, recipe(asked, seed))
+    made = make(wishes, seed, recipe(asked))  # which a student reads: the seed is not in it
     problem = made.problem
     if wanted.steps is not None:
         problem = replace(problem, asked=wanted.steps)

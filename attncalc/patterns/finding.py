@@ -115,6 +115,12 @@ def worth_telling(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
     return tuple(each for each in patterns if not any(_says(other, each) for other in patterns))
 
 
+def leading(patterns: tuple[Pattern, ...], count: int) -> tuple[Pattern, ...]:
+    """Return the patterns with so many that tell most, of whatever attention, before the others."""
+    first = sorted(patterns, key=lambda pattern: CODES.index(pattern.code))[:count]
+    return (*first, *(each for each in patterns if not any(each is other for other in first)))
+
+
 REPEATED = {
     "identity": ("one-hot", "all-own"),
     "permutation": ("one-hot",),

@@ -35,7 +35,7 @@ from attncalc.plotting.heatmap import (
     draw_heatmap,
     natural_cell,
 )
-from attncalc.plotting.look import Look
+from attncalc.plotting.look import Look, check_drawn
 from attncalc.plotting.picture import Picture, picture_of
 from attncalc.plotting.placing import POINTS, widest
 from attncalc.plotting.style import (
@@ -119,6 +119,7 @@ def draw_variation(variation: Variation, look: Look) -> HouseFigure:
     """Draw the lines of one change, or the heatmaps of two."""
     palette = DARK if look.dark else LIGHT
     draw = _lines if len(variation.changes) == 1 else _grids
+    check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
     mosaic = draw(variation, palette)
     footnote = harmless(" · ".join(said_of(variation)))
     caption = Caption(harmless(heading(variation.problem)), footnote, _texts(variation))

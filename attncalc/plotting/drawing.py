@@ -120,7 +120,7 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> HouseFigure:
     InputError
         When the size that is asked for is too small.
     """
-    matrix = solution.precise(step.name)
+    matrix = solution.precisely_tabled(step.name)
     count = len(matrix) if matrix.ndim == 3 else 1
     heads = range(min(count, MOST_HEADS))
     most = MOST_VALUES // len(heads)
@@ -332,7 +332,9 @@ def _coloured(
         return draw_heatmap(axes, cells, scale, room=room, **style)
 
     def bar(axes: Axes, _: Room) -> LeftOut:
-        draw_bar(axes, scale, label, palette, every[0].colours)
+        is_hatched = any(cells.hidden is not None for cells in every)
+        told = f"{label} (hatched: masked)" if is_hatched else label
+        draw_bar(axes, scale, told, palette, every[0].colours)
         return LeftOut()
 
     tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -37,10 +38,13 @@ from attncalc.plotting.style import (
     Palette,
     dark_enough_for_white,
 )
+from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Head, Solution
 
 VALUE_SIZE, TICK_SIZE = 9.0, 8.5
+HATCH, STRIPES = "////", 100
+"""How cells that a mask forbids are hatched; of an image, how many stripes stand side by side."""
 CELL, LEAST_SIDE = 0.5, 2.1
 """Inches of a cell's side, and of a side of all cells, at least, where there is room."""
 FEW_NAMES, WIDEST_NAME = 12, 0.9
@@ -86,6 +90,8 @@ class Cells:
         How many values are not written, for they are too many.
     colours
         Which colours stand for the values, by matplotlib's name.
+    hidden
+        Where a mask forbids, (rows, columns): these cells are hatched; None for nowhere.
     """
 
     values: Matrix
@@ -94,6 +100,7 @@ class Cells:
     titles: tuple[str, str] = ("", "")
     unwritten: int = 0
     colours: str = WEIGHTS
+    hidden: Matrix | None = None
 
     @property
     def widest_text(self) -> float:
@@ -129,7 +136,15 @@ def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VAL
     too_many = weights.size > most
     rounded = standing.shown(np.asarray(head.rounded)) if values and not too_many else ()
     texts = tuple(tuple(fixed(value, problem.decimals) for value in row) for row in rounded)
-    return Cells(weights, texts, names, titles, weights.size if values and too_many else 0)
+    hidden = hidden_of(attention, head.number)
+    if hidden is not None:
+        hidden = standing.shown(hidden)
+        texts = tuple(
+            tuple("" if is_hidden else text for text, is_hidden in zip(row, masked, strict=True))
+            for row, masked in zip(texts, hidden, strict=len(texts) > 0)
+        )
+    unwritten = weights.size if values and too_many else 0
+    return Cells(weights, texts, names, titles, unwritten, hidden=hidden)
 
 
 def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most: int) -> Cells:
@@ -146,7 +161,7 @@ def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most
     most
         How many are written.
     """
-    matrix = solution.precise(step.name)
+    matrix = solution.precisely_tabled(step.name)
     own = matrix[head] if matrix.ndim == 3 else matrix
     place = (head,) if matrix.ndim == 3 else ()
     names = drawn_names(solution.row_labels(step)), drawn_names(solution.column_labels(step))
@@ -214,6 +229,7 @@ def draw_heatmap(
     _write_names(axes, cells, _cell(cells, room or room_of(axes), proportion), palette)
     norm = Normalize(*scale)
     _draw_cells(axes, cells, norm, palette)
+    _hatch(axes, cells, palette)
     size = _value_size(cells, _cell(cells, room or room_of(axes), proportion))
     if size:
         _write_values(axes, cells, norm, size)
@@ -293,6 +309,29 @@ def _draw_cells(axes: Axes, cells: Cells, norm: Normalize, palette: Palette) -> 
         edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
         axes.pcolormesh(*edges, values, edgecolors=palette.paper, linewidth=0.7, **look)
     axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
+
+
+def _hatch(axes: Axes, cells: Cells, palette: Palette) -> None:
+    """Draw stripes over the cells that a mask forbids."""
+    if cells.hidden is None:
+        return
+    rows, columns = cells.hidden.shape
+    if cells.values.size <= MOST_CELLS:
+        corners = np.argwhere(cells.hidden)[:, ::-1] - 0.5
+        square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+        look: dict[str, Any] = {"facecolor": "none", "edgecolor": palette.rule, "linewidth": 0}
+        axes.add_collection(
+            PolyCollection(corners[:, np.newaxis] + square, hatch=HATCH, zorder=2, **look),
+            autolim=False,
+        )
+        return
+    dots = _in_dots(cells.hidden.astype(float)) >= 0.5
+    i, j = np.indices(dots.shape)
+    stripe = max(2, max(dots.shape) // STRIPES)
+    ink = np.zeros((*dots.shape, 4))
+    ink[dots & ((i + j) // stripe % 2 == 0)] = to_rgba(palette.rule, 0.6)
+    sides = (-0.5, columns - 0.5, rows - 0.5, -0.5)
+    axes.imshow(ink, aspect=axes.get_aspect(), extent=sides, zorder=2)
 
 
 def _write_values(axes: Axes, cells: Cells, norm: Normalize, size: float) -> None:

@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from attncalc.errors import InputError
+from attncalc.errors import InputError, OutputError
 from attncalc.numbers.typed import NotANumber, quoted, read_number
 
 KINDS = ("map", "heatmap", "both")
 SMALLEST_SIDE, LARGEST_SIDE = 1, 40
 """Inches; beyond, a PNG of 200 dots an inch takes more memory than is wise."""
+
+LARGEST_DRAWN = 1e300
+"""Numbers up to this size are drawn: axes extend beyond them, and are floats too."""
 
 Size = tuple[float, float | None]
 
@@ -65,6 +68,26 @@ class Look:
     def has_heatmap(self) -> bool:
         """Whether the heatmap is part of the picture."""
         return self.kind != "map"
+
+
+def check_drawn(largest: float) -> None:
+    """Refuse numbers that no axis has room for.
+
+    Parameters
+    ----------
+    largest
+        The size of the largest number that is drawn.
+
+    Raises
+    ------
+    OutputError
+        When it is too large.
+    """
+    if largest > LARGEST_DRAWN:
+        raise OutputError(
+            f"a picture shows numbers up to {LARGEST_DRAWN:g}, and the largest here is "
+            f"{largest:.3g}: ask for a table, as -o study.csv"
+        )
 
 
 def read_size(given: object) -> Size | None:

@@ -24,7 +24,7 @@ from attncalc.plotting.figure import (
     beside,
     figure_of,
 )
-from attncalc.plotting.look import Look
+from attncalc.plotting.look import Look, check_drawn
 from attncalc.plotting.picture import Picture, picture_of
 from attncalc.plotting.placing import drawn_names, wrapped
 from attncalc.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, WEIGHT_SIZE, Palette
@@ -137,6 +137,7 @@ def _values(simulation: Simulation, name: str) -> Matrix:
 def _shared(simulations: Sequence[Simulation]) -> _Shared:
     name = _counted(simulations)
     columns = [_values(each, name) for each in simulations]
+    check_drawn(max(float(np.abs(each).max()) for each in columns))
     low, high = min(map(np.min, columns)), max(map(np.max, columns))
     is_weight = any(each.name == name and each.is_weight for each in simulations[0].watched)
     if is_weight and low >= 0 and high <= 1:
@@ -155,6 +156,7 @@ def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | 
     points = [each.outputs.reshape(-1, 2) for each in simulations]
     points += [value for each in simulations if (value := values_of(each)) is not None]
     all_points = np.concatenate(points)
+    check_drawn(float(np.abs(all_points).max()))
     low, high = all_points.min(axis=0), all_points.max(axis=0)
     around = 0.12 * float((high - low).max() or 1.0)
     (left, bottom), (right, top) = low - around, high + around

@@ -94,7 +94,11 @@ def aim() -> Schema:
 
 def probable() -> Schema:
     """Return the schema of what `attncalc open --next` prints."""
-    each = thing("A token or a class.", {"id": COUNT, "text": TEXT, "probability": FLOAT})
+    each = thing(
+        "A token or a class; the score is a logit, where these are not shares of one.",
+        {"id": COUNT, "text": TEXT},
+        {"probability": FLOAT, "score": FLOAT},
+    )
     return thing("What is most probable, first.", {"next": listed(each)})
 
 

@@ -24,7 +24,14 @@ from attncalc.studies.changes import Change, Listed, Span, value_text
 from attncalc.studies.families import at_point, families
 from attncalc.studies.family import of_solution
 from attncalc.studies.vary import POINTS, Variation, vary
-from attncalc.studies.watched import Matrices, Watched, entry_of, norm
+from attncalc.studies.watched import (
+    Matrices,
+    Watched,
+    beyond_floats,
+    distance,
+    entry_of,
+    scaled,
+)
 
 USUAL_BETA = Fraction(10)
 SHOWN_BETAS = tuple(map(Fraction, (1, 2, 5, 10, 20, 50)))
@@ -125,7 +132,7 @@ class Aim:
     @property
     def error(self) -> float:
         """How far the output is from it, ‖c - target‖."""
-        return float(norm(self.c - self.aimed_at))
+        return float(distance(self.c, self.aimed_at))
 
     @cached_property
     def over_beta(self) -> Variation:
@@ -150,6 +157,7 @@ class Aim:
         return of_solution(self.solution)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused
 def aim(
     problem: Problem,
     target: Target,
@@ -182,17 +190,24 @@ def aim(
     check_aim(problem)
     keys, values = _keys_and_values(problem)
     factor = 1 / sqrt(problem.d_k) if problem.scale == SQRT_DK else _factor(problem)
-    designs = [_design(keys * factor, weights) for weights in _of_heads(target, heads)]
-    slopes = np.stack([design.slope for design in designs])
-    offsets = np.stack([design.offset for design in designs])
+    # keys of about 1 in size: the squares of others would be no floats
+    small, power = scaled(keys, None)
+    designs = [_design(small * factor, weights) for weights in _of_heads(target, heads)]
+    slopes = np.ldexp(np.stack([design.slope for design in designs]), -power)
+    offsets = np.ldexp(np.stack([design.offset for design in designs]), -power)
     base = _problem(problem, values, offsets)
     direction = _exact(slopes).reshape(base.Q.shape)
     change = Change(f"β = {value_text(beta)}", "Q", "β", "add", Listed((beta,)), (), direction)
     queries = offsets + float(beta) * slopes
-    in_keys = np.stack([np.linalg.lstsq(keys.T, query, rcond=NOTHING)[0] for query in queries])
+    if not np.isfinite(queries).all():
+        raise beyond_floats("the query")
+    in_keys = np.stack([np.linalg.lstsq(small.T, query, rcond=NOTHING)[0] for query in queries])
+    in_keys = np.ldexp(in_keys, -power)
     obstacle = next((design.obstacle for design in designs if design.obstacle), None)
     found = Aim(base, target, change, beta, _clean(queries), _clean(in_keys), obstacle)
     found = replace(found, left_out=tuple(problem.those_given("W_O", "b_O")))
+    if not np.isfinite(found.error):
+        raise beyond_floats("the error")
     if within is None:
         return found
     return replace(found, within=(within, _least_beta(base, change, target, within)))
@@ -244,7 +259,7 @@ def watched_of(problem: Problem, target: Target) -> tuple[Watched, ...]:
     entries += [(outputs, (0, column)) for column in range(problem.d_v)]
 
     def error(family: Matrices) -> Matrix:
-        return norm(family[outputs][:, 0, 0, :] - aimed_at(family, target))
+        return distance(family[outputs][:, 0, 0, :], aimed_at(family, target))
 
     watched = [
         Watched(
@@ -286,7 +301,6 @@ def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Probl
     }
     Q = _exact(queries) if len(queries) == 1 else _exact(queries)[:, np.newaxis]
     if len(queries) > 1:
-        own["title"] = f"{own['title']}, a query for each head" if own["title"] else ""
         own |= {"heads": len(queries), "combine": "mean"}
     return Problem(Q=Q, labels={"Q": ["q"], "K": list(problem.keys)}, **values, **own)
 

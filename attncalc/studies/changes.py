@@ -167,8 +167,7 @@ class Change:
         each = np.broadcast_to(matrices, (len(values), *matrices.shape[1:])).copy()
         place = (slice(None), *self.place)
         one_for_each = values.reshape(-1, *[1] * (each[place].ndim - 1))
-        with np.errstate(over="ignore"):  # what overflows is refused where it shows
-            each[place] = self._changed(each[place], one_for_each)
+        each[place] = self._changed(each[place], one_for_each)
         return each
 
     def _changed(self, part: Any, value: Any) -> Any:

@@ -5,10 +5,12 @@ from attncalc.problem.problem import Problem
 
 MOST_UNASKED = 10_000_000
 """Solves that are made without a second asking."""
-LONGEST_UNASKED = 60.0
+MOST_COUNTED = 10**18
+"""Solves whose time is estimated; more take longer than anybody waits."""
+LONGEST_UNASKED = 10.0
 """Seconds."""
-OF_DRAW, OF_VALUE = 2e-6, 1e-4
-"""Seconds of a solve in a large family: of a draw, and of a value with digits of its own."""
+OF_DRAW, OF_VALUE, OF_PROBLEM = 2e-6, 1e-4, 5e-3
+"""Seconds of a solve: of a draw, of a value with its own digits, of one with its own plan."""
 OF_SCORE, OF_NUMBER = 4e-8, 4e-9
 """Seconds of each score, and of each multiply-and-add."""
 
@@ -44,7 +46,7 @@ def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> 
     if problem.is_long:
         scores = problem.most_scores
         raise InputError(f"studies are for up to 4,000,000 scores: this problem has {scores:,}")
-    seconds = seconds_of(problem, solves, each)
+    seconds = seconds_of(problem, min(solves, MOST_COUNTED), each)
     if agreed or (solves <= MOST_UNASKED and seconds <= LONGEST_UNASKED):
         return
     raise InputError(

@@ -48,7 +48,8 @@ class Uniform:
 
     def sample(self, generator: np.random.Generator, count: int) -> Matrix:
         """Return so many draws of all rows, (count, rows, d)."""
-        return generator.uniform(self.low, self.high, (count, *self.shape))
+        # halves: numpy refuses a range wider than the largest float
+        return 2 * generator.uniform(self.low / 2, self.high / 2, (count, *self.shape))
 
 
 @dataclass(frozen=True, eq=False)

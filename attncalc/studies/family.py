@@ -10,7 +10,6 @@ from functools import cached_property, partial, reduce
 
 import numpy as np
 
-from attncalc.errors import InputError
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.operations import Multiply, MultiplyEach
@@ -19,6 +18,7 @@ from attncalc.problem.attention.fields import EACH_STEP
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution
+from attncalc.studies.watched import beyond_floats
 
 AT_ONCE = 2**20
 """Scores that are worked out at once: more would only take more memory."""
@@ -173,7 +173,4 @@ def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> No
     names = (step.name for step in plan_of_all if step.name in steps and step.role != "masked")
     for name in [last] if alone else names:
         if not np.isfinite(steps[name]).all():
-            raise InputError(
-                f"{name} grows beyond the largest float64 (about 1.8e+308) at some of these "
-                "values: let them change less"
-            )
+            raise beyond_floats(name)

@@ -1,7 +1,9 @@
 """A problem drawn again and again: how what is watched spreads, and which input comes first."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import ceil, sqrt
 from typing import NamedTuple
@@ -17,7 +19,7 @@ from attncalc.solving.plan import outputs_of, plan
 from attncalc.studies.cost import OF_DRAW, check_count
 from attncalc.studies.draws import Draw, generators
 from attncalc.studies.family import Family, Matrices
-from attncalc.studies.watched import Watched, watched_values
+from attncalc.studies.watched import Watched, beyond_floats, scaled, watched_values
 
 QUANTILES = (5, 50, 95)
 USUAL_DRAWS = 1000
@@ -105,8 +107,10 @@ class Simulation:
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:
         """Mean, standard deviation, standard error and quantiles of each that is watched."""
-        means, stds = self.values.mean(axis=0), spread(self.values)
-        quantiles = np.quantile(self.values, [share / 100 for share in QUANTILES], axis=0)
+        means, stds = mean(self.values), spread(self.values)
+        small, power = scaled(self.values, 0)
+        shares = [share / 100 for share in QUANTILES]
+        quantiles = np.ldexp(np.quantile(small, shares, axis=0), power)
         return tuple(
             Statistic(
                 each.name,
@@ -119,6 +123,7 @@ class Simulation:
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused where it shows
 def simulate(
     problem: Problem,
     draws: Sequence[Draw],
@@ -190,6 +195,7 @@ class _Run:
         self._outputs = outputs_of(problem)
         self._shares: dict[str, Matrix | float] = dict.fromkeys(weights, 0.0)
         self._origin: Matrix | None = None
+        self._power = 0
         self._sums: Matrix | float = 0.0
         self._squares: Matrix | float = 0.0
 
@@ -220,8 +226,11 @@ class _Run:
         if self.count < MOST_KEPT:
             self.kept.append(outputs[: MOST_KEPT - self.count].copy())
         if self._origin is None:  # near the mean: else squares would cancel
-            self._origin = outputs.mean(axis=0)
-        away = outputs - self._origin
+            self._origin = mean(outputs)
+            # the size of the spread, so that its squares are floats
+            halves = np.ldexp(outputs, -1) - np.ldexp(self._origin, -1)
+            self._power = scaled(halves, None)[1].item() + 1
+        away = np.ldexp(outputs, -self._power) - np.ldexp(self._origin, -self._power)
         self._sums = self._sums + away.sum(axis=0)
         self._squares = self._squares + np.einsum("bni,bnj->nij", away, away)
         self.count += count
@@ -229,7 +238,7 @@ class _Run:
     def needed(self, until: float) -> int:
         """Return how many draws make the standard error of each mean as small, by those made."""
         worst = float(spread(np.concatenate(self.values)).max())
-        return ceil((worst / until) ** 2)
+        return ceil((Fraction(worst) / Fraction(until)) ** 2)
 
     def first(self) -> tuple[First, ...]:
         """Return in what share of the draws each input came first."""
@@ -246,7 +255,10 @@ class _Run:
         degrees = max(1, self.count - 1)
         outer = np.einsum("ni,nj->nij", means, means) * self.count
         covariances = (np.asarray(self._squares) - outer) / degrees
-        return tuple(_direction(output, each) for output, each in enumerate(covariances))
+        if not np.isfinite(covariances).all():
+            raise beyond_floats(f"the variance of {self._outputs}")
+        found = (_direction(output, each) for output, each in enumerate(covariances))
+        return tuple(each._replace(std=float(np.ldexp(each.std, self._power))) for each in found)
 
 
 def _direction(output: int, covariance: Matrix) -> Direction:
@@ -271,12 +283,19 @@ def first_shares(weights: Matrix) -> Matrix:
     return np.asarray(leads / np.maximum(leads.sum(axis=-1, keepdims=True), 1))
 
 
+def mean(values: Matrix) -> Matrix:
+    """Return the mean of each column, whose sum does not overflow."""
+    small, power = scaled(values, 0)
+    return np.asarray(np.ldexp(small.mean(axis=0), power[0]))
+
+
 def spread(values: Matrix) -> Matrix:
     """Return the standard deviation of each column, over the degrees of freedom."""
     if len(values) < 2:
         return np.zeros(values.shape[1:])
     is_fixed = values.max(axis=0) == values.min(axis=0)  # its mean may be a last bit off
-    return np.asarray(np.where(is_fixed, 0.0, values.std(axis=0, ddof=1)))
+    small, power = scaled(values, 0)
+    return np.where(is_fixed, 0.0, np.ldexp(small.std(axis=0, ddof=1), power[0]))
 
 
 def variance_ratios(simulations: Sequence[Simulation]) -> dict[str, tuple[float | None, ...]]:
@@ -288,11 +307,17 @@ def variance_ratios(simulations: Sequence[Simulation]) -> dict[str, tuple[float 
     shared = [name for name in first if all(name in other for other in others)]
     return {
         name: tuple(
-            first[name].std ** 2 / other[name].std ** 2 if other[name].std else None
+            _squared(first[name].std / other[name].std, name) if other[name].std else None
             for other in others
         )
         for name in shared
     }
+
+
+def _squared(ratio: float, name: str) -> float:
+    if ratio > sqrt(sys.float_info.max):
+        raise beyond_floats(f"the ratio of the variances of {name}")
+    return ratio * ratio
 
 
 def check_draws(count: int, until: float | None) -> None:

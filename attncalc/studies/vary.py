@@ -14,13 +14,12 @@ from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
-from attncalc.solving.exactness import cost_in_decimals
-from attncalc.solving.plan import plan
+from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.solution import solve
 from attncalc.studies.changeovers import Changeover, can_be_sought, changeovers
 from attncalc.studies.changes import Change, Infinity, Listed, Span
-from attncalc.studies.cost import OF_VALUE, check_count
-from attncalc.studies.families import Point, at_point, families
+from attncalc.studies.cost import OF_PROBLEM, OF_VALUE, check_count
+from attncalc.studies.families import Point, at_point, families, is_batched
 from attncalc.studies.family import Family, chunks, of_solution
 from attncalc.studies.watched import Watched, watched_values
 
@@ -28,6 +27,8 @@ MOST_EXACT = 500
 """Problems that are solved one by one, for the digits of each; more are solved in floats."""
 COST_EXACT = 30_000_000
 """Work of all these problems together in exact decimals, in multiply-and-adds: a few seconds."""
+ASKED = 13
+"""Problems of which the work is estimated, before they are solved one by one."""
 COST_OF_SOLVING = 15_000
 """What it takes to solve a problem however small it is, in multiply-and-adds."""
 MOST_CHANGES = 2
@@ -78,6 +79,7 @@ class Variation:
         return tuple(len(change.values) for change in self.changes)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused where it shows
 def vary(
     problem: Problem,
     changes: Sequence[Change],
@@ -110,11 +112,11 @@ def vary(
             texts = f"{quoted(first.text)} and {quoted(second.text)}"
             raise InputError(f"{texts} set the same, so the first would count for nothing")
     count = prod(len(change.values) for change in changes)
-    check_count(problem, count, OF_VALUE, agreed=agreed)
+    each = OF_VALUE if all(map(is_batched, changes)) else OF_PROBLEM
+    check_count(problem, count, each, agreed=agreed)
     study = tuple(changes), tuple(watched)
     points = tuple(product(*(change.values for change in changes)))
-    cost = COST_OF_SOLVING + cost_in_decimals(problem, plan(problem))
-    one_by_one = count <= MOST_EXACT and count * cost <= COST_EXACT
+    one_by_one = count <= MOST_EXACT and count * _cost(problem, study[0], points) <= COST_EXACT
     solving = _one_by_one if one_by_one else _together
     values, digits, is_exact = solving(problem, *study, points, report)
     sought = len(changes) == 1 and changes[0].is_smooth and is_sought_in(problem)
@@ -122,11 +124,22 @@ def vary(
     return Variation(problem, *study, points, values, digits, found, is_exact, sought)
 
 
+def _cost(problem: Problem, changes: tuple[Change, ...], points: tuple[Point, ...]) -> float:
+    """Return about how much work one of the problems is in exact decimals.
+
+    How many digits they take differs from value to value: some of them are asked.
+    """
+    some = points[:: -(-len(points) // ASKED)]
+    costs = [cost_in_its_decimals(at_point(problem, changes, point)) for point in some]
+    return COST_OF_SOLVING + sum(costs) / len(costs)
+
+
 def is_sought_in(problem: Problem) -> bool:
     """Say whether changeovers are looked for: where there are weights, and not too many."""
     return bool(problem.attentions) and can_be_sought(problem)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def curve(variation: Variation) -> Variation:
     """Return the same study in floats, with as many values of its range as a picture shows."""
     (change,) = variation.changes

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place
 
 Matrices = Mapping[str, Matrix]
@@ -29,6 +30,8 @@ class Watched:
         Of an entry, the step, and where it stands in the plan's matrix; "" for a measure.
     is_weight
         Whether it lies between 0 and 1, as a weight does.
+    is_masked
+        Whether it may be -∞, as a masked score is.
     """
 
     name: str
@@ -36,6 +39,7 @@ class Watched:
     step: str = ""
     place: Place = ()
     is_weight: bool = False
+    is_masked: bool = False
 
 
 def entry_of(step: str, place: Place) -> Measure:
@@ -56,16 +60,17 @@ def row_of(step: str, head: int, row: int, of: Callable[[Matrix], Matrix]) -> Me
 
 def distance_of(step: str, head: int, row: int, target: Callable[[Matrices], Matrix]) -> Measure:
     """Return how far, by the Euclidean norm, a row of a step is from a target."""
-
-    def measure(family: Matrices) -> Matrix:
-        return norm(family[step][:, head, row, :] - target(family))
-
-    return measure
+    return lambda family: distance(family[step][:, head, row, :], target(family))
 
 
 def mean_of_rows(name: str, rows: tuple[int, ...]) -> Callable[[Matrices], Matrix]:
     """Return what gives the mean of some rows of a matrix, (problems, columns)."""
-    return lambda family: family[name][:, 0, list(rows), :].mean(axis=1)
+
+    def mean(family: Matrices) -> Matrix:
+        small, power = scaled(family[name][:, 0, list(rows), :], 1)
+        return np.asarray(np.ldexp(small.mean(axis=1), power[:, 0]))
+
+    return mean
 
 
 def entropy(weights: Matrix) -> Matrix:
@@ -97,11 +102,51 @@ def largest(rows: Matrix) -> Matrix:
 
 
 def norm(rows: Matrix) -> Matrix:
-    """Return the Euclidean norm of each row."""
-    return np.asarray(np.sqrt((rows * rows).sum(axis=-1)))
+    """Return the Euclidean norm of each row; the squares neither overflow nor underflow.
+
+    Examples
+    --------
+    >>> norm(np.array([[3e307, 4e307], [3e-200, 4e-200]])).tolist()
+    [5e+307, 5e-200]
+    """
+    small, power = scaled(rows, -1)
+    return np.asarray(np.ldexp(np.sqrt((small * small).sum(axis=-1)), power[..., 0]))
+
+
+@np.errstate(over="ignore")
+def distance(rows: Matrix, others: Matrix) -> Matrix:
+    """Return the Euclidean norm of each row less another; ∞ where that is beyond floats."""
+    return norm(rows - others)
+
+
+def scaled(values: Matrix, axis: int | None) -> tuple[Matrix, Matrix]:
+    """Return values over a power of two, 1 in size at most along an axis, and the exponent.
+
+    What is worked out from these is exact up to `np.ldexp(result, exponent)`, and sums and squares
+    do not overflow on the way.
+    """
+    power = np.frexp(np.abs(values).max(axis=axis, keepdims=True, initial=0.0))[1]
+    return np.ldexp(values, -power), power
 
 
 def watched_values(watched: tuple[Watched, ...], family: Matrices, count: int) -> Matrix:
-    """Return what is watched, (problems, watched)."""
+    """Return what is watched, (problems, watched).
+
+    Raises
+    ------
+    InputError
+        When something that is watched is no float, whatever the outputs are.
+    """
     columns = [np.broadcast_to(each.measure(family), (count,)) for each in watched]
+    for each, column in zip(watched, columns, strict=True):
+        if not (np.isfinite(column) | (np.isneginf(column) & each.is_masked)).all():
+            raise beyond_floats(each.name)
     return np.stack(columns, axis=-1)
+
+
+def beyond_floats(name: str) -> InputError:
+    """Return the error for something that overflows in a study."""
+    return InputError(
+        f"{name} grows beyond the largest float64 (about 1.8e+308) at some of these values: "
+        "let them change less"
+    )

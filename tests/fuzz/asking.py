@@ -8,12 +8,14 @@ from attncalc.cli.app import COMMANDS, app_for
 from attncalc.problem.fields import GIVEN, SETTINGS
 from attncalc.writing.forms import FORMS
 
-from . import making
+from . import making, plainly
 from .calling import Case
 
 WEIGHTS = {"self": 50, "cross": 30, "check": 60, "plot": 10, "samples": 5}
 """How often a command is tried; one that is new, as often as this says of none."""
 OFTEN, RARELY = 10, 1
+PLAINLY = 0.85
+"""How often a command line is one that its command takes: others end at the door."""
 WRITTEN = ("--out", "--csv")
 """Flags that name what is written: nothing outside of the folder is."""
 MOST_FLAGS = 5
@@ -45,6 +47,9 @@ def command_line(some: Random) -> Case:
     """Return a command line, and the files that it names."""
     names = list(commands())
     name = some.choices(names, [WEIGHTS.get(each, OFTEN) for each in names])[0]
+    if some.random() < PLAINLY:
+        options = [each for each in commands()[name] if each.param_type_name == "option"]
+        return plainly.command_line(some, name, options)
     files: dict[str, bytes] = {}
     arguments = [name]
     stdin = b""

@@ -105,7 +105,9 @@ def measured(function: Callable[[], Any]) -> Measured:
         value = function()
     except TooSlow:
         raised = f"TooSlow: more than {HARD_CPU} s"
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a panic of a package in Rust is no Exception
         raised = f"{type(error).__name__} at {_where(error)}: {str(error).partition(chr(10))[0]}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

@@ -76,6 +76,8 @@ def _texts(case: Case, seen: Outcome):
     given = b"\n".join([*case.files.values(), case.stdin]).decode(errors="replace")
     given = given.replace("\0", "")  # of UTF-16
     given = f"{given}\n{' '.join(case.arguments)}".lower()
+    if case.arguments[:1] == ("schema",):
+        return  # which has "nan" among the values of steps
     if any(data.startswith(b"PK") for data in case.files.values()):
         return  # what stands in it is not seen here
     out = _SCRIPT.sub("", seen.out)

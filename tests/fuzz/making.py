@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.errors import AttncalcError
 from attncalc.problem.fields import GIVEN, SETTINGS
 from attncalc.problem.samples import sample
+from attncalc.reading import read_stream
 from attncalc.reading.answers import ENDINGS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -219,6 +221,8 @@ PIECES = [
 PIECES += ["[1]  ", "[[1]  ", "a|b\n", "---|---\n", "A head 9 = [1 2]\n", "1 2\n", "x = 1\n", "1,"]
 PROBLEM_ENDINGS = (".json", ".csv", ".tsv", ".npz", ".txt", "", ".md", ".tex")
 
+TRIES = 8
+"""Problems that are drawn until one can be read."""
 ODD = 0.02
 """How often an array is of a kind, a shape or a header that it should not be of."""
 KINDS = ["i8", "i1", "u8", "U", "S", "?", "c16", "M8[D]", "V4", "O"]
@@ -446,7 +450,8 @@ def problem(some: Random, stem: str = "in", kind: str = "") -> Document:
         ending = Path(name).suffix
     else:
         ending = some.choice(list(WRITERS))
-        data = WRITERS[ending](fields(some, kind), some)
+        make = whole_fields if some.random() < 0.7 else fields
+        data = WRITERS[ending](make(some, kind or some.choice(["self", "cross"])), some)
     if some.random() < 0.25:
         data = spoilt(some, data)
     if some.random() < 0.03:
@@ -572,3 +577,67 @@ SPOILERS = (
     *(_with_another, _without_piece, _other_bytes, _of_lines(_without_line)),
     *(_of_lines(_line_twice), _of_lines(_shuffled)),
 )
+
+
+def whole_fields(some: Random, kind: str) -> dict[str, Any]:
+    """Return the fields of a problem that can be read: others are drawn until one can."""
+    for _ in range(TRIES):
+        made = fields(some, kind)
+        try:
+            read_stream(_as_json(made, some), "in.json")
+        except AttncalcError:
+            continue
+        return made
+    tokens = ("X",) if kind == "self" else ("X1", "X2")
+    return {name: rows(some, 2, 2) for name in (*tokens, "W_Q", "W_K", "W_V")}
+
+
+def with_other_numbers(some: Random, data: bytes) -> bytes:
+    """Return a document with some of its numbers between brackets changed."""
+    found = list(re.finditer(rb"(?<=[\[, ])-?\d+(\.\d+)?(?=[\],])", data))
+    for each in sorted(some.sample(found, min(len(found), some.choice([0, 1, 2]))), reverse=True,
+                       key=lambda match: match.start()):  # fmt: skip
+        plain = str(some.choice([some.randint(-9, 9), some.uniform(-9, 9), 1e9, 1e-300]))
+        data = data[: each.start()] + plain.encode() + data[each.end() :]
+    return data
+
+
+_DOUBLING = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
+_STRANGE: list[tuple[str, Any]] = [
+    ("normalizer", {"type": "Sequence", "normalizers": [_DOUBLING] * 40}),
+    ("normalizer", {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}),
+    ("normalizer", {"type": "Replace", "pattern": {"String": ""}, "content": "b"}),
+    ("normalizer", {"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+    ("padding", {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None,
+                 "pad_id": 0, "pad_type_id": 0, "pad_token": "."}),
+    ("padding", {"strategy": "BatchLongest", "direction": "Left", "pad_to_multiple_of": 2**62,
+                 "pad_id": 0, "pad_type_id": 0, "pad_token": "."}),
+    ("truncation", {"direction": "Right", "max_length": 0, "strategy": "LongestFirst",
+                    "stride": 10**9}),
+    ("pre_tokenizer", {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated",
+                       "invert": False}),
+    ("post_processor", {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "B",
+                        "type_id": 0}}], "pair": [], "special_tokens": {}}),
+    ("added_tokens", [{"id": 2**31, "content": "", "single_word": False, "lstrip": False,
+                       "rstrip": False, "normalized": True, "special": True}]),
+    ("model", {"type": "BPE", "vocab": {"a": 0, "b": 2**32 - 1}, "merges": [["a", "b"]]}),
+    ("model", {"type": "Unigram", "unk_id": 9, "vocab": [["a", -1.0]]}),
+    ("model", {"type": "WordPiece", "vocab": {}, "unk_token": "?", "max_input_chars_per_word": 0,
+               "continuing_subword_prefix": ""}),
+    ("decoder", {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "a"},
+                 "content": "a" * 1000}] * 9}),
+]  # fmt: skip
+"""What a stranger's tokenizer.json may say: some of it panics, some never ends."""
+
+
+def tokenizer(some: Random) -> bytes:
+    """Return a tokenizer.json: that of the samples, with something strange in it."""
+    made = json.loads((BUNDLED / "model" / "tokenizer.json").read_bytes())
+    key, value = some.choice(_STRANGE)
+    chance = some.random()
+    if chance < 0.6:
+        made[key] = value
+    elif chance < 0.8:
+        made[some.choice(list(made))] = some.choice([None, True, [], {}, "x", -1, 1e400, [[]] * 99])
+    data = json.dumps(made).encode()
+    return spoilt(some, data) if chance > 0.9 else data

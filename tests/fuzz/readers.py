@@ -8,7 +8,7 @@ from typing import Any
 
 from attncalc.errors import AttncalcError
 
-from . import making
+from . import answering, making
 from .calling import Case, Outcome, measured
 
 SEEN_AS_CALL = {True: 2, False: 0}
@@ -61,6 +61,8 @@ def reading(some: Random) -> tuple[str, Case]:
     """Return which reader is tried, and what it reads."""
     reader = some.choice([*READERS, "answer, expected", "problem"])
     name, data = making.problem(some) if reader == "problem" else making.answer(some)
+    if reader != "problem" and some.random() < 0.5:
+        name, data = answering.answer_to(some, some.choice(answering.keyed()))
     if reader == "matrix":
         rows = making.rows(some, some.randint(1, 3), some.randint(1, 3))
         text = (
@@ -68,8 +70,9 @@ def reading(some: Random) -> tuple[str, Case]:
             .join(" ".join(row) for row in rows)
             .encode()
         )
-        data = making.spoilt(some, b"[" + text + b"]" if some.random() < 0.3 else text)
-        if some.random() < 0.3:
+        data = b"[" + text + b"]" if some.random() < 0.3 else text
+        data = making.spoilt(some, data) if some.random() < 0.5 else data
+        if some.random() < 0.1:
             data = b"[[" + text + b"]" + some.choice([b"]", b"", b"x"])
     return reader, Case((name,), {name: data})
 

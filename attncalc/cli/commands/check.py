@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,6 @@ from attncalc.cli.commands.dumps import are_dumps, check_dumps
 from attncalc.cli.commands.marking import (
     extent_from,
     marks_decimals,
-    refuse_jobs,
     rules_from,
     unforeseen,
     with_known_steps,
@@ -29,9 +30,10 @@ from attncalc.operations.step import Report
 from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
-from attncalc.reading.files import is_folder, refuse_pipe
+from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
+from attncalc.workers import cores, mapped
 from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
@@ -54,7 +56,6 @@ def check(flags: Mapping[str, Any]) -> int:
         from attncalc.cli.commands.check_class import check_class
 
         return check_class(flags)
-    refuse_jobs(flags)
     return _check_answers(flags)
 
 
@@ -85,7 +86,7 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
         deliver(_reading([answer for _, answer in read], flags["format"], page))
         return RIGHT
     with reporting() as report:
-        marked = _marked(key, read, rules, report)
+        marked = _marked(key, read, rules, flags["jobs"] or cores(), report)
     if page.is_folder:
         printed = not alone and not (wants_table and table == STDOUT)
         outputs = _pages(marked, form, page, extent, shown=shown, with_table=printed)
@@ -129,6 +130,8 @@ def _places(answers: Sequence[str]) -> list[str] | None:
     found: list[str] = []
     for answer in answers:
         try:
+            if answer != "-" and is_found(answer, answers):
+                refuse_found(Path(answer))
             inside = answers_in(Path(answer)) if answer != "-" and is_folder(Path(answer)) else None
         except AttncalcError:
             if len(answers) == 1:
@@ -172,8 +175,8 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
     try:
         if place == "-":
             return read_answer_bytes(receive(), "standard input", expected)
-        if place not in named:  # found in a folder
-            refuse_pipe(Path(place))
+        if is_found(place, named):
+            refuse_found(Path(place))
         return read_answer(place, expected)
     except AttncalcError as error:
         if alone:
@@ -189,21 +192,25 @@ def _marked(
     key: Key,
     read: Sequence[tuple[str, Answer | str]],
     rules: Rules,
+    jobs: int,
     report: Report | None,
 ) -> list[Marked]:
     """Mark each answer; among many, one that cannot be read stops none of the others."""
     marked = []
-    for done, (place, answer) in enumerate(read, start=1):
-        if isinstance(answer, str):
-            marked.append(Marked(place, None, answer))
-        else:
-            marked.append(_marked_one(key, place, answer, rules, alone=len(read) == 1))
+    work = partial(_marked_one, key, rules, len(read) == 1)
+    for done, each in enumerate(mapped(work, read, jobs), start=1):
+        # a worker sends its own copy of the key, and no work is to be done again for it
+        marking = each.marking and replace(each.marking, key=key)
+        marked.append(each._replace(marking=marking))
         if report is not None:
             report(done, len(read))
     return marked
 
 
-def _marked_one(key: Key, place: str, answer: Answer, rules: Rules, *, alone: bool) -> Marked:
+def _marked_one(key: Key, rules: Rules, alone: bool, given: tuple[str, Answer | str]) -> Marked:
+    place, answer = given
+    if isinstance(answer, str):
+        return Marked(place, None, answer)
     try:
         return Marked(place, mark(key, answer, rules))
     except Exception as error:

@@ -30,7 +30,7 @@ from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
 from attncalc.reading.answers import read_answer
-from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_pipe
+from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
 from attncalc.reading.sets import ClassSet, Paired, Unpaired, pairs, read_set
 from attncalc.sources import remember
 from attncalc.text import on_a_line
@@ -252,8 +252,10 @@ def _content(place: Path) -> bytes:
     try:
         if is_folder(place):
             inside = [path for path in list_folder(place) if not is_folder(path)]
+            for path in inside:
+                refuse_found(path)
             return b"".join(path.name.encode() + _content(path) for path in inside)
-        refuse_pipe(place)
+        refuse_found(place, may_link=True)
         return sha256(read_bytes(place)).digest()
     except AttncalcError as error:
         return str(error).encode()
@@ -276,7 +278,7 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
 def _attempt(key: Key, place: Path, rules: Rules) -> Marked:
     """Mark an answer; one that cannot be read stops none of the others."""
     try:
-        refuse_pipe(place)
+        refuse_found(place, may_link=True)  # one in a folder is no link: see `pairs`
         with key.names_at_hand():
             answer = read_answer(place, key.expected)
         return Marked(str(place), mark(key, answer, rules))

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from attncalc.reading.files import refuse_found, why_not_read
 from attncalc.text import in_json
 from attncalc.writing.files import write_files
 from attncalc.writing.places import naming
@@ -38,8 +39,9 @@ class State:
         known = self._known.get(name)
         if known is None or self.folder is None:
             return ""
+        page = self.folder / f"{name}{self.ending}"
         try:
-            content = (self.folder / f"{name}{self.ending}").read_bytes()
+            content = b"" if why_not_read(page) else page.read_bytes()
         except OSError:
             return ""
         return known["digest"] if known["page"] == sha256(content).hexdigest() else ""
@@ -88,6 +90,7 @@ def _read(folder: Path | None) -> dict[str, Any]:
     """Return the lines by name, the last of each; one that was cut off is passed over."""
     if folder is None:
         return {}
+    refuse_found(folder / LINES)  # lines are added to it: what it leads to would be changed
     try:
         text = (folder / LINES).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -23,7 +23,8 @@ def explain(flags: Mapping[str, Any]) -> None:
     form = form_from({**flags, "blank": False, "fractions": False, "mixed": False})
     with reporting() as report:
         solution = solve(problem, keep=needed_for_patterns(problem), report=report)
-    contents = Contents((), given=False, full=flags["full"], patterns=True, head=flags["head"])
+    full = flags["full"] or flags["all"]
+    contents = Contents((), given=False, full=full, patterns=True, head=flags["head"])
     with as_flags():
         attention_and_head(solution, flags["head"], mean=False)
     deliver(output_of(make_page(solution, contents), form))

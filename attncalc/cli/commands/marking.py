@@ -75,12 +75,6 @@ def extent_from(flags: Mapping[str, Any]) -> Extent:
     return "brief" if flags["brief"] else "full" if flags["full"] else "elided"
 
 
-def refuse_jobs(flags: Mapping[str, Any]) -> None:
-    """Refuse to share out work that is done by one core."""
-    if flags["jobs"] is not None:
-        raise InputError("--jobs is for a set for a class: leave it out")
-
-
 def marks_decimals(flags: Mapping[str, Any]) -> int | None:
     """Return how many decimals marks have; None for as many as are needed, within bounds."""
     decimals: int | None = flags["marks_decimals"]

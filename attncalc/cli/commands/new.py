@@ -1,6 +1,5 @@
 """`attncalc new`: a problem made anew."""
 
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,12 @@ from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, check_targets, deliver, output, target_of
 from attncalc.errors import InputError
 from attncalc.making.asking import READ, recipe, wishes_of
-from attncalc.making.maker import make, with_words
+from attncalc.making.maker import fresh_seed, make, with_words
 from attncalc.making.siblings import wishes_like, wishes_taken_over
 from attncalc.problem.fields import SETTINGS
 from attncalc.reading import read_problem
 from attncalc.writing.problem_file import FORMS, write_problem
 
-SEEDS = 1_000_000
-"""Seeds that are chosen from where none is given."""
 _NAMES = {"again", *READ, *SETTINGS}
 """What wishes are called: what is refused of a problem that is read begins with its file."""
 
@@ -32,7 +29,7 @@ def new(flags: Mapping[str, Any]) -> None:
     if form not in FORMS:
         raise InputError(f"--out {flags['out']}: a new problem is written as .json or .csv")
     check_targets(target)
-    seed = secrets.randbelow(SEEDS) if flags["seed"] is None else flags["seed"]
+    seed = fresh_seed() if flags["seed"] is None else flags["seed"]
     asked = _asked(flags)
     with as_flags(_NAMES):
         if flags["again"] is not None:

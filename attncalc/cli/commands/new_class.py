@@ -1,6 +1,5 @@
 """`attncalc new --class`: a set of problems for a class, each student their own."""
 
-import secrets
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -14,7 +13,7 @@ from attncalc.cli.targets import Output, Target, check_targets, deliver, target_
 from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.making.asking import READ
 from attncalc.making.maker import untold_as
-from attncalc.making.sets import Spec, Wanted, seed_of, spec_of, version
+from attncalc.making.sets import Spec, Wanted, as_given, seed_of, spec_of, version
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.serialising import in_json
 from attncalc.reading.json_values import read_json_object
@@ -43,8 +42,7 @@ def new_class(flags: Mapping[str, Any]) -> None:
     _check_flags(flags)
     roster = read_roster(flags["class_"])
     given = read_json_object(Path(flags["problems"]), "what a class gets")
-    chosen = secrets.randbelow(SEEDS) if flags["seed"] is None else flags["seed"]
-    spec = spec_of(given, flags["problems"], tuple(FORMS), chosen)
+    spec = spec_of(given, flags["problems"], tuple(FORMS))
     if flags["seed"] is not None:
         spec = spec._replace(seed=flags["seed"])
     target = Target(target_of("--out", flags["out"]).place, is_folder=True)
@@ -91,7 +89,7 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
     student, wanted = pair
     several = len(spec.problems) > 1
     folder = f"{student.folder}/{wanted.folder}" if several else student.folder
-    seed = seed_of(spec.seed, student.key, wanted.name)
+    seed = seed_of(spec, student.key, wanted.name)
     try:
         made = version(wanted, seed)
     except AttncalcError as error:
@@ -100,7 +98,7 @@ def _share(spec: Spec, pair: tuple[Student, Wanted]) -> _Share:
     record = {
         "problem": wanted.name,
         "file": f"{folder}/{PROBLEM}",
-        "seed": seed,
+        "seed": str(seed),  # of 128 bits: many readers of JSON would round a number
         "tried": made.tried,
     }
     stated = {k: v for k, v in in_json(made.problem).items() if k not in ("made_by", "labels")}
@@ -135,8 +133,7 @@ def _files(spec: Spec, roster: Roster, shares: Sequence[_Share]) -> dict[str, st
         }
         for place, student in enumerate(roster.students)
     ]
-    problems = [{"name": wanted.name, **wanted.asked} for wanted in spec.problems]
-    files[MANIFEST] = manifest(spec.seed, problems, students)
+    files[MANIFEST] = manifest(as_given(spec), students)
     files[TOGETHER] = write_together(share.sheet for share in shares)
     return files
 
@@ -145,4 +142,7 @@ def _told(spec: Spec, roster: Roster, place: Path) -> str:
     students, problems = len(roster.students), len(spec.problems)
     who = "1 student" if students == 1 else f"{students:,} students"
     what = "1 problem" if problems == 1 else f"{problems} problems"
-    return f"seed {spec.seed}: {what} for {who} written to {place}"
+    return (
+        f"{what} for {who} written to {place}; {place / MANIFEST} makes the same set again: "
+        "keep it to yourself"
+    )

@@ -15,7 +15,8 @@ from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.errors import InputError
 from attncalc.problem.fields import read_setting
 from attncalc.problem.problem import Problem
-from attncalc.reading.models.tokens import read_ids, words_of
+from attncalc.reading import read_matrix
+from attncalc.reading.models.tokens import read_ids
 from attncalc.solving.solution import solve
 
 Flags = Mapping[str, Any]
@@ -100,16 +101,20 @@ def _opened(flags: Flags) -> Opened:
     for name in ("image", "spectrogram"):
         if given[name] is not None:
             said[name] = given[name]
-    for name in ("tokens", "decoder_tokens"):
+    for name in ("tokens", "decoder_tokens", "type_ids"):
         if given[name] is not None:
             given[name] = read_ids(given[name], said[name])
+    if given["decoder_ignore"] is not None:
+        given["decoder_ignore"] = read_matrix("ignore", given["decoder_ignore"])["ignore"]
     return Opened(Path(flags["folder"]), Given(**given), said, NEEDED)
 
 
 def _problem(opened: Opened, flags: Flags) -> Problem:
     """Return the problem of one layer, or of the last with the head."""
     said: Fields = {name: flags[name] for name in ("title", "decimals") if flags[name] is not None}
-    if flags["layer"] is None and (flags["at"] is not None or opened.is_masked):
+    if flags["ignore"] is not None:
+        said["ignore"] = read_matrix("ignore", flags["ignore"])["ignore"]
+    if flags["layer"] is None and flags["at"] is not None:
         said["read"] = "all"
     count = opened.runs_to(flags["layer"])
     with reporting() as report:
@@ -137,20 +142,32 @@ def _show_next(flags: Flags) -> None:
     if wanted.form in ("picture", "npz"):
         raise InputError(f"{wanted.form} is of a layer: say which, as --layer 0")
     opened = _opened(flags)
+    _check_head_of(opened, flags)
     problem = _problem(opened, flags)
-    if problem.W_out is None:
-        title, count = opened.model.family.title, opened.model.count
-        encodes = opened.model.family.decoder is not None
-        why = "its encoder names nothing" if encodes else f"this {title} has no head that names"
-        what = "" if encodes else " what is probable"
-        more = "give --decoder-tokens, or " if encodes else ""
+    has_shares = opened.model.has_shares(problem.width_of("W_out"))
+    measure = "prob" if has_shares else "logits"
+    found = solve(problem, keep=(measure,))[measure]
+    place = _place(opened, len(found), flags)
+    at = place + 1 if len(found) > 1 else None
+    _write_next(opened, found[place], flags, at, has_shares=has_shares)
+
+
+def _check_head_of(opened: Opened, flags: Flags) -> None:
+    """Refuse a model that has no head, before its layers are run."""
+    model = opened.model
+    if model.head is None:
+        name = model.architecture or f"this {model.family.title}"
+        what, more = f"{name} has no head that is known", ""
+        if model.decoder is not None:
+            what, more = f"the encoder of {name} has no head", "give --decoder-tokens, or "
         raise InputError(
-            f"{flags['folder']}: {why}{what}: {more}say which layer is shown, as --layer 0 "
-            f"(of {count})"
+            f"{flags['folder']}: {what}: {more}say which layer is shown, as --layer 0 (of "
+            f"{model.count})"
         )
-    shares = solve(problem, keep=("prob",))["prob"]
-    place = _place(opened, len(shares), flags)
-    _write_next(opened, shares[place], flags, place + 1 if len(shares) > 1 else None)
+    if flags["at"] is not None and model.has_classes and model.head.reads != "all":
+        raise InputError(
+            "--at is for what is probable at each token: this head gives classes of the whole"
+        )
 
 
 def _place(opened: Opened, count: int, flags: Flags) -> int:
@@ -159,8 +176,15 @@ def _place(opened: Opened, count: int, flags: Flags) -> int:
         if flags["at"] > count:
             raise InputError(f"--at {flags['at']}: there are {count} tokens, from 1 to {count}")
         return int(flags["at"]) - 1
-    if not opened.is_masked:
+    if count == 1:
         return 0
+    if opened.model.head is not None and opened.model.head.reads != "all":
+        return opened.last
+    if not opened.is_masked:
+        raise InputError(
+            f"{flags['folder']}: its head gives classes of each token: say which, as --at 2 (from "
+            f"1 to {count})"
+        )
     place = opened.place_of_mask()
     if place is None:
         raise InputError(
@@ -170,29 +194,39 @@ def _place(opened: Opened, count: int, flags: Flags) -> int:
     return place
 
 
-def _write_next(opened: Opened, shares: Any, flags: Flags, place: int | None) -> None:
+def _write_next(
+    opened: Opened, shares: Any, flags: Flags, place: int | None, *, has_shares: bool
+) -> None:
     from attncalc.writing.probable import probable_as_csv, probable_as_json, probable_document
 
     model = opened.model
     best = np.argsort(-shares, kind="stable")[:MOST_PROBABLE]
-    words = model.classes(best.tolist()) or words_of(model.folder, best.tolist())
+    words = (model.classes if model.has_classes else opened.named)(best.tolist())
     rows = [(int(i), word, float(shares[i])) for i, word in zip(best, words, strict=True)]
     decimals = 4 if flags["decimals"] is None else flags["decimals"]
     title = flags["title"] or f"{model.family.title} ({model.folder.name})"
     remarks = opened.remarks
     if place is not None:
-        what = "in place of" if opened.is_masked else "behind"
-        remarks = (f"what is probable {what} token {place} of {len(opened.asks)}", *remarks)
-    is_class = model.takes == "image"
+        what = "what is probable behind"
+        if opened.is_masked:
+            what = "what is probable in place of"
+        elif model.has_classes:
+            what = "classes of"
+        remarks = (f"{what} token {place} of {len(opened.asks)}", *remarks)
+    measure = "probability" if has_shares else "score"
+    if not has_shares:
+        remarks = ("scores are logits: they are not shares of one", *remarks)
 
     def refused(*_: Any) -> Any:
         raise AssertionError("refused before")
 
     show(
         Shown(
-            lambda: probable_document(rows, title, decimals, remarks, is_class=is_class),
-            lambda: probable_as_json(rows),
-            lambda: probable_as_csv(rows),
+            lambda: probable_document(
+                rows, title, decimals, remarks, is_class=model.has_classes, measure=measure
+            ),
+            lambda: probable_as_json(rows, measure),
+            lambda: probable_as_csv(rows, measure),
             refused,
             refused,
         ),

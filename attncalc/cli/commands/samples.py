@@ -3,11 +3,20 @@
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 from attncalc.cli.targets import STDOUT, Output, Target, deliver, output, target_of
 from attncalc.errors import InputError
-from attncalc.problem.samples import ANSWERS, GROUPS, MODELS, SAMPLES, sample
+from attncalc.problem.samples import (
+    ANSWERS,
+    COMMANDS,
+    GROUPS,
+    MODELS,
+    SAMPLES,
+    Sample,
+    sample,
+)
 from attncalc.sources import remember
 
 NARROWEST = 20
@@ -17,12 +26,17 @@ NARROWEST = 20
 def samples(name: str | None, out: str | None) -> None:
     """List the samples, or write one out."""
     if name is None:
+        if out is not None:
+            raise InputError(
+                f"-o {out} writes one sample: name it, as attncalc samples self -o {out}"
+            )
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         deliver(output(STDOUT, listing(width)))
         return
     chosen, target = sample(name), target_of("--out", out)
     if not chosen.path.is_dir():
-        deliver(output(target, _content(chosen.path), said=f"written to {out}" if out else None))
+        said = f"written to {out}" if out else None
+        deliver(output(target, _content(chosen.path), *_to_try(chosen, target), said=said))
         return
     if target.place is None:
         raise InputError(f"{name} is a folder of files: say where to write it, as -o my-{name}")
@@ -30,6 +44,12 @@ def samples(name: str | None, out: str | None) -> None:
     files = sorted(path for path in chosen.path.iterdir() if path.is_file())
     copies = {target.place / file.name: _content(file) for file in files}
     deliver(Output(Target(target.place, is_folder=True), copies, said=f"written to {out}"))
+
+
+def _to_try(chosen: Sample, target: Target) -> Iterator[str]:
+    """Say what to run on a sample that is written, where its point is more than its page."""
+    if target.place is not None and chosen.name in COMMANDS:
+        yield f"to see its point: {COMMANDS[chosen.name]}"
 
 
 def listing(width: int | None) -> str:

@@ -13,6 +13,7 @@ HELP = """Say what the weights show: who takes whom, what is equal, what scale a
 
     attncalc explain                      the bundled homework
     attncalc explain in.json              your own problem, of any kind
+    attncalc explain in.json --all        every fact, not only the first three
     attncalc explain in.json --no-scale
     attncalc explain in.json --format json
     attncalc explain in.json -o patterns.md
@@ -35,11 +36,22 @@ Head = Annotated[
 ]
 
 
+All = Annotated[
+    bool,
+    typer.Option(
+        "--all",
+        help="Show every sentence, and not only the three that tell most.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 @for_problems(None)
 def explain(
     context: typer.Context,
     file: File = None,
     head: Head = None,
+    all: All = False,  # noqa: A002 - the flag is --all
     full: Full = False,
     format: Format = None,  # noqa: A002 - the flag is --format
     standalone: Standalone = False,

@@ -100,7 +100,10 @@ def new(
     seed: Annotated[
         int | None,
         typer.Option(
-            "--seed", min=0, show_default="another each time", help="It stands for one problem."
+            "--seed",
+            min=0,
+            show_default="another each time",
+            help="It stands for one problem.",
         ),
     ] = None,
     class_: Annotated[
@@ -117,7 +120,7 @@ def new(
         typer.Option(
             "--problems",
             metavar="SPEC",
-            help="What each of them gets (JSON: problems, formats, seed).",
+            help="What each gets (JSON: problems, formats, seed, secret; or a set's manifest).",
             rich_help_panel=_CLASS,
         ),
     ] = None,

@@ -15,6 +15,7 @@ HELP = """Open a model's folder, and show every number of one of its layers.
     attncalc open gpt2 --text "The cat" --layer 11 --only "A,Y"
     attncalc open gpt2 --tokens "15496, 995" --layer 0 --head 3
     attncalc open gpt2 --text "The cat"       the most probable next tokens
+    attncalc open bert --tokens "7, 3, 0" --ignore "0 0 1" --layer 2
     attncalc open vit --image x.npy --layer 0
     attncalc open bart --tokens "0, 4, 2" --decoder-tokens "2, 0" --layer 0
     attncalc open gpt2 --tokens "15496, 995" --layer 0 -o map.svg
@@ -75,6 +76,33 @@ def open_model(
             "--decoder-tokens",
             metavar="IDS",
             help="What a decoder behind an encoder reads: its layers are shown then.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    type_ids: Annotated[
+        str | None,
+        typer.Option(
+            "--type-ids",
+            metavar="IDS",
+            help='The type of each token, from 0, as "0 0 1" (BERT).',
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    ignore: Annotated[
+        str | None,
+        typer.Option(
+            "--ignore",
+            metavar="MATRIX",
+            help="Padding mask, in all layers: 1 where a token is padding.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    decoder_ignore: Annotated[
+        str | None,
+        typer.Option(
+            "--decoder-ignore",
+            metavar="MATRIX",
+            help="The same of the decoder's tokens.",
             rich_help_panel=INPUT,
         ),
     ] = None,

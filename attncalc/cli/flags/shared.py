@@ -59,7 +59,7 @@ Jobs = Annotated[
         "--jobs",
         metavar="NUMBER",
         min=1,
-        help="How many cores work on a class.",
+        help="How many cores share the work on a class, or on a folder of answers.",
         show_default="all",
         rich_help_panel="For a class",
     ),
