@@ -309,7 +309,9 @@ def test_where_processes_cannot_be_copied_new_ones_work(
     """A set is made and marked as on one core, where each worker starts from nothing."""
     roster = "name\n" + "\n".join(f"Student {n}" for n in range(6))
     (tmp_path / "roster.csv").write_text(roster)
-    (tmp_path / "spec.json").write_text('{"problems": [{"tokens": 2}], "seed": 7}')
+    (tmp_path / "spec.json").write_text(
+        json.dumps({"problems": [{"tokens": 2}], "seed": 7, "secret": "5e" * 16})
+    )
     made = ("new", "--class", "roster.csv", "--problems", "spec.json")
     assert attncalc(*made, "-o", "one/", "--jobs", "1").code == 0
     monkeypatch.setattr(workers, "START", "spawn")

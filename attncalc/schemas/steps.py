@@ -77,10 +77,15 @@ def _step() -> Schema:
         "formula": TEXT,
         "rows": LIST_OF_TEXTS,
         "columns": LIST_OF_TEXTS,
-        "shown": {**nested(TEXT), "description": "The digits; empty texts in a worksheet."},
+        "shown": {**_entries(TEXT), "description": "The digits; empty texts in a worksheet."},
     }
-    values = {**nested(shared("value")), "description": "In full; not in a worksheet."}
+    values = {**_entries(shared("value")), "description": "In full; not in a worksheet."}
     return thing("A step.", needs, {"heads": PLACE, "values": values})
+
+
+def _entries(entry: Schema) -> Schema:
+    """Return the schema of a step's entries; the gradient of a list is a list."""
+    return either(listed(entry), *nested(entry)["anyOf"])
 
 
 def _entry() -> Schema:
