@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from fractions import Fraction
-from functools import cache
-from math import prod
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.equations import measure
+from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.library import equation, inputs_of, notation, stated
+from attncalc.equations.tree import Equation
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 
@@ -90,14 +92,15 @@ class Operation:
     @property
     def is_rational(self) -> bool:
         """Whether rational numbers stay rational."""
-        from attncalc.equations.measure import is_rational  # here, and not at every start
-
         found = self.statement(PLAIN, PLAIN, PLAIN)
-        return is_rational(equation(found.name, found.given), found.settings)
+        return measure.is_rational(equation(found.name, found.given), found.settings)
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
-        raise NotImplementedError
+        known = self._on(*(each.shape for each in matrices))
+        served = for_each_head(matrices)
+        named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
+        return known.program(named, known.settings, out=out)
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return the equation of the library that this is, for inputs of these shapes.
@@ -132,7 +135,7 @@ class Operation:
         """Return how the entry at a place results from entries of the inputs."""
         from attncalc.equations.writing import explanation  # here, and not at every start
 
-        served = _for_each_head(operands)
+        served = _operands_for_each_head(operands)
         found = self.statement(*(each.matrix.shape for each in served))
         named = dict(zip(inputs_of(found.name, found.given), served, strict=True))
         own = equation(found.name, found.given)
@@ -156,20 +159,19 @@ class Operation:
         raise InputError(f"no way back through {type(self).__name__} is known")
 
     def reach(self, *ranges: Range) -> Range:
-        """Return between which values the results lie when each input lies within its range.
+        """Return between which values the results lie when each input lies within its range."""
+        from attncalc.equations import bound  # here, and not at every start
 
-        An operation that adds products of its inputs, as most do, reaches furthest where all
-        terms have one sign: |x| + δ in place of |x| tells how far.
-        """
-        sizes = [np.abs(each.middle) for each in ranges]
-        # (|x| + δ)(|y| + ε) - |x||y| is the furthest a product can be off, whatever the signs
-        grown = (size + each.spread for size, each in zip(sizes, ranges, strict=True))
-        spread = np.abs(self.added(*grown) - self.added(*sizes))
-        return Range.around(self.apply(*(each.middle for each in ranges)), spread)
-
-    def added(self, *sizes: Matrix) -> Matrix:
-        """Return what it makes of sizes where all of its terms are added, and none is taken off."""
-        return self.apply(*sizes)
+        known = self._on(*(each.low.shape for each in ranges))
+        served = [
+            each if each.is_point else Range(*ends)
+            for each, *ends in zip(
+                ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
+            )
+        ]
+        tables = {name: Range.at(table) for name, table in known.tables.items()}
+        named = {**dict(zip(known.inputs, served, strict=True)), **tables}
+        return bound.reach(known.equation, named, known.settings)
 
     def over(self, *ranges: Range) -> Range:
         """Return what the step comes to on these ranges: one value each, where inputs have one."""
@@ -179,15 +181,27 @@ class Operation:
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return the shape of the result, from those of the inputs."""
-        return shapes[0]
+        known = self._on(*shapes)
+        return _shape(known.equation, known.shapes, known.numbers)
 
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return how many multiply-and-adds it takes, and how many values of functions."""
-        return prod(self.shape(*shapes)), 0
+        known = self._on(*shapes)
+        return _cost(known.equation, known.shapes, known.numbers)
 
     def factors(self, *factors: int) -> int:
         """Return how many numbers are multiplied into one entry, from those of the inputs."""
-        return max(factors)
+        known = self._on(*[PLAIN] * len(factors))
+        return _factors(
+            known.equation, tuple(zip(known.inputs, factors, strict=True)), known.numbers
+        )
+
+    def _on(self, *shapes: Shape) -> "_Known":
+        """Return what is known of the operation on matrices of these shapes, found once."""
+        kept: dict[tuple[Shape, ...], _Known] = vars(self).setdefault("_known", {})
+        if shapes not in kept:
+            kept[shapes] = _Known.of(self, shapes)
+        return kept[shapes]
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
         """Return the operation for these rows of queries, and these keys, alone."""
@@ -213,7 +227,63 @@ def of_all_heads(name: str, shapes: Sequence[Shape]) -> Statement:
     return Statement(name).with_flags(heads=len(shapes[0]) > 2)
 
 
-def _for_each_head(operands: Sequence[Operand]) -> list[Operand]:
+def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
+    """Return matrices with an entry for each head, where fewer heads serve several."""
+    most = max((each.shape[-3] for each in matrices if each.ndim > 2), default=1)
+    return [
+        np.repeat(each, most // each.shape[-3], axis=-3)
+        if each.ndim > 2 and each.shape[-3] not in (1, most)
+        else each
+        for each in matrices
+    ]
+
+
+class _Known(NamedTuple):
+    """An operation on matrices of known shapes: its equation, and what that reads by name."""
+
+    equation: Equation
+    program: Program
+    inputs: tuple[str, ...]
+    shapes: tuple[tuple[str, Shape], ...]
+    settings: Mapping[str, Setting]
+    numbers: tuple[tuple[str, Setting], ...]
+    tables: Mapping[str, Matrix]
+
+    @classmethod
+    def of(cls, operation: Operation, shapes: Sequence[Shape]) -> "_Known":
+        """Return what is known of an operation on matrices of these shapes."""
+        most = max((each[-3] for each in shapes if len(each) > 2), default=1)
+        served = [
+            (*each[:-3], most, *each[-2:]) if len(each) > 2 and each[-3] != 1 else each
+            for each in shapes
+        ]
+        name, given, settings, tables = operation.statement(*served)
+        inputs = inputs_of(name, given)
+        named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
+        own = equation(name, given)
+        return cls(own, program(own), inputs, named, settings, tuple(settings.items()), tables)
+
+
+Numbers = tuple[tuple[str, Setting], ...]
+Shapes = tuple[tuple[str, Shape], ...]
+
+
+@lru_cache(maxsize=4096)
+def _shape(own: Equation, shapes: Shapes, settings: Numbers) -> Shape:
+    return measure.shape(own, dict(shapes), dict(settings))
+
+
+@lru_cache(maxsize=4096)
+def _cost(own: Equation, shapes: Shapes, settings: Numbers) -> tuple[int, int]:
+    return measure.cost(own, dict(shapes), dict(settings))
+
+
+@lru_cache(maxsize=4096)
+def _factors(own: Equation, counts: tuple[tuple[str, int], ...], settings: Numbers) -> int:
+    return measure.factors(own, dict(counts), dict(settings))
+
+
+def _operands_for_each_head(operands: Sequence[Operand]) -> list[Operand]:
     """Return operands with an entry for each head, where fewer heads serve several."""
     most = max((each.matrix.shape[0] for each in operands if each.matrix.ndim == 3), default=1)
     return [
