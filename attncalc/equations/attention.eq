@@ -25,6 +25,7 @@ DistanceScores(Q, K):          S[i in n, j in m] = -(+sum((Q[i,c] - K[j,c]) ** 2
 # Entry by entry: scale, cap, mask, bias by distance
 DivideBySqrt(X):          Y[i in n, j in m] = X[i,j] / sqrt(d_k)
 Multiply(X):              Y[i in n, j in m] = X[i,j] * factor
+MultiplyEach(X):          Y[i in n, j in m] = X[i,j] * each[0,0]  ~ X * each
 SoftCap(X):               Y[i in n, j in m] = cap * +tanh(X[i,j] / cap)
 Mask(S, keep?, ignore?, bias?):
     M[i in n, j in m] = {causal|why(-inf, "forbidden by causal") if j >= i + first else

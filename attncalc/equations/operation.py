@@ -89,6 +89,9 @@ class Operation:
     say what they are for a part of them.
     """
 
+    shares: tuple[str, ...] = ()
+    """Inputs, as its equation names them, that are weights of which each row sums to 1."""
+
     @property
     def is_rational(self) -> bool:
         """Whether rational numbers stay rational."""
@@ -171,7 +174,7 @@ class Operation:
         ]
         tables = {name: Range.at(table) for name, table in known.tables.items()}
         named = {**dict(zip(known.inputs, served, strict=True)), **tables}
-        return bound.reach(known.equation, named, known.settings)
+        return bound.reach(known.equation, named, known.settings, self.shares)
 
     def over(self, *ranges: Range) -> Range:
         """Return what the step comes to on these ranges: one value each, where inputs have one."""
@@ -213,7 +216,8 @@ class Operation:
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return a bound for the size of the results, from one for the first matrix."""
-        return largest
+        made = self.reach(Range.around(np.zeros((1, 1)), largest), *map(Range.at, matrices))
+        return float(max(np.abs(end).max() for end in made))
 
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:
@@ -258,7 +262,7 @@ class _Known(NamedTuple):
             for each in shapes
         ]
         name, given, settings, tables = operation.statement(*served)
-        inputs = inputs_of(name, given)
+        inputs = tuple(each for each in inputs_of(name, given) if each not in tables)
         named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
         own = equation(name, given)
         return cls(own, program(own), inputs, named, settings, tuple(settings.items()), tables)

@@ -19,7 +19,7 @@ from attncalc.equations.expressions import (
 from attncalc.equations.operation import Operation, Shape, Statement
 from attncalc.numbers.decimals import in_system_of, infinity_of
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.masks import Masking
+from attncalc.operations.scaling import Masking
 from attncalc.operations.ranges import hull, less, negative, over, times, total
 
 

@@ -137,14 +137,6 @@ class Alibi(_ByDistance):
         less: Matrix = np.subtract(scores, taken, out=out)
         return less
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the ends, less the other ends of the slopes: those after a step are worked out."""
-        scores, *own = ranges
-        return Range(
-            self.apply(scores.low, *(each.high for each in own)),
-            self.apply(scores.high, *(each.low for each in own)),
-        )
-
     def way_back_of_bias(self, shape: Shape) -> Way:
         """Return -Σ dS ⊙ distance, for each head's slope."""
         from attncalc.operations.back_distances import SlopeBack
@@ -164,10 +156,6 @@ class Alibi(_ByDistance):
     def in_head(self, head: int) -> "Alibi":
         """Return the operation with the slope of this head."""
         return replace(self, head=head)
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the scores."""
-        return shapes[0]
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest bias, or as much of it as a softmax can tell."""
@@ -200,7 +188,8 @@ class Alibi(_ByDistance):
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
-        return Statement("Alibi", settings={"place": self.place})
+        tables = {} if self.has_own else {"slope": self.slopes(np.empty(0))}
+        return Statement("Alibi", settings={"place": self.place}, tables=tables)
 
 
 def _slope(exponent: Fraction) -> Expression:
@@ -256,10 +245,6 @@ class RelativeBias(_ByDistance):
         own = rows[:, 0] if rows.ndim > 3 else rows
         return np.asarray(own if own.ndim == axes - 1 else own[0])
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the ends, biased by those of the table."""
-        return Range(*map(self.apply, *ranges))
-
     def way_back_of_bias(self, shape: Shape) -> Way:
         """Return the sum of the gradients of each bucket's scores."""
         from attncalc.operations.back_distances import BucketBack
@@ -270,10 +255,6 @@ class RelativeBias(_ByDistance):
     def in_buckets(self) -> Buckets:
         """The buckets of its table."""
         return Buckets(self.buckets, self.longest, self.both_ways)
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the scores."""
-        return shapes[0]
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest bias."""

@@ -67,5 +67,6 @@ def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stag
             return None
         inputs = dict(zip(inputs_of(found.name, found.given), reads, strict=True))
         stated = equation(found.name, found.given)
-        made.append(Stage(step.name, stated, inputs, found.settings, found.tables))
+        tables = {name: table for name, table in found.tables.items() if name not in inputs}
+        made.append(Stage(step.name, stated, inputs, found.settings, tables))
     return tuple(made)
