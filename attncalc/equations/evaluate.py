@@ -498,8 +498,14 @@ class Compiler:
                 np.clip(np.asarray(place(frame)), 0, side - 1)
                 for place, side in zip(places, sides, strict=True)
             )
-            spread = (each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at)
-            return matrix[(..., *spread)]
+            spread = [each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at]
+            if all(each.ndim == len(axes) for each in spread):
+                return matrix[(..., *spread)]
+            # places differ from problem to problem of a family
+            lead = matrix.shape[: matrix.ndim - len(places)]
+            lead = np.broadcast_shapes(lead, *(each.shape[: -len(axes)] for each in spread))
+            own = np.ogrid[tuple(map(slice, (*lead, *[1] * len(axes))))][: len(lead)]
+            return np.broadcast_to(matrix, (*lead, *sides))[(*own, *spread)]
 
         return gather
 

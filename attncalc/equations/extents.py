@@ -47,7 +47,7 @@ def extents(
     for entry in equation.nodes:
         if isinstance(entry, Entry) and entry.name in shapes:
             _note(entry, shapes[entry.name], asked, found)
-    known = dict(settings) | _sides(shapes)
+    known = dict(settings) | sides(shapes)
     for index, size in asked.items():
         if isinstance(size, Name) and index in found:
             known.setdefault(size.name, found[index])
@@ -62,7 +62,7 @@ def extents(
     return {**sizes, **found}
 
 
-def _sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
+def sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
     """Return what rows(X), columns(X) and heads(X) are for each matrix."""
     return {
         f"{side}({name})": shape[axis]
