@@ -11,11 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from attncalc.operations.back_scoring import DistanceBack, TanhBack
 
 from attncalc.equations.derive import gradient, gradient_name
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import UnstatedError
-from attncalc.operations.back_scoring import DistanceBack, TanhBack
 from attncalc.operations.distances import Alibi, exponents_of_slopes
 from attncalc.operations.scoring import DistanceScores
 from attncalc.problem.problem import Problem

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attncalc.operations.back_scores import SoftmaxBack
 from live_equations import LIVE, data_of, in_node, is_stated
 from live_pages import drawn, drawn_with, needs_node, shown
 from test_equations import CASES
@@ -22,7 +23,6 @@ from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Range
 from attncalc.operations import Rotate, SoftCap
 from attncalc.operations.back_entries import ActivateBack
-from attncalc.operations.back_scores import SoftmaxBack
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import Solution, solve

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from attncalc.operations.back_scores import SinkBack, SoftmaxBack
 from conftest import many, mostly_slow
 from gradient_kinds import FURTHER, Chance
 from hypothesis import given
@@ -15,7 +16,6 @@ from test_pages import is_solvable
 from attncalc import InputError, Problem, solve
 from attncalc.numbers.types import Range
 from attncalc.operations import DivideBySum, HardMax, Mask, Rotate, Scores, SoftCap, Softmax, Weigh
-from attncalc.operations.back_scores import SinkBack, SoftmaxBack
 from attncalc.operations.losses import CrossEntropy
 from attncalc.solving.plan import plan
 

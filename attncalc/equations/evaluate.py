@@ -473,10 +473,11 @@ class Compiler:
             for place in x.at
         ]
 
-        find_cut = _kept(lambda frame: _cut(frame.matrices[name], places, frame))
+        rank = len(places)
+        find_cut = _kept(lambda frame: _cut(_of_rank(frame.matrices[name], rank), places, frame))
 
         def view(frame: Frame) -> Matrix:
-            matrix: Matrix = frame.matrices[name]
+            matrix: Matrix = _of_rank(frame.matrices[name], rank)
             cut = _cut(matrix, places, frame) if frame.spans else find_cut(frame)
             if cut is not None:
                 matrix = matrix[cut]
@@ -492,14 +493,20 @@ class Compiler:
         name, places = x.name, [self.whole(place, axes) for place in x.at]
 
         def gather(frame: Frame) -> Matrix:
-            matrix: Matrix = frame.matrices[name]
+            matrix: Matrix = _of_rank(frame.matrices[name], len(places))
             sides = matrix.shape[matrix.ndim - len(places) :]
             at = (
                 np.clip(np.asarray(place(frame)), 0, side - 1)
                 for place, side in zip(places, sides, strict=True)
             )
-            spread = (each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at)
-            return matrix[(..., *spread)]
+            spread = [each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at]
+            if all(each.ndim == len(axes) for each in spread):
+                return matrix[(..., *spread)]
+            # places differ from problem to problem of a family
+            lead = matrix.shape[: matrix.ndim - len(places)]
+            lead = np.broadcast_shapes(lead, *(each.shape[: -len(axes)] for each in spread))
+            own = np.ogrid[tuple(map(slice, (*lead, *[1] * len(axes))))][: len(lead)]
+            return np.broadcast_to(matrix, (*lead, *sides))[(*own, *spread)]
 
         return gather
 
@@ -707,6 +714,11 @@ FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
     "sin": lambda x: cos_sin(x)[1],
     "cos": lambda x: cos_sin(x)[0],
 }
+
+
+def _of_rank(matrix: Matrix, rank: int) -> Matrix:
+    """Return a matrix with as many axes at least: one without heads serves them all."""
+    return matrix if matrix.ndim >= rank else matrix[np.newaxis]
 
 
 def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...] | None:

@@ -9,7 +9,6 @@ import numpy as np
 from attncalc.equations import rows
 from attncalc.numbers.types import Matrix
 
-
 SMALL = 1 << 12
 """Products of entries of two matrices that are best made at once."""
 
@@ -260,7 +259,9 @@ def _means(weights: Interval, values: Any) -> Interval:
     least, most = ends_of(values)
     means = Interval(-_largest_means(low, high, -least), _largest_means(low, high, most))
     possible = ((low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1))[..., np.newaxis]
-    return means if possible.all() else _where(possible, means, _matmul(Interval(low, high), values))
+    if possible.all():
+        return means
+    return _where(possible, means, _matmul(Interval(low, high), values))
 
 
 def _largest_means(low: Matrix, high: Matrix, values: Matrix) -> Matrix:

@@ -1,7 +1,7 @@
 """What every operation is: a pure function of matrices, and the equation that states it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -11,8 +11,9 @@ import numpy as np
 from attncalc.equations import measure
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
-from attncalc.equations.library import equation, inputs_of, notation, stated
-from attncalc.equations.tree import Equation
+from attncalc.equations.extents import sides, whole
+from attncalc.equations.library import back, equation, inputs_of, notation, stated
+from attncalc.equations.tree import Equation, Row
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 
@@ -70,6 +71,26 @@ class Statement(NamedTuple):
         """Return the equation with those flags that hold."""
         return self._replace(given=self.given | {name for name, holds in flags.items() if holds})
 
+    def summing(self, shapes: Sequence[Shape], to: Shape) -> "Statement":
+        """Return the equation with the flags, and the size, of what is summed to reach a shape.
+
+        Parameters
+        ----------
+        shapes
+            The shapes of what it reads.
+        to
+            That of the result: without heads all are added (`heads`), with fewer, `sharing` of
+            them each (`grouped`); of a single row, all rows (`rows`); `one` where none is.
+        """
+        most = max((each[-3] for each in shapes if len(each) > 2), default=0)
+        own = to[-3] if len(to) > 2 else 0
+        grouped = 0 < own < most
+        flags = {"heads": most and not own, "grouped": grouped, "rows": to[-2] == 1}
+        made = self.with_flags(**flags, one=not any(flags.values()))
+        if flags["heads"] or grouped:
+            made = made._replace(settings={**self.settings, "sharing": most // (own or 1)})
+        return made
+
 
 @cache
 def _first_given(name: str, inputs: int) -> frozenset[str]:
@@ -93,6 +114,11 @@ class Operation:
     """Inputs, as its equation names them, that are weights of which each row sums to 1."""
 
     @property
+    def name(self) -> str:
+        """What it is called: as its equation where that says all of it."""
+        return type(self).__name__
+
+    @property
     def is_rational(self) -> bool:
         """Whether rational numbers stay rational."""
         found = self.statement(PLAIN, PLAIN, PLAIN)
@@ -103,7 +129,11 @@ class Operation:
         known = self._on(*(each.shape for each in matrices))
         served = for_each_head(matrices)
         named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
-        return known.program(named, known.settings, out=out)
+        made = known.program(named, known.settings, out=out)
+        if max(each.ndim for each in matrices) > 3 and made.ndim != 4:
+            # of a family of problems every matrix keeps an axis for heads, here of one
+            made = made[:, 0] if made.ndim > 4 else made[:, np.newaxis]
+        return made
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return the equation of the library that this is, for inputs of these shapes.
@@ -159,7 +189,31 @@ class Operation:
         InputError
             When no way back is known, or there is none.
         """
-        raise InputError(f"no way back through {type(self).__name__} is known")
+        found = self.statement(*shapes)
+        inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
+        if to >= len(inputs) or inputs[to] not in stated()[found.name].backs:
+            raise InputError(f"no way back through {type(self).__name__} is known")
+        made = back(found.name, found.given, inputs[to])
+        if made is None:
+            return None
+        result = equation(found.name, found.given).name
+        places = {name: place for place, name in enumerate(inputs)}
+        places |= {result: RESULT, f"d{result}": GRADIENT}
+        reads = tuple(places[name] for name in made.reads)
+        if made.name == found.name and reads == (GRADIENT,):
+            return Way(self)
+        known = {**found.settings, **sides(dict(zip(inputs, shapes, strict=True)))}
+        sizes = {key: int(whole(size, known)) for key, size in made.sizes.items()}
+        of_each = [shapes[place] if place >= 0 else self.shape(*shapes) for place in reads]
+        flags = found.given - set(inputs) | made.given
+        statement = Statement(made.name, flags, {**found.settings, **sizes})
+        statement = statement.summing(of_each, shapes[to])
+        own = equation(made.name, statement.given)
+        tables = {name: found.tables[name] for name in own.reads if name in found.tables}
+        shares: tuple[str, ...] = ()
+        if isinstance(equation(found.name, found.given).right, Row) and RESULT in reads:
+            shares = (inputs_of(made.name, made.given)[reads.index(RESULT)],)
+        return Way(Stated(statement._replace(tables=tables), shares), reads)
 
     def reach(self, *ranges: Range) -> Range:
         """Return between which values the results lie when each input lies within its range."""
@@ -220,10 +274,34 @@ class Operation:
         return float(max(np.abs(end).max() for end in made))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Stated(Operation):
+    """An operation of which its equation says all there is.
+
+    Parameters
+    ----------
+    stated
+        The equation.
+    shares
+        As of any operation.
+    """
+
+    stated: Statement
+    shares: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in the library."""
+        return self.stated.name
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.stated
+
+
 def is_grouped(shapes: Sequence[Shape]) -> bool:
-    """Say whether the second of two matrices has fewer heads, each for several of the first."""
-    first, second = shapes[:2]
-    return len(first) > 2 < len(second) and first[0] != second[0] != 1
+    """Say whether some matrix has fewer heads than another, each for several of these."""
+    return len({each[-3] for each in shapes if len(each) > 2} - {1}) > 1
 
 
 def of_all_heads(name: str, shapes: Sequence[Shape]) -> Statement:

@@ -1,12 +1,11 @@
 """What is done between projections, entry by entry: ReLU, GELU, SiLU, and tanh in a head."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
-from attncalc.equations.operation import GRADIENT, Shape, Statement, Way
+from attncalc.equations.operation import Shape, Statement
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.activation_kinds import KINDS, NUMBERS, Activating
 
@@ -20,12 +19,6 @@ class Activate(Activating):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Take the function of each entry."""
         return KINDS[self.kind].apply(matrices[0])
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient times the slope of the function at each entry."""
-        from attncalc.operations.back_entries import ActivateBack
-
-        return Way(ActivateBack(self.kind), (0, GRADIENT))
 
     def factors(self, *factors: int) -> int:
         """Return those of the entry, or 1 where it becomes a number of its own."""
@@ -67,14 +60,6 @@ class Gate(Activating):
         x, gate = matrices
         product: Matrix = self._activate.apply(x) * gate
         return product
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient times the other factor, and to the first times its slope."""
-        from attncalc.operations.back_entries import GatedBack
-
-        if to == 0:
-            return Way(GatedBack(self.kind), (0, 1, GRADIENT))
-        return Way(Gate(self.kind), (0, GRADIENT))
 
     def factors(self, *factors: int) -> int:
         """Return those of both."""

@@ -63,7 +63,8 @@ class _OfHeads(Operation):
         count = max((shape[0] for shape in shapes if len(shape) == 3), default=self.sharing)
         if self.heads is None:
             adds = len(max(shapes, key=len)) == 3 or self.sharing > 1
-            return Statement(type(self).__name__).with_flags(heads=adds)
+            settings = {"sharing": max(count, self.sharing)}
+            return Statement(type(self).__name__, settings=settings).with_flags(heads=adds)
         sharing = max(1, count // self.heads) if PLAIN not in shapes else self.sharing
         made = Statement(type(self).__name__, settings={"sharing": sharing})
         return made.with_flags(grouped=sharing > 1)
@@ -150,12 +151,14 @@ class SumTo(Operation):
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
-        shape = shapes[0]
-        heads = self.over_heads or (len(shape) == 3 and (len(self.to) == 2 or self.to[0] == 1))
-        rows = self.to[-2] == 1
-        return Statement("SumTo").with_flags(
-            rows=rows, heads=heads, keeps=heads and len(self.to) == 3, one=not rows and not heads
-        )
+        found = Statement("SumTo").summing(shapes, self.to)
+        if not self.over_heads:
+            return found
+        if len(self.to) > 2:  # only the notation is asked for
+            return found._replace(settings={"sharing": 1, **found.settings}).with_flags(
+                grouped=True
+            )
+        return found._replace(given=found.given - {"one"} | {"heads"})
 
 
 def gathered(product: Matrix, heads: int | None) -> Matrix:

@@ -60,12 +60,6 @@ class Concat(Operation):
         # of a family of problems every matrix keeps an axis for heads, here of one
         return joined[..., np.newaxis, :, :] if family else joined
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient of each head, parted as the heads were joined."""
-        from attncalc.operations.back_rows import SplitHeads
-
-        return Way(SplitHeads(shapes[0][0]))
-
     def shape(self, *shapes: Shape) -> Shape:
         """Return one matrix, as wide as all heads together."""
         heads, n, width = shapes[0]
@@ -83,12 +77,6 @@ class Mean(Operation):
         mean: Matrix = total / in_system_of(heads, Fraction(heads.shape[-3]))
         return mean
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return for each head its share of the gradient."""
-        from attncalc.operations.back_rows import ShareAmongHeads
-
-        return Way(ShareAmongHeads(shapes[0][0]))
-
     def shape(self, *shapes: Shape) -> Shape:
         """Return that of one head."""
         return shapes[0][1:]
@@ -103,13 +91,6 @@ class Stack(Operation):
         each = [np.broadcast_to(each, (*lead, *each.shape[-2:])) for each in matrices]
         return np.concatenate(each, axis=-2)
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the rows of the gradient that the matrix gave."""
-        from attncalc.operations.back_rows import TakeRows
-
-        start = shapes[0][-2] if to else 0
-        return Way(TakeRows(start, start + shapes[to][-2]))
-
     def shape(self, *shapes: Shape) -> Shape:
         """Return as many rows as both have."""
         first, second = shapes
@@ -123,14 +104,6 @@ class Same(Operation):
         """Return it."""
         return matrices[0]
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return the gradient as it is."""
-        return Way(Same())
-
 
 class Given(Same):
     """A matrix that is given as a step, under its own name: weights in place of scores."""
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return None: what is given is the step itself, and one gradient is of both."""
-        return None

@@ -1,6 +1,5 @@
 """Each token normalised over its features: its mean, its variance, and what is made of them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -10,7 +9,7 @@ import numpy as np
 from attncalc.equations.expressions import (
     Symbol,
 )
-from attncalc.equations.operation import GRADIENT, Operation, Shape, Statement, Way
+from attncalc.equations.operation import Operation, Shape, Statement
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import in_system_of
 from attncalc.numbers.types import Matrix, Range
@@ -39,12 +38,6 @@ class FeatureMean(_OfFeatures):
         (X,) = matrices
         return _averaged(X, X.shape[-1])
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return for each feature its share of the gradient."""
-        from attncalc.operations.back_normalisation import MeanBack
-
-        return Way(MeanBack(shapes[0][-1]))
-
     def reach(self, *ranges: Range) -> Range:
         """Return the means of the ends."""
         return ranges[0].map(self.apply)
@@ -66,12 +59,6 @@ class FeatureVariance(_OfFeatures):
         """Average the squares of what each entry differs from the mean of its row."""
         X, mean = matrices
         return _averaged(_squared(X - mean), self._count(X.shape[-1]))
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return dvar ⊙ 2 (X - mu) / d; nothing for mu, about which deviations sum to 0."""
-        from attncalc.operations.back_normalisation import VarianceBack
-
-        return Way(VarianceBack(self.ddof), (0, 1, GRADIENT)) if to == 0 else None
 
     def factors(self, *factors: int) -> int:
         """Return twice as many: each is squared."""
@@ -98,12 +85,6 @@ class FeatureSquares(_OfFeatures):
         """Average the squares of each row."""
         (X,) = matrices
         return _averaged(_squared(X), X.shape[-1])
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dms ⊙ 2 X / d."""
-        from attncalc.operations.back_normalisation import SquaresBack
-
-        return Way(SquaresBack(), (0, GRADIENT))
 
     def factors(self, *factors: int) -> int:
         """Return twice as many: each is squared."""
@@ -138,12 +119,6 @@ class Normalise(Normalising):
         if gain is not None:
             normal = normal * gain
         return normal if bias is None else normal + bias
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the way to the tokens, their means, their variances, the gain or the bias."""
-        from attncalc.operations.back_normalisation import normalise_back
-
-        return normalise_back(self, to, shapes)
 
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return a few products for each entry."""

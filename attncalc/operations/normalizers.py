@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attncalc.equations.operation import GRADIENT, RESULT, Operation, Shape, Way
+from attncalc.equations.operation import Operation, Shape, Way
 from attncalc.equations.rows import share, softmax
 from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.numbers.types import Matrix, Place
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,18 +37,23 @@ class Softmax(Operation):
         return softmax(scores, sinks, masked=self.masked, shifted=self.shifted, out=out)
 
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return A ⊙ (dA - rowsum(A ⊙ dA)): its Jacobian, diag(a) - a aᵀ, times the gradient.
+        """Return the Jacobian diag(a) - a aᵀ of each row times the gradient; to a sink, its sum."""
+        way = super().way_back(to, shapes)
+        if to or way is None or not isinstance(way.operation, Stated):
+            return way
+        return way._replace(operation=_SoftmaxBack(way.operation.stated, way.operation.shares))
 
-        To a sink it is the same, of a score whose weight goes to no key, and hence whose own
-        gradient is 0.
-        """
-        from attncalc.operations.back_scores import SinkBack, SoftmaxBack
 
-        if to == 0:
-            return Way(SoftmaxBack(), (RESULT, GRADIENT))
-        if not self.has_sink:
-            return super().way_back(to, shapes)
-        return Way(SinkBack(shapes[to]), (RESULT, GRADIENT))
+class _SoftmaxBack(Stated):
+    """A ⊙ (dA - rowsum(A ⊙ dA)); an entry counts as rational only where its own weight does.
+
+    Bridle, *Probabilistic Interpretation of Feedforward Classification Network Outputs* (1990).
+    """
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the entry."""
+        made = super().explain(place, *operands)
+        return made if operands[0].at(*place).exact is not None else made._replace(exact=None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,12 +80,6 @@ class DivideBySum(Operation):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row of scores into weights that sum to 1; refuse a row that sums to 0."""
         return share(*matrices, first_row=self.first_row)
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return (dA - rowsum(A ⊙ dA)) / rowsum(S)."""
-        from attncalc.operations.back_scores import DivideBySumBack
-
-        return Way(DivideBySumBack(), (0, RESULT, GRADIENT))
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "DivideBySum":
         """Return the operation for these rows, which it names by their place in the whole."""

@@ -1,11 +1,10 @@
 """An image cut into its patches, each a row of numbers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from attncalc.equations.operation import Operation, Shape, Statement, Way
+from attncalc.equations.operation import Operation, Shape, Statement
 from attncalc.numbers.types import Matrix
 
 CHANNELS_FIRST = ("channel", "row", "column")
@@ -47,12 +46,6 @@ class Patches(Operation):
         flat = cut.transpose(axes).reshape(*lead, (H // p) * (W // q), C * p * q)
         # of a family of problems every matrix keeps an axis for heads, here of one
         return flat[..., np.newaxis, :, :] if is_family else flat
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient of each number where that stands in the image."""
-        from attncalc.operations.back_patches import PatchesBack
-
-        return Way(PatchesBack(self.size, shapes[0]))
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return a row for each patch, as wide as a patch has numbers."""

@@ -39,10 +39,6 @@ class Sinusoids(Operation):
         positions[..., 1::2] = cosines[:, : d // 2]
         return positions
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> None:
-        """Return nothing: positions hang on how many tokens there are, and not on what they are."""
-        return
-
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return what its sines and cosines are worth in powers of e."""
         return prod(shapes[0]), _functions(*shapes[0][-2:])

@@ -1,22 +1,12 @@
 """Matrix products: projections X W + b, scores Q Kᵀ, and the weighted sum of values A V."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
-from attncalc.equations.operation import (
-    GRADIENT,
-    Operation,
-    Shape,
-    Statement,
-    UnstatedError,
-    Way,
-    is_grouped,
-)
+from attncalc.equations.operation import Operation, Shape, Statement, is_grouped
 from attncalc.numbers.decimals import tolerance_of
-from attncalc.numbers.types import Matrix, Range
+from attncalc.numbers.types import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,18 +29,6 @@ class Project(Operation):
         product: Matrix = X @ (W.swapaxes(-1, -2) if self.is_turned else W)
         return product + bias[0] if bias else product
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dX = dQ Wᵀ, dW = Xᵀ dQ, or db, the sum of dQ over the tokens."""
-        from attncalc.operations.back_products import SumTo, TimesTransposed, TransposedTimes
-
-        if to == 0:
-            sharing = _sharing(shapes[1], shapes[0])
-            return Way(TimesTransposed(heads_of(shapes[0]), sharing), (GRADIENT, 1))
-        if to == 1:
-            sharing = _sharing(shapes[0], shapes[1])
-            return Way(TransposedTimes(heads_of(shapes[1]), sharing), (0, GRADIENT))
-        return Way(SumTo(shapes[2]))
-
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         name = "ProjectTurned" if self.is_turned else "Project"
@@ -69,14 +47,6 @@ class ProjectBack(Project):
         Y, table, *bias = matrices
         return super().apply(Y, table.swapaxes(-1, -2), *bias)
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dY = dlogits W_E, dW_E = dlogitsᵀ Y, or db, the sum of dlogits over the tokens."""
-        from attncalc.operations.back_products import SumTo, TransposedTimes
-
-        if to == 0:
-            return Way(Project(), (GRADIENT, 1))
-        return Way(TransposedTimes(), (GRADIENT, 0)) if to == 1 else Way(SumTo(shapes[to]))
-
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         return Statement.of("ProjectTurned", len(shapes))
@@ -87,12 +57,6 @@ class Scoring(Operation):
 
     Its first two inputs are queries and keys; what else it reads is the same for all of them.
     """
-
-    def statement(self, *shapes: Shape) -> Statement:
-        """Return the equation of its name, for as many heads of keys as of queries."""
-        if is_grouped(shapes):
-            raise UnstatedError(f"{type(self).__name__} with shared key heads")
-        return super().statement(*shapes)
 
     def largest(self, *matrices: Matrix) -> float:
         """Return a bound for the size of a score."""
@@ -125,15 +89,6 @@ class Scores(Scoring):
             scores[(abs(scores) <= dust).all(axis=-1)] *= 0
         return scores
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dQ = dS K, or dK = dSᵀ Q, those of the query heads that share a key head added."""
-        from attncalc.operations.back_products import TransposedTimes
-
-        if to == 0:
-            return Way(Weigh(), (GRADIENT, 1))
-        sharing = _sharing(*shapes)
-        return Way(TransposedTimes(heads_of(shapes[1]), sharing), (GRADIENT, 0))
-
     def largest(self, *matrices: Matrix) -> float:
         """Return a bound: |q · k| is at most |q| |k|."""
         squares = (np.vecdot(matrix, matrix) for matrix in matrices)
@@ -161,15 +116,6 @@ class Weigh(Operation):
         A, V = matrices
         weighed: Matrix = np.matmul(A, for_heads_of(A, V), out=out)
         return weighed
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dA = dO Vᵀ, or dV = Aᵀ dO, those of the heads that share values added."""
-        from attncalc.operations.back_products import TransposedTimes
-
-        if to == 0:
-            return Way(Scores(), (GRADIENT, 1))
-        sharing = _sharing(*shapes)
-        return Way(TransposedTimes(heads_of(shapes[1]), sharing), (0, GRADIENT))
 
     @property
     def shares(self) -> tuple[str, ...]:

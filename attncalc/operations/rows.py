@@ -1,12 +1,11 @@
 """Rows taken out of a matrix: the first, the last, those that ids name; or averaged."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from attncalc.equations.operation import GRADIENT, Operation, Shape, Statement, Way
+from attncalc.equations.operation import Operation, Shape, Statement
 from attncalc.numbers.decimals import in_system_of
 from attncalc.numbers.types import Matrix
 
@@ -28,12 +27,6 @@ class TakeRow(Operation):
         (X,) = matrices
         return X[..., :1, :] if self.which == "first" else X[..., -1:, :]
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient in its row, and 0 in all others."""
-        from attncalc.operations.back_rows import PlaceRow
-
-        return Way(PlaceRow(self.which, shapes[0][-2]))
-
     def shape(self, *shapes: Shape) -> Shape:
         """Return one row."""
         return (*shapes[0][:-2], 1, shapes[0][-1])
@@ -52,12 +45,6 @@ class TokenMean(Operation):
         count = in_system_of(X, Fraction(X.shape[-2]))
         mean: Matrix = X.sum(axis=-2, keepdims=True) / count
         return mean
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return for each row its share of the gradient."""
-        from attncalc.operations.back_rows import ShareAmongRows
-
-        return Way(ShareAmongRows(shapes[0][-2]))
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return one row."""
@@ -81,12 +68,6 @@ class Lookup(Operation):
         ids, table = matrices
         rows = ids.astype(np.intp).swapaxes(-1, -2) - self.first
         return np.take_along_axis(table, rows, axis=-2)
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return for each row of the table the gradients of the tokens that it was taken for."""
-        from attncalc.operations.back_rows import GatherRows
-
-        return Way(GatherRows(shapes[1][-2], self.first), (0, GRADIENT)) if to else None
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return a row for each id."""

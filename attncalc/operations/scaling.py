@@ -1,6 +1,5 @@
 """What happens to each score on its own: scaled, capped, masked."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
@@ -9,13 +8,10 @@ import numpy as np
 
 from attncalc.equations.expressions import Explanation, Operand
 from attncalc.equations.operation import (
-    GRADIENT,
-    RESULT,
     Operation,
     Setting,
     Shape,
     Statement,
-    Way,
 )
 from attncalc.numbers.decimals import in_system_of, infinity_of
 from attncalc.numbers.types import Matrix, Place
@@ -37,10 +33,6 @@ class DivideBySqrt(Operation):
         scaled: Matrix = np.multiply(scores, 1 / root, out=out)  # faster than n × m divisions
         return scaled
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient divided likewise."""
-        return Way(self)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Multiply(Operation):
@@ -53,10 +45,6 @@ class Multiply(Operation):
         (scores,) = matrices
         scaled: Matrix = np.multiply(scores, in_system_of(scores, self.factor), out=out)
         return scaled
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient multiplied likewise."""
-        return Way(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,12 +72,6 @@ class SoftCap(Operation):
     """
 
     cap: Fraction
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dS ⊙ (1 - tanh²), the tanh of the capped score."""
-        from attncalc.operations.back_scores import SoftCapBack
-
-        return Way(SoftCapBack(self.cap), (RESULT, GRADIENT))
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the function, and its tanh in decimals, also where it is 0."""
@@ -198,18 +180,6 @@ class Mask(Masking):
         for forbidden in self.forbidden(masked.shape, masks).values():
             np.copyto(masked, -infinity_of(masked), where=forbidden)
         return masked
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return the gradient where a query may attend, and 0 where it may not."""
-        from attncalc.operations.back_products import SumTo
-        from attncalc.operations.back_scores import MaskBack
-
-        if to == 0:
-            return Way(MaskBack(self), (GRADIENT, *range(1, len(shapes))))
-        # what is forbidden has no weight, and so the gradient is 0 there
-        if self.masks[to - 1] == "bias":
-            return Way(SumTo(shapes[to]))
-        return None if self.masks[to - 1] in ("keep", "ignore") else super().way_back(to, shapes)
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest finite bias."""

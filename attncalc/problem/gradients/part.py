@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from attncalc.equations.operation import Operation, Shape, Way
+from attncalc.equations.operation import Operation, Shape, Stated, Way
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
 from attncalc.operations.back_products import TransposedTimes
 from attncalc.operations.back_standing import Turned
-from attncalc.operations.joins import Add, Same
+from attncalc.operations.joins import Add
 from attncalc.operations.step import Axis, Plan, Step
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.fields import own_name, role_of
@@ -176,7 +176,7 @@ class _WayBack:
         own = gradient_name(use.name)
         if count == 1:
             yield self._step(own, use, operation, reads)
-        elif isinstance(operation, Same):  # as it is, it needs no name of its own
+        elif operation.name == "Same":  # as it is, it needs no name of its own
             parts[-1] = reads[0]
         else:
             parts[-1] = part_name(use.name, use.by.name)
@@ -211,6 +211,8 @@ class _WayBack:
         operation = use.way.operation
         if not self._problem.standing.stands_otherwise(use.name):
             return operation
+        if isinstance(operation, Stated) and operation.name == "TransposedTimes":
+            return Stated(operation.stated.with_flags(turned=True))
         if isinstance(operation, TransposedTimes):
             return TransposedTimes(operation.heads, operation.sharing, is_turned=True)
         return Turned(operation)
@@ -243,7 +245,7 @@ def _groups(forward: Plan) -> Iterator[list[Step]]:
     for step in forward:
         beside = groups[-1] if groups else []
         read = set(chain(*(each.inputs for each in [step])))
-        alike = beside and type(beside[0].operation) is type(step.operation)
+        alike = beside and beside[0].operation.name == step.operation.name
         if alike and not read & {each.name for each in beside}:
             beside.append(step)
         else:
