@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attncalc.equations.operation import Operation, Shape, Way
+from attncalc.equations.expressions import Explanation, Operand
+from attncalc.equations.operation import Operation, Shape, Stated, Way
 from attncalc.equations.rows import share, softmax
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place
