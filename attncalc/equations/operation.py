@@ -13,7 +13,7 @@ from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
 from attncalc.equations.library import back, equation, inputs_of, notation, stated
-from attncalc.equations.tree import Equation
+from attncalc.equations.tree import Entry, Equation
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 
@@ -125,12 +125,11 @@ class Operation:
         """Return the matrix of the step; written into `out` where that saves an array."""
         known = self._on(*(each.shape for each in matrices))
         served = for_each_head(matrices)
+        for place in known.of_one_head:
+            served[place] = served[place][:, 0]
         named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
         made = known.program(named, known.settings, out=out)
-        if max(each.ndim for each in matrices) > 3 and made.ndim != 4:
-            # of a family of problems every matrix keeps an axis for heads, here of one
-            made = made[:, 0] if made.ndim > 4 else made[:, np.newaxis]
-        return made
+        return made[:, np.newaxis] if known.is_family and made.ndim < 4 else made
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return the equation of the library that this is, for inputs of these shapes.
@@ -217,9 +216,14 @@ class Operation:
                 ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
             )
         ]
-        tables = {name: Range.at(table) for name, table in known.tables.items()}
-        named = {**dict(zip(known.inputs, served, strict=True)), **tables}
-        return bound.reach(known.equation, named, known.settings)
+        named = dict(zip(known.inputs, served, strict=True))
+        marks = stated()[known.name].marks
+        for name in named:
+            if marks.get(name) == "+":
+                named[name] = named[name].map(lambda end: np.maximum(end, 0.0))
+        named |= {name: Range.at(table) for name, table in known.tables.items()}
+        shares = {name for name, mark in marks.items() if mark == "%"}
+        return bound.reach(known.equation, named, known.settings, shares)
 
     def over(self, *ranges: Range) -> Range:
         """Return what the step comes to on these ranges: one value each, where inputs have one."""
@@ -311,6 +315,7 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
 class _Known(NamedTuple):
     """An operation on matrices of known shapes: its equation, and what that reads by name."""
 
+    name: str
     equation: Equation
     program: Program
     inputs: tuple[str, ...]
@@ -318,6 +323,8 @@ class _Known(NamedTuple):
     settings: Mapping[str, Setting]
     numbers: tuple[tuple[str, Setting], ...]
     tables: Mapping[str, Matrix]
+    is_family: bool
+    of_one_head: tuple[int, ...]
 
     @classmethod
     def of(cls, operation: Operation, shapes: Sequence[Shape]) -> "_Known":
@@ -327,11 +334,22 @@ class _Known(NamedTuple):
             (*each[:-3], most, *each[-2:]) if len(each) > 2 and each[-3] != 1 else each
             for each in shapes
         ]
-        name, given, settings, tables = operation.statement(*served)
+        is_family = any(len(each) > 3 for each in served)
+        name, given, settings, tables = operation.statement(*(each[-3:] for each in served))
         inputs = inputs_of(name, given)
-        named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
         own = equation(name, given)
-        return cls(own, program(own), inputs, named, settings, tuple(settings.items()), tables)
+        # of a family of problems every matrix keeps an axis for heads, here of one; an equation
+        # that names heads goes without it where a matrix has none
+        axes = {each.name: len(each.at) for each in own.nodes if isinstance(each, Entry)}
+        names_heads = is_family and max(len(own.at), *axes.values()) > 2
+        flat = tuple(
+            place for place, each in enumerate(inputs) if names_heads and axes.get(each) == 2
+        )
+        named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
+        numbers = tuple(settings.items())
+        return cls(
+            name, own, program(own), inputs, named, settings, numbers, tables, is_family, flat
+        )
 
 
 Numbers = tuple[tuple[str, Setting], ...]

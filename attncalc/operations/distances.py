@@ -24,7 +24,7 @@ from attncalc.equations.operation import Operation, Shape, Statement, Way
 from attncalc.numbers.decimals import in_system_of
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations.buckets import Buckets
-from attncalc.operations.joins import Same
+from attncalc.operations.rows import Same
 
 ENOUGH = 60.0
 """Beside e^x, e to 60 less is nothing in float64."""

@@ -14,7 +14,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
 from attncalc.operations.back_products import TransposedTimes
 from attncalc.operations.back_standing import Turned
-from attncalc.operations.joins import Add
+from attncalc.operations.rows import Add
 from attncalc.operations.step import Axis, Plan, Step
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.fields import own_name, role_of
@@ -56,7 +56,7 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     back = _WayBack(problem, calculation.steps, shapes, start)
     steps = [*start.steps, *back.steps()]
     if problem.step is not None:
-        steps += steps_of_descent(problem, calculation.steps, start, back.leaves)
+        steps += steps_of_descent(problem, calculation.steps, start, back.leaves, shapes)
     told_with = _told_with(calculation.steps, steps)
     says = (*start.says, *_says_of_step(problem))
     return calculation.followed_by(Built(tuple(steps), says=says), told_with)
