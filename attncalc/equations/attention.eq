@@ -2,7 +2,7 @@
 #
 #     Name(inputs): result[indices] = expression of one entry
 #
-# An input with ? may be missing; {b|...} is kept where b is given, {!b|...} where it is not. Axes
+# An input with ? may be missing, one with + is never negative, rows of one with % are shares; {b|...} is kept where b is given, {!b|...} where it is not. Axes
 # before those named (heads, a family of problems) are carried along. `+x` is shown as a number in
 # the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the second
 # is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the matrix
@@ -124,7 +124,7 @@ FeatureVariance(X, mu):   var[i in n, z in 1] = sum((X[i,c] - mu[i,0]) ** 2 for 
     back mu: none
 FeatureSquares(X):        ms[i in n, z in 1] = sum(X[i,c] ** 2 for c in d) / d
     back X: SquaresBack(X, dms)
-Normalise(X, mean?, var, gain?, bias?):
+Normalise(X, mean?, var+, gain?, bias?):
     N[i in n, c in d] = {gain|gain[0,c] * (}{mean|+(X[i,c] - mean[i,0])}{!mean|+(+X[i,c])}
     / {!eps|+sqrt(var[i,0])}{eps|{inside|+sqrt(var[i,0] + eps)}{!inside|+(sqrt(var[i,0]) + eps)}}{gain|)}{bias| + bias[0,c]}
     back X: QuotientBack(var, gain?, dN)
@@ -196,7 +196,7 @@ Lookup(ids, table):       Y[i in n, c in d] = why(table[ids[0,i] - first,c], "ro
 
 # Losses, and a step against the gradient
 HalfSquares(a, b):        L[y in 1, z in 1] = sum((a[{heads|h,}i,j] - b[{heads|h,}i,j]) ** 2{heads| for h in H} for i in n for j in m) / 2
-CrossEntropy(prob):       L[y in 1, z in 1] = sum(-log(prob[i,ids[0,i]]) for i in n)  ~ -sum("log of target"(prob))
+CrossEntropy(prob%):      L[y in 1, z in 1] = sum(-log(prob[i,ids[0,i]]) for i in n)  ~ -sum("log of target"(prob))
 Total(a):                 L[y in 1, z in 1] = sum(a[{heads|h,}i,j]{heads| for h in H} for i in n for j in m)
 TotalProduct(a, G):       L[y in 1, z in 1] = sum(G[{heads|h,}i,j] * a[{heads|h,}i,j]{heads| for h in H} for i in n for j in m)
 Ones(a):                  Y[{heads|h in heads(a), }i in rows(a), j in columns(a)] = 1
@@ -249,8 +249,8 @@ ConcatBackB(Q, K, W, v, b?, G):
     ~ sum(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2))
 DistanceBackQ(Q, K, G):   dQ[{grouped|g in heads(G) // sharing, }i in n, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * (K[{heads|h,}{grouped|g * sharing + h,}j,c] - Q[{heads|h,}{grouped|g * sharing + h,}i,c]){heads| for h in H}{grouped| for h in sharing} for j in m)  ~ G @ K - rowsum(G) * Q
 DistanceBackK(Q, K, G):   dK[{grouped|g in heads(G) // sharing, }j in m, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * (Q[{heads|h,}{grouped|g * sharing + h,}i,c] - K[{heads|h,}{grouped|g * sharing + h,}j,c]){heads| for h in H}{grouped| for h in sharing} for i in n)  ~ G.T @ Q - colsum(G).T * K
-SoftmaxBack(A, dA):       dS[i in n, j in m] = A[i,j] * (1 - A[i,j]) * dA[i,j] - sum(A[i,j] * A[i,k] * dA[i,k] for k in m if k != j) == A[i,j] * (dA[i,j] - +sum(A[i,k] * dA[i,k] for k in m))
-SinkBack(A, dA):          dsink[y in 1, z in 1] = -sum(+(1 - sum(A[i,k] for k in m)) * +sum(A[i,k] * dA[i,k] for k in m) for i in n)
+SoftmaxBack(A%, dA):      dS[i in n, j in m] = A[i,j] * (1 - A[i,j]) * dA[i,j] - sum(A[i,j] * A[i,k] * dA[i,k] for k in m if k != j) == A[i,j] * (dA[i,j] - +sum(A[i,k] * dA[i,k] for k in m))
+SinkBack(A%, dA):         dsink[y in 1, z in 1] = -sum(+(1 - sum(A[i,k] for k in m)) * +sum(A[i,k] * dA[i,k] for k in m) for i in n)
 DivideBySumBack(S, A, dA):
     dS[i in n, j in m] = why(0, "a forbidden score counts as 0") if S[i,j] == -inf
     else +(dA[i,j] - sum(A[i,k] * dA[i,k] for k in m if S[i,k] != -inf)) / +sum(S[i,k] for k in m if S[i,k] != -inf)
@@ -278,17 +278,17 @@ MeanBack(G):              dX[i in n, c in d] = G[i,0] / d
 VarianceBack(X, mu, G):   dX[i in n, c in d] = G[i,0] * 2 * (X[i,c] - mu[i,0]) / (d - ddof)
     ~ G * (2 // (X - mu)) / {!sample|d}{sample|(d - ddof)}
 SquaresBack(X, G):        dX[i in n, c in d] = G[i,0] * 2 * X[i,c] / d
-QuotientBack(var, gain?, G):
+QuotientBack(var+, gain?, G):
     dX[i in n, c in d] = {gain|+(gain[0,c] * G[i,c])}{!gain|+(+G[i,c])} / +root
     where root = {!eps|sqrt(var[i,0])}{eps|{inside|sqrt(var[i,0] + eps)}{!inside|sqrt(var[i,0]) + eps}}
-CentreBack(var, gain?, G):
+CentreBack(var+, gain?, G):
     dmu[i in n, z in 1] = +(-sum({gain|gain[0,c] * }G[i,c] for c in d)) / +root
     where root = {!eps|sqrt(var[i,0])}{eps|{inside|sqrt(var[i,0] + eps)}{!inside|sqrt(var[i,0]) + eps}}
-SpreadBack(X, mean?, var, gain?, G):
+SpreadBack(X, mean?, var+, gain?, G):
     dvar[i in n, z in 1] = +(-sum({gain|gain[0,c] * }G[i,c] * {mean|(X[i,c] - mean[i,0])}{!mean|X[i,c]} for c in d))
     / {!eps|+(2 * sqrt(var[i,0]) ** 3)}{eps|{inside|+(2 * sqrt(var[i,0] + eps) ** 3)}{!inside|+(2 * sqrt(var[i,0]) * (sqrt(var[i,0]) + eps) ** 2)}}
     ~ -rowsum({gain|+(gain * G)}{!gain|G} * {mean|(X - mean)}{!mean|X}) / {!eps|(2 % sqrt(var) ** 3)}{eps|{inside|(2 % sqrt(var + eps) ** 3)}{!inside|(2 % sqrt(var) % (sqrt(var) + eps) ** 2)}}
-GainBack(X, mean?, var, G):
+GainBack(X, mean?, var+, G):
     dgain[z in 1, c in d] = sum(G[{heads|h,}i,c] * +({mean|(X[{heads|h,}i,c] - mean[{heads|h,}i,0])}{!mean|X[{heads|h,}i,c]} / root){heads| for h in H} for i in n)
     where root = ({!eps|sqrt(v)}{eps|{inside|sqrt(v + eps)}{!inside|sqrt(v) + eps}})
     where v = var[{heads|h,}i,0]

@@ -21,13 +21,15 @@ NO_INPUT = "-"
 class Stated(NamedTuple):
     """An equation as the library states it: its inputs in order, its text, its notation, ways back.
 
-    The notation is empty where it is read off the equation.
+    The notation is empty where it is read off the equation. An input marked + is never negative;
+    the rows of one marked % are shares, and sum to 1.
     """
 
     inputs: tuple[str, ...]
     text: str
     notation: str
     backs: Mapping[str, str]
+    marks: Mapping[str, str]
 
 
 class Back(NamedTuple):
@@ -57,11 +59,13 @@ def stated() -> dict[str, Stated]:
     found: dict[str, Stated] = {}
     for line in re.sub(r"\n[ \t]+", " ", bare).splitlines():
         if head := _HEAD.match(line):
-            inputs = tuple(each.strip() for each in head[2].split(","))
+            marked = [each.strip() for each in head[2].split(",")]
+            inputs = tuple(each.rstrip("%+") for each in marked)
+            marks = {each.rstrip("%+?"): each[-1] for each in marked if each[-1] in "%+"}
             body, *ways = _BACK.split(line[head.end() :])
             text, _, notation = body.partition(" ~ ")
             backs = dict(zip(ways[::2], ways[1::2], strict=True))
-            found[head[1]] = Stated(inputs, _written_in(text), notation, backs)
+            found[head[1]] = Stated(inputs, _written_in(text), notation, backs, marks)
     return found
 
 

@@ -218,13 +218,15 @@ class _Factors:
         """Return 1 for a number of its own; none for sizes, indices and their functions."""
         if names_in(x) & self.indices or any(isinstance(y, Function) for y in walk(x)):
             return 0
-        return int(isinstance(x, Number) or bool(names_in(x) & set(self.settings)))
+        if isinstance(x, Number):  # one digit is among those to spare
+            return int(x.value not in range(-9, 10))
+        return int(bool(names_in(x) & set(self.settings)))
 
     def divisor(self, x: Node) -> int:
         """Return 1 for a divisor that is a number of its own, and no count or root."""
         names = names_in(x) & set(self.settings)
         fine = any(Fraction(self.settings[name]) % 1 for name in names)
-        return self.constant(x) if fine or not names else 0
+        return int(isinstance(x, Number)) or (self.constant(x) if fine or not names else 0)
 
 
 def _entries(x: Node) -> set[Entry]:

@@ -13,7 +13,7 @@ from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
 from attncalc.equations.library import back, equation, inputs_of, notation, stated
-from attncalc.equations.tree import Equation, Row
+from attncalc.equations.tree import Entry, Equation
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 
@@ -111,7 +111,7 @@ class Operation:
     """
 
     shares: tuple[str, ...] = ()
-    """Inputs, as its equation names them, that are weights of which each row sums to 1."""
+    """Inputs of which each row sums to 1, beside those that the library marks."""
 
     @property
     def name(self) -> str:
@@ -128,12 +128,11 @@ class Operation:
         """Return the matrix of the step; written into `out` where that saves an array."""
         known = self._on(*(each.shape for each in matrices))
         served = for_each_head(matrices)
+        for place in known.of_one_head:
+            served[place] = served[place][:, 0]
         named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
         made = known.program(named, known.settings, out=out)
-        if max(each.ndim for each in matrices) > 3 and made.ndim != 4:
-            # of a family of problems every matrix keeps an axis for heads, here of one
-            made = made[:, 0] if made.ndim > 4 else made[:, np.newaxis]
-        return made
+        return made[:, np.newaxis] if known.is_family and made.ndim < 4 else made
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return the equation of the library that this is, for inputs of these shapes.
@@ -210,10 +209,7 @@ class Operation:
         statement = statement.summing(of_each, shapes[to])
         own = equation(made.name, statement.given)
         tables = {name: found.tables[name] for name in own.reads if name in found.tables}
-        shares: tuple[str, ...] = ()
-        if isinstance(equation(found.name, found.given).right, Row) and RESULT in reads:
-            shares = (inputs_of(made.name, made.given)[reads.index(RESULT)],)
-        return Way(Stated(statement._replace(tables=tables), shares), reads)
+        return Way(Stated(statement._replace(tables=tables)), reads)
 
     def reach(self, *ranges: Range) -> Range:
         """Return between which values the results lie when each input lies within its range."""
@@ -226,9 +222,14 @@ class Operation:
                 ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
             )
         ]
-        tables = {name: Range.at(table) for name, table in known.tables.items()}
-        named = {**dict(zip(known.inputs, served, strict=True)), **tables}
-        return bound.reach(known.equation, named, known.settings, self.shares)
+        named = dict(zip(known.inputs, served, strict=True))
+        marks = stated()[known.name].marks
+        for name in named:
+            if marks.get(name) == "+":
+                named[name] = named[name].map(lambda end: np.maximum(end, 0.0))
+        named |= {name: Range.at(table) for name, table in known.tables.items()}
+        shares = {name for name, mark in marks.items() if mark == "%"} | set(self.shares)
+        return bound.reach(known.equation, named, known.settings, shares)
 
     def over(self, *ranges: Range) -> Range:
         """Return what the step comes to on these ranges: one value each, where inputs have one."""
@@ -282,12 +283,9 @@ class Stated(Operation):
     ----------
     stated
         The equation.
-    shares
-        As of any operation.
     """
 
     stated: Statement
-    shares: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -323,6 +321,7 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
 class _Known(NamedTuple):
     """An operation on matrices of known shapes: its equation, and what that reads by name."""
 
+    name: str
     equation: Equation
     program: Program
     inputs: tuple[str, ...]
@@ -330,6 +329,8 @@ class _Known(NamedTuple):
     settings: Mapping[str, Setting]
     numbers: tuple[tuple[str, Setting], ...]
     tables: Mapping[str, Matrix]
+    is_family: bool
+    of_one_head: tuple[int, ...]
 
     @classmethod
     def of(cls, operation: Operation, shapes: Sequence[Shape]) -> "_Known":
@@ -339,11 +340,22 @@ class _Known(NamedTuple):
             (*each[:-3], most, *each[-2:]) if len(each) > 2 and each[-3] != 1 else each
             for each in shapes
         ]
-        name, given, settings, tables = operation.statement(*served)
+        is_family = any(len(each) > 3 for each in served)
+        name, given, settings, tables = operation.statement(*(each[-3:] for each in served))
         inputs = tuple(each for each in inputs_of(name, given) if each not in tables)
-        named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
         own = equation(name, given)
-        return cls(own, program(own), inputs, named, settings, tuple(settings.items()), tables)
+        # of a family of problems every matrix keeps an axis for heads, here of one; an equation
+        # that names heads goes without it where a matrix has none
+        axes = {each.name: len(each.at) for each in own.nodes if isinstance(each, Entry)}
+        names_heads = is_family and max(len(own.at), *axes.values()) > 2
+        flat = tuple(
+            place for place, each in enumerate(inputs) if names_heads and axes.get(each) == 2
+        )
+        named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
+        numbers = tuple(settings.items())
+        return cls(
+            name, own, program(own), inputs, named, settings, numbers, tables, is_family, flat
+        )
 
 
 Numbers = tuple[tuple[str, Setting], ...]

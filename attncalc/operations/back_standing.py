@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attncalc.equations.expressions import Explanation, Expression, Operand, Product
+from attncalc.equations.expressions import Explanation, Expression, Operand, Product, Transposed
 from attncalc.equations.operation import Operation, Shape
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.back_products import ordered, transposed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,12 +50,16 @@ class Turned(Operation):
         made = self.of.formula(*operands)
         if not isinstance(made, Product) or not made.is_ordered:
             return made
-        left, right = made.factors
-        return ordered(transposed(right), transposed(left), sign=made.sign)
+        left, right = map(_transposed, made.factors)
+        return Product((right, left), made.sign, is_ordered=True)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the entry that the other has there."""
         return self.of.explain(_turned(place), *operands)
+
+
+def _transposed(expression: Expression) -> Expression:
+    return expression.matrix if isinstance(expression, Transposed) else Transposed(expression)
 
 
 def _turned(pair: Sequence[int]) -> tuple[int, ...]:

@@ -42,7 +42,7 @@ class Softmax(Operation):
         way = super().way_back(to, shapes)
         if to or way is None or not isinstance(way.operation, Stated):
             return way
-        return way._replace(operation=_SoftmaxBack(way.operation.stated, way.operation.shares))
+        return way._replace(operation=_SoftmaxBack(way.operation.stated))
 
 
 class _SoftmaxBack(Stated):

@@ -9,7 +9,6 @@ from attncalc.equations.operation import PLAIN, Stated, Statement
 from attncalc.grading.recipes.common import Make, Read, Wrong, done_right, times, transposed
 from attncalc.numbers.types import Range
 from attncalc.operations import Add, DivideBySqrt, Multiply, Scores, Softmax, Weigh
-from attncalc.operations.losses import Descend
 from attncalc.operations.ranges import less, total
 from attncalc.operations.ranges import times as entrywise
 from attncalc.operations.step import Plan, Step
@@ -268,7 +267,6 @@ def _of_descent(step: Step) -> Iterator[Wrong]:
     def with_gradient(factor: float, read: Read) -> Range:
         return step.operation.over(read(weights), times(read(gradient), factor))
 
-    assert isinstance(step.operation, Descend)
-    whole = 1 / float(step.operation.rate)
+    whole = 1 / float(step.operation.statement().settings["rate"])
     yield "step-up", "the gradient is added, not taken off", partial(with_gradient, -1.0)
     yield "rate-forgotten", "the whole gradient is taken off", partial(with_gradient, whole)

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from attncalc.equations.operation import Operation, Shape, Stated, Way
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
-from attncalc.operations.back_products import TransposedTimes
 from attncalc.operations.back_standing import Turned
-from attncalc.operations.joins import Add
+from attncalc.operations.rows import Add
 from attncalc.operations.step import Axis, Plan, Step
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.fields import own_name, role_of
@@ -56,7 +55,7 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     back = _WayBack(problem, calculation.steps, shapes, start)
     steps = [*start.steps, *back.steps()]
     if problem.step is not None:
-        steps += steps_of_descent(problem, calculation.steps, start, back.leaves)
+        steps += steps_of_descent(problem, calculation.steps, start, back.leaves, shapes)
     told_with = _told_with(calculation.steps, steps)
     says = (*start.says, *_says_of_step(problem))
     return calculation.followed_by(Built(tuple(steps), says=says), told_with)
@@ -213,8 +212,6 @@ class _WayBack:
             return operation
         if isinstance(operation, Stated) and operation.name == "TransposedTimes":
             return Stated(operation.stated.with_flags(turned=True))
-        if isinstance(operation, TransposedTimes):
-            return TransposedTimes(operation.heads, operation.sharing, is_turned=True)
         return Turned(operation)
 
     def _step(self, name: str, use: _Use, operation: Operation, reads: tuple[str, ...]) -> Step:
