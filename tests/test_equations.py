@@ -90,7 +90,7 @@ CASES = [
     ("FeatureMean", "", {}, FeatureMean(), [(3, 4)]),
     ("FeatureVariance", "", {"ddof": 1}, FeatureVariance(1), [(3, 4), (3, 1)]),
     ("FeatureSquares", "", {}, FeatureSquares(), [(3, 4)]),
-    ("Add", "c", {}, Add(), [(3, 4), (1, 4), (3, 4)]),
+    ("Add", "more1", {}, Add(), [(3, 4), (1, 4), (3, 4)]),
     ("Concat", "", {}, Concat(), [(2, 3, 4)]),
     ("Mean", "", {}, Mean(), [(2, 3, 4)]),
     ("Stack", "", {}, Stack(), [(2, 4), (3, 4)]),

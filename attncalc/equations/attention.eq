@@ -2,14 +2,15 @@
 #
 #     Name(inputs): result[indices] = expression of one entry
 #
-# An input with ? may be missing, one with + is never negative, rows of one with % are shares; {b|...} is kept where b is given, {!b|...} where it is not. Axes
-# before those named (heads, a family of problems) are carried along. `+x` is shown as a number in
-# the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the second
-# is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the matrix
-# notation, where it cannot be read off the equation. `back X: MeanBack(dY; d = columns(X))` is what
-# makes the gradient of X: an equation, what that reads (inputs, the result Y, its gradient dY; - for
-# an optional input that is not given), and sizes. Flags and settings are passed on. Which of its
-# sums are over heads, or rows, follows from the shape of X: see `Statement.summing`.
+# An input with ? may be missing, and of one with * there may be any number; one with + is never
+# negative, and rows of one with % are shares. {b|...} is kept where b is given, {!b|...} where it is
+# not. Axes before those named (heads, a family of problems) are carried along. `+x` is shown as a
+# number in the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the
+# second is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the
+# matrix notation, where it cannot be read off the equation. `back X: MeanBack(dY; d = columns(X))`
+# is what makes the gradient of X: an equation, what that reads (inputs, the result Y, its gradient
+# dY; - for an optional input that is not given), and sizes. Flags and settings are passed on. Which
+# of its sums are over heads, or rows, follows from the shape of X: see `Statement.summing`.
 
 # Products of matrices
 Project(X, W, b?):        Y[i in n, o in w] = sum(X[i,a] * W[a,o] for a in d){b| + b[0,o]}
@@ -163,8 +164,7 @@ GatedSiLU(X, G):          Y[i in n, j in m] = silu(X[i,j]) * G[i,j] == +(X[i,j] 
     back G: GatedSiLU(X, dY)
 
 # Matrices put together and taken apart
-Add(a, b, c?, d?, e?, f?, g?, h?):
-    Y[i in n, j in m] = a[i,j] + b[i,j]{c| + c[i,j]}{d| + d[i,j]}{e| + e[i,j]}{f| + f[i,j]}{g| + g[i,j]}{h| + h[i,j]}
+Add(a, b, more*):         Y[i in n, j in m] = a[i,j] + b[i,j]{more*| + more[i,j]}
 Concat(X):                Y[i in n, x in heads(X) * columns(X)] = X[x // columns(X),i,x % columns(X)]  ~ concat(X)
     back X: SplitHeads(dY; heads = heads(X))
 Mean(X):                  Y[i in n, c in w] = sum(X[h,i,c] for h in H) / H

@@ -12,7 +12,7 @@ from attncalc.equations import measure
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
-from attncalc.equations.library import back, equation, inputs_of, notation, stated
+from attncalc.equations.library import TURNED, back, equation, inputs_of, notation, stated
 from attncalc.equations.tree import Entry, Equation
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
@@ -36,10 +36,6 @@ class Way(NamedTuple):
 
     operation: "Operation"
     reads: tuple[int, ...] = (GRADIENT,)
-
-
-class UnstatedError(LookupError):
-    """No equation of the library states an operation on matrices of these shapes."""
 
 
 class Statement(NamedTuple):
@@ -95,6 +91,8 @@ class Statement(NamedTuple):
 @cache
 def _first_given(name: str, inputs: int) -> frozenset[str]:
     listed = stated()[name].inputs
+    if listed[-1].endswith("*"):
+        return frozenset(f"{listed[-1][:-1]}{n}" for n in range(1, inputs - len(listed) + 2))
     optional = [each[:-1] for each in listed if each.endswith("?")]
     return frozenset(optional[: max(0, inputs - len(listed) + len(optional))])
 
@@ -138,14 +136,7 @@ class Operation:
         """Return the equation of the library that this is, for inputs of these shapes.
 
         By default it has the name of the class, and the operation's numbers for settings.
-
-        Raises
-        ------
-        UnstatedError
-            When there is none.
         """
-        if type(self).__name__ not in stated():
-            raise UnstatedError(type(self).__name__)
         settings: dict[str, Setting] = {}
         own: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         for field in own:
@@ -161,7 +152,9 @@ class Operation:
         found = self.statement(*[PLAIN] * len(operands))
         named = dict(zip(inputs_of(found.name, found.given), operands, strict=True))
         text = notation(found.name, found.given)
-        return formula(equation(found.name, found.given), named, found.settings, text)
+        is_turned = bool(text) and TURNED in found.given
+        own = equation(found.name, found.given)
+        return formula(own, named, found.settings, text, is_turned=is_turned)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Return how the entry at a place results from entries of the inputs."""
