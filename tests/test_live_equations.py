@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from attncalc.operations.back_entries import ActivateBack
-from attncalc.operations.back_scores import SoftmaxBack
 from live_equations import LIVE, data_of, in_node, is_stated
 from live_pages import drawn, drawn_with, needs_node, shown
 from test_equations import CASES
@@ -22,7 +20,6 @@ from attncalc.equations.tree import equation_source
 from attncalc.numbers.rounding import fixed, half_away
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Range
-from attncalc.operations import Rotate, SoftCap
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import Solution, solve
@@ -103,7 +100,7 @@ class WorkOfEquations(Work):
 
     def _explain_in(self, name: str, place: tuple[int, ...], more: int) -> Any:
         own = self._steps[name].operation
-        is_plain = isinstance(own, Rotate | SoftCap | ActivateBack | SoftmaxBack)
+        is_plain = own.name in ("Rotate", "SoftCap", "SoftmaxBack")
         with self.solution.arithmetic():
             operands = [self._operand(each, more) for each in self._steps[name].inputs]
             return (Operation if is_plain else type(own)).explain(own, place, *operands)
