@@ -18,10 +18,10 @@ from attncalc.equations.evaluate import (
     Compiled,
     Compiler,
     Frame,
+    Program,
     Value,
-    evaluated,
 )
-from attncalc.equations.extents import Setting, extents
+from attncalc.equations.extents import Setting
 from attncalc.equations.intervals import (
     Interval,
     Weights,
@@ -79,12 +79,18 @@ def reach(
         Inputs that are weights of a softmax: from 0 to 1, and each row sums to 1.
     """
     settings = settings or {}
-    shapes = {name: each.low.shape for name, each in ranges.items()}
-    given = {name: each.low if each.is_point else Interval(*each) for name, each in ranges.items()}
-    frame = _Frame(given, {**settings, **extents(equation, shapes, settings)})
+    given: Any = {n: each.low if each.is_point else Interval(*each) for n, each in ranges.items()}
+    own = _program(equation, frozenset(shares))
+    numbers, shape, kept = own.know(given, settings)
+    frame = _Frame(given, numbers, kept=kept)
     frame.shares = frozenset(shares)
-    made: Any = evaluated(equation, frame)
+    made: Any = own.run(frame, shape)
     return Range(made.low, made.high) if isinstance(made, Interval) else Range.at(made)
+
+
+@lru_cache(maxsize=1024)
+def _program(equation: Equation, shares: frozenset[str]) -> Program:
+    return Program(equation, _Compiler(equation.indices, shares))
 
 
 class _Frame(Frame):

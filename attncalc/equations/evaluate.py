@@ -159,14 +159,16 @@ class Program:
     ----------
     equation
         The equation.
+    compiler
+        What compiles it for another kind of number.
     """
 
-    def __init__(self, equation: Equation) -> None:
+    def __init__(self, equation: Equation, compiler: "Compiler | None" = None) -> None:
         self.equation = equation
         axes = equation.at
         if equation.recurs is not None:
             axes = tuple(each for each in axes if each != equation.at[equation.recurs[0]])
-        self._entry = Compiler(equation.indices).value(equation.right, axes)
+        self._entry = (compiler or Compiler(equation.indices)).value(equation.right, axes)
         self._known: dict[Any, tuple[dict[str, Setting], Shape, dict[Any, Any]]] = {}
 
     def __call__(
@@ -191,14 +193,17 @@ class Program:
         out
             Where the result may be written.
         """
-        numbers, shape, kept = self._know(matrices, settings or {})
-        frame = Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept)
+        numbers, shape, kept = self.know(matrices, settings or {})
+        return self.run(Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept), shape)
+
+    def run(self, frame: Frame, shape: Shape) -> Matrix:
+        """Return the matrix of the equation, of this shape, in the frame's kind of number."""
         with np.errstate(all="ignore"):
             if self.equation.recurs is not None:
                 return _recurrence(self.equation, self._entry, frame)
             return _full(self._entry(frame), shape, frame)
 
-    def _know(
+    def know(
         self, matrices: Mapping[str, Matrix], settings: Mapping[str, Setting]
     ) -> tuple[dict[str, Setting], Shape, dict[Any, Any]]:
         """Return all numbers by name, the shape of the result, and what depends on these alone."""
@@ -506,7 +511,8 @@ class Compiler:
             lead = matrix.shape[: matrix.ndim - len(places)]
             lead = np.broadcast_shapes(lead, *(each.shape[: -len(axes)] for each in spread))
             own = np.ogrid[tuple(map(slice, (*lead, *[1] * len(axes))))][: len(lead)]
-            return np.broadcast_to(matrix, (*lead, *sides))[(*own, *spread)]
+            gathered: Matrix = np.broadcast_to(matrix, (*lead, *sides))[(*own, *spread)]
+            return gathered
 
         return gather
 

@@ -157,28 +157,29 @@ def _matmul(a: Any, b: Any) -> Interval:
     if not all(np.isfinite(end).all() for end in (low, high, least, most)):
         terms = (_times(a[..., :, k, None], b[..., None, k, :]) for k in range(b.shape[-2]))
         return reduce(lambda x, y: x.each(np.add, y), terms)
+    if least is most:  # what is known exactly
+        up_, down_ = np.maximum(least, 0), np.maximum(-least, 0)
+        return Interval(low @ up_ - high @ down_, high @ up_ - low @ down_)
+    if low is high:
+        up_, down_ = np.maximum(low, 0), np.maximum(-low, 0)
+        return Interval(up_ @ least - down_ @ most, up_ @ most - down_ @ least)
     up = [np.maximum(end, 0) for end in (low, high, least, most)]
     down = [np.maximum(-end, 0) for end in (low, high, least, most)]
     # each term is max(p, q) - max(r, s) of products p, q, r, s that are not below 0 (Goldsztejn,
     # 2008), and max(p, q) is p + q - min(p, q), whose last part is 0 but where both ranges hold 0
     bottom = up[0] @ up[2] + down[1] @ down[3] - (up[1] @ down[2] + down[0] @ up[3])
     top = up[1] @ up[3] + down[0] @ down[2] - (up[0] @ down[3] + down[1] @ up[2])
-    for k in range(b.shape[-2]):
-        rows_ = _any_row((low < 0) & (high > 0), (..., k))
-        columns = _any_row((least < 0) & (most > 0), (..., k, slice(None)))
-        if rows_.size and columns.size:
-            at = (..., rows_[:, np.newaxis], columns)
-            x = [part[..., rows_, k, np.newaxis] for part in (up[1], down[0])]
-            y = [part[..., np.newaxis, k, columns] for part in (up[3], down[2])]
-            bottom[at] += np.minimum(x[0] * y[1], x[1] * y[0])
-            top[at] -= np.minimum(x[0] * y[0], x[1] * y[1])
+    left, right = (low < 0) & (high > 0), (least < 0) & (most > 0)
+    of_left = left.any(axis=tuple(range(left.ndim - 2)))
+    of_right = right.any(axis=tuple(range(right.ndim - 2)))
+    for k in np.flatnonzero(of_left.any(axis=0) & of_right.any(axis=1)):
+        rows_, columns = np.flatnonzero(of_left[:, k]), np.flatnonzero(of_right[k])
+        at = (..., rows_[:, np.newaxis], columns)
+        x = [part[..., rows_, k, np.newaxis] for part in (up[1], down[0])]
+        y = [part[..., np.newaxis, k, columns] for part in (up[3], down[2])]
+        bottom[at] += np.minimum(x[0] * y[1], x[1] * y[0])
+        top[at] -= np.minimum(x[0] * y[0], x[1] * y[1])
     return Interval(bottom, top)
-
-
-def _any_row(mixed: Matrix, at: Any) -> Matrix:
-    """Return which places of the last axis hold a true value in any of the matrices before."""
-    one = mixed[at]
-    return np.flatnonzero(one.any(axis=tuple(range(one.ndim - 1))))
 
 
 _UFUNCS: dict[Any, Callable[..., Any]] = {

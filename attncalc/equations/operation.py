@@ -339,11 +339,11 @@ class _Known(NamedTuple):
         own = equation(name, given)
         # of a family of problems every matrix keeps an axis for heads, here of one; an equation
         # that names heads goes without it where a matrix has none
-        axes = {each.name: len(each.at) for each in own.nodes if isinstance(each, Entry)}
-        names_heads = is_family and max(len(own.at), *axes.values()) > 2
-        flat = tuple(
-            place for place, each in enumerate(inputs) if names_heads and axes.get(each) == 2
-        )
+        flat: tuple[int, ...] = ()
+        if is_family:
+            axes = {each.name: len(each.at) for each in own.nodes if isinstance(each, Entry)}
+            if max(len(own.at), *axes.values()) > 2:
+                flat = tuple(place for place, each in enumerate(inputs) if axes.get(each) == 2)
         named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
         numbers = tuple(settings.items())
         return cls(
