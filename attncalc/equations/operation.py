@@ -342,7 +342,7 @@ class _Known(NamedTuple):
         flat: tuple[int, ...] = ()
         if is_family:
             axes = {each.name: len(each.at) for each in own.nodes if isinstance(each, Entry)}
-            if max(len(own.at), *axes.values()) > 2:
+            if max([len(own.at), *axes.values()]) > 2:
                 flat = tuple(place for place, each in enumerate(inputs) if axes.get(each) == 2)
         named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
         numbers = tuple(settings.items())
