@@ -11,17 +11,8 @@ from attncalc.equations.evaluate import program
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import Stated, Statement
 from attncalc.numbers.decimals import decimals_of
-from attncalc.operations import back_distances, distances
+from attncalc.operations import distances
 from attncalc.operations.activations import KINDS, Activate, Gate
-from attncalc.operations.back_products import SumTo, TimesTransposed, TransposedTimes
-from attncalc.operations.back_scores import (
-    DivideBySumBack,
-    MaskBack,
-    SinkBack,
-    SoftCapBack,
-    SoftmaxBack,
-)
-from attncalc.operations.buckets import Buckets
 from attncalc.operations.frequencies import RopeScaling
 from attncalc.operations.losses import CrossEntropy, descend, less_one_hot, ones, summed
 from attncalc.operations.normalisation import (
@@ -49,6 +40,16 @@ from attncalc.operations.scoring import AdditiveScores, ConcatScores, DistanceSc
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)
 CUBE, HALF = Fraction(44715, 1_000_000), Fraction(1, 2)
+
+
+def way_back(operation, to, *shapes):
+    """Return what makes the gradient of an input."""
+    return operation.way_back(to, shapes).operation
+
+
+SOFTMAX_BACK = way_back(ops.Softmax(), 0, (3, 4))
+IGNORE = ops.Mask(("ignore",), 2)
+AHEAD = ops.Mask((), 3, 2, is_causal=False)
 
 
 def stated(name, given="", **settings):
@@ -89,7 +90,7 @@ CASES = [
     ("FeatureMean", "", {}, FeatureMean(), [(3, 4)]),
     ("FeatureVariance", "", {"ddof": 1}, FeatureVariance(1), [(3, 4), (3, 1)]),
     ("FeatureSquares", "", {}, FeatureSquares(), [(3, 4)]),
-    ("Add", "c", {}, Add(), [(3, 4), (1, 4), (3, 4)]),
+    ("Add", "more1", {}, Add(), [(3, 4), (1, 4), (3, 4)]),
     ("Concat", "", {}, Concat(), [(2, 3, 4)]),
     ("Mean", "", {}, Mean(), [(2, 3, 4)]),
     ("Stack", "", {}, Stack(), [(2, 4), (3, 4)]),
@@ -102,9 +103,9 @@ CASES = [
     ("TotalProduct", "", {}, summed("TotalProduct", (3, 4)), [(3, 4), (3, 4)]),
     ("Difference", "", {}, stated("Difference"), [(3, 4), (3, 4)]),
     ("Descend", "", {"rate": TENTH}, stated("Descend", rate=TENTH), [(3, 4), (3, 4)]),
-    ("TransposedTimes", "", {}, TransposedTimes(), [(3, 4), (3, 2)]),
-    ("TimesTransposed", "", {}, TimesTransposed(), [(3, 4), (2, 4)]),
-    ("SoftmaxBack", "", {}, SoftmaxBack(), [(3, 4), (3, 4)]),
+    ("TransposedTimes", "", {}, stated("TransposedTimes"), [(3, 4), (3, 2)]),
+    ("TimesTransposed", "", {}, stated("TimesTransposed"), [(3, 4), (2, 4)]),
+    ("SoftmaxBack", "", {}, SOFTMAX_BACK, [(3, 4), (3, 4)]),
     ("ReLU", "", {}, Activate("relu"), [(3, 4)]),
     ("GELU", "", {}, Activate("gelu"), [(3, 4)]),
     ("GELUtanh", "", {"half": HALF, "cube": CUBE}, Activate("gelu-tanh"), [(3, 4)]),
@@ -182,8 +183,8 @@ MORE = [
     (ops.Mask(("keep",), 2), [(4, 5), ("marks", (4, 5))]),
     (ops.Mask(("ignore", "bias"), 1, 2), [(4, 4), ("marks", (4, 4)), (4, 4)]),
     (ops.Mask(("keep", "bias")), [(2, 3, 4), ("marks", (3, 4)), (2, 3, 4)]),
-    (MaskBack(ops.Mask(("ignore",), 2)), [(4, 5), ("marks", (4, 5))]),
-    (MaskBack(ops.Mask((), 3, 2, is_causal=False)), [(2, 5, 5)]),
+    (way_back(IGNORE, 0, (4, 5), (4, 5)), [(4, 5), ("marks", (4, 5))]),
+    (way_back(AHEAD, 0, (2, 5, 5)), [(2, 5, 5)]),
     (Given(), [(3, 4)]),
     (Add(), [(3, 4)] * 4),
     (ops.Multiply(Fraction(3)), [(3, 4)]),
@@ -195,11 +196,11 @@ MORE = [
     (distances.RelativeBias(0, 8, 20, both_ways=True), [(2, 6, 6), (2, 1, 8)]),
     (distances.RelativeBias(0, 4, 6, stands="rows"), [(2, 6, 6), (4, 2)]),
     (distances.RelativeBias(1, 4, 6, stands="columns"), [(2, 6, 6), (2, 4)]),
-    (back_distances.SlopeBack(1, (1, 1)), [(3, 4)]),
-    (back_distances.SlopeBack(0, (2, 1, 1)), [(2, 3, 3)]),
-    (back_distances.SlopeBack(0, (1, 1)), [(1, 1)]),
-    (back_distances.BucketBack(1, Buckets(4, 6, False)), [(5, 6)]),
-    (back_distances.BucketBack(0, Buckets(8, 20, True)), [(2, 4, 4)]),
+    (way_back(distances.Alibi(1, has_own=True), 1, (3, 4), (1, 1)), [(3, 4)]),
+    (way_back(distances.Alibi(0, 2, has_own=True), 1, (2, 3, 3), (2, 1, 1)), [(2, 3, 3)]),
+    (way_back(distances.Alibi(0, has_own=True), 1, (1, 1), (1, 1)), [(1, 1)]),
+    (way_back(distances.RelativeBias(1, 4, 6), 1, (5, 6), (1, 4)), [(5, 6)]),
+    (way_back(distances.RelativeBias(0, 8, 20, True), 1, (2, 4, 4), (2, 1, 8)), [(2, 4, 4)]),
     (Sinusoids(3), [(3, 5)]),
     *[(Rotate(**TURNS, pairing=way), [(3, 4)]) for way in ("halves", "interleaved")],
     *[
@@ -228,23 +229,23 @@ MORE = [
     *[(Activate(kind).way_back(0, [(3, 4)]).operation, [(3, 4)] * 2) for kind in KINDS],
     *[(Gate(kind).way_back(0, [(3, 4)] * 2).operation, [(3, 4)] * 3) for kind in KINDS],
     *[(Gate(kind), [(3, 4)] * 2) for kind in ("gelu-tanh", "tanh")],
-    (SoftCapBack(Fraction(5, 2)), [(3, 4)] * 2),
-    (SinkBack((2, 1, 1)), [(2, 3, 4)] * 2),
-    (DivideBySumBack(), [("above 0", (3, 4)), (3, 4), (3, 4)]),
+    (way_back(ops.SoftCap(Fraction(5, 2)), 0, (3, 4)), [(3, 4)] * 2),
+    (way_back(ops.Softmax(has_sink=True), 1, (2, 3, 4), (2, 1, 1)), [(2, 3, 4)] * 2),
+    (way_back(ops.DivideBySum(), 0, (3, 4)), [("above 0", (3, 4)), (3, 4), (3, 4)]),
     (ConcatScores(is_turned=True), [(3, 2), (4, 5), (3, 7), (1, 3)]),
     (AdditiveScores(), [(2, 3, 2), (2, 4, 2), (2, 1, 2)]),
-    (TransposedTimes(2), [(3, 4), (2, 3, 5)]),
-    (TransposedTimes(2, 2), [(4, 3, 4), (4, 3, 5)]),
-    (TransposedTimes(None, 2), [(2, 3, 4), (2, 3, 5)]),
-    (TransposedTimes(is_turned=True), [(3, 4), (3, 5)]),
-    (TimesTransposed(None, 2), [(2, 3, 4), (2, 5, 4)]),
-    (TimesTransposed(2, 2), [(4, 3, 4), (4, 5, 4)]),
-    (TimesTransposed(2), [(2, 3, 4), (5, 4)]),
-    (SumTo((1, 4)), [(3, 4)]),
-    (SumTo((1, 4), over_heads=True), [(2, 3, 4)]),
-    (SumTo((2, 1, 4)), [(2, 3, 4)]),
-    (SumTo((1, 1, 4), over_heads=True), [(2, 3, 4)]),
-    (SumTo((3, 4), over_heads=True), [(2, 3, 4)]),
+    (stated("TransposedTimes"), [(3, 4), (2, 3, 5)]),
+    (stated("TransposedTimes", "grouped", sharing=2), [(4, 3, 4), (4, 3, 5)]),
+    (stated("TransposedTimes", "heads", sharing=2), [(2, 3, 4), (2, 3, 5)]),
+    (stated("TransposedTimes", "turned"), [(3, 4), (3, 5)]),
+    (stated("TimesTransposed", "heads", sharing=2), [(2, 3, 4), (2, 5, 4)]),
+    (stated("TimesTransposed", "grouped", sharing=2), [(4, 3, 4), (4, 5, 4)]),
+    (stated("TimesTransposed"), [(2, 3, 4), (5, 4)]),
+    (stated("SumTo", "rows"), [(3, 4)]),
+    (stated("SumTo", "rows heads"), [(2, 3, 4)]),
+    (stated("SumTo", "rows"), [(2, 3, 4)]),
+    (stated("SumTo", "rows grouped", sharing=2), [(2, 3, 4)]),
+    (stated("SumTo", "heads"), [(2, 3, 4)]),
     (stated("SplitHeads", heads=2), [(3, 6)]),
     (stated("ShareAmongHeads", heads=3), [(3, 4)]),
     (stated("TakeRows", start=1, stop=3), [(2, 4, 4)]),
@@ -300,7 +301,7 @@ def test_other_equations_have_the_values_of_the_operations_that_they_state(case,
             matrices.append(operation.slopes(matrices[0]))
         named = dict(zip(inputs_of(found.name, found.given), matrices, strict=True))
         stating = program(equation(found.name, found.given))
-        made = stating({**named, **found.tables}, found.settings)
+        made = stating({**found.tables, **named}, found.settings)
         assert made.shape == expected.shape
         assert made.dtype == expected.dtype
         differs = made != expected

@@ -293,7 +293,7 @@ def of_torch():
         "GatedReLU": ("", two, lambda X, G: torch.relu(X) * G),
         "GatedGELU": ("", two, lambda X, G: F.gelu(X) * G),
         "GatedSiLU": ("", two, lambda X, G: F.silu(X) * G),
-        "Add": ("c", [(3, 4), (1, 4), (3, 4)], lambda a, b, c: a + b + c),
+        "Add": ("more1", [(3, 4), (1, 4), (3, 4)], lambda a, b, c: a + b + c),
         "Concat": ("", [(2, 3, 4)], lambda X: X.transpose(0, 1).reshape(3, 8)),
         "Mean": ("", [(2, 3, 4)], lambda X: X.mean(0)),
         "Stack": ("", [(2, 4), (3, 4)], lambda a, b: torch.cat([a, b])),

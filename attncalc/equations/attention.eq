@@ -2,14 +2,15 @@
 #
 #     Name(inputs): result[indices] = expression of one entry
 #
-# An input with ? may be missing, one with + is never negative, rows of one with % are shares; {b|...} is kept where b is given, {!b|...} where it is not. Axes
-# before those named (heads, a family of problems) are carried along. `+x` is shown as a number in
-# the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the second
-# is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the matrix
-# notation, where it cannot be read off the equation. `back X: MeanBack(dY; d = columns(X))` is what
-# makes the gradient of X: an equation, what that reads (inputs, the result Y, its gradient dY; - for
-# an optional input that is not given), and sizes. Flags and settings are passed on. Which of its
-# sums are over heads, or rows, follows from the shape of X: see `Statement.summing`.
+# An input with ? may be missing, and of one with * there may be any number; one with + is never
+# negative, and rows of one with % are shares. {b|...} is kept where b is given, {!b|...} where it is
+# not. Axes before those named (heads, a family of problems) are carried along. `+x` is shown as a
+# number in the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the
+# second is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the
+# matrix notation, where it cannot be read off the equation. `back X: MeanBack(dY; d = columns(X))`
+# is what makes the gradient of X: an equation, what that reads (inputs, the result Y, its gradient
+# dY; - for an optional input that is not given), and sizes. Flags and settings are passed on. Which
+# of its sums are over heads, or rows, follows from the shape of X: see `Statement.summing`.
 
 # Products of matrices
 Project(X, W, b?):        Y[i in n, o in w] = sum(X[i,a] * W[a,o] for a in d){b| + b[0,o]}
@@ -35,15 +36,27 @@ GroupedWeigh(A, V):       O[h in H, i in n, c in w] = sum(A[h,i,j] * V[h // (H /
 
 # Other scores
 AdditiveScores(Q, K, v, b?):   S[i in n, j in m] = sum(v[0,c] * +tanh(Q[i,c] + K[j,c]{b| + b[0,c]}) for c in d)  ~ v.T // tanh(Q + K{b| + b})
+    back Q: AdditiveBackQ(Q, K, v, b?, dS)
+    back K: AdditiveBackK(Q, K, v, b?, dS)
+    back v: AdditiveBackV(Q, K, v, b?, dS)
+    back b: AdditiveBackB(Q, K, v, b?, dS)
 ConcatScores(Q, K, W, v, b?):  S[i in n, j in m] = sum(v[0,c] * +tanh(+(sum(Q[i,a] * {!turned|W[a,c]}{turned|W[c,a]} for a in columns(Q)) + sum(K[j,a] * {!turned|W[a + columns(Q),c]}{turned|W[c,a + columns(Q)]} for a in columns(K)){b| + b[0,c]})) for c in d)
     ~ v.T // tanh([Q, K] @ {!turned|W}{turned|W.T}{b| + b})
+    back Q: ConcatBackQ(Q, K, W, v, b?, dS)
+    back K: ConcatBackK(Q, K, W, v, b?, dS)
+    back W: ConcatBackW(Q, K, W, v, b?, dS)
+    back v: ConcatBackV(Q, K, W, v, b?, dS)
+    back b: ConcatBackB(Q, K, W, v, b?, dS)
 DistanceScores(Q, K):          S[i in n, j in m] = -(+sum((Q[i,c] - K[j,c]) ** 2 for c in d) / 2)  ~ -(norm(Q - K) ** 2 / 2)
+    back Q: DistanceBackQ(Q, K, dS)
+    back K: DistanceBackK(Q, K, dS)
 
 # Entry by entry: scale, cap, mask, bias by distance
 DivideBySqrt(X):          Y[i in n, j in m] = X[i,j] / sqrt(d_k)
     back X: DivideBySqrt(dY)
 Multiply(X):              Y[i in n, j in m] = X[i,j] * factor
     back X: Multiply(dY)
+MultiplyEach(X):          Y[i in n, j in m] = X[i,j] * each[0,0]  ~ X * each
 SoftCap(X):               Y[i in n, j in m] = cap * +tanh(X[i,j] / cap)
     back X: SoftCapBack(Y, dY)
 Mask(S, keep?, ignore?, bias?):
@@ -63,7 +76,7 @@ Alibi(S, slope):          M[i in n, j in m] = S[i,j] - slope[0,0] * abs(i + plac
     back S: Same(dM)
     back slope: SlopeBack(dM)
 RelativeBias(S, table):
-    M[{heads|h in H, }i in n, j in m] = why(why(why(S[{heads|h,}i,j] + {!stands|table[0,slot]}{stands|{rows|table[slot,{heads|h}{!heads|0}]}{!rows|table[{heads|h}{!heads|0},slot]}},
+    M[{heads|h in H, }i in n, j in m] = why(why(why(S[{heads|h,}i,j] + {!stands|table[{heads|h,}0,slot]}{stands|{rows|table[slot,{heads|h}{!heads|0}]}{!rows|table[{heads|h}{!heads|0},slot]}},
     "bucket {slot + 1} of {buckets}: the key stands {gap} before", gap > 0),
     "bucket {slot + 1} of {buckets}: the key stands {-gap} behind", gap < 0),
     "bucket {slot + 1} of {buckets}: the key stands at its place")
@@ -151,8 +164,7 @@ GatedSiLU(X, G):          Y[i in n, j in m] = silu(X[i,j]) * G[i,j] == +(X[i,j] 
     back G: GatedSiLU(X, dY)
 
 # Matrices put together and taken apart
-Add(a, b, c?, d?, e?, f?, g?, h?):
-    Y[i in n, j in m] = a[i,j] + b[i,j]{c| + c[i,j]}{d| + d[i,j]}{e| + e[i,j]}{f| + f[i,j]}{g| + g[i,j]}{h| + h[i,j]}
+Add(a, b, more*):         Y[i in n, j in m] = a[i,j] + b[i,j]{more*| + more[i,j]}
 Concat(X):                Y[i in n, x in heads(X) * columns(X)] = X[x // columns(X),i,x % columns(X)]  ~ concat(X)
     back X: SplitHeads(dY; heads = heads(X))
 Mean(X):                  Y[i in n, c in w] = sum(X[h,i,c] for h in H) / H
@@ -199,6 +211,44 @@ TransposedTimes(X, G):
 TimesTransposed(G, W):
     Y[{grouped|g in heads(G) // sharing, }i in n, a in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,o] * W[{heads|h,}{grouped|g * sharing + h,}a,o]{heads| for h in H}{grouped| for h in sharing} for o in w)
 SumTo(G):                 Y[{grouped|g in heads(G) // sharing, }{rows|z in 1}{!rows|i in n}, j in m] = {one|+G[i,j]}{!one|sum(G[{heads|h,}{grouped|g * sharing + h,}i,j]{heads| for h in H}{grouped| for h in sharing}{rows| for i in n})}
+AdditiveBackQ(Q, K, v, b?, G):
+    dQ[{grouped|g in heads(G) // sharing, }i in n, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2){heads| for h in H}{grouped| for h in sharing} for j in m)
+    where t = tanh(Q[{heads|h,}{grouped|g * sharing + h,}i,c] + K[{heads|h,}{grouped|g * sharing + h,}j,c]{b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ "Σ_keys"(G * v.T * (1 - tanh(Q + K{b| + b}) ** 2))
+AdditiveBackK(Q, K, v, b?, G):
+    dK[{grouped|g in heads(G) // sharing, }j in m, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2){heads| for h in H}{grouped| for h in sharing} for i in n)
+    where t = tanh(Q[{heads|h,}{grouped|g * sharing + h,}i,c] + K[{heads|h,}{grouped|g * sharing + h,}j,c]{b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ "Σ_queries"(G * v.T * (1 - tanh(Q + K{b| + b}) ** 2))
+AdditiveBackV(Q, K, v, b?, G):
+    dv[{grouped|g in heads(G) // sharing, }z in 1, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * +t{heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(Q[{heads|h,}{grouped|g * sharing + h,}i,c] + K[{heads|h,}{grouped|g * sharing + h,}j,c]{b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ sum(G * tanh(Q + K{b| + b}))
+AdditiveBackB(Q, K, v, b?, G):
+    db[{grouped|g in heads(G) // sharing, }z in 1, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2){heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(Q[{heads|h,}{grouped|g * sharing + h,}i,c] + K[{heads|h,}{grouped|g * sharing + h,}j,c]{b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ sum(G * v.T * (1 - tanh(Q + K{b| + b}) ** 2))
+ConcatBackQ(Q, K, W, v, b?, G):
+    dQ[{grouped|g in heads(G) // sharing, }i in n, e in columns(Q)] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2) * W[{heads|h,}{grouped|g * sharing + h,}e,c]{heads| for h in H}{grouped| for h in sharing} for j in m for c in d)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ "Σ_keys"(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2)) @ W.T
+ConcatBackK(Q, K, W, v, b?, G):
+    dK[{grouped|g in heads(G) // sharing, }j in m, e in columns(K)] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2) * W[{heads|h,}{grouped|g * sharing + h,}e + columns(Q),c]{heads| for h in H}{grouped| for h in sharing} for i in n for c in d)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ "Σ_queries"(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2)) @ W.T
+ConcatBackW(Q, K, W, v, b?, G):
+    dW[{grouped|g in heads(G) // sharing, }e in columns(Q) + columns(K), c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2) * (Q[{heads|h,}{grouped|g * sharing + h,}i,e] if e < columns(Q) else K[{heads|h,}{grouped|g * sharing + h,}j,e - columns(Q)]){heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ [Q, K].T @ sum(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2))
+ConcatBackV(Q, K, W, v, b?, G):
+    dv[{grouped|g in heads(G) // sharing, }z in 1, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * +t{heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ sum(G * tanh([Q, K] @ W{b| + b}))
+ConcatBackB(Q, K, W, v, b?, G):
+    db[{grouped|g in heads(G) // sharing, }z in 1, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2){heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ sum(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2))
+DistanceBackQ(Q, K, G):   dQ[{grouped|g in heads(G) // sharing, }i in n, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * (K[{heads|h,}{grouped|g * sharing + h,}j,c] - Q[{heads|h,}{grouped|g * sharing + h,}i,c]){heads| for h in H}{grouped| for h in sharing} for j in m)  ~ G @ K - rowsum(G) * Q
+DistanceBackK(Q, K, G):   dK[{grouped|g in heads(G) // sharing, }j in m, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * (Q[{heads|h,}{grouped|g * sharing + h,}i,c] - K[{heads|h,}{grouped|g * sharing + h,}j,c]){heads| for h in H}{grouped| for h in sharing} for i in n)  ~ G.T @ Q - colsum(G).T * K
 SoftmaxBack(A%, dA):      dS[i in n, j in m] = A[i,j] * (1 - A[i,j]) * dA[i,j] - sum(A[i,j] * A[i,k] * dA[i,k] for k in m if k != j) == A[i,j] * (dA[i,j] - +sum(A[i,k] * dA[i,k] for k in m))
 SinkBack(A%, dA):         dsink[y in 1, z in 1] = -sum(+(1 - sum(A[i,k] for k in m)) * +sum(A[i,k] * dA[i,k] for k in m) for i in n)
 DivideBySumBack(S, A, dA):

@@ -485,10 +485,11 @@ class Compiler:
             for place in x.at
         ]
 
-        find_cut = _kept(lambda frame: _cut(frame.matrices[name], places, frame))
+        rank = len(places)
+        find_cut = _kept(lambda frame: _cut(_of_rank(frame.matrices[name], rank), places, frame))
 
         def view(frame: Frame) -> Matrix:
-            matrix: Matrix = frame.matrices[name]
+            matrix: Matrix = _of_rank(frame.matrices[name], rank)
             cut = _cut(matrix, places, frame) if frame.spans else find_cut(frame)
             if cut is not None:
                 matrix = matrix[cut]
@@ -504,7 +505,7 @@ class Compiler:
         name, places = x.name, [self.whole(place, axes) for place in x.at]
 
         def gather(frame: Frame) -> Matrix:
-            matrix: Matrix = frame.matrices[name]
+            matrix: Matrix = _of_rank(frame.matrices[name], len(places))
             sides = matrix.shape[matrix.ndim - len(places) :]
             at = (
                 np.clip(np.asarray(place(frame)), 0, side - 1)
@@ -726,6 +727,11 @@ FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
     "sin": lambda x: cos_sin(x)[1],
     "cos": lambda x: cos_sin(x)[0],
 }
+
+
+def _of_rank(matrix: Matrix, rank: int) -> Matrix:
+    """Return a matrix with as many axes at least: one without heads serves them all."""
+    return matrix if matrix.ndim >= rank else matrix[np.newaxis]
 
 
 def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...] | None:

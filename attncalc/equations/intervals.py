@@ -9,6 +9,9 @@ import numpy as np
 from attncalc.equations import rows
 from attncalc.numbers.types import Matrix
 
+SMALL = 1 << 12
+"""Products of entries of two matrices that are best made at once."""
+
 
 class Interval(np.lib.mixins.NDArrayOperatorsMixin):
     """Two arrays of one shape: the ends of ranges, or whether a condition must and can hold."""
@@ -149,6 +152,8 @@ def _matmul(a: Any, b: Any) -> Interval:
     if isinstance(a, Weights):
         return _means(a, b)
     (low, high), (least, most) = ends_of(a), ends_of(b)
+    if np.size(low) * np.shape(least)[-1] <= SMALL:
+        return _times(a[..., np.newaxis], b[..., np.newaxis, :, :]).sum(axis=-2)
     if not all(np.isfinite(end).all() for end in (low, high, least, most)):
         terms = (_times(a[..., :, k, None], b[..., None, k, :]) for k in range(b.shape[-2]))
         return reduce(lambda x, y: x.each(np.add, y), terms)
@@ -253,24 +258,20 @@ def _means(weights: Interval, values: Any) -> Interval:
     """Return the means of values by weights that sum to 1; any others count as they are."""
     low, high = weights.low, weights.high
     least, most = ends_of(values)
-    any_weights = _matmul(Interval(low, high), values)
+    means = Interval(-_largest_means(low, high, -least), _largest_means(low, high, most))
     possible = ((low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1))[..., np.newaxis]
-    return Interval(
-        np.where(possible, -_largest_means(low, high, -least), any_weights.low),
-        np.where(possible, _largest_means(low, high, most), any_weights.high),
-    )
+    if possible.all():
+        return means
+    return _where(possible, means, _matmul(Interval(low, high), values))
 
 
 def _largest_means(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
     """Return the largest means: what is left of 1 goes to the largest values first."""
-    left = 1 - low.sum(axis=-1, keepdims=True)
-    columns = []
-    for column in np.moveaxis(values, -1, 0):
-        row = column[..., np.newaxis, :]
-        each = np.broadcast_to(row, low.shape)
-        order = np.broadcast_to(np.argsort(-row, axis=-1), low.shape)
-        room = np.take_along_axis(high - low, order, axis=-1)
-        given = np.clip(left - (np.cumsum(room, axis=-1) - room), 0.0, room)
-        best = np.take_along_axis(each, order, axis=-1)
-        columns.append((low * each).sum(axis=-1) + (given * best).sum(axis=-1))
-    return np.stack(columns, axis=-1)
+    values = np.broadcast_to(values, (*low.shape[:-2], *values.shape[-2:]))
+    order = np.argsort(-values, axis=-2)  # (..., m, columns)
+    left = (1 - low.sum(axis=-1, keepdims=True))[..., np.newaxis]
+    room = np.take_along_axis((high - low)[..., np.newaxis], order[..., np.newaxis, :, :], axis=-2)
+    given = np.clip(left - (np.cumsum(room, axis=-2) - room), 0.0, room)  # (..., n, m, columns)
+    best = np.take_along_axis(values, order, axis=-2)[..., np.newaxis, :, :]
+    means: Matrix = low @ values + (given * best).sum(axis=-2)
+    return means

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
@@ -14,6 +15,9 @@ _WHERE = re.compile(r" where (?=\w+ = )")
 _HEAD = re.compile(r"(\w+)\(([^)]*)\):\s*")
 _BACK = re.compile(r"\s+back (\w+): ")
 _STEP = re.compile(r"(\w+)\(([^;)]*)(?:; (.*))?\)")
+_REPEATED = re.compile(r"\{(\w+)\*\|([^{}]*)\}")
+TURNED = "T"
+"""The flag of any equation whose result stands with its rows and columns changed over."""
 NO_INPUT = "-"
 """What stands in a way back for an optional input that is not given."""
 
@@ -101,7 +105,16 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
     given
         The optional inputs and flags that it has.
     """
-    return parse(stated()[name].text, given)
+
+    def for_each(part: re.Match[str]) -> str:
+        own = (each for each in inputs_of(name, given) if each.rstrip("0123456789") == part[1])
+        return "".join(part[2].replace(part[1], each) for each in own)
+
+    made = parse(_REPEATED.sub(for_each, stated()[name].text), given)
+    if TURNED in given:
+        (*at, row, column), (*over, rows, columns) = made.at, made.over
+        made = replace(made, at=(*at, column, row), over=(*over, columns, rows))
+    return made
 
 
 def notation(name: str, given: frozenset[str] = frozenset()) -> str:
@@ -147,5 +160,12 @@ def inputs_of(name: str, given: Collection[str] = ()) -> tuple[str, ...]:
     >>> inputs_of("Project"), inputs_of("Project", {"b"})
     (('X', 'W'), ('X', 'W', 'b'))
     """
-    named = stated()[name].inputs
-    return tuple(n.rstrip("?") for n in named if not n.endswith("?") or n[:-1] in given)
+    found = []
+    for each in stated()[name].inputs:
+        own, kind = each.rstrip("?*"), each[-1]
+        if kind == "*":
+            numbered = (f"{own}{number}" for number in range(1, len(given) + 1))
+            found += [each for each in numbered if each in given]
+        elif kind != "?" or own in given:
+            found.append(own)
+    return tuple(found)

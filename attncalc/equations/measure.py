@@ -46,7 +46,7 @@ def shape(
 
 def _lead(equation: Equation, shapes: Mapping[str, Shape]) -> Shape:
     entries = [x for x in equation.nodes if isinstance(x, Entry) and x.name in shapes]
-    leads = [shapes[x.name][: len(shapes[x.name]) - len(x.at)][::-1] for x in entries]
+    leads = [shapes[x.name][: max(0, len(shapes[x.name]) - len(x.at))][::-1] for x in entries]
     return tuple(max(sides) for sides in zip_longest(*leads, fillvalue=1))[::-1]
 
 

@@ -12,7 +12,7 @@ from attncalc.equations import measure
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
-from attncalc.equations.library import back, equation, inputs_of, notation, stated
+from attncalc.equations.library import TURNED, back, equation, inputs_of, notation, stated
 from attncalc.equations.tree import Entry, Equation
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
@@ -36,10 +36,6 @@ class Way(NamedTuple):
 
     operation: "Operation"
     reads: tuple[int, ...] = (GRADIENT,)
-
-
-class UnstatedError(LookupError):
-    """No equation of the library states an operation on matrices of these shapes."""
 
 
 class Statement(NamedTuple):
@@ -95,6 +91,8 @@ class Statement(NamedTuple):
 @cache
 def _first_given(name: str, inputs: int) -> frozenset[str]:
     listed = stated()[name].inputs
+    if listed[-1].endswith("*"):
+        return frozenset(f"{listed[-1][:-1]}{n}" for n in range(1, inputs - len(listed) + 2))
     optional = [each[:-1] for each in listed if each.endswith("?")]
     return frozenset(optional[: max(0, inputs - len(listed) + len(optional))])
 
@@ -109,6 +107,9 @@ class Operation:
     Most operations do the same to every row of the queries and to every score; those that do not
     say what they are for a part of them.
     """
+
+    shares: tuple[str, ...] = ()
+    """Inputs of which each row sums to 1, beside those that the library marks."""
 
     @property
     def name(self) -> str:
@@ -143,14 +144,7 @@ class Operation:
         """Return the equation of the library that this is, for inputs of these shapes.
 
         By default it has the name of the class, and the operation's numbers for settings.
-
-        Raises
-        ------
-        UnstatedError
-            When there is none.
         """
-        if type(self).__name__ not in stated():
-            raise UnstatedError(type(self).__name__)
         settings: dict[str, Setting] = {}
         own: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         for field in own:
@@ -166,7 +160,9 @@ class Operation:
         found = self.statement(*[PLAIN] * len(operands))
         named = dict(zip(inputs_of(found.name, found.given), operands, strict=True))
         text = notation(found.name, found.given)
-        return formula(equation(found.name, found.given), named, found.settings, text)
+        is_turned = bool(text) and TURNED in found.given
+        own = equation(found.name, found.given)
+        return formula(own, named, found.settings, text, is_turned=is_turned)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Return how the entry at a place results from entries of the inputs."""
@@ -194,7 +190,7 @@ class Operation:
             When no way back is known, or there is none.
         """
         found = self.statement(*shapes)
-        inputs = inputs_of(found.name, found.given)
+        inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
         if to >= len(inputs) or inputs[to] not in stated()[found.name].backs:
             raise InputError(f"no way back through {type(self).__name__} is known")
         made = back(found.name, found.given, inputs[to])
@@ -210,8 +206,11 @@ class Operation:
         sizes = {key: int(whole(size, known)) for key, size in made.sizes.items()}
         of_each = [shapes[place] if place >= 0 else self.shape(*shapes) for place in reads]
         flags = found.given - set(inputs) | made.given
-        statement = Statement(made.name, flags, {**found.settings, **sizes}, found.tables)
-        return Way(Stated(statement.summing(of_each, shapes[to])), reads)
+        statement = Statement(made.name, flags, {**found.settings, **sizes})
+        statement = statement.summing(of_each, shapes[to])
+        own = equation(made.name, statement.given)
+        tables = {name: found.tables[name] for name in own.reads if name in found.tables}
+        return Way(Stated(statement._replace(tables=tables)), reads)
 
     def reach(self, *ranges: Range) -> Range:
         """Return between which values the results lie when each input lies within its range."""
@@ -230,7 +229,7 @@ class Operation:
             if marks.get(name) == "+":
                 named[name] = named[name].map(lambda end: np.maximum(end, 0.0))
         named |= {name: Range.at(table) for name, table in known.tables.items()}
-        shares = {name for name, mark in marks.items() if mark == "%"}
+        shares = {name for name, mark in marks.items() if mark == "%"} | set(self.shares)
         return bound.reach(known.equation, named, known.settings, shares)
 
     def over(self, *ranges: Range) -> Range:
@@ -273,7 +272,8 @@ class Operation:
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return a bound for the size of the results, from one for the first matrix."""
-        return largest
+        made = self.reach(Range.around(np.zeros((1, 1)), largest), *map(Range.at, matrices))
+        return float(max(np.abs(end).max() for end in made))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -299,9 +299,8 @@ class Stated(Operation):
 
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:
-    """Say whether the second of two matrices has fewer heads, each for several of the first."""
-    first, second = shapes[:2]
-    return len(first) > 2 < len(second) and first[0] != second[0] != 1
+    """Say whether some matrix has fewer heads than another, each for several of these."""
+    return len({each[-3] for each in shapes if len(each) > 2} - {1}) > 1
 
 
 def of_all_heads(name: str, shapes: Sequence[Shape]) -> Statement:
@@ -344,7 +343,7 @@ class _Known(NamedTuple):
         ]
         is_family = any(len(each) > 3 for each in served)
         name, given, settings, tables = operation.statement(*(each[-3:] for each in served))
-        inputs = inputs_of(name, given)
+        inputs = tuple(each for each in inputs_of(name, given) if each not in tables)
         own = equation(name, given)
         # of a family of problems every matrix keeps an axis for heads, here of one; an equation
         # that names heads goes without it where a matrix has none

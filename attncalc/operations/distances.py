@@ -3,7 +3,6 @@
 Neither makes a matrix of distances beyond the rows and keys that it is asked for.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -20,11 +19,10 @@ from attncalc.equations.expressions import (
     given,
     whole,
 )
-from attncalc.equations.operation import Operation, Shape, Statement, Way
+from attncalc.equations.operation import Operation, Shape, Statement
 from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.buckets import Buckets
-from attncalc.operations.rows import Same
 
 ENOUGH = 60.0
 """Beside e^x, e to 60 less is nothing in float64."""
@@ -62,20 +60,6 @@ class _ByDistance(Operation):
     def at(self, rows: slice, keys: slice = slice(None)) -> "_ByDistance":
         """Return the bias of these rows and keys: the places move with them."""
         return replace(self, place=self.place + (rows.start or 0) - (keys.start or 0))
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return the gradient as it is; to slopes, or to a table, the sums of it by distance."""
-        return self.way_back_of_bias(shapes[to]) if to else Way(Same())
-
-    def way_back_of_bias(self, shape: Shape) -> Way:
-        """Return how a gradient goes back to the numbers that the bias is made of.
-
-        Parameters
-        ----------
-        shape
-            The shape of these.
-        """
-        raise NotImplementedError
 
     def before(self, n: int, m: int) -> Matrix:
         """Return how many places a key can stand before a query, of m and n: the most first."""
@@ -137,20 +121,6 @@ class Alibi(_ByDistance):
         less: Matrix = np.subtract(scores, taken, out=out)
         return less
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the ends, less the other ends of the slopes: those after a step are worked out."""
-        scores, *own = ranges
-        return Range(
-            self.apply(scores.low, *(each.high for each in own)),
-            self.apply(scores.high, *(each.low for each in own)),
-        )
-
-    def way_back_of_bias(self, shape: Shape) -> Way:
-        """Return -Σ dS ⊙ distance, for each head's slope."""
-        from attncalc.operations.back_distances import SlopeBack
-
-        return Way(SlopeBack(self.place, shape))
-
     def slopes(self, scores: Matrix) -> Matrix:
         """Return the slopes of the paper, (heads, 1, 1), or (1, 1) for one head."""
         system: Any = scores if scores.dtype == object else np.empty(0)
@@ -164,10 +134,6 @@ class Alibi(_ByDistance):
     def in_head(self, head: int) -> "Alibi":
         """Return the operation with the slope of this head."""
         return replace(self, head=head)
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the scores."""
-        return shapes[0]
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest bias, or as much of it as a softmax can tell."""
@@ -200,7 +166,8 @@ class Alibi(_ByDistance):
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
-        return Statement("Alibi", settings={"place": self.place})
+        tables = {} if self.has_own else {"slope": self.slopes(np.empty(0))}
+        return Statement("Alibi", settings={"place": self.place}, tables=tables)
 
 
 def _slope(exponent: Fraction) -> Expression:
@@ -256,24 +223,10 @@ class RelativeBias(_ByDistance):
         own = rows[:, 0] if rows.ndim > 3 else rows
         return np.asarray(own if own.ndim == axes - 1 else own[0])
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the ends, biased by those of the table."""
-        return Range(*map(self.apply, *ranges))
-
-    def way_back_of_bias(self, shape: Shape) -> Way:
-        """Return the sum of the gradients of each bucket's scores."""
-        from attncalc.operations.back_distances import BucketBack
-
-        return Way(BucketBack(self.place, self.in_buckets))
-
     @property
     def in_buckets(self) -> Buckets:
         """The buckets of its table."""
         return Buckets(self.buckets, self.longest, self.both_ways)
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the scores."""
-        return shapes[0]
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest bias."""
@@ -285,5 +238,5 @@ class RelativeBias(_ByDistance):
         return made.with_flags(
             stands=self.stands,
             rows=self.stands == "rows",
-            heads=self.stands and len(shapes[0]) > 2,
+            heads=len(shapes[0]) > 2,
         )

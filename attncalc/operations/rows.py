@@ -7,33 +7,23 @@ from operator import add
 
 import numpy as np
 
-from attncalc.equations.expressions import Explanation, Expression, Operand, Sum, explained
-from attncalc.equations.library import stated
 from attncalc.equations.operation import (
     GRADIENT,
     Operation,
     Shape,
     Stated,
     Statement,
-    UnstatedError,
     Way,
 )
-from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.numbers.types import Matrix
 
 
 class Add(Operation):
-    """The sum of two matrices or more, or of a matrix and a row.
-
-    The library states that of up to eight; of more, it is written here.
-    """
+    """The sum of two matrices or more, or of a matrix and a row."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Add them."""
         return reduce(add, matrices)
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the sums of the ends."""
-        return Range(*map(self.apply, *ranges))
 
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
         """Return the gradient as it is; of a row, its sum over the rows that it was added to."""
@@ -41,32 +31,6 @@ class Add(Operation):
         if shapes[to] == whole:
             return Way(Same(), (GRADIENT,))
         return Way(Stated(Statement("SumTo").summing([whole], shapes[to])), (GRADIENT,))
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the largest."""
-        return np.broadcast_shapes(*shapes)
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return the numbers that are added."""
-        return (len(shapes) - 1) * int(np.prod(self.shape(*shapes))), 0
-
-    def factors(self, *factors: int) -> int:
-        """Return the most of any."""
-        return max(factors)
-
-    def statement(self, *shapes: Shape) -> Statement:
-        """Return the equation of its name, which has up to eight matrices."""
-        if len(shapes) > len(stated()["Add"].inputs):
-            raise UnstatedError(f"the sum of {len(shapes)} matrices")
-        return super().statement(*shapes)
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return X + P."""
-        return Sum(operands)
-
-    def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Write out the sum of the entries."""
-        return explained(Sum(tuple(operand.at(*place) for operand in operands)))
 
 
 class Concat(Operation):

@@ -9,7 +9,6 @@ from attncalc.equations.operation import PLAIN, Stated, Statement
 from attncalc.grading.recipes.common import Make, Read, Wrong, done_right, times, transposed
 from attncalc.numbers.types import Range
 from attncalc.operations import Add, DivideBySqrt, Multiply, Scores, Softmax, Weigh
-from attncalc.operations.back_scores import SoftmaxBack
 from attncalc.operations.ranges import less, total
 from attncalc.operations.ranges import times as entrywise
 from attncalc.operations.step import Plan, Step
@@ -99,7 +98,7 @@ def _of_mask(step: Step, A: str, dA: str, steps: Plan) -> Iterator[Wrong]:
     if isinstance(weights.operation, Softmax):
 
         def unmasked(read: Read) -> Range:
-            return SoftmaxBack().over(Softmax().over(read(masked.inputs[0])), read(dA))
+            return step.operation.over(Softmax().over(read(masked.inputs[0])), read(dA))
 
         yield "mask-gradient", f"{says}: the weights are those without it", unmasked
 

@@ -22,7 +22,6 @@ from attncalc.grading.recipes.common import (
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
-from attncalc.operations.back_scores import SoftmaxBack
 from attncalc.operations.ranges import less, total
 from attncalc.operations.ranges import times as entrywise
 from attncalc.operations.step import Step
@@ -46,7 +45,7 @@ def roundings(step: Step, decimals: int) -> tuple[Recipe, ...]:
         found = _of_factor(step.inputs[0], float(step.operation.factor), "the factor")
     elif isinstance(step.operation, Softmax):
         found = _of_softmax(step, step.operation, decimals)
-    elif isinstance(step.operation, SoftmaxBack):
+    elif step.operation.name == "SoftmaxBack":
         found = _of_row_sum(step.inputs[0], step.inputs[1], decimals)
     if step.role == "weights" and len(step.inputs) == 1:  # beside a sink they sum to less
         found = chain(found, _adjusted(step, decimals))

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
+from attncalc.equations.library import TURNED
 from attncalc.equations.operation import Operation, Shape, Stated, Way
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
-from attncalc.operations.back_products import TransposedTimes
-from attncalc.operations.back_standing import Turned
 from attncalc.operations.rows import Add
 from attncalc.operations.step import Axis, Plan, Step
 from attncalc.problem.calculation import Calculation
@@ -160,11 +159,9 @@ class _WayBack:
         operation = use.way.operation
         if not self._problem.standing.stands_otherwise(use.name):
             return operation
-        if isinstance(operation, Stated) and operation.name == "TransposedTimes":
-            return Stated(operation.stated.with_flags(turned=True))
-        if isinstance(operation, TransposedTimes):
-            return TransposedTimes(operation.heads, operation.sharing, is_turned=True)
-        return Turned(operation)
+        stated = operation.statement(*[self._shapes[use.by.name]] * len(use.way.reads))
+        flag = "turned" if operation.name == "TransposedTimes" else TURNED
+        return Stated(stated.with_flags(**{flag: True}))
 
     def _step(self, name: str, use: _Use, operation: Operation, reads: tuple[str, ...]) -> Step:
         rows, columns = self._axes(use)
