@@ -391,7 +391,14 @@ class Compiler:
             larger = np.maximum if name == "max" else np.minimum
             return lambda frame: larger(a(frame), b(frame))
         (argument,) = (self.value(each, axes) for each in arguments)
-        return lambda frame: frame.function(name, frame.array(argument(frame)))
+
+        def made(frame: Frame) -> Value:
+            return frame.function(name, frame.array(argument(frame)))
+
+        if any(isinstance(y, Entry | Aggregate | Row) for y in walk(arguments[0])):
+            return made
+        kept = _kept(made)  # of places alone, as the angles of rotations
+        return lambda frame: made(frame) if frame.spans or frame.offsets else kept(frame)
 
     def _choice(self, test: Node, then: Node, otherwise: Node, axes: Axes) -> Compiled:
         holds, yes, no = self.test(test, axes), self.value(then, axes), self.value(otherwise, axes)

@@ -130,7 +130,15 @@ class Operation:
             served[place] = served[place][:, 0]
         named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
         made = known.program(named, known.settings, out=out)
-        return made[:, np.newaxis] if known.is_family and made.ndim < 4 else made
+        return self._of_family(made, known, matrices) if known.is_family else made
+
+    def _of_family(self, made: Matrix, known: "_Known", matrices: Sequence[Matrix]) -> Matrix:
+        """Return a matrix of each problem of a family, with an axis for heads."""
+        has_heads = len(known.equation.at) > 2
+        while made.ndim < 4:
+            made = made[np.newaxis] if has_heads else made[..., np.newaxis, :, :]
+        problems = max(len(each) for each in matrices if each.ndim > 3)
+        return np.broadcast_to(made, (problems, *made.shape[1:]))
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return the equation of the library that this is, for inputs of these shapes.
@@ -342,7 +350,7 @@ class _Known(NamedTuple):
         flat: tuple[int, ...] = ()
         if is_family:
             axes = {each.name: len(each.at) for each in own.nodes if isinstance(each, Entry)}
-            if max([len(own.at), *axes.values()]) > 2:
+            if max((len(own.at), *axes.values())) > 2:
                 flat = tuple(place for place, each in enumerate(inputs) if axes.get(each) == 2)
         named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
         numbers = tuple(settings.items())
