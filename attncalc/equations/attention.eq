@@ -253,7 +253,7 @@ SoftmaxBack(A%, dA):      dS[i in n, j in m] = A[i,j] * (1 - A[i,j]) * dA[i,j] -
 SinkBack(A%, dA):         dsink[y in 1, z in 1] = -sum(+(1 - sum(A[i,k] for k in m)) * +sum(A[i,k] * dA[i,k] for k in m) for i in n)
 DivideBySumBack(S, A, dA):
     dS[i in n, j in m] = why(0, "a forbidden score counts as 0") if S[i,j] == -inf
-    else +(dA[i,j] - sum(A[i,k] * dA[i,k] for k in m if S[i,k] != -inf)) / +sum(S[i,k] for k in m if S[i,k] != -inf)
+    else +(dA[i,j] - sum(A[i,k] * dA[i,k] for k in m if S[i,k] != -inf)) / +(sum(S[i,k] for k in m if S[i,k] != -inf) if max(S[i,k] for k in m) != -inf else 1)
     ~ (dA - rowsum(A * dA)) / rowsum(S)
 SoftCapBack(Y, G):        dX[i in n, j in m] = G[i,j] * (1 - (Y[i,j] / cap) ** 2)
 MaskBack(G, keep?, ignore?, bias?):
