@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from attncalc.equations.library import TURNED
-from attncalc.equations.operation import Operation, Shape, Stated, Way
+from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, Way
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
 from attncalc.operations.rows import Add
@@ -159,7 +159,7 @@ class _WayBack:
         operation = use.way.operation
         if not self._problem.standing.stands_otherwise(use.name):
             return operation
-        stated = operation.statement(*[self._shapes[use.by.name]] * len(use.way.reads))
+        stated = operation.statement(*[PLAIN] * len(use.way.reads))
         flag = "turned" if operation.name == "TransposedTimes" else TURNED
         return Stated(stated.with_flags(**{flag: True}))
 
