@@ -113,9 +113,8 @@ def test_what_is_known_exactly_reaches_nowhere_else() -> None:
 def test_a_product_reaches_as_far_as_its_terms_allow() -> None:
     Q, K = np.array([[2.0, -1.0]]), np.array([[3.0, 4.0]])
     low, high = Scores().reach(Range.around(Q, 0.5), Range.around(K, 0.5))
-    # 0.5·(3 + 2) + 0.25 and 0.5·(4 + 1) + 0.25 to either side of 2
-    assert low == pytest.approx(np.array([[2 - 5.5]]))
-    assert high == pytest.approx(np.array([[2 + 5.5]]))
+    assert low == pytest.approx(np.array([[1.5 * 2.5 - 1.5 * 4.5]]))
+    assert high == pytest.approx(np.array([[2.5 * 3.5 - 0.5 * 3.5]]))
 
 
 def test_softmax_reaches_from_all_others_highest_to_all_others_lowest() -> None:

@@ -179,13 +179,14 @@ class _Compiler(Compiler):
         made = super().entry(x, axes)
         if x.name not in self.shares:
             return made
-        kind = Weights if axes and x.at[-1] == Name(axes[-1]) else Interval
+        are_rows = axes and x.at[-1] == Name(axes[-1])
 
         def clipped(frame: Frame) -> Value:
             value = made(frame)
             if not isinstance(value, Interval):
                 return value
-            return kind(np.clip(value.low, 0.0, 1.0), np.clip(value.high, 0.0, 1.0))
+            ends = (np.clip(end, 0.0, 1.0) for end in ends_of(value))
+            return Weights(*ends, value) if are_rows else Interval(*ends)
 
         return clipped
 

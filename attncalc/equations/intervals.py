@@ -66,7 +66,11 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Weights(Interval):
-    """Weights whose rows, along the last axis, sum to 1."""
+    """Weights whose rows, along the last axis, sum to 1; `bare` where no row can."""
+
+    def __init__(self, low: Matrix, high: Matrix, bare: Interval | None = None) -> None:
+        super().__init__(low, high)
+        self.bare = Interval(low, high) if bare is None else bare
 
 
 def ends_of(x: Any) -> tuple[Any, Any]:
@@ -254,7 +258,7 @@ def share(low: Matrix, high: Matrix) -> Interval:
     return Interval(np.where(crosses, -np.inf, made.low), np.where(crosses, np.inf, made.high))
 
 
-def _means(weights: Interval, values: Any) -> Interval:
+def _means(weights: Weights, values: Any) -> Interval:
     """Return the means of values by weights that sum to 1; any others count as they are."""
     low, high = weights.low, weights.high
     least, most = ends_of(values)
@@ -262,7 +266,7 @@ def _means(weights: Interval, values: Any) -> Interval:
     possible = ((low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1))[..., np.newaxis]
     if possible.all():
         return means
-    return _where(possible, means, _matmul(Interval(low, high), values))
+    return _where(possible, means, _matmul(weights.bare, values))
 
 
 def _largest_means(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
