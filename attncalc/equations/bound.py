@@ -205,7 +205,7 @@ class _Compiler(Compiler):
         def range_of(given: Any, frame: Frame) -> Value:
             def at(compiled: Compiled, *ends: Matrix) -> Any:
                 x: Any = ends[0] if len(ends) == 1 else Interval(*ends)
-                here = _Frame({"x": x}, {**frame.numbers, "p": ends[0].size})
+                here = _Frame({"x": x}, {**frame.numbers, "p": ends[0].size}, kept=frame.kept)
                 return compiled(here)
 
             if not isinstance(given, Interval):

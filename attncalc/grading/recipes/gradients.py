@@ -6,11 +6,19 @@ from functools import partial
 import numpy as np
 
 from attncalc.equations.operation import PLAIN, Stated, Statement
-from attncalc.grading.recipes.common import Make, Read, Wrong, done_right, times, transposed
+from attncalc.grading.recipes.common import (
+    Make,
+    Read,
+    Wrong,
+    done_right,
+    entry_by_entry,
+    less,
+    times,
+    total,
+    transposed,
+)
 from attncalc.numbers.types import Range
 from attncalc.operations import Add, DivideBySqrt, Multiply, Scores, Softmax, Weigh
-from attncalc.operations.ranges import less, total
-from attncalc.operations.ranges import times as entrywise
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.gradients.naming import gradient_from
@@ -59,21 +67,21 @@ def _of_jacobian(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
 
     def diagonal(read: Read) -> Range:
         weights = read(A)
-        return entrywise(read(dA), entrywise(weights, weights.map(lambda end: 1 - end)))
+        return entry_by_entry(read(dA), entry_by_entry(weights, weights.map(lambda end: 1 - end)))
 
     def with_sum(axis: int, read: Read) -> Range:
-        mean = total(entrywise(read(A), read(dA)), axis=axis)
-        return entrywise(read(A), less(read(dA), mean))
+        mean = total(entry_by_entry(read(A), read(dA)), axis=axis)
+        return entry_by_entry(read(A), less(read(dA), mean))
 
     def unweighted(read: Read) -> Range:
-        return entrywise(read(A), less(read(dA), total(read(dA), axis=-1)))
+        return entry_by_entry(read(A), less(read(dA), total(read(dA), axis=-1)))
 
     says = "the Jacobian is taken as its diagonal, A(1 - A): the entries beside it are left out"
     yield "jacobian-diagonal", says, diagonal
     says = f"{A} ⊙ {dA} is added along each {other}, not along each {line}"
     yield "rowsum-axis", says, partial(with_sum, -2)
     says = f"the sum of {A} ⊙ {dA} along each {line} is not taken off"
-    yield "rowsum-forgotten", says, lambda read: entrywise(read(A), read(dA))
+    yield "rowsum-forgotten", says, lambda read: entry_by_entry(read(A), read(dA))
     says = f"the sum of {dA} along each {line} is taken off, and not that of {A} ⊙ {dA}"
     yield "rowsum-unweighted", says, unweighted
     says = f"{dA} is taken as it is: the softmax is not gone back through"

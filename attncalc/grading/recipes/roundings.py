@@ -17,13 +17,14 @@ from attncalc.grading.recipes.common import (
     Wrong,
     beside_sinks,
     done_right,
+    entry_by_entry,
+    less,
     times,
+    total,
 )
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
-from attncalc.operations.ranges import less, total
-from attncalc.operations.ranges import times as entrywise
 from attncalc.operations.step import Step
 
 E_WRITTEN = (2.72, 2.718, 2.71, 2.7183)
@@ -64,9 +65,9 @@ def _of_row_sum(A: str, dA: str, decimals: int) -> Iterator[Wrong]:
 
 def _less_rounded_sum(A: str, dA: str, cut: Cut, cuts_rest: bool, read: Read) -> Range:
     weights, slopes = read(A), read(dA)
-    sums = total(entrywise(weights, slopes), axis=-1).map(cut)
+    sums = total(entry_by_entry(weights, slopes), axis=-1).map(cut)
     rest = less(slopes, sums)
-    return entrywise(weights, rest.map(cut) if cuts_rest else rest)
+    return entry_by_entry(weights, rest.map(cut) if cuts_rest else rest)
 
 
 def _of_root(scores: str, root: float) -> Iterator[Wrong]:
