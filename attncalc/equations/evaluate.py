@@ -208,7 +208,7 @@ class Program:
     ) -> tuple[dict[str, Setting], Shape, dict[Any, Any]]:
         """Return all numbers by name, the shape of the result, and what depends on these alone."""
         of_each = tuple([(m.shape, m.dtype.char) for m in matrices.values()])
-        key = (of_each, tuple(settings.values()), getcontext().prec)
+        key = (of_each, tuple(settings.items()), getcontext().prec)
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
