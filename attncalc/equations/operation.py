@@ -108,8 +108,14 @@ class Operation:
     say what they are for a part of them.
     """
 
-    shares: tuple[str, ...] = ()
-    """Inputs of which each row sums to 1, beside those that the library marks."""
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """Inputs of which each row sums to 1, beside those that the library marks."""
+        return ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a process is handed of it: what it knows of shapes is found again."""
+        return {name: value for name, value in vars(self).items() if name != "_known"}
 
     @property
     def name(self) -> str:
