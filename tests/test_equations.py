@@ -22,7 +22,7 @@ from attncalc.operations.normalisation import (
     Normalise,
 )
 from attncalc.operations.positions import Rotate, Sinusoids
-from attncalc.operations.products import ProjectBack
+from attncalc.operations.products import AdditiveScores, ConcatScores, DistanceScores
 from attncalc.operations.rows import (
     Add,
     Concat,
@@ -35,7 +35,6 @@ from attncalc.operations.rows import (
     TakeRow,
     TokenMean,
 )
-from attncalc.operations.scoring import AdditiveScores, ConcatScores, DistanceScores
 
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)
@@ -179,7 +178,7 @@ def _norm_back(to, norm, *parts):
 
 
 MORE = [
-    (ProjectBack(), [(3, 4), (5, 4), (1, 5)]),
+    (ops.Project(is_turned=True), [(3, 4), (5, 4), (1, 5)]),
     (ops.Mask(("keep",), 2), [(4, 5), ("marks", (4, 5))]),
     (ops.Mask(("ignore", "bias"), 1, 2), [(4, 4), ("marks", (4, 4)), (4, 4)]),
     (ops.Mask(("keep", "bias")), [(2, 3, 4), ("marks", (3, 4)), (2, 3, 4)]),

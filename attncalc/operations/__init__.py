@@ -10,10 +10,17 @@ from attncalc.equations.expressions import Operand
 from attncalc.equations.operation import Operation
 from attncalc.operations.normalizers import DivideBySum, HardMax, Softmax
 from attncalc.operations.positions import Rotate, Sinusoids
-from attncalc.operations.products import Project, Scores, Scoring, Weigh
+from attncalc.operations.products import (
+    AdditiveScores,
+    ConcatScores,
+    DistanceScores,
+    Project,
+    Scores,
+    Scoring,
+    Weigh,
+)
 from attncalc.operations.rows import Add, Concat, Given, Mean, Same, Stack
 from attncalc.operations.scaling import DivideBySqrt, Mask, Multiply, MultiplyEach, SoftCap
-from attncalc.operations.scoring import AdditiveScores, ConcatScores, DistanceScores
 
 __all__ = [
     "Add",

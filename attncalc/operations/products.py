@@ -1,4 +1,4 @@
-"""Matrix products: projections X W + b, scores Q Kᵀ, and the weighted sum of values A V."""
+"""Projections X W + b, scores of queries and keys, and the weighted sum of values A V."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,9 @@ class Project(Operation):
     Parameters
     ----------
     is_turned
-        Whether the weights are a step's that has them (out, in): X Wᵀ.
+        Whether the weights are (out, in), X Wᵀ: those of a step that has them so, and a table of
+        embeddings that a network's last weights are tied to (Press and Wolf, *Using the Output
+        Embedding to Improve Language Models*, 2017).
     """
 
     is_turned: bool = False
@@ -33,23 +35,6 @@ class Project(Operation):
         """Return its equation."""
         name = "ProjectTurned" if self.is_turned else "Project"
         return Statement.of(name, len(shapes))
-
-
-class ProjectBack(Project):
-    """Tokens times a table of embeddings, transposed: Y W_Eᵀ, plus a bias when there is one.
-
-    (n, d) and (v, d) give (n, v), as where a network's last weights are tied to its first. Press
-    and Wolf, *Using the Output Embedding to Improve Language Models* (2017).
-    """
-
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Multiply by the transposed table, and add the bias to each row."""
-        Y, table, *bias = matrices
-        return super().apply(Y, table.swapaxes(-1, -2), *bias)
-
-    def statement(self, *shapes: Shape) -> Statement:
-        """Return its equation."""
-        return Statement.of("ProjectTurned", len(shapes))
 
 
 class Scoring(Operation):
@@ -97,6 +82,55 @@ class Scores(Scoring):
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         return Statement.of("GroupedScores" if is_grouped(shapes) else "Scores", len(shapes))
+
+
+class AdditiveScores(Scoring):
+    """The additive score of each query and key, v_Sᵀ tanh(q + k + b_S).
+
+    (n, h), (m, h) and (1, h) give (n, m). Bahdanau, Cho and Bengio, *Neural Machine Translation by
+    Jointly Learning to Align and Translate* (2015), appendix A.1.2; what they multiply queries and
+    keys by is done before.
+    """
+
+    is_concat = False
+
+    def largest(self, *matrices: Matrix) -> float:
+        """Return the sum of the sizes of v: no tanh is beyond 1."""
+        sizes: Matrix = np.abs(matrices[2 + self.is_concat]).sum(axis=-1)
+        return float(sizes.max())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConcatScores(AdditiveScores):
+    """The score of each query and key side by side, v_Sᵀ tanh([q; k] W_S + b_S).
+
+    (n, d_q), (m, d_k), (d_q + d_k, h) and (1, h) give (n, m). Luong, Pham and Manning, *Effective
+    Approaches to Attention-based Neural Machine Translation* (2015), equation 8.
+
+    Parameters
+    ----------
+    is_turned
+        Whether the weights are a step's that has them (out, in): [q; k] W_Sᵀ.
+    """
+
+    is_turned: bool = False
+    is_concat = True
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return super().statement(*shapes).with_flags(turned=self.is_turned)
+
+
+class DistanceScores(Scoring):
+    """Half the squared distance of each query from each key, with its sign turned: -‖q - k‖² / 2.
+
+    (n, d) and (m, d) give (n, m). A softmax of these weighs by a Gaussian kernel of width 1, as
+    Nadaraya (1964) and Watson (1964) do.
+    """
+
+    def largest(self, *matrices: Matrix) -> float:
+        """Return a bound: no gap is wider than both together."""
+        return sum(float(np.sqrt(np.vecdot(each, each).max())) for each in matrices) ** 2 / 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)

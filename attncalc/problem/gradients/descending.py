@@ -7,8 +7,7 @@ from attncalc.equations.operation import Operation, Shape, Stated, Statement
 from attncalc.errors import InputError
 from attncalc.operations.distances import RelativeBias
 from attncalc.operations.losses import descend
-from attncalc.operations.products import Project
-from attncalc.operations.scoring import ConcatScores
+from attncalc.operations.products import ConcatScores, Project
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import gradient_name
