@@ -137,7 +137,7 @@ class Operation:
         has_heads = len(known.equation.at) > 2
         while made.ndim < 4:
             made = made[np.newaxis] if has_heads else made[..., np.newaxis, :, :]
-        problems = max(len(each) for each in matrices if each.ndim > 3)
+        problems = max(len(each) for each in (made, *matrices) if each.ndim > 3)
         return np.broadcast_to(made, (problems, *made.shape[1:]))
 
     def statement(self, *shapes: Shape) -> Statement:
