@@ -185,8 +185,8 @@ class _Compiler(Compiler):
             value = made(frame)
             if not isinstance(value, Interval):
                 return value
-            ends = (np.clip(end, 0.0, 1.0) for end in ends_of(value))
-            return Weights(*ends, value) if are_rows else Interval(*ends)
+            low, high = (np.clip(end, 0.0, 1.0) for end in ends_of(value))
+            return Weights(low, high, value) if are_rows else Interval(low, high)
 
         return clipped
 

@@ -157,7 +157,8 @@ def _matmul(a: Any, b: Any) -> Interval:
         return _means(a, b)
     (low, high), (least, most) = ends_of(a), ends_of(b)
     if np.size(low) * np.shape(least)[-1] <= SMALL:
-        return _times(a[..., np.newaxis], b[..., np.newaxis, :, :]).sum(axis=-2)
+        made: Interval = _times(a[..., np.newaxis], b[..., np.newaxis, :, :]).sum(axis=-2)
+        return made
     if not all(np.isfinite(end).all() for end in (low, high, least, most)):
         terms = (_times(a[..., :, k, None], b[..., None, k, :]) for k in range(b.shape[-2]))
         return reduce(lambda x, y: x.each(np.add, y), terms)

@@ -108,13 +108,15 @@ class Operation:
     say what they are for a part of them.
     """
 
-    shares: tuple[str, ...] = ()
-    """Inputs of which each row sums to 1, beside those that the library marks."""
-
     @property
     def name(self) -> str:
         """What it is called: as its equation where that says all of it."""
         return type(self).__name__
+
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """Inputs of which each row sums to 1, beside those that the library marks."""
+        return ()
 
     @property
     def is_rational(self) -> bool:

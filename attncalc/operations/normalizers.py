@@ -80,7 +80,8 @@ class DivideBySum(Operation):
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row of scores into weights that sum to 1; refuse a row that sums to 0."""
-        return share(*matrices, first_row=self.first_row)
+        (scores,) = matrices
+        return share(scores, first_row=self.first_row)
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "DivideBySum":
         """Return the operation for these rows, which it names by their place in the whole."""
