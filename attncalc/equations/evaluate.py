@@ -48,8 +48,8 @@ Compiled = Callable[["Frame"], Value]
 
 MOST_KNOWN = 64
 """Combinations of shapes for which a program keeps what depends on them."""
-LARGEST_SUM = 1 << 22
-"""Terms of a sum that are held at once; of more, one slice after another is added up."""
+LARGEST_SUM = 1 << 17
+"""Terms of a sum that are held at once, in the cache; of more, slices are added up."""
 
 UFUNCS: dict[str, Any] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
@@ -374,9 +374,12 @@ class Compiler:
         base = self.value(a, axes)
         if b in (TWO, Number(Fraction(3))):
             times = int(b.value) if isinstance(b, Number) else 0
+            is_fresh = _is_fresh(a)
 
             def power(frame: Frame) -> Value:
                 x = base(frame)
+                if times == 2 and is_fresh and np.size(x) > SMALL and x.dtype != object:
+                    return np.multiply(x, x, out=x)
                 return x * x if times == 2 else x * x * x
 
             return power
@@ -534,6 +537,7 @@ class Compiler:
         test = None if x.where is None else self.test(x.where, inner)
         axis = before - len(inner)
         adds = x.kind == "sum"
+        is_fresh = _is_fresh(x.body)
         self_index = x.index
 
         def reduced(frame: Frame) -> Value:
@@ -544,6 +548,8 @@ class Compiler:
             count = _length(frame, self_index)
             if np.ndim(terms) < -axis or terms.shape[axis] != count:
                 terms = _repeated(frame.array(terms), axis, count, len(inner))
+            if is_fresh and count == 1 and isinstance(terms, np.ndarray):
+                return terms.squeeze(axis)
             return terms.sum(axis=axis) if adds else terms.max(axis=axis)
 
         if not adds or isinstance(x.body, Entry):

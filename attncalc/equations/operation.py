@@ -109,14 +109,18 @@ class Operation:
     """
 
     @property
-    def name(self) -> str:
-        """What it is called: as its equation where that says all of it."""
-        return type(self).__name__
-
-    @property
     def shares(self) -> tuple[str, ...]:
         """Inputs of which each row sums to 1, beside those that the library marks."""
         return ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a process is handed of it: what it knows of shapes is found again."""
+        return {name: value for name, value in vars(self).items() if name != "_known"}
+
+    @property
+    def name(self) -> str:
+        """What it is called: as its equation where that says all of it."""
+        return type(self).__name__
 
     @property
     def is_rational(self) -> bool:

@@ -80,8 +80,7 @@ class DivideBySum(Operation):
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Turn each row of scores into weights that sum to 1; refuse a row that sums to 0."""
-        (scores,) = matrices
-        return share(scores, first_row=self.first_row)
+        return share(matrices[0], self.first_row)
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "DivideBySum":
         """Return the operation for these rows, which it names by their place in the whole."""
