@@ -309,11 +309,6 @@ def is_grouped(shapes: Sequence[Shape]) -> bool:
     return len({each[-3] for each in shapes if len(each) > 2} - {1}) > 1
 
 
-def of_all_heads(name: str, shapes: Sequence[Shape]) -> Statement:
-    """Return the equation of one number from the entries of all heads."""
-    return Statement(name).with_flags(heads=len(shapes[0]) > 2)
-
-
 def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
     """Return matrices with an entry for each head, where fewer heads serve several."""
     most = max((each.shape[-3] for each in matrices if each.ndim > 2), default=1)
