@@ -82,9 +82,7 @@ def reach(
     given: Any = {n: each.low if each.is_point else Interval(*each) for n, each in ranges.items()}
     own = _program(equation, frozenset(shares))
     numbers, shape, kept = own.know(given, settings)
-    frame = _Frame(given, numbers, kept=kept)
-    frame.shares = frozenset(shares)
-    made: Any = own.run(frame, shape)
+    made: Any = own.run(_Frame(given, numbers, kept=kept), shape)
     return Range(made.low, made.high) if isinstance(made, Interval) else Range.at(made)
 
 
@@ -96,12 +94,9 @@ def _program(equation: Equation, shares: frozenset[str]) -> Program:
 class _Frame(Frame):
     """What an equation is computed from, some of it intervals."""
 
-    __slots__ = ("shares",)
-
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.like = np.empty(0)
-        self.shares: frozenset[str] = frozenset()
 
     def array(self, value: Value) -> Any:
         return value if isinstance(value, Interval) else super().array(value)
@@ -129,14 +124,6 @@ class _Frame(Frame):
             made = softmax(low, high, [ends_of(each) for each in beside])
             return made if beside else Weights(made.low, made.high)
         return hardmax(low, high) if kind == "hardmax" else share(low, high)
-
-    def compiled(self, x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
-        return _compiled(x, axes, indices, self.shares)
-
-
-@lru_cache(maxsize=1024)
-def _compiled(x: Node, axes: Axes, indices: frozenset[str], shares: frozenset[str]) -> Compiled:
-    return _Compiler(indices, shares).value(x, axes)
 
 
 class _Compiler(Compiler):

@@ -143,7 +143,7 @@ class Operation:
         has_heads = len(known.equation.at) > 2
         while made.ndim < 4:
             made = made[np.newaxis] if has_heads else made[..., np.newaxis, :, :]
-        problems = max(len(each) for each in matrices if each.ndim > 3)
+        problems = max(len(each) for each in (made, *matrices) if each.ndim > 3)
         return np.broadcast_to(made, (problems, *made.shape[1:]))
 
     def statement(self, *shapes: Shape) -> Statement:
@@ -307,11 +307,6 @@ class Stated(Operation):
 def is_grouped(shapes: Sequence[Shape]) -> bool:
     """Say whether some matrix has fewer heads than another, each for several of these."""
     return len({each[-3] for each in shapes if len(each) > 2} - {1}) > 1
-
-
-def of_all_heads(name: str, shapes: Sequence[Shape]) -> Statement:
-    """Return the equation of one number from the entries of all heads."""
-    return Statement(name).with_flags(heads=len(shapes[0]) > 2)
 
 
 def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:

@@ -161,16 +161,6 @@ class Weigh(Operation):
         return Statement.of("GroupedWeigh" if is_grouped(shapes) else "Weigh", len(shapes))
 
 
-def heads_of(shape: Shape) -> int | None:
-    """Return how many heads a matrix of this shape has; None for one without."""
-    return shape[0] if len(shape) == 3 else None
-
-
-def _sharing(asking: Shape, shared: Shape) -> int:
-    """Return how many heads of one matrix share a head of the other, or all of it."""
-    return max(1, (heads_of(asking) or 1) // (heads_of(shared) or 1))
-
-
 def for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
     """Repeat each of the fewer heads of keys or values for the query heads that it serves."""
     if 2 in (answering.ndim, asking.ndim) or answering.shape[-3] in (1, asking.shape[-3]):
@@ -179,10 +169,3 @@ def for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
     if not times or left:
         raise ValueError("heads that are asked serve as many as ask, each as many of them")
     return np.repeat(answering, times, axis=-3)
-
-
-def head_serving(asking: Matrix, answering: Matrix, head: list[int]) -> list[int]:
-    """Return which head of keys or values serves a query head."""
-    if answering.ndim == 2:
-        return []
-    return [head[0] // (asking.shape[0] // answering.shape[0])]
