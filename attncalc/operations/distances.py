@@ -66,11 +66,6 @@ class _ByDistance(Operation):
         before: Matrix = self.place + n - 1 - np.arange(n + m - 1)
         return before
 
-    def before_at(self, place: Place) -> int:
-        """Return how many places the key of a score stands before its query."""
-        row, key = place[-2:]
-        return row + self.place - key
-
 
 def _laid_out(by_distance: Matrix, keys: int) -> Matrix:
     """Return, for each query and key, what belongs to their distance: a view, and no copy."""
