@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.equations.derive import gradient, gradient_name
 from attncalc.equations.library import equation, inputs_of
-from attncalc.equations.operation import UnstatedError
-from attncalc.operations.back_scoring import DistanceBack, TanhBack
+from attncalc.equations.operation import is_grouped
 from attncalc.operations.distances import Alibi, exponents_of_slopes
-from attncalc.operations.scoring import DistanceScores
 from attncalc.problem.problem import Problem
 from attncalc.writing.live.stated import stated_data
 
@@ -40,10 +37,9 @@ def is_stated(problem: Problem) -> bool:
 
 
 def _statement(operation: Any, shapes: Any) -> Any:
-    try:
-        found = operation.statement(*shapes)
-    except UnstatedError:
-        return _derived(operation, shapes)
+    found = operation.statement(*shapes)
+    if is_grouped(shapes) and not found.name.startswith("Grouped"):
+        return None
     tree, inputs = equation(found.name, found.given), inputs_of(found.name, found.given)
     tables = found.tables
     if isinstance(operation, Alibi) and not operation.has_own:
@@ -51,22 +47,6 @@ def _statement(operation: Any, shapes: Any) -> Any:
         shape = (1, 1) if len(shapes[0]) < 3 else (len(slopes), 1, 1)
         tables = {"slope": np.array(slopes, object).reshape(shape)}
     return SimpleNamespace(equation=tree, inputs=inputs, settings=found.settings, tables=tables)
-
-
-def _derived(operation: Any, shapes: Any) -> Any:
-    """Return the derived gradient of scores that no equation states; of one head."""
-    if isinstance(operation, TanhBack) and all(len(shape) < 3 for shape in shapes):
-        forward = operation.scores.statement(*shapes[:-1])
-        to = operation.to
-    elif isinstance(operation, DistanceBack) and all(len(shape) < 3 for shape in shapes):
-        forward = DistanceScores().statement(*shapes[:-1])
-        to = int(operation.is_of_keys)
-    else:
-        return None
-    tree, inputs = equation(forward.name, forward.given), inputs_of(forward.name, forward.given)
-    derived = gradient(tree, inputs[to])
-    names = (*inputs, gradient_name(tree))
-    return SimpleNamespace(equation=derived, inputs=names, settings=forward.settings, tables={})
 
 
 @cache

@@ -96,7 +96,7 @@ def drawn_with(rng: Random, operation: str) -> Solution:
     while True:
         try:
             solution = _solved(rng, "rarer")
-            names = [s.name for s in solution.plan if type(s.operation).__name__ == operation]
+            names = [s.name for s in solution.plan if s.operation.name == operation]
             if names and len({*solution.digits[names[0]].flat}) > 1 and solution.is_exact:
                 return solution
         except (AttncalcError, ArithmeticError):

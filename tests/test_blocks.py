@@ -11,7 +11,7 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, solve
-from attncalc.operations.masks import Masking
+from attncalc.operations.scaling import Masking
 from attncalc.solving import long_inputs as blocks
 from attncalc.solving import memory, solution
 

@@ -9,46 +9,52 @@ import pytest
 from attncalc import operations as ops
 from attncalc.equations.evaluate import program
 from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.operation import Stated, Statement
 from attncalc.numbers.decimals import decimals_of
-from attncalc.operations import back_distances, back_patches, back_rows, distances, patches
-from attncalc.operations import back_normalisation as backs
-from attncalc.operations.activations import Activate, Gate
-from attncalc.operations.back_entries import ActivateBack, GatedBack
-from attncalc.operations.back_products import SumTo, TimesTransposed, TransposedTimes
-from attncalc.operations.back_scores import (
-    DivideBySumBack,
-    MaskBack,
-    SinkBack,
-    SoftCapBack,
-    SoftmaxBack,
-)
-from attncalc.operations.buckets import Buckets
+from attncalc.operations import distances
+from attncalc.operations.activations import KINDS, Activate, Gate
 from attncalc.operations.frequencies import RopeScaling
-from attncalc.operations.joins import Add, Concat, Given, Mean, Same, Stack
-from attncalc.operations.losses import (
-    CrossEntropy,
-    Descend,
-    Difference,
-    HalfSquares,
-    LessOneHot,
-    Ones,
-    Total,
-    TotalProduct,
-)
+from attncalc.operations.losses import CrossEntropy, descend, less_one_hot, ones, summed
 from attncalc.operations.normalisation import (
     FeatureMean,
     FeatureSquares,
     FeatureVariance,
     Normalise,
 )
-from attncalc.operations.norms import Normalising
 from attncalc.operations.positions import Rotate, Sinusoids
-from attncalc.operations.products import ProjectBack
-from attncalc.operations.rows import Lookup, TakeRow, TokenMean
-from attncalc.operations.scoring import AdditiveScores, ConcatScores, DistanceScores
+from attncalc.operations.products import AdditiveScores, ConcatScores, DistanceScores
+from attncalc.operations.rows import (
+    Add,
+    Concat,
+    Given,
+    Lookup,
+    Mean,
+    Patches,
+    Same,
+    Stack,
+    TakeRow,
+    TokenMean,
+)
 
 EPS = Fraction(1, 100_000)
+TENTH = Fraction(1, 10)
 CUBE, HALF = Fraction(44715, 1_000_000), Fraction(1, 2)
+
+
+def way_back(operation, to, *shapes):
+    """Return what makes the gradient of an input."""
+    return operation.way_back(to, shapes).operation
+
+
+SOFTMAX_BACK = way_back(ops.Softmax(), 0, (3, 4))
+IGNORE = ops.Mask(("ignore",), 2)
+AHEAD = ops.Mask((), 3, 2, is_causal=False)
+
+
+def stated(name, given="", **settings):
+    """Return an operation of which the library says all there is."""
+    return Stated(Statement(name, frozenset(given.split()), settings))
+
 
 # what is stated, what is given, its settings, the operation, the shapes of its inputs
 CASES = [
@@ -83,7 +89,7 @@ CASES = [
     ("FeatureMean", "", {}, FeatureMean(), [(3, 4)]),
     ("FeatureVariance", "", {"ddof": 1}, FeatureVariance(1), [(3, 4), (3, 1)]),
     ("FeatureSquares", "", {}, FeatureSquares(), [(3, 4)]),
-    ("Add", "c", {}, Add(), [(3, 4), (1, 4), (3, 4)]),
+    ("Add", "more1", {}, Add(), [(3, 4), (1, 4), (3, 4)]),
     ("Concat", "", {}, Concat(), [(2, 3, 4)]),
     ("Mean", "", {}, Mean(), [(2, 3, 4)]),
     ("Stack", "", {}, Stack(), [(2, 4), (3, 4)]),
@@ -91,14 +97,14 @@ CASES = [
     ("TakeFirst", "", {}, TakeRow("first"), [(3, 4)]),
     ("TakeLast", "", {}, TakeRow("last"), [(3, 4)]),
     ("TokenMean", "", {}, TokenMean(), [(3, 4)]),
-    ("HalfSquares", "", {}, HalfSquares(), [(3, 4), (3, 4)]),
-    ("Total", "", {}, Total(), [(3, 4)]),
-    ("TotalProduct", "", {}, TotalProduct(), [(3, 4), (3, 4)]),
-    ("Difference", "", {}, Difference(), [(3, 4), (3, 4)]),
-    ("Descend", "", {"rate": Fraction(1, 10)}, Descend(Fraction(1, 10)), [(3, 4), (3, 4)]),
-    ("TransposedTimes", "", {}, TransposedTimes(), [(3, 4), (3, 2)]),
-    ("TimesTransposed", "", {}, TimesTransposed(), [(3, 4), (2, 4)]),
-    ("SoftmaxBack", "", {}, SoftmaxBack(), [(3, 4), (3, 4)]),
+    ("HalfSquares", "", {}, summed("HalfSquares", (3, 4)), [(3, 4), (3, 4)]),
+    ("Total", "", {}, summed("Total", (3, 4)), [(3, 4)]),
+    ("TotalProduct", "", {}, summed("TotalProduct", (3, 4)), [(3, 4), (3, 4)]),
+    ("Difference", "", {}, stated("Difference"), [(3, 4), (3, 4)]),
+    ("Descend", "", {"rate": TENTH}, stated("Descend", rate=TENTH), [(3, 4), (3, 4)]),
+    ("TransposedTimes", "", {}, stated("TransposedTimes"), [(3, 4), (3, 2)]),
+    ("TimesTransposed", "", {}, stated("TimesTransposed"), [(3, 4), (2, 4)]),
+    ("SoftmaxBack", "", {}, SOFTMAX_BACK, [(3, 4), (3, 4)]),
     ("ReLU", "", {}, Activate("relu"), [(3, 4)]),
     ("GELU", "", {}, Activate("gelu"), [(3, 4)]),
     ("GELUtanh", "", {"half": HALF, "cube": CUBE}, Activate("gelu-tanh"), [(3, 4)]),
@@ -144,11 +150,11 @@ SLOW = [
     RopeScaling("llama3", Fraction(8), original=Fraction(30)),
 ]
 NORMS = [
-    Normalising(EPS, True, True, True, True),
-    Normalising(EPS, False, True, True, False),
-    Normalising(EPS, True, False, False, False),
-    Normalising(Fraction(0), True, True, False, True),
-    Normalising(Fraction(0), True, False, True, False),
+    Normalise(EPS, True, True, True, True),
+    Normalise(EPS, False, True, True, False),
+    Normalise(EPS, True, False, False, False),
+    Normalise(Fraction(0), True, True, False, True),
+    Normalise(Fraction(0), True, False, True, False),
 ]
 
 
@@ -159,17 +165,25 @@ def _of_norm(norm, *parts):
 
 
 def _normalise(norm):
-    made = Normalise(norm.eps, norm.is_inside, norm.is_centred, norm.has_gain, norm.has_bias)
-    return made, _of_norm(norm, "X", "mean", "var", "gain") + [(1, 4)] * norm.has_bias
+    return norm, _of_norm(norm, "X", "mean", "var", "gain") + [(1, 4)] * norm.has_bias
+
+
+def _norm_back(to, norm, *parts):
+    """Return the way back through a normalisation to one of its inputs."""
+    inputs, shapes = inputs_of("Normalise", norm.statement().given), _normalise(norm)[1]
+    plain = [each[-1] if isinstance(each[0], str) else each for each in shapes]
+    way = norm.way_back(inputs.index(to), plain) if to in inputs else None
+    gain = Stated(norm.statement()._replace(name="GainBack"))
+    return (way.operation if way else gain), _of_norm(norm, *parts)
 
 
 MORE = [
-    (ProjectBack(), [(3, 4), (5, 4), (1, 5)]),
+    (ops.Project(is_turned=True), [(3, 4), (5, 4), (1, 5)]),
     (ops.Mask(("keep",), 2), [(4, 5), ("marks", (4, 5))]),
     (ops.Mask(("ignore", "bias"), 1, 2), [(4, 4), ("marks", (4, 4)), (4, 4)]),
     (ops.Mask(("keep", "bias")), [(2, 3, 4), ("marks", (3, 4)), (2, 3, 4)]),
-    (MaskBack(ops.Mask(("ignore",), 2)), [(4, 5), ("marks", (4, 5))]),
-    (MaskBack(ops.Mask((), 3, 2, is_causal=False)), [(2, 5, 5)]),
+    (way_back(IGNORE, 0, (4, 5), (4, 5)), [(4, 5), ("marks", (4, 5))]),
+    (way_back(AHEAD, 0, (2, 5, 5)), [(2, 5, 5)]),
     (Given(), [(3, 4)]),
     (Add(), [(3, 4)] * 4),
     (ops.Multiply(Fraction(3)), [(3, 4)]),
@@ -181,11 +195,11 @@ MORE = [
     (distances.RelativeBias(0, 8, 20, both_ways=True), [(2, 6, 6), (2, 1, 8)]),
     (distances.RelativeBias(0, 4, 6, stands="rows"), [(2, 6, 6), (4, 2)]),
     (distances.RelativeBias(1, 4, 6, stands="columns"), [(2, 6, 6), (2, 4)]),
-    (back_distances.SlopeBack(1, (1, 1)), [(3, 4)]),
-    (back_distances.SlopeBack(0, (2, 1, 1)), [(2, 3, 3)]),
-    (back_distances.SlopeBack(0, (1, 1)), [(1, 1)]),
-    (back_distances.BucketBack(1, Buckets(4, 6, False)), [(5, 6)]),
-    (back_distances.BucketBack(0, Buckets(8, 20, True)), [(2, 4, 4)]),
+    (way_back(distances.Alibi(1, has_own=True), 1, (3, 4), (1, 1)), [(3, 4)]),
+    (way_back(distances.Alibi(0, 2, has_own=True), 1, (2, 3, 3), (2, 1, 1)), [(2, 3, 3)]),
+    (way_back(distances.Alibi(0, has_own=True), 1, (1, 1), (1, 1)), [(1, 1)]),
+    (way_back(distances.RelativeBias(1, 4, 6), 1, (5, 6), (1, 4)), [(5, 6)]),
+    (way_back(distances.RelativeBias(0, 8, 20, True), 1, (2, 4, 4), (2, 1, 8)), [(2, 4, 4)]),
     (Sinusoids(3), [(3, 5)]),
     *[(Rotate(**TURNS, pairing=way), [(3, 4)]) for way in ("halves", "interleaved")],
     *[
@@ -197,62 +211,62 @@ MORE = [
     *[(Rotate(**TURNS, pairing="halves", scaling=each), [(3, 8)]) for each in SLOW],
     (Rotate(**TURNS, pairing="interleaved", scaling=SLOW[1], is_back=True), [(3, 8)]),
     *map(_normalise, NORMS),
-    (backs.MeanBack(4), [(3, 1)]),
-    (backs.VarianceBack(1), [(3, 4), (3, 1), (3, 1)]),
-    (backs.SquaresBack(), [(3, 4), (3, 1)]),
-    *[(backs.QuotientBack(norm), _of_norm(norm, "var", "gain", "G")) for norm in NORMS],
-    *[(backs.CentreBack(norm), _of_norm(norm, "var", "gain", "G")) for norm in NORMS],
-    *[(backs.SpreadBack(norm), _of_norm(norm, "X", "mean", "var", "gain", "G")) for norm in NORMS],
+    (stated("MeanBack", d=4), [(3, 1)]),
+    (stated("VarianceBack", "sample", ddof=1), [(3, 4), (3, 1), (3, 1)]),
+    (stated("SquaresBack"), [(3, 4), (3, 1)]),
+    *[_norm_back("X", norm, "var", "gain", "G") for norm in NORMS],
     *[
-        (backs.GainBack(norm, SumTo((1, 4))), _of_norm(norm, "X", "mean", "var", "G"))
+        (Stated(norm.statement()._replace(name="CentreBack")), _of_norm(norm, "var", "gain", "G"))
         for norm in NORMS
     ],
+    *[_norm_back("var", norm, "X", "mean", "var", "gain", "G") for norm in NORMS],
+    *[_norm_back("gain", norm, "X", "mean", "var", "G") for norm in NORMS],
     (
-        backs.GainBack(NORMS[0], SumTo((1, 4), over_heads=True)),
+        NORMS[0].way_back(3, [(2, 3, 4), (2, 3, 1), (2, 3, 1), (1, 4), (1, 4)]).operation,
         [(2, 3, 4), (2, 3, 1), ("above 0", (2, 3, 1)), (2, 3, 4)],
     ),
-    *[(ActivateBack(kind), [(3, 4)] * 2) for kind in ("relu", "gelu", "gelu-tanh", "silu", "tanh")],
-    *[(GatedBack(kind), [(3, 4)] * 3) for kind in ("relu", "gelu", "gelu-tanh", "silu", "tanh")],
+    *[(Activate(kind).way_back(0, [(3, 4)]).operation, [(3, 4)] * 2) for kind in KINDS],
+    *[(Gate(kind).way_back(0, [(3, 4)] * 2).operation, [(3, 4)] * 3) for kind in KINDS],
     *[(Gate(kind), [(3, 4)] * 2) for kind in ("gelu-tanh", "tanh")],
-    (SoftCapBack(Fraction(5, 2)), [(3, 4)] * 2),
-    (SinkBack((2, 1, 1)), [(2, 3, 4)] * 2),
-    (DivideBySumBack(), [("above 0", (3, 4)), (3, 4), (3, 4)]),
+    (way_back(ops.SoftCap(Fraction(5, 2)), 0, (3, 4)), [(3, 4)] * 2),
+    (way_back(ops.Softmax(has_sink=True), 1, (2, 3, 4), (2, 1, 1)), [(2, 3, 4)] * 2),
+    (way_back(ops.DivideBySum(), 0, (3, 4)), [("above 0", (3, 4)), (3, 4), (3, 4)]),
     (ConcatScores(is_turned=True), [(3, 2), (4, 5), (3, 7), (1, 3)]),
     (AdditiveScores(), [(2, 3, 2), (2, 4, 2), (2, 1, 2)]),
-    (TransposedTimes(2), [(3, 4), (2, 3, 5)]),
-    (TransposedTimes(2, 2), [(4, 3, 4), (4, 3, 5)]),
-    (TransposedTimes(None, 2), [(2, 3, 4), (2, 3, 5)]),
-    (TransposedTimes(is_turned=True), [(3, 4), (3, 5)]),
-    (TimesTransposed(None, 2), [(2, 3, 4), (2, 5, 4)]),
-    (TimesTransposed(2, 2), [(4, 3, 4), (4, 5, 4)]),
-    (TimesTransposed(2), [(2, 3, 4), (5, 4)]),
-    (SumTo((1, 4)), [(3, 4)]),
-    (SumTo((1, 4), over_heads=True), [(2, 3, 4)]),
-    (SumTo((2, 1, 4)), [(2, 3, 4)]),
-    (SumTo((1, 1, 4), over_heads=True), [(2, 3, 4)]),
-    (SumTo((3, 4), over_heads=True), [(2, 3, 4)]),
-    (back_rows.SplitHeads(2), [(3, 6)]),
-    (back_rows.ShareAmongHeads(3), [(3, 4)]),
-    (back_rows.TakeRows(1, 3), [(2, 4, 4)]),
-    *[(back_rows.PlaceRow(which, 3), [(1, 4)]) for which in ("first", "last")],
-    (back_rows.ShareAmongRows(3), [(1, 4)]),
-    (back_rows.GatherRows(6, 1), [("ids", (1, 5)), (5, 3)]),
+    (stated("TransposedTimes"), [(3, 4), (2, 3, 5)]),
+    (stated("TransposedTimes", "grouped", sharing=2), [(4, 3, 4), (4, 3, 5)]),
+    (stated("TransposedTimes", "heads", sharing=2), [(2, 3, 4), (2, 3, 5)]),
+    (stated("TransposedTimes", "turned"), [(3, 4), (3, 5)]),
+    (stated("TimesTransposed", "heads", sharing=2), [(2, 3, 4), (2, 5, 4)]),
+    (stated("TimesTransposed", "grouped", sharing=2), [(4, 3, 4), (4, 5, 4)]),
+    (stated("TimesTransposed"), [(2, 3, 4), (5, 4)]),
+    (stated("SumTo", "rows"), [(3, 4)]),
+    (stated("SumTo", "rows heads"), [(2, 3, 4)]),
+    (stated("SumTo", "rows"), [(2, 3, 4)]),
+    (stated("SumTo", "rows grouped", sharing=2), [(2, 3, 4)]),
+    (stated("SumTo", "heads"), [(2, 3, 4)]),
+    (stated("SplitHeads", heads=2), [(3, 6)]),
+    (stated("ShareAmongHeads", heads=3), [(3, 4)]),
+    (stated("TakeRows", start=1, stop=3), [(2, 4, 4)]),
+    *[(stated(f"Place{which}", n=3), [(1, 4)]) for which in ("First", "Last")],
+    (stated("ShareAmongRows", n=3), [(1, 4)]),
+    (stated("GatherRows", v=6, first=1), [("ids", (1, 5)), (5, 3)]),
     (Lookup(1), [("ids", (1, 5)), (6, 3)]),
-    (patches.Patches((2, 3)), [(4, 6)]),
-    (patches.Patches((2, 3)), [(2, 4, 6)]),
-    (back_patches.PatchesBack((2, 3), (4, 6)), [(4, 6)]),
-    (back_patches.PatchesBack((2, 3), (2, 4, 6)), [(4, 12)]),
+    (Patches((2, 3)), [(4, 6)]),
+    (Patches((2, 3)), [(2, 4, 6)]),
+    (Patches((2, 3)).way_back(0, [(4, 6)]).operation, [(4, 6)]),
+    (Patches((2, 3)).way_back(0, [(2, 4, 6)]).operation, [(4, 12)]),
     (CrossEntropy((1, 0, 3)), [("above 0", (3, 4))]),
-    (LessOneHot((1, 0, 3)), [(3, 4)]),
-    (Ones(), [(3, 4)]),
-    (Ones(), [(2, 3, 4)]),
-    *[(each, [(2, 3, 4)]) for each in (Total(), TokenMean())],
-    *[(each, [(2, 3, 4)] * 2) for each in (HalfSquares(), TotalProduct())],
-    (Descend(Fraction(1, 10), is_turned=True), [(4, 3), (3, 4)]),
-    (Descend(Fraction(1, 10), of_heads=True), [(2, 1, 4), (2, 4)]),
+    (less_one_hot((1, 0, 3)), [(3, 4)]),
+    (ones((3, 4)), [(3, 4)]),
+    (ones((2, 3, 4)), [(2, 3, 4)]),
+    *[(each, [(2, 3, 4)]) for each in (summed("Total", (2, 3, 4)), TokenMean())],
+    *[(summed(each, (2, 3, 4)), [(2, 3, 4)] * 2) for each in ("HalfSquares", "TotalProduct")],
+    (descend(TENTH, (4, 3), is_turned=True, of_heads=False), [(4, 3), (3, 4)]),
+    (descend(TENTH, (2, 1, 4), is_turned=False, of_heads=True), [(2, 1, 4), (2, 4)]),
     (ConcatScores(), [(3, 1), (2, 2), (3, 2), (1, 2)]),  # one feature is no row for all
 ]
-ORDERED = (patches.Patches((2, 3), ("row", "column", "channel"), down_first=True), [(2, 4, 6)])
+ORDERED = (Patches((2, 3), ("row", "column", "channel"), down_first=True), [(2, 4, 6)])
 
 
 def matrices_for(shapes, decimals):
@@ -286,7 +300,7 @@ def test_other_equations_have_the_values_of_the_operations_that_they_state(case,
             matrices.append(operation.slopes(matrices[0]))
         named = dict(zip(inputs_of(found.name, found.given), matrices, strict=True))
         stating = program(equation(found.name, found.given))
-        made = stating({**named, **found.tables}, found.settings)
+        made = stating({**found.tables, **named}, found.settings)
         assert made.shape == expected.shape
         assert made.dtype == expected.dtype
         differs = made != expected

@@ -10,7 +10,8 @@ from test_equations import CASES, CUBE, EPS
 from attncalc import InputError
 from attncalc.equations.derive import gradient, gradient_name, gradient_value
 from attncalc.equations.evaluate import evaluate
-from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.library import equation, inputs_of, stated
+from attncalc.equations.operation import Operation
 from attncalc.equations.tree import equation_source, parse
 from attncalc.numbers.decimals import decimals_of
 from attncalc.operations import HardMax
@@ -292,7 +293,7 @@ def of_torch():
         "GatedReLU": ("", two, lambda X, G: torch.relu(X) * G),
         "GatedGELU": ("", two, lambda X, G: F.gelu(X) * G),
         "GatedSiLU": ("", two, lambda X, G: F.silu(X) * G),
-        "Add": ("c", [(3, 4), (1, 4), (3, 4)], lambda a, b, c: a + b + c),
+        "Add": ("more1", [(3, 4), (1, 4), (3, 4)], lambda a, b, c: a + b + c),
         "Concat": ("", [(2, 3, 4)], lambda X: X.transpose(0, 1).reshape(3, 8)),
         "Mean": ("", [(2, 3, 4)], lambda X: X.mean(0)),
         "Stack": ("", [(2, 4), (3, 4)], lambda a, b: torch.cat([a, b])),
@@ -488,3 +489,28 @@ def test_the_slope_of_a_function_is_that_of_sympy(name):
         for point, got in zip(points, made, strict=True):
             expected = Decimal(str(sympy.N(slope.subs(x, sympy.Rational(point)), 40)))
             assert abs(got - expected) < Decimal("1e-36")
+
+
+BACKS = {name: each.backs for name, each in stated().items()}
+WAYS = [case for case in CASES if case[0] not in HARD]
+
+
+@pytest.mark.parametrize("case", WAYS, ids=lambda case: f"{case[0]}-{case[1]}-{case[4]}")
+def test_the_way_back_that_is_stated_is_the_derived_one(case):
+    name, given, _, operation, shapes = case
+    matrices = [normals(shape, seed) for seed, shape in enumerate(shapes)]
+    if "var" in (inputs := inputs_of(name, frozenset(given.split()))):
+        matrices[inputs.index("var")] **= 2
+    made = operation.apply(*matrices)
+    arriving = weighed(np.where(np.isfinite(made), made, 0))
+    found = operation.statement(*shapes)
+    own = equation(found.name, found.given)
+    held = {**dict(zip(inputs, matrices, strict=True)), gradient_name(own): arriving}
+    for place, each in enumerate(inputs):
+        way = Operation.way_back(operation, place, shapes) if each in BACKS[name] else None
+        expected = gradient_value(own, each, held | dict(found.tables), found.settings)
+        if way is None:
+            continue
+        got = way.operation.apply(*((*matrices, made, arriving)[i] for i in way.reads))
+        assert got.shape == matrices[place].shape
+        assert np.allclose(got, expected, atol=1e-12)

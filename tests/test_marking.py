@@ -16,6 +16,7 @@ import pytest
 from conftest import IN_FULL, ROOT, SLOW
 
 from attncalc import Problem, read_problem, solve
+from attncalc.equations.intervals import _others
 from attncalc.equations.operation import Operation
 from attncalc.grading.credit import score
 from attncalc.grading.digits import DigitsWalk
@@ -28,7 +29,6 @@ from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.numbers.types import Range
 from attncalc.operations import Softmax, Weigh
-from attncalc.operations.normalizers import _sum_of_others
 from attncalc.problem.samples import ANSWERS, sample
 from attncalc.reading.answers import read_answer, read_answer_bytes
 from attncalc.solving.work import Work
@@ -764,9 +764,9 @@ def test_within_a_tolerance_no_range_of_weights_is_worked_out(
 def test_the_others_of_a_row_are_summed_in_the_room_of_the_row() -> None:
     """A row of 200,000 would need 320 GB for a matrix of its size squared."""
     row = np.arange(200_000.0)[np.newaxis]
-    assert (_sum_of_others(row) == row.sum() - row).all()
-    assert _sum_of_others(np.array([[1.0, np.inf, 2.0]])).tolist() == [[np.inf, 3.0, np.inf]]
-    assert _sum_of_others(np.array([[7.0]])).tolist() == [[0.0]]
+    assert (_others(row) == row.sum() - row).all()
+    assert _others(np.array([[1.0, np.inf, 2.0]])).tolist() == [[np.inf, 3.0, np.inf]]
+    assert _others(np.array([[7.0]])).tolist() == [[0.0]]
 
 
 # ---------------------------------------------------------------- how often it is right

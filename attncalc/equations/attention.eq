@@ -2,30 +2,63 @@
 #
 #     Name(inputs): result[indices] = expression of one entry
 #
-# An input with ? may be missing; {b|...} is kept where b is given, {!b|...} where it is not. Axes
-# before those named (heads, a family of problems) are carried along. `+x` is shown as a number in
-# the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the second
-# is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the matrix
-# notation, where it cannot be read off the equation.
+# An input with ? may be missing, and of one with * there may be any number; one with + is never
+# negative, and rows of one with % are shares. {b|...} is kept where b is given, {!b|...} where it is
+# not. Axes before those named (heads, a family of problems) are carried along. `+x` is shown as a
+# number in the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the
+# second is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the
+# matrix notation, where it cannot be read off the equation. `back X: MeanBack(dY; d = columns(X))`
+# is what makes the gradient of X: an equation, what that reads (inputs, the result Y, its gradient
+# dY; - for an optional input that is not given), and sizes. Flags and settings are passed on. Which
+# of its sums are over heads, or rows, follows from the shape of X: see `Statement.summing`.
 
 # Products of matrices
 Project(X, W, b?):        Y[i in n, o in w] = sum(X[i,a] * W[a,o] for a in d){b| + b[0,o]}
+    back X: TimesTransposed(dY, W)
+    back W: TransposedTimes(X, dY)
+    back b: SumTo(dY)
 ProjectTurned(X, W, b?):  Y[i in n, o in w] = sum(X[i,a] * W[o,a] for a in d){b| + b[0,o]}
+    back X: Project(dY, W, -)
+    back W: TransposedTimes(dY, X)
+    back b: SumTo(dY)
 Scores(Q, K):             S[i in n, j in m] = sum(Q[i,c] * K[j,c] for c in d)
+    back Q: Weigh(dS, K)
+    back K: TransposedTimes(dS, Q)
 GroupedScores(Q, K):      S[h in H, i in n, j in m] = sum(Q[h,i,c] * K[h // (H // heads(K)),j,c] for c in d)
+    back Q: GroupedWeigh(dS, K)
+    back K: TransposedTimes(dS, Q)
 Weigh(A, V):              O[i in n, c in w] = sum(A[i,j] * V[j,c] for j in m)
+    back A: Scores(dO, V)
+    back V: TransposedTimes(A, dO)
 GroupedWeigh(A, V):       O[h in H, i in n, c in w] = sum(A[h,i,j] * V[h // (H // heads(V)),j,c] for j in m)
+    back A: GroupedScores(dO, V)
+    back V: TransposedTimes(A, dO)
 
 # Other scores
 AdditiveScores(Q, K, v, b?):   S[i in n, j in m] = sum(v[0,c] * +tanh(Q[i,c] + K[j,c]{b| + b[0,c]}) for c in d)  ~ v.T // tanh(Q + K{b| + b})
+    back Q: AdditiveBackQ(Q, K, v, b?, dS)
+    back K: AdditiveBackK(Q, K, v, b?, dS)
+    back v: AdditiveBackV(Q, K, v, b?, dS)
+    back b: AdditiveBackB(Q, K, v, b?, dS)
 ConcatScores(Q, K, W, v, b?):  S[i in n, j in m] = sum(v[0,c] * +tanh(+(sum(Q[i,a] * {!turned|W[a,c]}{turned|W[c,a]} for a in columns(Q)) + sum(K[j,a] * {!turned|W[a + columns(Q),c]}{turned|W[c,a + columns(Q)]} for a in columns(K)){b| + b[0,c]})) for c in d)
     ~ v.T // tanh([Q, K] @ {!turned|W}{turned|W.T}{b| + b})
+    back Q: ConcatBackQ(Q, K, W, v, b?, dS)
+    back K: ConcatBackK(Q, K, W, v, b?, dS)
+    back W: ConcatBackW(Q, K, W, v, b?, dS)
+    back v: ConcatBackV(Q, K, W, v, b?, dS)
+    back b: ConcatBackB(Q, K, W, v, b?, dS)
 DistanceScores(Q, K):          S[i in n, j in m] = -(+sum((Q[i,c] - K[j,c]) ** 2 for c in d) / 2)  ~ -(norm(Q - K) ** 2 / 2)
+    back Q: DistanceBackQ(Q, K, dS)
+    back K: DistanceBackK(Q, K, dS)
 
 # Entry by entry: scale, cap, mask, bias by distance
 DivideBySqrt(X):          Y[i in n, j in m] = X[i,j] / sqrt(d_k)
+    back X: DivideBySqrt(dY)
 Multiply(X):              Y[i in n, j in m] = X[i,j] * factor
+    back X: Multiply(dY)
+MultiplyEach(X):          Y[i in n, j in m] = X[i,j] * each[0,0]  ~ X * each
 SoftCap(X):               Y[i in n, j in m] = cap * +tanh(X[i,j] / cap)
+    back X: SoftCapBack(Y, dY)
 Mask(S, keep?, ignore?, bias?):
     M[i in n, j in m] = {causal|why(-inf, "forbidden by causal") if j >= i + first else
     }{window|why(-inf, "forbidden by window") if j < i + first - window else
@@ -35,20 +68,29 @@ Mask(S, keep?, ignore?, bias?):
     }{bias|why(-inf, "forbidden by bias") if bias[i,j] == -inf else
     }{bias|S[i,j] + bias[i,j]}{!bias|+S[i,j]}
     ~ S{bias| + bias} if "{causal|causal,}{window|in window,}{ahead|in window,}{keep|keep,}{ignore|not ignore,}" else -inf
+    back S: MaskBack(dM, keep?, ignore?, bias?)
+    back keep: none
+    back ignore: none
+    back bias: SumTo(dM)
 Alibi(S, slope):          M[i in n, j in m] = S[i,j] - slope[0,0] * abs(i + place - j)  ~ S - slope % "distance"
+    back S: Same(dM)
+    back slope: SlopeBack(dM)
 RelativeBias(S, table):
-    M[{heads|h in H, }i in n, j in m] = why(why(why(S[{heads|h,}i,j] + {!stands|table[0,slot]}{stands|{rows|table[slot,{heads|h}{!heads|0}]}{!rows|table[{heads|h}{!heads|0},slot]}},
+    M[{heads|h in H, }i in n, j in m] = why(why(why(S[{heads|h,}i,j] + {!stands|table[{heads|h,}0,slot]}{stands|{rows|table[slot,{heads|h}{!heads|0}]}{!rows|table[{heads|h}{!heads|0},slot]}},
     "bucket {slot + 1} of {buckets}: the key stands {gap} before", gap > 0),
     "bucket {slot + 1} of {buckets}: the key stands {-gap} behind", gap < 0),
     "bucket {slot + 1} of {buckets}: the key stands at its place")
     where slot = sum(1 for s in columns(starts) if starts[0,s] <= {both|abs(gap)}{!both|gap}){both| + (columns(starts) + 1 if gap < 0 else 0)}
     where gap = i + place - j
     ~ S + table
+    back S: Same(dM)
+    back table: BucketBack(dM)
 
 # Positions
 Sinusoids(X):             P[i in rows(X), j in columns(X)] = cos(angle) if j % 2 == 1 else sin(angle)
     where angle = i + offset if j // 2 == 0 else (i + offset) / 10000 ** (2 * (j // 2) / columns(X))
     ~ "sin, cos"("t" / 10000 ** ("2i" / d))
+    back X: none
 Rotate(X, own?):
     Y[i in n, j in d] = {part|why(+X[i,j], "the first {width} columns alone are rotated") if j >= width else }
     {linear|why(}{llama|why(why(}turned{linear|, "its frequency is divided by {factor}")}
@@ -68,55 +110,93 @@ Rotate(X, own?):
 
 # Rows of scores to rows of weights
 Softmax(S, sink?):        A[i in n, j in m] = softmax({sink|(}S[i,k] for k in m{sink|), sink[0,0]})[j]  ~ {sink|exp(S) / (sum(exp(S)) + exp(sink))}{!sink|softmax(S)}
+    back S: SoftmaxBack(A, dA)
+    back sink: SinkBack(A, dA)
 HardMax(S):               A[i in n, j in m] = hardmax(S[i,k] for k in m)[j]
 DivideBySum(S):           A[i in n, j in m] = share(S[i,k] for k in m)[j]  ~ S / sum(S)
+    back S: DivideBySumBack(S, A, dA)
 
 # Normalisation
 FeatureMean(X):           mu[i in n, z in 1] = sum(X[i,c] for c in d) / d
+    back X: MeanBack(dmu; d = columns(X))
 FeatureVariance(X, mu):   var[i in n, z in 1] = sum((X[i,c] - mu[i,0]) ** 2 for c in d) / (d - ddof)
     ~ {!sample|mean((X - mu) ** 2)}{sample|sum((X - mu) ** 2) / (d - ddof)}
+    back X: VarianceBack(X, mu, dvar)
+    back mu: none
 FeatureSquares(X):        ms[i in n, z in 1] = sum(X[i,c] ** 2 for c in d) / d
-Normalise(X, mean?, var, gain?, bias?):
+    back X: SquaresBack(X, dms)
+Normalise(X, mean?, var+, gain?, bias?):
     N[i in n, c in d] = {gain|gain[0,c] * (}{mean|+(X[i,c] - mean[i,0])}{!mean|+(+X[i,c])}
     / {!eps|+sqrt(var[i,0])}{eps|{inside|+sqrt(var[i,0] + eps)}{!inside|+(sqrt(var[i,0]) + eps)}}{gain|)}{bias| + bias[0,c]}
+    back X: QuotientBack(var, gain?, dN)
+    back mean: CentreBack(var, gain?, dN)
+    back var: SpreadBack(X, mean?, var, gain?, dN)
+    back gain: GainBack(X, mean?, var, dN)
+    back bias: SumTo(dN)
 
 # Activations and gates
 ReLU(X):                  Y[i in n, j in m] = why(relu(X[i,j]), "a negative number becomes 0") if X[i,j] < 0 else relu(X[i,j])  ~ ReLU(X)
+    back X: ReLUBack(X, -, dY)
 GELU(X):                  Y[i in n, j in m] = X[i,j] * +Phi(X[i,j])  ~ GELU(X)
+    back X: GELUBack(X, -, dY)
 GELUtanh(X):              Y[i in n, j in m] = half * X[i,j] * +(1 + tanh(sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)))  ~ GELU(X)
+    back X: GELUtanhBack(X, -, dY)
 SiLU(X):                  Y[i in n, j in m] = X[i,j] / +(1 + exp(-X[i,j]))  ~ SiLU(X)
+    back X: SiLUBack(X, -, dY)
 Tanh(X):                  Y[i in n, j in m] = tanh(X[i,j])
+    back X: TanhBack(X, -, dY)
 GatedReLU(X, G):          Y[i in n, j in m] = why(+relu(X[i,j]) * G[i,j], "a negative number becomes 0") if X[i,j] < 0 else +relu(X[i,j]) * G[i,j]
     ~ ReLU(X) * G
+    back X: ReLUBack(X, G, dY)
+    back G: GatedReLU(X, dY)
 GatedGELU(X, G):          Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(X[i,j] * Phi(X[i,j])) * G[i,j]  ~ GELU(X) * G
+    back X: GELUBack(X, G, dY)
+    back G: GatedGELU(X, dY)
 GatedGELUtanh(X, G):      Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(half * X[i,j] * (1 + tanh(sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)))) * G[i,j]
     ~ GELU(X) * G
+    back X: GELUtanhBack(X, G, dY)
+    back G: GatedGELUtanh(X, dY)
 GatedTanh(X, G):          Y[i in n, j in m] = +tanh(X[i,j]) * G[i,j]
+    back X: TanhBack(X, G, dY)
+    back G: GatedTanh(X, dY)
 GatedSiLU(X, G):          Y[i in n, j in m] = silu(X[i,j]) * G[i,j] == +(X[i,j] / (1 + exp(-X[i,j]))) * G[i,j]  ~ SiLU(X) * G
+    back X: SiLUBack(X, G, dY)
+    back G: GatedSiLU(X, dY)
 
 # Matrices put together and taken apart
-Add(a, b, c?, d?, e?, f?, g?, h?):
-    Y[i in n, j in m] = a[i,j] + b[i,j]{c| + c[i,j]}{d| + d[i,j]}{e| + e[i,j]}{f| + f[i,j]}{g| + g[i,j]}{h| + h[i,j]}
+Add(a, b, more*):         Y[i in n, j in m] = a[i,j] + b[i,j]{more*| + more[i,j]}
 Concat(X):                Y[i in n, x in heads(X) * columns(X)] = X[x // columns(X),i,x % columns(X)]  ~ concat(X)
+    back X: SplitHeads(dY; heads = heads(X))
 Mean(X):                  Y[i in n, c in w] = sum(X[h,i,c] for h in H) / H
+    back X: ShareAmongHeads(dY; heads = heads(X))
 Stack(a, b):              Y[i in rows(a) + rows(b), c in d] = a[i,c] if i < rows(a) else b[i - rows(a),c]  ~ [a, b]
+    back a: TakeRows(dY; start = 0, stop = rows(a))
+    back b: TakeRows(dY; start = rows(a), stop = rows(a) + rows(b))
 Same(X):                  Y[i in n, j in m] = X[i,j]
+    back X: Same(dY)
 Given(X):                 Y[i in n, j in m] = why(+X[i,j], "given")  ~ given(X)
+    back X: none
 Patches(image):
     Y[t in (rows(image) // p) * (columns(image) // q), x in {channels|heads(image) * }p * q] = why(image[{channels|ch,}pr * p + ir,pc * q + ic],
     "patch r{pr + 1}c{pc + 1}: its row {ir + 1}, column {ic + 1}{channels| of channel {ch + 1}}")
     where ch = x // of_channel % heads(image) where ir = x // of_row % p where ic = x // of_column % q
     where pr = t // of_down % (rows(image) // p) where pc = t // of_across % (columns(image) // q)
     ~ flatten(image)
+    back image: PatchesBack(dY; H = rows(image), W = columns(image){channels|, channels = heads(image)})
 TakeFirst(X):             Y[z in 1, c in d] = X[0,c]  ~ first(X)
+    back X: PlaceFirst(dY; n = rows(X))
 TakeLast(X):              Y[z in 1, c in d] = X[rows(X) - 1,c]  ~ last(X)
+    back X: PlaceLast(dY; n = rows(X))
 TokenMean(X):             Y[z in 1, c in d] = sum(X[i,c] for i in n) / n
+    back X: ShareAmongRows(dY; n = rows(X))
 Lookup(ids, table):       Y[i in n, c in d] = why(table[ids[0,i] - first,c], "row {ids[0,i] - first + 1} is that of id {ids[0,i]}")
     ~ onehot(ids) @ table
+    back ids: none
+    back table: GatherRows(ids, dY; v = rows(table))
 
 # Losses, and a step against the gradient
 HalfSquares(a, b):        L[y in 1, z in 1] = sum((a[{heads|h,}i,j] - b[{heads|h,}i,j]) ** 2{heads| for h in H} for i in n for j in m) / 2
-CrossEntropy(prob):       L[y in 1, z in 1] = sum(-log(prob[i,ids[0,i]]) for i in n)  ~ -sum("log of target"(prob))
+CrossEntropy(prob%):      L[y in 1, z in 1] = sum(-log(prob[i,ids[0,i]]) for i in n)  ~ -sum("log of target"(prob))
 Total(a):                 L[y in 1, z in 1] = sum(a[{heads|h,}i,j]{heads| for h in H} for i in n for j in m)
 TotalProduct(a, G):       L[y in 1, z in 1] = sum(G[{heads|h,}i,j] * a[{heads|h,}i,j]{heads| for h in H} for i in n for j in m)
 Ones(a):                  Y[{heads|h in heads(a), }i in rows(a), j in columns(a)] = 1
@@ -130,12 +210,50 @@ TransposedTimes(X, G):
     Y[{grouped|g in heads(X) // sharing, }a in d, o in w] = sum({!turned|X[{heads|h,}{grouped|g * sharing + h,}i,a] * G[{heads|h,}{grouped|g * sharing + h,}i,o]}{turned|G[{heads|h,}{grouped|g * sharing + h,}i,a] * X[{heads|h,}{grouped|g * sharing + h,}i,o]}{heads| for h in H}{grouped| for h in sharing} for i in n)
 TimesTransposed(G, W):
     Y[{grouped|g in heads(G) // sharing, }i in n, a in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,o] * W[{heads|h,}{grouped|g * sharing + h,}a,o]{heads| for h in H}{grouped| for h in sharing} for o in w)
-SumTo(G):                 Y[{keeps|y in 1, }{rows|z in 1}{!rows|i in n}, j in m] = {one|+G[i,j]}{!one|sum(G[{heads|h,}i,j]{heads| for h in H}{rows| for i in n})}
-SoftmaxBack(A, dA):       dS[i in n, j in m] = A[i,j] * (1 - A[i,j]) * dA[i,j] - sum(A[i,j] * A[i,k] * dA[i,k] for k in m if k != j) == A[i,j] * (dA[i,j] - +sum(A[i,k] * dA[i,k] for k in m))
-SinkBack(A, dA):          dsink[y in 1, z in 1] = -sum(+(1 - sum(A[i,k] for k in m)) * +sum(A[i,k] * dA[i,k] for k in m) for i in n)
+SumTo(G):                 Y[{grouped|g in heads(G) // sharing, }{rows|z in 1}{!rows|i in n}, j in m] = {one|+G[i,j]}{!one|sum(G[{heads|h,}{grouped|g * sharing + h,}i,j]{heads| for h in H}{grouped| for h in sharing}{rows| for i in n})}
+AdditiveBackQ(Q, K, v, b?, G):
+    dQ[{grouped|g in heads(G) // sharing, }i in n, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2){heads| for h in H}{grouped| for h in sharing} for j in m)
+    where t = tanh(Q[{heads|h,}{grouped|g * sharing + h,}i,c] + K[{heads|h,}{grouped|g * sharing + h,}j,c]{b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ "Σ_keys"(G * v.T * (1 - tanh(Q + K{b| + b}) ** 2))
+AdditiveBackK(Q, K, v, b?, G):
+    dK[{grouped|g in heads(G) // sharing, }j in m, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2){heads| for h in H}{grouped| for h in sharing} for i in n)
+    where t = tanh(Q[{heads|h,}{grouped|g * sharing + h,}i,c] + K[{heads|h,}{grouped|g * sharing + h,}j,c]{b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ "Σ_queries"(G * v.T * (1 - tanh(Q + K{b| + b}) ** 2))
+AdditiveBackV(Q, K, v, b?, G):
+    dv[{grouped|g in heads(G) // sharing, }z in 1, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * +t{heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(Q[{heads|h,}{grouped|g * sharing + h,}i,c] + K[{heads|h,}{grouped|g * sharing + h,}j,c]{b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ sum(G * tanh(Q + K{b| + b}))
+AdditiveBackB(Q, K, v, b?, G):
+    db[{grouped|g in heads(G) // sharing, }z in 1, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2){heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(Q[{heads|h,}{grouped|g * sharing + h,}i,c] + K[{heads|h,}{grouped|g * sharing + h,}j,c]{b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ sum(G * v.T * (1 - tanh(Q + K{b| + b}) ** 2))
+ConcatBackQ(Q, K, W, v, b?, G):
+    dQ[{grouped|g in heads(G) // sharing, }i in n, e in columns(Q)] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2) * W[{heads|h,}{grouped|g * sharing + h,}e,c]{heads| for h in H}{grouped| for h in sharing} for j in m for c in d)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ "Σ_keys"(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2)) @ W.T
+ConcatBackK(Q, K, W, v, b?, G):
+    dK[{grouped|g in heads(G) // sharing, }j in m, e in columns(K)] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2) * W[{heads|h,}{grouped|g * sharing + h,}e + columns(Q),c]{heads| for h in H}{grouped| for h in sharing} for i in n for c in d)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ "Σ_queries"(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2)) @ W.T
+ConcatBackW(Q, K, W, v, b?, G):
+    dW[{grouped|g in heads(G) // sharing, }e in columns(Q) + columns(K), c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2) * (Q[{heads|h,}{grouped|g * sharing + h,}i,e] if e < columns(Q) else K[{heads|h,}{grouped|g * sharing + h,}j,e - columns(Q)]){heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ [Q, K].T @ sum(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2))
+ConcatBackV(Q, K, W, v, b?, G):
+    dv[{grouped|g in heads(G) // sharing, }z in 1, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * +t{heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ sum(G * tanh([Q, K] @ W{b| + b}))
+ConcatBackB(Q, K, W, v, b?, G):
+    db[{grouped|g in heads(G) // sharing, }z in 1, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * v[{heads|h,}{grouped|g * sharing + h,}0,c] * (1 - (+t) ** 2){heads| for h in H}{grouped| for h in sharing} for i in n for j in m)
+    where t = tanh(sum(Q[{heads|h,}{grouped|g * sharing + h,}i,a] * W[{heads|h,}{grouped|g * sharing + h,}a,c] for a in columns(Q)) + sum(K[{heads|h,}{grouped|g * sharing + h,}j,a] * W[{heads|h,}{grouped|g * sharing + h,}a + columns(Q),c] for a in columns(K)){b| + b[{heads|h,}{grouped|g * sharing + h,}0,c]})
+    ~ sum(G * v.T * (1 - tanh([Q, K] @ W{b| + b}) ** 2))
+DistanceBackQ(Q, K, G):   dQ[{grouped|g in heads(G) // sharing, }i in n, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * (K[{heads|h,}{grouped|g * sharing + h,}j,c] - Q[{heads|h,}{grouped|g * sharing + h,}i,c]){heads| for h in H}{grouped| for h in sharing} for j in m)  ~ G @ K - rowsum(G) * Q
+DistanceBackK(Q, K, G):   dK[{grouped|g in heads(G) // sharing, }j in m, c in d] = sum(G[{heads|h,}{grouped|g * sharing + h,}i,j] * (Q[{heads|h,}{grouped|g * sharing + h,}i,c] - K[{heads|h,}{grouped|g * sharing + h,}j,c]){heads| for h in H}{grouped| for h in sharing} for i in n)  ~ G.T @ Q - colsum(G).T * K
+SoftmaxBack(A%, dA):      dS[i in n, j in m] = A[i,j] * (1 - A[i,j]) * dA[i,j] - sum(A[i,j] * A[i,k] * dA[i,k] for k in m if k != j) == A[i,j] * (dA[i,j] - +sum(A[i,k] * dA[i,k] for k in m))
+SinkBack(A%, dA):         dsink[y in 1, z in 1] = -sum(+(1 - sum(A[i,k] for k in m)) * +sum(A[i,k] * dA[i,k] for k in m) for i in n)
 DivideBySumBack(S, A, dA):
     dS[i in n, j in m] = why(0, "a forbidden score counts as 0") if S[i,j] == -inf
-    else +(dA[i,j] - sum(A[i,k] * dA[i,k] for k in m if S[i,k] != -inf)) / +sum(S[i,k] for k in m if S[i,k] != -inf)
+    else +(dA[i,j] - sum(A[i,k] * dA[i,k] for k in m if S[i,k] != -inf)) / +(sum(S[i,k] for k in m if S[i,k] != -inf) if max(S[i,k] for k in m) != -inf else 1)
     ~ (dA - rowsum(A * dA)) / rowsum(S)
 SoftCapBack(Y, G):        dX[i in n, j in m] = G[i,j] * (1 - (Y[i,j] / cap) ** 2)
 MaskBack(G, keep?, ignore?, bias?):
@@ -160,17 +278,17 @@ MeanBack(G):              dX[i in n, c in d] = G[i,0] / d
 VarianceBack(X, mu, G):   dX[i in n, c in d] = G[i,0] * 2 * (X[i,c] - mu[i,0]) / (d - ddof)
     ~ G * (2 // (X - mu)) / {!sample|d}{sample|(d - ddof)}
 SquaresBack(X, G):        dX[i in n, c in d] = G[i,0] * 2 * X[i,c] / d
-QuotientBack(var, gain?, G):
+QuotientBack(var+, gain?, G):
     dX[i in n, c in d] = {gain|+(gain[0,c] * G[i,c])}{!gain|+(+G[i,c])} / +root
     where root = {!eps|sqrt(var[i,0])}{eps|{inside|sqrt(var[i,0] + eps)}{!inside|sqrt(var[i,0]) + eps}}
-CentreBack(var, gain?, G):
+CentreBack(var+, gain?, G):
     dmu[i in n, z in 1] = +(-sum({gain|gain[0,c] * }G[i,c] for c in d)) / +root
     where root = {!eps|sqrt(var[i,0])}{eps|{inside|sqrt(var[i,0] + eps)}{!inside|sqrt(var[i,0]) + eps}}
-SpreadBack(X, mean?, var, gain?, G):
+SpreadBack(X, mean?, var+, gain?, G):
     dvar[i in n, z in 1] = +(-sum({gain|gain[0,c] * }G[i,c] * {mean|(X[i,c] - mean[i,0])}{!mean|X[i,c]} for c in d))
     / {!eps|+(2 * sqrt(var[i,0]) ** 3)}{eps|{inside|+(2 * sqrt(var[i,0] + eps) ** 3)}{!inside|+(2 * sqrt(var[i,0]) * (sqrt(var[i,0]) + eps) ** 2)}}
     ~ -rowsum({gain|+(gain * G)}{!gain|G} * {mean|(X - mean)}{!mean|X}) / {!eps|(2 % sqrt(var) ** 3)}{eps|{inside|(2 % sqrt(var + eps) ** 3)}{!inside|(2 % sqrt(var) % (sqrt(var) + eps) ** 2)}}
-GainBack(X, mean?, var, G):
+GainBack(X, mean?, var+, G):
     dgain[z in 1, c in d] = sum(G[{heads|h,}i,c] * +({mean|(X[{heads|h,}i,c] - mean[{heads|h,}i,0])}{!mean|X[{heads|h,}i,c]} / root){heads| for h in H} for i in n)
     where root = ({!eps|sqrt(v)}{eps|{inside|sqrt(v + eps)}{!inside|sqrt(v) + eps}})
     where v = var[{heads|h,}i,0]
@@ -188,7 +306,7 @@ SiLUBack(X, U?, G):
 TanhBack(X, U?, G):       dX[i in n, j in m] = G[i,j] * {U|U[i,j] * }+(1 - tanh(X[i,j]) ** 2)  ~ G{U| * U} * "tanh'"(X)
 SplitHeads(G):            Y[h in heads, i in n, x in columns(G) // heads] = G[i,h * (columns(G) // heads) + x]  ~ heads(G)
 ShareAmongHeads(G):       Y[h in heads, i in n, c in d] = G[i,c] / heads
-TakeRows(G):              Y[i in stop - start, c in d] = G[i + start,c]  ~ {!one|"tokens {start + 1} to {stop}"}{one|"token {stop}"}(G)
+TakeRows(G):              Y[i in stop - start, c in d] = G[i + start,c]  ~ {!rows|"tokens {start + 1} to {stop}"}{rows|"token {stop}"}(G)
 PlaceFirst(G):            Y[i in n, c in d] = G[0,c] if i == 0 else why(0, "this token is not read")  ~ G if "it is the first token" else 0
 PlaceLast(G):             Y[i in n, c in d] = G[0,c] if i == n - 1 else why(0, "this token is not read")  ~ G if "it is the last token" else 0
 ShareAmongRows(G):        Y[i in n, c in d] = G[0,c] / n

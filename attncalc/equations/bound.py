@@ -18,10 +18,10 @@ from attncalc.equations.evaluate import (
     Compiled,
     Compiler,
     Frame,
+    Program,
     Value,
-    evaluated,
 )
-from attncalc.equations.extents import Setting, extents
+from attncalc.equations.extents import Setting
 from attncalc.equations.intervals import (
     Interval,
     Weights,
@@ -79,23 +79,24 @@ def reach(
         Inputs that are weights of a softmax: from 0 to 1, and each row sums to 1.
     """
     settings = settings or {}
-    shapes = {name: each.low.shape for name, each in ranges.items()}
-    given = {name: each.low if each.is_point else Interval(*each) for name, each in ranges.items()}
-    frame = _Frame(given, {**settings, **extents(equation, shapes, settings)})
-    frame.shares = frozenset(shares)
-    made: Any = evaluated(equation, frame)
+    given: Any = {n: each.low if each.is_point else Interval(*each) for n, each in ranges.items()}
+    own = _program(equation, frozenset(shares))
+    numbers, shape, kept = own.know(given, settings)
+    made: Any = own.run(_Frame(given, numbers, kept=kept), shape)
     return Range(made.low, made.high) if isinstance(made, Interval) else Range.at(made)
+
+
+@lru_cache(maxsize=1024)
+def _program(equation: Equation, shares: frozenset[str]) -> Program:
+    return Program(equation, _Compiler(equation.indices, shares))
 
 
 class _Frame(Frame):
     """What an equation is computed from, some of it intervals."""
 
-    __slots__ = ("shares",)
-
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.like = np.empty(0)
-        self.shares: frozenset[str] = frozenset()
 
     def array(self, value: Value) -> Any:
         return value if isinstance(value, Interval) else super().array(value)
@@ -123,14 +124,6 @@ class _Frame(Frame):
             made = softmax(low, high, [ends_of(each) for each in beside])
             return made if beside else Weights(made.low, made.high)
         return hardmax(low, high) if kind == "hardmax" else share(low, high)
-
-    def compiled(self, x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
-        return _compiled(x, axes, indices, self.shares)
-
-
-@lru_cache(maxsize=1024)
-def _compiled(x: Node, axes: Axes, indices: frozenset[str], shares: frozenset[str]) -> Compiled:
-    return _Compiler(indices, shares).value(x, axes)
 
 
 class _Compiler(Compiler):
@@ -173,13 +166,14 @@ class _Compiler(Compiler):
         made = super().entry(x, axes)
         if x.name not in self.shares:
             return made
-        kind = Weights if axes and x.at[-1] == Name(axes[-1]) else Interval
+        are_rows = axes and x.at[-1] == Name(axes[-1])
 
         def clipped(frame: Frame) -> Value:
             value = made(frame)
             if not isinstance(value, Interval):
                 return value
-            return kind(np.clip(value.low, 0.0, 1.0), np.clip(value.high, 0.0, 1.0))
+            low, high = (np.clip(end, 0.0, 1.0) for end in ends_of(value))
+            return Weights(low, high, value) if are_rows else Interval(low, high)
 
         return clipped
 
@@ -198,7 +192,7 @@ class _Compiler(Compiler):
         def range_of(given: Any, frame: Frame) -> Value:
             def at(compiled: Compiled, *ends: Matrix) -> Any:
                 x: Any = ends[0] if len(ends) == 1 else Interval(*ends)
-                here = _Frame({"x": x}, {**frame.numbers, "p": ends[0].size})
+                here = _Frame({"x": x}, {**frame.numbers, "p": ends[0].size}, kept=frame.kept)
                 return compiled(here)
 
             if not isinstance(given, Interval):

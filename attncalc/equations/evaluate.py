@@ -48,8 +48,8 @@ Compiled = Callable[["Frame"], Value]
 
 MOST_KNOWN = 64
 """Combinations of shapes for which a program keeps what depends on them."""
-LARGEST_SUM = 1 << 22
-"""Terms of a sum that are held at once; of more, one slice after another is added up."""
+LARGEST_SUM = 1 << 17
+"""Terms of a sum that are held at once, in the cache; of more, slices are added up."""
 
 UFUNCS: dict[str, Any] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide,
@@ -159,14 +159,16 @@ class Program:
     ----------
     equation
         The equation.
+    compiler
+        What compiles it for another kind of number.
     """
 
-    def __init__(self, equation: Equation) -> None:
+    def __init__(self, equation: Equation, compiler: "Compiler | None" = None) -> None:
         self.equation = equation
         axes = equation.at
         if equation.recurs is not None:
             axes = tuple(each for each in axes if each != equation.at[equation.recurs[0]])
-        self._entry = Compiler(equation.indices).value(equation.right, axes)
+        self._entry = (compiler or Compiler(equation.indices)).value(equation.right, axes)
         self._known: dict[Any, tuple[dict[str, Setting], Shape, dict[Any, Any]]] = {}
 
     def __call__(
@@ -191,19 +193,22 @@ class Program:
         out
             Where the result may be written.
         """
-        numbers, shape, kept = self._know(matrices, settings or {})
-        frame = Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept)
+        numbers, shape, kept = self.know(matrices, settings or {})
+        return self.run(Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept), shape)
+
+    def run(self, frame: Frame, shape: Shape) -> Matrix:
+        """Return the matrix of the equation, of this shape, in the frame's kind of number."""
         with np.errstate(all="ignore"):
             if self.equation.recurs is not None:
                 return _recurrence(self.equation, self._entry, frame)
             return _full(self._entry(frame), shape, frame)
 
-    def _know(
+    def know(
         self, matrices: Mapping[str, Matrix], settings: Mapping[str, Setting]
     ) -> tuple[dict[str, Setting], Shape, dict[Any, Any]]:
         """Return all numbers by name, the shape of the result, and what depends on these alone."""
         of_each = tuple([(m.shape, m.dtype.char) for m in matrices.values()])
-        key = (of_each, tuple(settings.values()), getcontext().prec)
+        key = (of_each, tuple(settings.items()), getcontext().prec)
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
@@ -369,9 +374,12 @@ class Compiler:
         base = self.value(a, axes)
         if b in (TWO, Number(Fraction(3))):
             times = int(b.value) if isinstance(b, Number) else 0
+            is_fresh = _is_fresh(a)
 
             def power(frame: Frame) -> Value:
                 x = base(frame)
+                if times == 2 and is_fresh and np.size(x) > SMALL and x.dtype != object:
+                    return np.multiply(x, x, out=x)
                 return x * x if times == 2 else x * x * x
 
             return power
@@ -386,7 +394,14 @@ class Compiler:
             larger = np.maximum if name == "max" else np.minimum
             return lambda frame: larger(a(frame), b(frame))
         (argument,) = (self.value(each, axes) for each in arguments)
-        return lambda frame: frame.function(name, frame.array(argument(frame)))
+
+        def made(frame: Frame) -> Value:
+            return frame.function(name, frame.array(argument(frame)))
+
+        if any(isinstance(y, Entry | Aggregate | Row) for y in walk(arguments[0])):
+            return made
+        kept = _kept(made)  # of places alone, as the angles of rotations
+        return lambda frame: made(frame) if frame.spans or frame.offsets else kept(frame)
 
     def _choice(self, test: Node, then: Node, otherwise: Node, axes: Axes) -> Compiled:
         holds, yes, no = self.test(test, axes), self.value(then, axes), self.value(otherwise, axes)
@@ -473,10 +488,11 @@ class Compiler:
             for place in x.at
         ]
 
-        find_cut = _kept(lambda frame: _cut(frame.matrices[name], places, frame))
+        rank = len(places)
+        find_cut = _kept(lambda frame: _cut(_of_rank(frame.matrices[name], rank), places, frame))
 
         def view(frame: Frame) -> Matrix:
-            matrix: Matrix = frame.matrices[name]
+            matrix: Matrix = _of_rank(frame.matrices[name], rank)
             cut = _cut(matrix, places, frame) if frame.spans else find_cut(frame)
             if cut is not None:
                 matrix = matrix[cut]
@@ -492,14 +508,21 @@ class Compiler:
         name, places = x.name, [self.whole(place, axes) for place in x.at]
 
         def gather(frame: Frame) -> Matrix:
-            matrix: Matrix = frame.matrices[name]
+            matrix: Matrix = _of_rank(frame.matrices[name], len(places))
             sides = matrix.shape[matrix.ndim - len(places) :]
             at = (
                 np.clip(np.asarray(place(frame)), 0, side - 1)
                 for place, side in zip(places, sides, strict=True)
             )
-            spread = (each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at)
-            return matrix[(..., *spread)]
+            spread = [each.reshape((1,) * (len(axes) - each.ndim) + each.shape) for each in at]
+            if all(each.ndim == len(axes) for each in spread):
+                return matrix[(..., *spread)]
+            # places differ from problem to problem of a family
+            lead = matrix.shape[: matrix.ndim - len(places)]
+            lead = np.broadcast_shapes(lead, *(each.shape[: -len(axes)] for each in spread))
+            own = np.ogrid[tuple(map(slice, (*lead, *[1] * len(axes))))][: len(lead)]
+            gathered: Matrix = np.broadcast_to(matrix, (*lead, *sides))[(*own, *spread)]
+            return gathered
 
         return gather
 
@@ -514,6 +537,7 @@ class Compiler:
         test = None if x.where is None else self.test(x.where, inner)
         axis = before - len(inner)
         adds = x.kind == "sum"
+        is_fresh = _is_fresh(x.body)
         self_index = x.index
 
         def reduced(frame: Frame) -> Value:
@@ -524,6 +548,8 @@ class Compiler:
             count = _length(frame, self_index)
             if np.ndim(terms) < -axis or terms.shape[axis] != count:
                 terms = _repeated(frame.array(terms), axis, count, len(inner))
+            if is_fresh and count == 1 and isinstance(terms, np.ndarray):
+                return terms.squeeze(axis)
             return terms.sum(axis=axis) if adds else terms.max(axis=axis)
 
         if not adds or isinstance(x.body, Entry):
@@ -707,6 +733,11 @@ FUNCTIONS: dict[str, Callable[[Matrix], Matrix]] = {
     "sin": lambda x: cos_sin(x)[1],
     "cos": lambda x: cos_sin(x)[0],
 }
+
+
+def _of_rank(matrix: Matrix, rank: int) -> Matrix:
+    """Return a matrix with as many axes at least: one without heads serves them all."""
+    return matrix if matrix.ndim >= rank else matrix[np.newaxis]
 
 
 def _cut(matrix: Matrix, places: Sequence[Any], frame: Frame) -> tuple[Any, ...] | None:

@@ -1,6 +1,6 @@
 """How far each index of an equation runs, found from the shapes of the matrices it reads."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -44,10 +44,15 @@ def extents(
     """
     found: dict[str, int] = {}
     asked = equation.sizes
+    free = {
+        index
+        for index, size in asked.items()
+        if size is None or (isinstance(size, Name) and size.name not in settings)
+    }
     for entry in equation.nodes:
         if isinstance(entry, Entry) and entry.name in shapes:
-            _note(entry, shapes[entry.name], asked, found)
-    known = dict(settings) | _sides(shapes)
+            _note(entry, shapes[entry.name], asked, free, found)
+    known = dict(settings) | sides(shapes)
     for index, size in asked.items():
         if isinstance(size, Name) and index in found:
             known.setdefault(size.name, found[index])
@@ -62,7 +67,7 @@ def extents(
     return {**sizes, **found}
 
 
-def _sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
+def sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
     """Return what rows(X), columns(X) and heads(X) are for each matrix."""
     return {
         f"{side}({name})": shape[axis]
@@ -72,9 +77,16 @@ def _sides(shapes: Mapping[str, Shape]) -> dict[str, int]:
     }
 
 
-def _note(entry: Entry, shape: Shape, asked: Mapping[str, object], found: dict[str, int]) -> None:
-    """Note how far the indices of an entry run; of K[i - s] the shift keeps the length."""
-    sides = shape[len(shape) - len(entry.at) :]
+def _note(
+    entry: Entry, shape: Shape, asked: Collection[str], free: Collection[str], found: dict[str, int]
+) -> None:
+    """Note how far the indices of an entry run; of K[i - s] the shift keeps the length.
+
+    Only sides say how far those of `free` run, and all say the same.
+    """
+    if (len(shape), len(entry.at)) == (2, 3):  # a matrix without heads serves them all
+        shape = (1, *shape)
+    sides = shape[max(0, len(shape) - len(entry.at)) :]
     if len(sides) < len(entry.at):
         raise ShapeError(
             f"{source(entry)} has {len(entry.at)} indices, but {entry.name} has {len(shape)} axes"
@@ -84,6 +96,11 @@ def _note(entry: Entry, shape: Shape, asked: Mapping[str, object], found: dict[s
             case Name(index) if index in asked:
                 if found.get(index, 1) == 1:  # a single row or column serves all
                     found[index] = side
+                elif index in free and side not in (1, found[index]):
+                    raise ShapeError(
+                        f"{source(entry)}: {index} runs to {side} here, and elsewhere to "
+                        f"{found[index]}"
+                    )
             case Operator("+" | "-", (Name(index), _)) if index in asked:
                 found.setdefault(index, side)
 

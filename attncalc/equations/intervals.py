@@ -9,6 +9,9 @@ import numpy as np
 from attncalc.equations import rows
 from attncalc.numbers.types import Matrix
 
+SMALL = 1 << 12
+"""Products of entries of two matrices that are best made at once."""
+
 
 class Interval(np.lib.mixins.NDArrayOperatorsMixin):
     """Two arrays of one shape: the ends of ranges, or whether a condition must and can hold."""
@@ -63,7 +66,11 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class Weights(Interval):
-    """Weights whose rows, along the last axis, sum to 1."""
+    """Weights whose rows, along the last axis, sum to 1; `bare` where no row can."""
+
+    def __init__(self, low: Matrix, high: Matrix, bare: Interval | None = None) -> None:
+        super().__init__(low, high)
+        self.bare = Interval(low, high) if bare is None else bare
 
 
 def ends_of(x: Any) -> tuple[Any, Any]:
@@ -149,31 +156,35 @@ def _matmul(a: Any, b: Any) -> Interval:
     if isinstance(a, Weights):
         return _means(a, b)
     (low, high), (least, most) = ends_of(a), ends_of(b)
+    if np.size(low) * np.shape(least)[-1] <= SMALL:
+        made: Interval = _times(a[..., np.newaxis], b[..., np.newaxis, :, :]).sum(axis=-2)
+        return made
     if not all(np.isfinite(end).all() for end in (low, high, least, most)):
         terms = (_times(a[..., :, k, None], b[..., None, k, :]) for k in range(b.shape[-2]))
         return reduce(lambda x, y: x.each(np.add, y), terms)
+    if least is most:  # what is known exactly
+        up_, down_ = np.maximum(least, 0), np.maximum(-least, 0)
+        return Interval(low @ up_ - high @ down_, high @ up_ - low @ down_)
+    if low is high:
+        up_, down_ = np.maximum(low, 0), np.maximum(-low, 0)
+        return Interval(up_ @ least - down_ @ most, up_ @ most - down_ @ least)
     up = [np.maximum(end, 0) for end in (low, high, least, most)]
     down = [np.maximum(-end, 0) for end in (low, high, least, most)]
     # each term is max(p, q) - max(r, s) of products p, q, r, s that are not below 0 (Goldsztejn,
     # 2008), and max(p, q) is p + q - min(p, q), whose last part is 0 but where both ranges hold 0
     bottom = up[0] @ up[2] + down[1] @ down[3] - (up[1] @ down[2] + down[0] @ up[3])
     top = up[1] @ up[3] + down[0] @ down[2] - (up[0] @ down[3] + down[1] @ up[2])
-    for k in range(b.shape[-2]):
-        rows_ = _any_row((low < 0) & (high > 0), (..., k))
-        columns = _any_row((least < 0) & (most > 0), (..., k, slice(None)))
-        if rows_.size and columns.size:
-            at = (..., rows_[:, np.newaxis], columns)
-            x = [part[..., rows_, k, np.newaxis] for part in (up[1], down[0])]
-            y = [part[..., np.newaxis, k, columns] for part in (up[3], down[2])]
-            bottom[at] += np.minimum(x[0] * y[1], x[1] * y[0])
-            top[at] -= np.minimum(x[0] * y[0], x[1] * y[1])
+    left, right = (low < 0) & (high > 0), (least < 0) & (most > 0)
+    of_left = left.any(axis=tuple(range(left.ndim - 2)))
+    of_right = right.any(axis=tuple(range(right.ndim - 2)))
+    for k in np.flatnonzero(of_left.any(axis=0) & of_right.any(axis=1)):
+        rows_, columns = np.flatnonzero(of_left[:, k]), np.flatnonzero(of_right[k])
+        at = (..., rows_[:, np.newaxis], columns)
+        x = [part[..., rows_, k, np.newaxis] for part in (up[1], down[0])]
+        y = [part[..., np.newaxis, k, columns] for part in (up[3], down[2])]
+        bottom[at] += np.minimum(x[0] * y[1], x[1] * y[0])
+        top[at] -= np.minimum(x[0] * y[0], x[1] * y[1])
     return Interval(bottom, top)
-
-
-def _any_row(mixed: Matrix, at: Any) -> Matrix:
-    """Return which places of the last axis hold a true value in any of the matrices before."""
-    one = mixed[at]
-    return np.flatnonzero(one.any(axis=tuple(range(one.ndim - 1))))
 
 
 _UFUNCS: dict[Any, Callable[..., Any]] = {
@@ -248,28 +259,24 @@ def share(low: Matrix, high: Matrix) -> Interval:
     return Interval(np.where(crosses, -np.inf, made.low), np.where(crosses, np.inf, made.high))
 
 
-def _means(weights: Interval, values: Any) -> Interval:
+def _means(weights: Weights, values: Any) -> Interval:
     """Return the means of values by weights that sum to 1; any others count as they are."""
     low, high = weights.low, weights.high
     least, most = ends_of(values)
-    any_weights = _matmul(Interval(low, high), values)
+    means = Interval(-_largest_means(low, high, -least), _largest_means(low, high, most))
     possible = ((low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1))[..., np.newaxis]
-    return Interval(
-        np.where(possible, -_largest_means(low, high, -least), any_weights.low),
-        np.where(possible, _largest_means(low, high, most), any_weights.high),
-    )
+    if possible.all():
+        return means
+    return _where(possible, means, _matmul(weights.bare, values))
 
 
 def _largest_means(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
     """Return the largest means: what is left of 1 goes to the largest values first."""
-    left = 1 - low.sum(axis=-1, keepdims=True)
-    columns = []
-    for column in np.moveaxis(values, -1, 0):
-        row = column[..., np.newaxis, :]
-        each = np.broadcast_to(row, low.shape)
-        order = np.broadcast_to(np.argsort(-row, axis=-1), low.shape)
-        room = np.take_along_axis(high - low, order, axis=-1)
-        given = np.clip(left - (np.cumsum(room, axis=-1) - room), 0.0, room)
-        best = np.take_along_axis(each, order, axis=-1)
-        columns.append((low * each).sum(axis=-1) + (given * best).sum(axis=-1))
-    return np.stack(columns, axis=-1)
+    values = np.broadcast_to(values, (*low.shape[:-2], *values.shape[-2:]))
+    order = np.argsort(-values, axis=-2)  # (..., m, columns)
+    left = (1 - low.sum(axis=-1, keepdims=True))[..., np.newaxis]
+    room = np.take_along_axis((high - low)[..., np.newaxis], order[..., np.newaxis, :, :], axis=-2)
+    given = np.clip(left - (np.cumsum(room, axis=-2) - room), 0.0, room)  # (..., n, m, columns)
+    best = np.take_along_axis(values, order, axis=-2)[..., np.newaxis, :, :]
+    means: Matrix = low @ values + (given * best).sum(axis=-2)
+    return means

@@ -1,28 +1,58 @@
 """The equations of all operations by name, read from `attention.eq`."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
 
-from attncalc.equations.tree import Equation, chosen, parse
+from attncalc.equations.tree import Equation, Node, chosen, parse, read
 
 _QUOTED, _IN_BRACES = re.compile(r'"[^"]*"|[^"]+'), re.compile(r"\{[^{}|]*\}")
 _NAME = re.compile(r"\b\w+\b(?!\|)")
 _WHERE = re.compile(r" where (?=\w+ = )")
 _HEAD = re.compile(r"(\w+)\(([^)]*)\):\s*")
+_BACK = re.compile(r"\s+back (\w+): ")
+_STEP = re.compile(r"(\w+)\(([^;)]*)(?:; (.*))?\)")
+_REPEATED = re.compile(r"\{(\w+)\*\|([^{}]*)\}")
+TURNED = "T"
+"""The flag of any equation whose result stands with its rows and columns changed over."""
+NO_INPUT = "-"
+"""What stands in a way back for an optional input that is not given."""
 
 
 class Stated(NamedTuple):
-    """An equation as the library states it: its inputs in order, its text, and its notation.
+    """An equation as the library states it: its inputs in order, its text, its notation, ways back.
 
-    The notation is empty where it is read off the equation.
+    The notation is empty where it is read off the equation. An input marked + is never negative;
+    the rows of one marked % are shares, and sum to 1.
     """
 
     inputs: tuple[str, ...]
     text: str
     notation: str
+    backs: Mapping[str, str]
+    marks: Mapping[str, str]
+
+
+class Back(NamedTuple):
+    """What makes the gradient of an input.
+
+    Parameters
+    ----------
+    name, given
+        The equation, and the optional inputs that it has.
+    reads
+        What it reads, by name: inputs, the result, and the gradient of the result (dY of Y).
+    sizes
+        The numbers that it reads by name beside those of the operation.
+    """
+
+    name: str
+    given: frozenset[str]
+    reads: tuple[str, ...]
+    sizes: Mapping[str, Node]
 
 
 @cache
@@ -33,9 +63,13 @@ def stated() -> dict[str, Stated]:
     found: dict[str, Stated] = {}
     for line in re.sub(r"\n[ \t]+", " ", bare).splitlines():
         if head := _HEAD.match(line):
-            inputs = tuple(each.strip() for each in head[2].split(","))
-            text, _, notation = line[head.end() :].partition(" ~ ")
-            found[head[1]] = Stated(inputs, _written_in(text), notation)
+            marked = [each.strip() for each in head[2].split(",")]
+            inputs = tuple(each.rstrip("%+") for each in marked)
+            marks = {each.rstrip("%+?"): each[-1] for each in marked if each[-1] in "%+"}
+            body, *ways = _BACK.split(line[head.end() :])
+            text, _, notation = body.partition(" ~ ")
+            backs = dict(zip(ways[::2], ways[1::2], strict=True))
+            found[head[1]] = Stated(inputs, _written_in(text), notation, backs, marks)
     return found
 
 
@@ -71,12 +105,51 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
     given
         The optional inputs and flags that it has.
     """
-    return parse(stated()[name].text, given)
+
+    def for_each(part: re.Match[str]) -> str:
+        own = (each for each in inputs_of(name, given) if each.rstrip("0123456789") == part[1])
+        return "".join(part[2].replace(part[1], each) for each in own)
+
+    made = parse(_REPEATED.sub(for_each, stated()[name].text), given)
+    if TURNED in given:
+        (*at, row, column), (*over, rows, columns) = made.at, made.over
+        made = replace(made, at=(*at, column, row), over=(*over, columns, rows))
+    return made
 
 
 def notation(name: str, given: frozenset[str] = frozenset()) -> str:
     """Return the matrix notation that an equation states, or nothing; see `notation.py`."""
     return chosen(stated()[name].notation, given)
+
+
+@cache
+def back(name: str, given: frozenset[str], to: str) -> Back | None:
+    """Return what makes the gradient of an input; None where the result does not depend on it.
+
+    Raises
+    ------
+    KeyError
+        When the library does not state it.
+    """
+    text = chosen(stated()[name].backs[to], given).strip()
+    if text == "none":
+        return None
+    step = _STEP.fullmatch(text)
+    assert step, text
+    named = zip(stated()[step[1]].inputs, step[2].split(", "), strict=True)
+    read_as = {
+        own.rstrip("?"): each.rstrip("?")
+        for own, each in named
+        if each != NO_INPUT and (not each.endswith("?") or each[:-1] in given)
+    }
+    optional = {own[:-1] for own in stated()[step[1]].inputs if own.endswith("?")}
+    sizes = (each.split(" = ") for each in step[3].split(", ")) if step[3] else ()
+    return Back(
+        step[1],
+        frozenset(optional & set(read_as)),
+        tuple(read_as.values()),
+        {key: read(size) for key, size in sizes},
+    )
 
 
 def inputs_of(name: str, given: Collection[str] = ()) -> tuple[str, ...]:
@@ -87,5 +160,12 @@ def inputs_of(name: str, given: Collection[str] = ()) -> tuple[str, ...]:
     >>> inputs_of("Project"), inputs_of("Project", {"b"})
     (('X', 'W'), ('X', 'W', 'b'))
     """
-    named = stated()[name].inputs
-    return tuple(n.rstrip("?") for n in named if not n.endswith("?") or n[:-1] in given)
+    found = []
+    for each in stated()[name].inputs:
+        own, kind = each.rstrip("?*"), each[-1]
+        if kind == "*":
+            numbered = (f"{own}{number}" for number in range(1, len(given) + 1))
+            found += [each for each in numbered if each in given]
+        elif kind != "?" or own in given:
+            found.append(own)
+    return tuple(found)

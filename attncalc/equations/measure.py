@@ -46,7 +46,7 @@ def shape(
 
 def _lead(equation: Equation, shapes: Mapping[str, Shape]) -> Shape:
     entries = [x for x in equation.nodes if isinstance(x, Entry) and x.name in shapes]
-    leads = [shapes[x.name][: len(shapes[x.name]) - len(x.at)][::-1] for x in entries]
+    leads = [shapes[x.name][: max(0, len(shapes[x.name]) - len(x.at))][::-1] for x in entries]
     return tuple(max(sides) for sides in zip_longest(*leads, fillvalue=1))[::-1]
 
 
@@ -218,13 +218,15 @@ class _Factors:
         """Return 1 for a number of its own; none for sizes, indices and their functions."""
         if names_in(x) & self.indices or any(isinstance(y, Function) for y in walk(x)):
             return 0
-        return int(isinstance(x, Number) or bool(names_in(x) & set(self.settings)))
+        if isinstance(x, Number):  # one digit is among those to spare
+            return int(x.value not in range(-9, 10))
+        return int(bool(names_in(x) & set(self.settings)))
 
     def divisor(self, x: Node) -> int:
         """Return 1 for a divisor that is a number of its own, and no count or root."""
         names = names_in(x) & set(self.settings)
         fine = any(Fraction(self.settings[name]) % 1 for name in names)
-        return self.constant(x) if fine or not names else 0
+        return int(isinstance(x, Number)) or (self.constant(x) if fine or not names else 0)
 
 
 def _entries(x: Node) -> set[Entry]:

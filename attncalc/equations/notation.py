@@ -60,6 +60,8 @@ def formula(
     operands: Mapping[str, Expression],
     settings: Mapping[str, Setting] | None = None,
     notation: str = "",
+    *,
+    is_turned: bool = False,
 ) -> Expression:
     """Return the right-hand side of an equation in matrix notation.
 
@@ -73,6 +75,8 @@ def formula(
         The numbers that it reads by name.
     notation
         Its notation as the library states it, where it does.
+    is_turned
+        Whether a product of matrices that is stated is turned: both transposed.
 
     Raises
     ------
@@ -81,7 +85,11 @@ def formula(
     """
     if notation:
         tree = ast.parse(notation.strip(), mode="eval").body
-        return _Stated(operands, settings or {}).form(tree)
+        made = _Stated(operands, settings or {}).form(tree)
+        if is_turned and isinstance(made, document.Product) and made.is_ordered:
+            left, right = map(_transposed, made.factors)
+            made = document.Product((right, left), made.sign, is_ordered=True)
+        return made
     row, column = (None, None, *equation.at)[-2:]
     return _Derived(operands, settings or {}).form(equation.right, row, column)
 

@@ -1,16 +1,19 @@
 """What every operation is: a pure function of matrices, and the equation that states it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from fractions import Fraction
-from functools import cache
-from math import prod
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.equations import measure
+from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
-from attncalc.equations.library import equation, inputs_of, notation, stated
+from attncalc.equations.extents import sides, whole
+from attncalc.equations.library import TURNED, back, equation, inputs_of, notation, stated
+from attncalc.equations.tree import Entry, Equation
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 
@@ -33,10 +36,6 @@ class Way(NamedTuple):
 
     operation: "Operation"
     reads: tuple[int, ...] = (GRADIENT,)
-
-
-class UnstatedError(LookupError):
-    """No equation of the library states an operation on matrices of these shapes."""
 
 
 class Statement(NamedTuple):
@@ -68,10 +67,32 @@ class Statement(NamedTuple):
         """Return the equation with those flags that hold."""
         return self._replace(given=self.given | {name for name, holds in flags.items() if holds})
 
+    def summing(self, shapes: Sequence[Shape], to: Shape) -> "Statement":
+        """Return the equation with the flags, and the size, of what is summed to reach a shape.
+
+        Parameters
+        ----------
+        shapes
+            The shapes of what it reads.
+        to
+            That of the result: without heads all are added (`heads`), with fewer, `sharing` of
+            them each (`grouped`); of a single row, all rows (`rows`); `one` where none is.
+        """
+        most = max((each[-3] for each in shapes if len(each) > 2), default=0)
+        own = to[-3] if len(to) > 2 else 0
+        grouped = 0 < own < most
+        flags = {"heads": most and not own, "grouped": grouped, "rows": to[-2] == 1}
+        made = self.with_flags(**flags, one=not any(flags.values()))
+        if flags["heads"] or grouped:
+            made = made._replace(settings={**self.settings, "sharing": most // (own or 1)})
+        return made
+
 
 @cache
 def _first_given(name: str, inputs: int) -> frozenset[str]:
     listed = stated()[name].inputs
+    if listed[-1].endswith("*"):
+        return frozenset(f"{listed[-1][:-1]}{n}" for n in range(1, inputs - len(listed) + 2))
     optional = [each[:-1] for each in listed if each.endswith("?")]
     return frozenset(optional[: max(0, inputs - len(listed) + len(optional))])
 
@@ -88,29 +109,48 @@ class Operation:
     """
 
     @property
+    def shares(self) -> tuple[str, ...]:
+        """Inputs of which each row sums to 1, beside those that the library marks."""
+        return ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a process is handed of it: what it knows of shapes is found again."""
+        return {name: value for name, value in vars(self).items() if name != "_known"}
+
+    @property
+    def name(self) -> str:
+        """What it is called: as its equation where that says all of it."""
+        return type(self).__name__
+
+    @property
     def is_rational(self) -> bool:
         """Whether rational numbers stay rational."""
-        from attncalc.equations.measure import is_rational  # here, and not at every start
-
         found = self.statement(PLAIN, PLAIN, PLAIN)
-        return is_rational(equation(found.name, found.given), found.settings)
+        return measure.is_rational(equation(found.name, found.given), found.settings)
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
-        raise NotImplementedError
+        known = self._on(*(each.shape for each in matrices))
+        served = for_each_head(matrices)
+        for place in known.of_one_head:
+            served[place] = served[place][:, 0]
+        named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
+        made = known.program(named, known.settings, out=out)
+        return self._of_family(made, known, matrices) if known.is_family else made
+
+    def _of_family(self, made: Matrix, known: "_Known", matrices: Sequence[Matrix]) -> Matrix:
+        """Return a matrix of each problem of a family, with an axis for heads."""
+        has_heads = len(known.equation.at) > 2
+        while made.ndim < 4:
+            made = made[np.newaxis] if has_heads else made[..., np.newaxis, :, :]
+        problems = max(len(each) for each in (made, *matrices) if each.ndim > 3)
+        return np.broadcast_to(made, (problems, *made.shape[1:]))
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return the equation of the library that this is, for inputs of these shapes.
 
         By default it has the name of the class, and the operation's numbers for settings.
-
-        Raises
-        ------
-        UnstatedError
-            When there is none.
         """
-        if type(self).__name__ not in stated():
-            raise UnstatedError(type(self).__name__)
         settings: dict[str, Setting] = {}
         own: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
         for field in own:
@@ -126,13 +166,15 @@ class Operation:
         found = self.statement(*[PLAIN] * len(operands))
         named = dict(zip(inputs_of(found.name, found.given), operands, strict=True))
         text = notation(found.name, found.given)
-        return formula(equation(found.name, found.given), named, found.settings, text)
+        is_turned = bool(text) and TURNED in found.given
+        own = equation(found.name, found.given)
+        return formula(own, named, found.settings, text, is_turned=is_turned)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Return how the entry at a place results from entries of the inputs."""
         from attncalc.equations.writing import explanation  # here, and not at every start
 
-        served = _for_each_head(operands)
+        served = _operands_for_each_head(operands)
         found = self.statement(*(each.matrix.shape for each in served))
         named = dict(zip(inputs_of(found.name, found.given), served, strict=True))
         own = equation(found.name, found.given)
@@ -153,23 +195,48 @@ class Operation:
         InputError
             When no way back is known, or there is none.
         """
-        raise InputError(f"no way back through {type(self).__name__} is known")
+        found = self.statement(*shapes)
+        inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
+        if to >= len(inputs) or inputs[to] not in stated()[found.name].backs:
+            raise InputError(f"no way back through {type(self).__name__} is known")
+        made = back(found.name, found.given, inputs[to])
+        if made is None:
+            return None
+        result = equation(found.name, found.given).name
+        places = {name: place for place, name in enumerate(inputs)}
+        places |= {result: RESULT, f"d{result}": GRADIENT}
+        reads = tuple(places[name] for name in made.reads)
+        if made.name == found.name and reads == (GRADIENT,):
+            return Way(self)
+        known = {**found.settings, **sides(dict(zip(inputs, shapes, strict=True)))}
+        sizes = {key: int(whole(size, known)) for key, size in made.sizes.items()}
+        of_each = [shapes[place] if place >= 0 else self.shape(*shapes) for place in reads]
+        flags = found.given - set(inputs) | made.given
+        statement = Statement(made.name, flags, {**found.settings, **sizes})
+        statement = statement.summing(of_each, shapes[to])
+        own = equation(made.name, statement.given)
+        tables = {name: found.tables[name] for name in own.reads if name in found.tables}
+        return Way(Stated(statement._replace(tables=tables)), reads)
 
     def reach(self, *ranges: Range) -> Range:
-        """Return between which values the results lie when each input lies within its range.
+        """Return between which values the results lie when each input lies within its range."""
+        from attncalc.equations import bound  # here, and not at every start
 
-        An operation that adds products of its inputs, as most do, reaches furthest where all
-        terms have one sign: |x| + δ in place of |x| tells how far.
-        """
-        sizes = [np.abs(each.middle) for each in ranges]
-        # (|x| + δ)(|y| + ε) - |x||y| is the furthest a product can be off, whatever the signs
-        grown = (size + each.spread for size, each in zip(sizes, ranges, strict=True))
-        spread = np.abs(self.added(*grown) - self.added(*sizes))
-        return Range.around(self.apply(*(each.middle for each in ranges)), spread)
-
-    def added(self, *sizes: Matrix) -> Matrix:
-        """Return what it makes of sizes where all of its terms are added, and none is taken off."""
-        return self.apply(*sizes)
+        known = self._on(*(each.low.shape for each in ranges))
+        served = [
+            each if each.is_point else Range(*ends)
+            for each, *ends in zip(
+                ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
+            )
+        ]
+        named = dict(zip(known.inputs, served, strict=True))
+        marks = stated()[known.name].marks
+        for name in named:
+            if marks.get(name) == "+":
+                named[name] = named[name].map(lambda end: np.maximum(end, 0.0))
+        named |= {name: Range.at(table) for name, table in known.tables.items()}
+        shares = {name for name, mark in marks.items() if mark == "%"} | set(self.shares)
+        return bound.reach(known.equation, named, known.settings, shares)
 
     def over(self, *ranges: Range) -> Range:
         """Return what the step comes to on these ranges: one value each, where inputs have one."""
@@ -179,15 +246,27 @@ class Operation:
 
     def shape(self, *shapes: Shape) -> Shape:
         """Return the shape of the result, from those of the inputs."""
-        return shapes[0]
+        known = self._on(*shapes)
+        return _shape(known.equation, known.shapes, known.numbers)
 
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return how many multiply-and-adds it takes, and how many values of functions."""
-        return prod(self.shape(*shapes)), 0
+        known = self._on(*shapes)
+        return _cost(known.equation, known.shapes, known.numbers)
 
     def factors(self, *factors: int) -> int:
         """Return how many numbers are multiplied into one entry, from those of the inputs."""
-        return max(factors)
+        known = self._on(*[PLAIN] * len(factors))
+        return _factors(
+            known.equation, tuple(zip(known.inputs, factors, strict=True)), known.numbers
+        )
+
+    def _on(self, *shapes: Shape) -> "_Known":
+        """Return what is known of the operation on matrices of these shapes, found once."""
+        kept: dict[tuple[Shape, ...], _Known] = vars(self).setdefault("_known", {})
+        if shapes not in kept:
+            kept[shapes] = _Known.of(self, shapes)
+        return kept[shapes]
 
     def at(self, rows: slice, keys: slice = slice(None)) -> "Operation":
         """Return the operation for these rows of queries, and these keys, alone."""
@@ -199,21 +278,108 @@ class Operation:
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return a bound for the size of the results, from one for the first matrix."""
-        return largest
+        made = self.reach(Range.around(np.zeros((1, 1)), largest), *map(Range.at, matrices))
+        return float(max(np.abs(end).max() for end in made))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stated(Operation):
+    """An operation of which its equation says all there is.
+
+    Parameters
+    ----------
+    stated
+        The equation.
+    """
+
+    stated: Statement
+
+    @property
+    def name(self) -> str:
+        """Its name in the library."""
+        return self.stated.name
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return self.stated
 
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:
-    """Say whether the second of two matrices has fewer heads, each for several of the first."""
-    first, second = shapes[:2]
-    return len(first) > 2 < len(second) and first[0] != second[0] != 1
+    """Say whether some matrix has fewer heads than another, each for several of these."""
+    return len({each[-3] for each in shapes if len(each) > 2} - {1}) > 1
 
 
-def of_all_heads(name: str, shapes: Sequence[Shape]) -> Statement:
-    """Return the equation of one number from the entries of all heads."""
-    return Statement(name).with_flags(heads=len(shapes[0]) > 2)
+def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
+    """Return matrices with an entry for each head, where fewer heads serve several."""
+    most = max((each.shape[-3] for each in matrices if each.ndim > 2), default=1)
+    return [
+        np.repeat(each, most // each.shape[-3], axis=-3)
+        if each.ndim > 2 and each.shape[-3] not in (1, most)
+        else each
+        for each in matrices
+    ]
 
 
-def _for_each_head(operands: Sequence[Operand]) -> list[Operand]:
+class _Known(NamedTuple):
+    """An operation on matrices of known shapes: its equation, and what that reads by name."""
+
+    name: str
+    equation: Equation
+    program: Program
+    inputs: tuple[str, ...]
+    shapes: tuple[tuple[str, Shape], ...]
+    settings: Mapping[str, Setting]
+    numbers: tuple[tuple[str, Setting], ...]
+    tables: Mapping[str, Matrix]
+    is_family: bool
+    of_one_head: tuple[int, ...]
+
+    @classmethod
+    def of(cls, operation: Operation, shapes: Sequence[Shape]) -> "_Known":
+        """Return what is known of an operation on matrices of these shapes."""
+        most = max((each[-3] for each in shapes if len(each) > 2), default=1)
+        served = [
+            (*each[:-3], most, *each[-2:]) if len(each) > 2 and each[-3] != 1 else each
+            for each in shapes
+        ]
+        is_family = any(len(each) > 3 for each in served)
+        name, given, settings, tables = operation.statement(*(each[-3:] for each in served))
+        inputs = tuple(each for each in inputs_of(name, given) if each not in tables)
+        own = equation(name, given)
+        # of a family of problems every matrix keeps an axis for heads, here of one; an equation
+        # that names heads goes without it where a matrix has none
+        flat: tuple[int, ...] = ()
+        if is_family:
+            axes = {each.name: len(each.at) for each in own.nodes if isinstance(each, Entry)}
+            if max((len(own.at), *axes.values())) > 2:
+                flat = tuple(place for place, each in enumerate(inputs) if axes.get(each) == 2)
+        named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)
+        numbers = tuple(settings.items())
+        return cls(
+            name, own, program(own), inputs, named, settings, numbers, tables, is_family, flat
+        )
+
+
+Numbers = tuple[tuple[str, Setting], ...]
+Shapes = tuple[tuple[str, Shape], ...]
+
+
+@lru_cache(maxsize=4096)
+def _shape(own: Equation, shapes: Shapes, settings: Numbers) -> Shape:
+    return measure.shape(own, dict(shapes), dict(settings))
+
+
+@lru_cache(maxsize=4096)
+def _cost(own: Equation, shapes: Shapes, settings: Numbers) -> tuple[int, int]:
+    return measure.cost(own, dict(shapes), dict(settings))
+
+
+@lru_cache(maxsize=4096)
+def _factors(own: Equation, counts: tuple[tuple[str, int], ...], settings: Numbers) -> int:
+    return measure.factors(own, dict(counts), dict(settings))
+
+
+def _operands_for_each_head(operands: Sequence[Operand]) -> list[Operand]:
     """Return operands with an entry for each head, where fewer heads serve several."""
     most = max((each.matrix.shape[0] for each in operands if each.matrix.ndim == 3), default=1)
     return [

@@ -32,6 +32,7 @@ def softmax(
     scores: Matrix,
     beside: Sequence[Matrix] = (),
     *,
+    masked: bool = True,
     shifted: bool = True,
     out: Matrix | None = None,
 ) -> Matrix:
@@ -43,6 +44,8 @@ def softmax(
         The scores, which may be -inf where masked.
     beside
         Numbers that join the sum of a row and get no weight: attention sinks (..., 1).
+    masked
+        Whether scores may be -inf.
     shifted
         Whether the largest score is subtracted first. It changes no value, and keeps exp finite.
     out
@@ -53,14 +56,15 @@ def softmax(
         shift = scores.max(axis=-1, keepdims=True)
         for each in beside:
             shift = np.maximum(shift, each)
-        shift = np.where(shift == -infinity_of(scores), in_system_of(scores, Fraction(0)), shift)
+        if masked:
+            shift = np.where(shift == -infinity_of(scores), 0, shift)
     weights = exponentials(scores, shift, out=out)
     total = weights.sum(axis=-1, keepdims=True)
     for each in beside:
         total = total + exponentials(each, shift)
-    one = in_system_of(scores, Fraction(1))
-    # n divisions and n × m products: faster than n × m divisions
-    weights *= one / np.where(total == 0, one, total)
+    if masked:
+        total = np.where(total == 0, in_system_of(total, Fraction(1)), total)
+    weights *= 1 / total  # n divisions and n × m products: faster than n × m divisions
     return weights
 
 

@@ -272,6 +272,7 @@ class _Writer:
             own: list[Any] = [numbers[each] if each else 0 for each in at]
             for n, number in others:
                 own[n] = int(number(here))
+            own = own[len(own) - len(sides) :]  # a matrix without heads serves them all
             if 1 in sides:
                 own = [0 if side == 1 else each for each, side in zip(own, sides, strict=True)]
             return (*here.lead.get(name, ()), *own)

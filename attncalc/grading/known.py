@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.errors import InputError, ShapeError
 from attncalc.grading.key import Key
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack
@@ -142,6 +142,8 @@ class Known:
                 operation = replace(operation, of_shares=False)
             try:
                 return operation.over(*inputs)
+            except ShapeError as error:
+                raise ValueError from error
             except InputError:  # own scores that sum to 0, say: nothing follows from them
                 return Range.at(np.full(self.key.shown[step.name].shape, np.nan))
 

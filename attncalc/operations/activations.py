@@ -1,50 +1,39 @@
-"""What is done between projections, entry by entry: ReLU, GELU, SiLU, and tanh in a head."""
+"""Functions of each entry, between projections and in a head: ReLU, GELU, SiLU, tanh.
 
-from collections.abc import Sequence
+Hendrycks and Gimpel, *Gaussian Error Linear Units* (2016); Elfwing et al. (2018).
+"""
+
 from dataclasses import dataclass
-from math import prod
+from fractions import Fraction
+from typing import NamedTuple
 
-import numpy as np
+from attncalc.equations.operation import Operation, Shape, Statement
 
-from attncalc.equations.operation import GRADIENT, Shape, Statement, Way
-from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.activation_kinds import KINDS, NUMBERS, Activating
+NUMBERS = {"half": Fraction(1, 2), "cube": Fraction(44715, 1_000_000)}
+"""The numbers of the approximation of GELU by tanh."""
 
-NEGATIVE = "a negative number becomes 0"
+
+class _Kind(NamedTuple):
+    """An activation: what it is called, and the equation that states it."""
+
+    title: str
+    equation: str
+
+
+KINDS = {
+    "relu": _Kind("ReLU", "ReLU"),
+    "gelu": _Kind("GELU", "GELU"),
+    "gelu-tanh": _Kind("GELU", "GELUtanh"),
+    "silu": _Kind("SiLU", "SiLU"),
+    "tanh": _Kind("tanh", "Tanh"),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Activate(Activating):
-    """A function of each entry."""
+class Activate(Operation):
+    """A function of each entry: one of `KINDS`."""
 
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Take the function of each entry."""
-        return KINDS[self.kind].apply(matrices[0])
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient times the slope of the function at each entry."""
-        from attncalc.operations.back_entries import ActivateBack
-
-        return Way(ActivateBack(self.kind), (0, GRADIENT))
-
-    def factors(self, *factors: int) -> int:
-        """Return those of the entry, or 1 where it becomes a number of its own."""
-        return factors[0] if self.is_rational else 1
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return the values of functions that each entry takes."""
-        return prod(shapes[0]), KINDS[self.kind].functions * prod(shapes[0])
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the function of the ends, and where it is least between them."""
-        (x,) = ranges
-        lowest = KINDS[self.kind].lowest
-        ends = [self.apply(end) for end in x]
-        low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
-        if np.isfinite(lowest):
-            least = self.apply(np.full_like(x.low, lowest))
-            low = np.where((x.low < lowest) & (x.high > lowest), least, low)
-        return Range(low, high)
+    kind: str
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
@@ -52,43 +41,13 @@ class Activate(Activating):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gate(Activating):
+class Gate(Operation):
     """A function of each entry of one matrix, times the entry of another: act(F_1) ⊙ F_3.
 
     Shazeer, *GLU Variants Improve Transformer* (2020).
     """
 
-    @property
-    def _activate(self) -> Activate:
-        return Activate(self.kind)
-
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Multiply, entry by entry."""
-        x, gate = matrices
-        product: Matrix = self._activate.apply(x) * gate
-        return product
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient times the other factor, and to the first times its slope."""
-        from attncalc.operations.back_entries import GatedBack
-
-        if to == 0:
-            return Way(GatedBack(self.kind), (0, 1, GRADIENT))
-        return Way(Gate(self.kind), (0, GRADIENT))
-
-    def factors(self, *factors: int) -> int:
-        """Return those of both."""
-        return self._activate.factors(factors[0]) + factors[1]
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return that of the function."""
-        return self._activate.cost(*shapes)
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the least and the largest product of the ends."""
-        x, gate = ranges
-        ends = [one * other for one in self._activate.reach(x) for other in gate]
-        return Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
+    kind: str
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""

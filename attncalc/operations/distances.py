@@ -3,10 +3,10 @@
 Neither makes a matrix of distances beyond the rows and keys that it is asked for.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from attncalc.equations.expressions import (
     given,
     whole,
 )
-from attncalc.equations.operation import Operation, Shape, Statement, Way
+from attncalc.equations.operation import Operation, Shape, Statement
 from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.buckets import Buckets
-from attncalc.operations.joins import Same
+from attncalc.numbers.types import Matrix, Place
 
 ENOUGH = 60.0
 """Beside e^x, e to 60 less is nothing in float64."""
@@ -63,29 +61,10 @@ class _ByDistance(Operation):
         """Return the bias of these rows and keys: the places move with them."""
         return replace(self, place=self.place + (rows.start or 0) - (keys.start or 0))
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return the gradient as it is; to slopes, or to a table, the sums of it by distance."""
-        return self.way_back_of_bias(shapes[to]) if to else Way(Same())
-
-    def way_back_of_bias(self, shape: Shape) -> Way:
-        """Return how a gradient goes back to the numbers that the bias is made of.
-
-        Parameters
-        ----------
-        shape
-            The shape of these.
-        """
-        raise NotImplementedError
-
     def before(self, n: int, m: int) -> Matrix:
         """Return how many places a key can stand before a query, of m and n: the most first."""
         before: Matrix = self.place + n - 1 - np.arange(n + m - 1)
         return before
-
-    def before_at(self, place: Place) -> int:
-        """Return how many places the key of a score stands before its query."""
-        row, key = place[-2:]
-        return row + self.place - key
 
 
 def _laid_out(by_distance: Matrix, keys: int) -> Matrix:
@@ -137,20 +116,6 @@ class Alibi(_ByDistance):
         less: Matrix = np.subtract(scores, taken, out=out)
         return less
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the ends, less the other ends of the slopes: those after a step are worked out."""
-        scores, *own = ranges
-        return Range(
-            self.apply(scores.low, *(each.high for each in own)),
-            self.apply(scores.high, *(each.low for each in own)),
-        )
-
-    def way_back_of_bias(self, shape: Shape) -> Way:
-        """Return -Σ dS ⊙ distance, for each head's slope."""
-        from attncalc.operations.back_distances import SlopeBack
-
-        return Way(SlopeBack(self.place, shape))
-
     def slopes(self, scores: Matrix) -> Matrix:
         """Return the slopes of the paper, (heads, 1, 1), or (1, 1) for one head."""
         system: Any = scores if scores.dtype == object else np.empty(0)
@@ -164,10 +129,6 @@ class Alibi(_ByDistance):
     def in_head(self, head: int) -> "Alibi":
         """Return the operation with the slope of this head."""
         return replace(self, head=head)
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the scores."""
-        return shapes[0]
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest bias, or as much of it as a softmax can tell."""
@@ -200,7 +161,8 @@ class Alibi(_ByDistance):
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
-        return Statement("Alibi", settings={"place": self.place})
+        tables = {} if self.has_own else {"slope": self.slopes(np.empty(0))}
+        return Statement("Alibi", settings={"place": self.place}, tables=tables)
 
 
 def _slope(exponent: Fraction) -> Expression:
@@ -208,6 +170,71 @@ def _slope(exponent: Fraction) -> Expression:
     if exponent.denominator == 1:
         return fraction(Fraction(1, 2**exponent.numerator))
     return Power(whole(2), given(-exponent))
+
+
+class Buckets(NamedTuple):
+    """The buckets of distances that share a bias: near ones have one each, far ones share.
+
+    Raffel et al., *T5* (2020), section 2.1, and its code.
+
+    Parameters
+    ----------
+    number
+        How many there are.
+    longest
+        From which distance on all are in the last one.
+    both_ways
+        Whether keys behind the query have buckets of their own, the second half of all; else they
+        are in the first one.
+    """
+
+    number: int
+    longest: int
+    both_ways: bool
+
+    def of(self, before: Matrix) -> Matrix:
+        """Return the bucket, from 0, of keys that stand so many places before their query."""
+        sizes = np.abs(before) if self.both_ways else np.maximum(before, 0)
+        own = self.number // 2 if self.both_ways else self.number
+        bucket: Matrix = np.searchsorted(starts_of(own, self.longest), sizes, side="right")
+        return bucket + (before < 0) * own if self.both_ways else bucket
+
+    def stated(self, name: str, place: int) -> Statement:
+        """Return the equation of a name, for queries that start at a place."""
+        starts = starts_of(self.number // 2 if self.both_ways else self.number, self.longest)
+        settings = {"buckets": self.number, "place": place}
+        tables = {"starts": starts[np.newaxis]}
+        return Statement(name, settings=settings, tables=tables).with_flags(both=self.both_ways)
+
+
+@lru_cache(maxsize=64)
+def starts_of(buckets: int, longest: int) -> Matrix:
+    """Return the distance from which on each bucket after the first one counts.
+
+    Parameters
+    ----------
+    buckets
+        How many there are, for one direction.
+    longest
+        From which distance on all are in the last one.
+
+    Examples
+    --------
+    >>> starts_of(16, 128).tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91]
+    """
+    near = buckets // 2
+    far = buckets - near
+    starts = list(range(1, near + 1))
+    for k in range(1, far):
+        start = max(near, int(near * (longest / near) ** (k / far)) - 2)
+        # log(d/near) / log(longest/near) · far ≥ k, in whole numbers: no logarithm is rounded
+        while start**far * near**k < near**far * longest**k:
+            start += 1
+        starts.append(start)
+    found = np.array(starts)
+    found.flags.writeable = False
+    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,24 +283,10 @@ class RelativeBias(_ByDistance):
         own = rows[:, 0] if rows.ndim > 3 else rows
         return np.asarray(own if own.ndim == axes - 1 else own[0])
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the ends, biased by those of the table."""
-        return Range(*map(self.apply, *ranges))
-
-    def way_back_of_bias(self, shape: Shape) -> Way:
-        """Return the sum of the gradients of each bucket's scores."""
-        from attncalc.operations.back_distances import BucketBack
-
-        return Way(BucketBack(self.place, self.in_buckets))
-
     @property
     def in_buckets(self) -> Buckets:
         """The buckets of its table."""
         return Buckets(self.buckets, self.longest, self.both_ways)
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the scores."""
-        return shapes[0]
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest bias."""
@@ -285,5 +298,5 @@ class RelativeBias(_ByDistance):
         return made.with_flags(
             stands=self.stands,
             rows=self.stands == "rows",
-            heads=self.stands and len(shapes[0]) > 2,
+            heads=len(shapes[0]) > 2,
         )

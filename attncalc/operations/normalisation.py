@@ -1,57 +1,26 @@
-"""Each token normalised over its features: its mean, its variance, and what is made of them."""
+"""Each token normalised over its features: its mean, its variance, and what is made of them.
+
+Ioffe and Szegedy, *Batch Normalization* (2015), section 3, writes the chain of the way back.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 
 import numpy as np
 
-from attncalc.equations.expressions import (
-    Symbol,
-)
-from attncalc.equations.operation import GRADIENT, Operation, Shape, Statement, Way
+from attncalc.equations.operation import Operation, Shape, Stated, Statement, Way
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.norms import Normalising
-
-_D, _EPS = Symbol("d"), Symbol("ε")
+from attncalc.numbers.types import Matrix
 
 
-class _OfFeatures(Operation):
-    """One number for each token, from all of its features."""
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return one column."""
-        return (*shapes[0][:-1], 1)
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return as much work as there are features of tokens."""
-        return 2 * prod(shapes[0]), 0
-
-
-class FeatureMean(_OfFeatures):
+class FeatureMean(Operation):
     """The mean of the features of each token: (n, d) gives (n, 1)."""
-
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Average each row."""
-        (X,) = matrices
-        return _averaged(X, X.shape[-1])
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return for each feature its share of the gradient."""
-        from attncalc.operations.back_normalisation import MeanBack
-
-        return Way(MeanBack(shapes[0][-1]))
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the means of the ends."""
-        return ranges[0].map(self.apply)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeatureVariance(_OfFeatures):
+class FeatureVariance(Operation):
     """The variance of the features of each token, from these and their mean.
 
     Parameters
@@ -62,129 +31,94 @@ class FeatureVariance(_OfFeatures):
 
     ddof: int = 0
 
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Average the squares of what each entry differs from the mean of its row."""
-        X, mean = matrices
-        return _averaged(_squared(X - mean), self._count(X.shape[-1]))
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return dvar ⊙ 2 (X - mu) / d; nothing for mu, about which deviations sum to 0."""
-        from attncalc.operations.back_normalisation import VarianceBack
-
-        return Way(VarianceBack(self.ddof), (0, 1, GRADIENT)) if to == 0 else None
-
-    def factors(self, *factors: int) -> int:
-        """Return twice as many: each is squared."""
-        return 2 * max(factors)
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the means of the least and of the largest squares."""
-        X, mean = ranges
-        low, high = _square_of(Range(X.low - mean.high, X.high - mean.low))
-        return Range(*(_averaged(end, self._count(end.shape[-1])) for end in (low, high)))
-
-    def _count(self, features: int) -> int:
-        return features - self.ddof
-
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         return super().statement(*shapes).with_flags(sample=self.ddof)
 
 
-class FeatureSquares(_OfFeatures):
+class FeatureSquares(Operation):
     """The mean of the squares of the features of each token."""
-
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Average the squares of each row."""
-        (X,) = matrices
-        return _averaged(_squared(X), X.shape[-1])
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dms ⊙ 2 X / d."""
-        from attncalc.operations.back_normalisation import SquaresBack
-
-        return Way(SquaresBack(), (0, GRADIENT))
-
-    def factors(self, *factors: int) -> int:
-        """Return twice as many: each is squared."""
-        return 2 * factors[0]
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the means of the least and of the largest squares."""
-        low, high = _square_of(ranges[0])
-        return Range(*(_averaged(end, end.shape[-1]) for end in (low, high)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Normalise(Normalising):
+class Normalise(Operation):
     """Each token less its mean, over the root of its variance, times a gain, plus a bias.
 
     It reads the tokens, their means (where they are centred), their variances, a gain and a bias
     (where there are any). Ba et al., *Layer Normalization* (2016); Zhang and Sennrich, *Root Mean
     Square Layer Normalization* (2019), where nothing is taken off.
+
+    Parameters
+    ----------
+    eps
+        What is added, so that nothing is divided by 0.
+    is_inside
+        Whether that stands inside the root, or is added to it.
+    is_centred
+        Whether the mean is taken off.
+    has_gain, has_bias
+        Whether a gain, and a bias, follow among the inputs.
+    of, eps_field
+        What its rows are, and what ε is called, in messages.
     """
+
+    eps: Fraction
+    is_inside: bool = True
+    is_centred: bool = True
+    has_gain: bool = False
+    has_bias: bool = False
+    of: str = "token"
+    eps_field: str = "an eps"
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Normalise each row; refuse one that would be divided by 0."""
-        X, mean, variance, gain, bias = self.parted(matrices)
-        below = self.divisor(variance)
-        if (below == 0).any():
-            row = int(np.argwhere(below == 0)[0][-2]) + 1
+        variance = matrices[1 + self.is_centred]
+        if (row := _first_row(variance == -in_system_of(variance, self.eps))) is not None:
             raise InputError(
                 f"all features of {self.of} {row} are {'alike' if self.is_centred else '0'}: there "
                 f"is nothing to divide by (give {self.eps_field} above 0)"
             )
-        normal: Matrix = (X if mean is None else X - mean) / below
-        if gain is not None:
-            normal = normal * gain
-        return normal if bias is None else normal + bias
+        return super().apply(*matrices)
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
         """Return the way to the tokens, their means, their variances, the gain or the bias."""
-        from attncalc.operations.back_normalisation import normalise_back
-
-        return normalise_back(self, to, shapes)
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return a few products for each entry."""
-        return 4 * prod(shapes[0]), 0
-
-    def factors(self, *factors: int) -> int:
-        """Return 1, or 2 with a gain: a normalised entry is a number of its own."""
-        return 1 + self.has_gain
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the least and the largest quotient at the corners of both numbers, and so on."""
-        X, mean, variance, gain, bias = self.parted(ranges)
-        above = X if mean is None else Range(X.low - mean.high, X.high - mean.low)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            below = [self.divisor(np.maximum(end, 0.0)) for end in variance]
-            made = _corners([end / each for end in above for each in below])
-        if gain is not None:
-            made = _corners([end * each for end in made for each in gain])
-        return made if bias is None else Range(made.low + bias.low, made.high + bias.high)
+        way = super().way_back(to, shapes)
+        if way is not None and way.operation.name == "SpreadBack":
+            of_variance = 1 + self.is_centred
+            return Way(_SpreadBack(way.operation.statement(), of_variance), way.reads)
+        return way
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
-        return self.stated("Normalise")
+        return Statement("Normalise", settings={"eps": self.eps}).with_flags(
+            mean=self.is_centred,
+            gain=self.has_gain,
+            bias=self.has_bias,
+            inside=self.is_inside,
+            eps=self.eps,
+        )
 
 
-def _averaged(matrix: Matrix, count: int) -> Matrix:
-    total: Matrix = matrix.sum(axis=-1, keepdims=True) / in_system_of(matrix, Fraction(count))
-    return total
+@dataclass(frozen=True, eq=False, repr=False)
+class _SpreadBack(Stated):
+    """What reaches the variances, one of its inputs; refused where a root has no slope."""
+
+    of_variance: int
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Return the gradient of the variances; refuse one of 0 under a root."""
+        variance = matrices[self.of_variance]
+        if "inside" in self.stated.given:
+            variance = variance + in_system_of(variance, Fraction(self.stated.settings["eps"]))
+            variance = variance * np.sqrt(variance)
+        if (row := _first_row(variance == 0)) is not None:
+            raise InputError(
+                f"all features of token {row} are alike: a root has no slope at 0 (give eps "
+                "inside the root, above 0)"
+            )
+        return super().apply(*matrices)
 
 
-def _squared(matrix: Matrix) -> Matrix:
-    square: Matrix = matrix * matrix
-    return square
-
-
-def _square_of(values: Range) -> Range:
-    """Return the squares of what may be of either sign."""
-    low, high = (_squared(end) for end in values)
-    crosses = (values.low <= 0) & (values.high >= 0)
-    return Range(np.where(crosses, 0.0, np.minimum(low, high)), np.maximum(low, high))
-
-
-def _corners(ends: list[Matrix]) -> Range:
-    return Range(np.minimum.reduce(ends), np.maximum.reduce(ends))
+def _first_row(holds: Matrix) -> int | None:
+    """Return the first row in which something holds, from 1."""
+    return int(np.argwhere(holds)[0][-2]) + 1 if holds.any() else None

@@ -11,7 +11,7 @@ from attncalc.equations.expressions import Explanation, Operand, given
 from attncalc.equations.operation import GRADIENT, Operation, Setting, Shape, Statement, Way
 from attncalc.numbers.decimals import cos_sin
 from attncalc.numbers.typed import exact
-from attncalc.numbers.types import Matrix, Place, Range
+from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.frequencies import LINEAR, RopeScaling, numbers_like, slowness_of
 
 SINUSOIDS_BASE = Fraction(10_000)
@@ -39,17 +39,9 @@ class Sinusoids(Operation):
         positions[..., 1::2] = cosines[:, : d // 2]
         return positions
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> None:
-        """Return nothing: positions hang on how many tokens there are, and not on what they are."""
-        return
-
     def cost(self, *shapes: Shape) -> tuple[int, int]:
         """Return what its sines and cosines are worth in powers of e."""
         return prod(shapes[0]), _functions(*shapes[0][-2:])
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the positions: they depend on no token."""
-        return Range.around(self.apply(ranges[0].low))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,23 +96,6 @@ class Rotate(Operation):
         """Return the products of its turns, and what sines and cosines are worth."""
         n, d = shapes[0][-2:]
         return 2 * prod(shapes[0]), _functions(n, self.dims or d)
-
-    def factors(self, *factors: int) -> int:
-        """Return as many as for what is turned: frequencies are multiplied into no entry."""
-        return factors[0]
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the turned middle, and around it what a turn makes of the spread at most."""
-        X, *frequencies = (each.middle for each in ranges)
-        n, d = X.shape[-2], self._width(X)
-        cosines, sines = cos_sin(self._angles(X, n, self.offset, frequencies))
-        first, second = self._pairs(d)
-        before = ranges[0].spread
-        x, y = before[..., first], before[..., second]
-        spread = before.copy()
-        spread[..., first] = x * np.abs(cosines) + y * np.abs(sines)
-        spread[..., second] = x * np.abs(sines) + y * np.abs(cosines)
-        return Range.around(self.apply(X, *frequencies), spread)
 
     def _width(self, X: Matrix) -> int:
         """Return how many columns are turned."""

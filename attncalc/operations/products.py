@@ -1,38 +1,16 @@
-"""Matrix products: projections X W + b, scores Q Kᵀ, and the weighted sum of values A V."""
+"""Projections X W + b, scores of queries and keys, and the weighted sum of values A V."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
-from attncalc.equations.operation import (
-    GRADIENT,
-    Operation,
-    Shape,
-    Statement,
-    UnstatedError,
-    Way,
-    is_grouped,
-)
+from attncalc.equations.operation import Operation, Shape, Statement, is_grouped
 from attncalc.numbers.decimals import tolerance_of
-from attncalc.numbers.types import Matrix, Range
-
-
-class _Product(Operation):
-    """A product of matrices."""
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return the products of all rows with all columns."""
-        return prod(self.shape(*shapes)) * shapes[0][-1], 0
-
-    def factors(self, *factors: int) -> int:
-        """Return those of both matrices; a bias that is added has none."""
-        return sum(factors[:2])
+from attncalc.numbers.types import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Project(_Product):
+class Project(Operation):
     """A linear layer: X W, plus a bias when there is one.
 
     (n, d) and (d, d_k) give (n, d_k); weights of several heads, (h, d, d_k), give (h, n, d_k).
@@ -40,7 +18,9 @@ class Project(_Product):
     Parameters
     ----------
     is_turned
-        Whether the weights are a step's that has them (out, in): X Wᵀ.
+        Whether the weights are (out, in), X Wᵀ: those of a step that has them so, and a table of
+        embeddings that a network's last weights are tied to (Press and Wolf, *Using the Output
+        Embedding to Improve Language Models*, 2017).
     """
 
     is_turned: bool = False
@@ -51,58 +31,10 @@ class Project(_Product):
         product: Matrix = X @ (W.swapaxes(-1, -2) if self.is_turned else W)
         return product + bias[0] if bias else product
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dX = dQ Wᵀ, dW = Xᵀ dQ, or db, the sum of dQ over the tokens."""
-        from attncalc.operations.back_products import SumTo, TimesTransposed, TransposedTimes
-
-        if to == 0:
-            sharing = _sharing(shapes[1], shapes[0])
-            return Way(TimesTransposed(heads_of(shapes[0]), sharing), (GRADIENT, 1))
-        if to == 1:
-            sharing = _sharing(shapes[0], shapes[1])
-            return Way(TransposedTimes(heads_of(shapes[1]), sharing), (0, GRADIENT))
-        return Way(SumTo(shapes[2]))
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the tokens, as wide as the weights, for each head of these."""
-        tokens, weights = shapes[:2]
-        width = weights[-2] if self.is_turned else weights[-1]
-        return (*np.broadcast_shapes(tokens[:-2], weights[:-2]), tokens[-2], width)
-
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         name = "ProjectTurned" if self.is_turned else "Project"
         return Statement.of(name, len(shapes))
-
-
-class ProjectBack(Project):
-    """Tokens times a table of embeddings, transposed: Y W_Eᵀ, plus a bias when there is one.
-
-    (n, d) and (v, d) give (n, v), as where a network's last weights are tied to its first. Press
-    and Wolf, *Using the Output Embedding to Improve Language Models* (2017).
-    """
-
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Multiply by the transposed table, and add the bias to each row."""
-        Y, table, *bias = matrices
-        return super().apply(Y, table.swapaxes(-1, -2), *bias)
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dY = dlogits W_E, dW_E = dlogitsᵀ Y, or db, the sum of dlogits over the tokens."""
-        from attncalc.operations.back_products import SumTo, TransposedTimes
-
-        if to == 0:
-            return Way(Project(), (GRADIENT, 1))
-        return Way(TransposedTimes(), (GRADIENT, 0)) if to == 1 else Way(SumTo(shapes[to]))
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return a column for each row of the table."""
-        tokens, table = shapes[:2]
-        return (*tokens[:-1], table[-2])
-
-    def statement(self, *shapes: Shape) -> Statement:
-        """Return its equation."""
-        return Statement.of("ProjectTurned", len(shapes))
 
 
 class Scoring(Operation):
@@ -111,24 +43,13 @@ class Scoring(Operation):
     Its first two inputs are queries and keys; what else it reads is the same for all of them.
     """
 
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return a column for each key."""
-        queries, keys, *_ = shapes
-        return (*queries[:-1], keys[-2])
-
-    def statement(self, *shapes: Shape) -> Statement:
-        """Return the equation of its name, for as many heads of keys as of queries."""
-        if is_grouped(shapes):
-            raise UnstatedError(f"{type(self).__name__} with shared key heads")
-        return super().statement(*shapes)
-
     def largest(self, *matrices: Matrix) -> float:
         """Return a bound for the size of a score."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scores(_Product, Scoring):
+class Scores(Scoring):
     """The dot product of each query with each key, Q Kᵀ.
 
     (n, d_k) and (m, d_k) give (n, m). Where keys have fewer heads than queries, each of their
@@ -153,15 +74,6 @@ class Scores(_Product, Scoring):
             scores[(abs(scores) <= dust).all(axis=-1)] *= 0
         return scores
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dQ = dS K, or dK = dSᵀ Q, those of the query heads that share a key head added."""
-        from attncalc.operations.back_products import TransposedTimes
-
-        if to == 0:
-            return Way(Weigh(), (GRADIENT, 1))
-        sharing = _sharing(*shapes)
-        return Way(TransposedTimes(heads_of(shapes[1]), sharing), (GRADIENT, 0))
-
     def largest(self, *matrices: Matrix) -> float:
         """Return a bound: |q · k| is at most |q| |k|."""
         squares = (np.vecdot(matrix, matrix) for matrix in matrices)
@@ -172,8 +84,57 @@ class Scores(_Product, Scoring):
         return Statement.of("GroupedScores" if is_grouped(shapes) else "Scores", len(shapes))
 
 
+class AdditiveScores(Scoring):
+    """The additive score of each query and key, v_Sᵀ tanh(q + k + b_S).
+
+    (n, h), (m, h) and (1, h) give (n, m). Bahdanau, Cho and Bengio, *Neural Machine Translation by
+    Jointly Learning to Align and Translate* (2015), appendix A.1.2; what they multiply queries and
+    keys by is done before.
+    """
+
+    is_concat = False
+
+    def largest(self, *matrices: Matrix) -> float:
+        """Return the sum of the sizes of v: no tanh is beyond 1."""
+        sizes: Matrix = np.abs(matrices[2 + self.is_concat]).sum(axis=-1)
+        return float(sizes.max())
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Weigh(_Product):
+class ConcatScores(AdditiveScores):
+    """The score of each query and key side by side, v_Sᵀ tanh([q; k] W_S + b_S).
+
+    (n, d_q), (m, d_k), (d_q + d_k, h) and (1, h) give (n, m). Luong, Pham and Manning, *Effective
+    Approaches to Attention-based Neural Machine Translation* (2015), equation 8.
+
+    Parameters
+    ----------
+    is_turned
+        Whether the weights are a step's that has them (out, in): [q; k] W_Sᵀ.
+    """
+
+    is_turned: bool = False
+    is_concat = True
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return super().statement(*shapes).with_flags(turned=self.is_turned)
+
+
+class DistanceScores(Scoring):
+    """Half the squared distance of each query from each key, with its sign turned: -‖q - k‖² / 2.
+
+    (n, d) and (m, d) give (n, m). A softmax of these weighs by a Gaussian kernel of width 1, as
+    Nadaraya (1964) and Watson (1964) do.
+    """
+
+    def largest(self, *matrices: Matrix) -> float:
+        """Return a bound: no gap is wider than both together."""
+        return sum(float(np.sqrt(np.vecdot(each, each).max())) for each in matrices) ** 2 / 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weigh(Operation):
     """The weighted sum of the values, A V: (n, m) and (m, d_v) give (n, d_v).
 
     Parameters
@@ -190,69 +151,14 @@ class Weigh(_Product):
         weighed: Matrix = np.matmul(A, for_heads_of(A, V), out=out)
         return weighed
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dA = dO Vᵀ, or dV = Aᵀ dO, those of the heads that share values added."""
-        from attncalc.operations.back_products import TransposedTimes
-
-        if to == 0:
-            return Way(Scores(), (GRADIENT, 1))
-        sharing = _sharing(*shapes)
-        return Way(TransposedTimes(heads_of(shapes[1]), sharing), (0, GRADIENT))
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return rows as wide as the values."""
-        weights, values = shapes
-        return (*weights[:-1], values[-1])
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the smallest and the largest means of the values that the weights can make.
-
-        Weights that cannot sum to 1 within their ranges are taken as any others.
-        """
-        weights, values = ranges
-        widest = super().reach(weights, values)
-        if not self.of_shares:
-            return widest
-        low, high = (np.clip(end, 0.0, 1.0) for end in weights)
-        possible = (low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1)
-        largest = _largest_mean(low, high, for_heads_of(low, values.high))
-        smallest = -_largest_mean(low, high, -for_heads_of(low, values.low))
-        return Range(
-            np.where(possible[..., np.newaxis], smallest, widest.low),
-            np.where(possible[..., np.newaxis], largest, widest.high),
-        )
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """The weights, where they are shares."""
+        return ("A",) if self.of_shares else ()
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         return Statement.of("GroupedWeigh" if is_grouped(shapes) else "Weigh", len(shapes))
-
-
-def _largest_mean(low: Matrix, high: Matrix, values: Matrix) -> Matrix:
-    """Return the largest Σ a_j v_j of weights a between low and high that sum to 1.
-
-    What is left of 1 above the low ends goes to the largest values first.
-    """
-    values = np.broadcast_to(values, (*low.shape[:-2], *values.shape[-2:]))
-    # a small linear program, solved greedily: each weight starts at its least, the rest goes to the
-    # best
-    order = np.argsort(-values, axis=-2)  # (…, m, d_v)
-    left = (1 - low.sum(axis=-1, keepdims=True))[..., np.newaxis]  # (…, n, 1, 1)
-    room = np.take_along_axis((high - low)[..., np.newaxis], order[..., np.newaxis, :, :], axis=-2)
-    before = np.cumsum(room, axis=-2) - room
-    given = np.clip(left - before, 0.0, room)  # (…, n, m, d_v)
-    sorted_values = np.take_along_axis(values, order, axis=-2)
-    means: Matrix = low @ values + (given * sorted_values[..., np.newaxis, :, :]).sum(axis=-2)
-    return means
-
-
-def heads_of(shape: Shape) -> int | None:
-    """Return how many heads a matrix of this shape has; None for one without."""
-    return shape[0] if len(shape) == 3 else None
-
-
-def _sharing(asking: Shape, shared: Shape) -> int:
-    """Return how many heads of one matrix share a head of the other, or all of it."""
-    return max(1, (heads_of(asking) or 1) // (heads_of(shared) or 1))
 
 
 def for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
@@ -263,10 +169,3 @@ def for_heads_of(asking: Matrix, answering: Matrix) -> Matrix:
     if not times or left:
         raise ValueError("heads that are asked serve as many as ask, each as many of them")
     return np.repeat(answering, times, axis=-3)
-
-
-def head_serving(asking: Matrix, answering: Matrix, head: list[int]) -> list[int]:
-    """Return which head of keys or values serves a query head."""
-    if answering.ndim == 2:
-        return []
-    return [head[0] // (asking.shape[0] // answering.shape[0])]

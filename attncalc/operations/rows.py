@@ -1,42 +1,63 @@
-"""Rows taken out of a matrix: the first, the last, those that ids name; or averaged."""
+"""Matrices put together and rows taken out of them, heads joined, an image cut into patches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import reduce
+from operator import add
 
 import numpy as np
 
-from attncalc.equations.operation import GRADIENT, Operation, Shape, Statement, Way
-from attncalc.numbers.decimals import in_system_of
+from attncalc.equations.operation import (
+    GRADIENT,
+    Operation,
+    Shape,
+    Stated,
+    Statement,
+    Way,
+)
 from attncalc.numbers.types import Matrix
+
+
+class Add(Operation):
+    """The sum of two matrices or more, or of a matrix and a row."""
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Add them."""
+        return reduce(add, matrices)
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
+        """Return the gradient as it is; of a row, its sum over the rows that it was added to."""
+        whole = np.broadcast_shapes(*shapes)
+        if shapes[to] == whole:
+            return Way(Same(), (GRADIENT,))
+        return Way(Stated(Statement("SumTo").summing([whole], shapes[to])), (GRADIENT,))
+
+
+class Concat(Operation):
+    """The heads side by side: (h, n, d_v) gives (n, h · d_v)."""
+
+
+class Mean(Operation):
+    """The mean of the heads: (h, n, d_v) gives (n, d_v)."""
+
+
+class Stack(Operation):
+    """The rows of one matrix, and below them those of another: earlier keys, and the new ones."""
+
+
+class Same(Operation):
+    """The matrix under another name."""
+
+
+class Given(Same):
+    """A matrix that is given as a step, under its own name: weights in place of scores."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TakeRow(Operation):
-    """One row of a matrix: (n, d) gives (1, d).
-
-    Parameters
-    ----------
-    which
-        "first" or "last".
-    """
+    """One row of a matrix, the "first" or the "last": (n, d) gives (1, d)."""
 
     which: str
-
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Return the row."""
-        (X,) = matrices
-        return X[..., :1, :] if self.which == "first" else X[..., -1:, :]
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient in its row, and 0 in all others."""
-        from attncalc.operations.back_rows import PlaceRow
-
-        return Way(PlaceRow(self.which, shapes[0][-2]))
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return one row."""
-        return (*shapes[0][:-2], 1, shapes[0][-1])
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
@@ -45,23 +66,6 @@ class TakeRow(Operation):
 
 class TokenMean(Operation):
     """The mean of all rows: (n, d) gives (1, d)."""
-
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Average the rows."""
-        (X,) = matrices
-        count = in_system_of(X, Fraction(X.shape[-2]))
-        mean: Matrix = X.sum(axis=-2, keepdims=True) / count
-        return mean
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return for each row its share of the gradient."""
-        from attncalc.operations.back_rows import ShareAmongRows
-
-        return Way(ShareAmongRows(shapes[0][-2]))
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return one row."""
-        return (*shapes[0][:-2], 1, shapes[0][-1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,19 +80,36 @@ class Lookup(Operation):
 
     first: int = 0
 
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Take the rows."""
-        ids, table = matrices
-        rows = ids.astype(np.intp).swapaxes(-1, -2) - self.first
-        return np.take_along_axis(table, rows, axis=-2)
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return for each row of the table the gradients of the tokens that it was taken for."""
-        from attncalc.operations.back_rows import GatherRows
+@dataclass(frozen=True, eq=False, repr=False)
+class Patches(Operation):
+    """The patches of an image, flattened: (H, W) or (channels, H, W) gives (patches, numbers).
 
-        return Way(GatherRows(shapes[1][-2], self.first), (0, GRADIENT)) if to else None
+    Dosovitskiy et al., *An Image is Worth 16x16 Words* (2021), section 3.1.
 
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return a row for each id."""
-        ids, table = shapes
-        return ids[-1], table[-1]
+    Parameters
+    ----------
+    size
+        The rows and the columns of a patch.
+    order
+        What changes least often within a patch, and what more often: by default channel, row,
+        column, as the weights of a convolution are flattened.
+    down_first
+        Whether patches are counted down the image first, and not in reading order.
+    """
+
+    size: tuple[int, int]
+    order: tuple[str, ...] = ("channel", "row", "column")
+    down_first: bool = False
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        (p, q), (*channels, H, W) = self.size, shapes[0]
+        lengths = {"channel": channels[0] if channels else 1, "row": p, "column": q}
+        settings, stride = {"p": p, "q": q}, 1
+        for axis in reversed(self.order):
+            settings[f"of_{axis}"] = stride
+            stride *= lengths[axis]
+        settings["of_down"] = 1 if self.down_first else W // q
+        settings["of_across"] = H // p if self.down_first else 1
+        return Statement("Patches", settings=settings).with_flags(channels=channels)

@@ -1,17 +1,20 @@
 """What happens to each score on its own: scaled, capped, masked."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod
+from typing import Self
 
 import numpy as np
 
 from attncalc.equations.expressions import Explanation, Operand
-from attncalc.equations.operation import GRADIENT, RESULT, Operation, Shape, Statement, Way
-from attncalc.numbers.decimals import in_system_of, infinity_of, tanh
-from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations.masks import Masking
+from attncalc.equations.operation import (
+    Operation,
+    Setting,
+    Shape,
+    Statement,
+)
+from attncalc.numbers.decimals import in_system_of, infinity_of
+from attncalc.numbers.types import Matrix, Place
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,14 +33,6 @@ class DivideBySqrt(Operation):
         scaled: Matrix = np.multiply(scores, 1 / root, out=out)  # faster than n × m divisions
         return scaled
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient divided likewise."""
-        return Way(self)
-
-    def bound(self, largest: float, *matrices: Matrix) -> float:
-        """Return the bound divided likewise."""
-        return float(largest / self.d_k**0.5)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Multiply(Operation):
@@ -50,18 +45,6 @@ class Multiply(Operation):
         (scores,) = matrices
         scaled: Matrix = np.multiply(scores, in_system_of(scores, self.factor), out=out)
         return scaled
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return the gradient multiplied likewise."""
-        return Way(self)
-
-    def factors(self, *factors: int) -> int:
-        """Return one more: the number itself."""
-        return factors[0] + 1
-
-    def bound(self, largest: float, *matrices: Matrix) -> float:
-        """Return the bound multiplied likewise."""
-        return largest * abs(float(self.factor))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,11 +59,9 @@ class MultiplyEach(Operation):
 
     each: Matrix
 
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Multiply the scores, (problems or 1, heads, n, m)."""
-        (scores,) = matrices
-        scaled: Matrix = scores * self.each
-        return scaled
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        return Statement("MultiplyEach", tables={"each": self.each})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,36 +73,95 @@ class SoftCap(Operation):
 
     cap: Fraction
 
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Cap each score."""
-        (scores,) = matrices
-        cap = in_system_of(scores, self.cap)
-        capped: Matrix = np.multiply(tanh(np.divide(scores, cap, out=out)), cap, out=out)
-        return capped
-
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way:
-        """Return dS ⊙ (1 - tanh²), the tanh of the capped score."""
-        from attncalc.operations.back_scores import SoftCapBack
-
-        return Way(SoftCapBack(self.cap), (RESULT, GRADIENT))
-
-    def cost(self, *shapes: Shape) -> tuple[int, int]:
-        """Return a tanh for each score, which is worth two powers of e."""
-        return prod(shapes[0]), 2 * prod(shapes[0])
-
-    def bound(self, largest: float, *matrices: Matrix) -> float:
-        """Return the cap, where it is the smaller one."""
-        return min(largest, float(self.cap))
-
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Write out the function, and its tanh in decimals, also where it is 0."""
         (scores,) = operands
         in_decimals = scores._replace(write=lambda value, _: scores.write(value, None))
         return super().explain(place, in_decimals)
 
-    def reach(self, *ranges: Range) -> Range:
-        """Return the capped ends: a larger score stays the larger one."""
-        return Range(*(self.apply(end) for end in ranges[0]))
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Masking(Operation):
+    """What goes by masks.
+
+    Parameters
+    ----------
+    masks
+        Which masks follow the scores among the inputs: "keep", "ignore", "bias".
+    causal_from
+        With a causal mask or a window, up to how many keys the first query may attend to: 1, or
+        m - n + 1 where the corners meet at the bottom right. None without one.
+    window
+        How many of these it may attend to, the last ones; None for all of them. Beltagy et al.,
+        *Longformer* (2020), section 3.1, looking back alone; Jiang et al., *Mistral 7B* (2023).
+    is_causal
+        Whether it is a causal mask that forbids what is behind, and not the window itself.
+    """
+
+    masks: tuple[str, ...] = ()
+    causal_from: int | None = None
+    window: int | None = None
+    is_causal: bool = True
+
+    def forbidden(self, shape: tuple[int, ...], masks: dict[str, Matrix]) -> dict[str, Matrix]:
+        """Return where each of the masks forbids, by its name."""
+        n, m = shape[-2:]
+        forbidden: dict[str, Matrix] = {}
+        if self.causal_from is not None:
+            forbidden |= self._out_of_band(n, m, self.causal_from)
+        if "keep" in masks:
+            forbidden["keep"] = ~masks["keep"]
+        if "ignore" in masks:
+            forbidden["ignore"] = masks["ignore"]
+        if "bias" in masks:
+            forbidden["bias"] = masks["bias"] == -infinity_of(masks["bias"])
+        return forbidden
+
+    def stated(self, name: str) -> Statement:
+        """Return the equation of a name, with these masks."""
+        settings: dict[str, Setting] = {}
+        if self.causal_from is not None:
+            settings["first"] = self.causal_from
+            if self.window is not None:
+                settings["window"] = self.window
+        has_window = "window" in settings
+        return Statement(name, frozenset(self.masks), settings).with_flags(
+            causal="first" in settings and self.is_causal,
+            window=has_window and self.is_causal,
+            ahead=has_window and not self.is_causal,
+        )
+
+    def at(self, rows: slice, keys: slice = slice(None)) -> Self:
+        """Return the mask of these rows and keys: the causal edge moves with them."""
+        if self.causal_from is None:
+            return self
+        edge = self.causal_from + (rows.start or 0) - (keys.start or 0)
+        return replace(self, causal_from=edge)
+
+    def in_sight(self, rows: slice, keys: int) -> slice:
+        """Return which of so many keys the causal edge, and the window, leave to any of the rows.
+
+        Examples
+        --------
+        >>> Masking(causal_from=1, window=3).in_sight(slice(4, 6), keys=10)
+        slice(2, 6, None)
+        """
+        if self.causal_from is None:
+            return slice(0, keys)
+        stop = min(max(self.causal_from + rows.stop - 1, 0), keys)
+        first = 0 if self.window is None else self.causal_from + rows.start - self.window
+        return slice(min(max(first, 0), stop), stop)
+
+    def _out_of_band(self, n: int, m: int, first: int) -> dict[str, Matrix]:
+        """Return where keys lie behind the edge, which starts so far along, or too far before."""
+        out: dict[str, Matrix] = {}
+        name = "causal" if self.is_causal else "window"
+        if first < m:  # else all keys are in sight
+            out[name] = ~np.tri(n, m, first - 1, dtype=bool)
+        if self.window is not None and first + n - 1 > self.window:
+            before = np.tri(n, m, first - 1 - self.window, dtype=bool)
+            out["window"] = out["window"] | before if "window" in out else before
+        return out
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,22 +181,6 @@ class Mask(Masking):
             np.copyto(masked, -infinity_of(masked), where=forbidden)
         return masked
 
-    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
-        """Return the gradient where a query may attend, and 0 where it may not."""
-        from attncalc.operations.back_products import SumTo
-        from attncalc.operations.back_scores import MaskBack
-
-        if to == 0:
-            return Way(MaskBack(self), (GRADIENT, *range(1, len(shapes))))
-        # what is forbidden has no weight, and so the gradient is 0 there
-        if self.masks[to - 1] == "bias":
-            return Way(SumTo(shapes[to]))
-        return None if self.masks[to - 1] in ("keep", "ignore") else super().way_back(to, shapes)
-
-    def shape(self, *shapes: Shape) -> Shape:
-        """Return that of the scores, for each head where a mask has heads."""
-        return np.broadcast_shapes(*shapes)
-
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest finite bias."""
         masks = dict(zip(self.masks, matrices, strict=True))
@@ -164,11 +188,6 @@ class Mask(Masking):
             return largest
         finite = masks["bias"][np.isfinite(masks["bias"])]
         return largest + float(np.abs(finite).max(initial=0.0))
-
-    def reach(self, *ranges: Range) -> Range:
-        """Return the masked ends: masks are as they are given."""
-        scores, *masks = ranges
-        return Range(*(self.apply(end, *(mask.low for mask in masks)) for end in scores))
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""

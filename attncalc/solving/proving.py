@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from attncalc.equations.library import equation, inputs_of
-from attncalc.equations.operation import UnstatedError
+from attncalc.equations.operation import is_grouped
 from attncalc.equations.proven import Proven, Stage, TooMuchWorkError, prove
 from attncalc.numbers.types import Matrix
 from attncalc.operations.distances import Alibi
@@ -48,7 +48,7 @@ def typed(problem: Problem) -> dict[str, Matrix]:
 def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stage, ...] | None:
     """Return a plan as equations; what they read beyond the plan is added to what is given.
 
-    None where a step has no equation, or slopes of ALiBi are irrational.
+    None where no equation states how heads share a matrix, or slopes of ALiBi are irrational.
     """
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
     made = []
@@ -61,11 +61,11 @@ def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stag
                 return None
             reads.append(f"slopes of {step.name}")
             given[reads[-1]] = step.operation.slopes(np.empty(0))  # powers of two
-        try:
-            found = step.operation.statement(*own)
-        except UnstatedError:
+        found = step.operation.statement(*own)
+        if is_grouped(own) and not found.name.startswith("Grouped"):
             return None
         inputs = dict(zip(inputs_of(found.name, found.given), reads, strict=True))
         stated = equation(found.name, found.given)
-        made.append(Stage(step.name, stated, inputs, found.settings, found.tables))
+        tables = {name: table for name, table in found.tables.items() if name not in inputs}
+        made.append(Stage(step.name, stated, inputs, found.settings, tables))
     return tuple(made)

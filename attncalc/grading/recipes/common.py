@@ -74,10 +74,21 @@ def times(values: Range, factor: float) -> Range:
     return product if factor >= 0 else Range(product.high, product.low)
 
 
-def entry_by_entry(values: Range, factors: Matrix) -> Range:
+def entry_by_entry(values: Range, factors: Range | Matrix) -> Range:
     """Return a matrix times another one, entry by entry."""
-    low, high = (end * factors for end in values)
-    return Range(np.minimum(low, high), np.maximum(low, high))
+    others = factors if isinstance(factors, Range) else (factors,)
+    made = [end * other for end in values for other in others]
+    return Range(np.minimum.reduce(made), np.maximum.reduce(made))
+
+
+def less(left: Range, right: Range) -> Range:
+    """Return the differences of two matrices."""
+    return Range(left.low - right.high, left.high - right.low)
+
+
+def total(values: Range, axis: int) -> Range:
+    """Return the sums along an axis, which stays."""
+    return values.map(lambda end: end.sum(axis=axis, keepdims=True))
 
 
 def of_tiled_heads(step: Step, problem: Attention) -> Iterator[Wrong]:

@@ -5,19 +5,26 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.grading.recipes.common import Make, Read, Wrong, done_right, times, transposed
+from attncalc.equations.operation import PLAIN, Stated, Statement
+from attncalc.grading.recipes.common import (
+    Make,
+    Read,
+    Wrong,
+    done_right,
+    entry_by_entry,
+    less,
+    times,
+    total,
+    transposed,
+)
 from attncalc.numbers.types import Range
 from attncalc.operations import Add, DivideBySqrt, Multiply, Scores, Softmax, Weigh
-from attncalc.operations.back_entries import ActivateBack
-from attncalc.operations.back_products import SumTo, TimesTransposed, TransposedTimes
-from attncalc.operations.back_scores import DivideBySumBack, SoftmaxBack
-from attncalc.operations.losses import Descend, Difference, LessOneHot
-from attncalc.operations.ranges import less, total
-from attncalc.operations.ranges import times as entrywise
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
+
+SLOPES = ("ReLUBack", "GELUBack", "GELUtanhBack", "SiLUBack", "TanhBack")
 
 
 def of_gradients(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
@@ -25,14 +32,14 @@ def of_gradients(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
     operation = step.operation
     if gradient_from(step.name) is None:  # what comes after a step against the gradients
         yield from _of_entries(step)
-    elif isinstance(operation, SoftmaxBack | DivideBySumBack):
+    elif operation.name in ("SoftmaxBack", "DivideBySumBack"):
         yield from _of_jacobian(step, problem, steps)
-    elif isinstance(operation, TransposedTimes):
-        yield from _of_transposed_times(step, operation, steps)
-    elif isinstance(operation, TimesTransposed | Scores):
+    elif operation.name == "TransposedTimes":
+        yield from _of_transposed_times(step, steps)
+    elif operation.name in ("TimesTransposed", "Scores", "GroupedScores"):
         yield from _of_times_transposed(step)
         yield from _of_other_factors(step, steps)
-    elif isinstance(operation, Weigh):
+    elif operation.name in ("Weigh", "GroupedWeigh"):
         yield from _of_times(step)
         yield from _of_other_factors(step, steps)
     elif isinstance(operation, DivideBySqrt | Multiply):
@@ -60,21 +67,21 @@ def _of_jacobian(step: Step, problem: Problem, steps: Plan) -> Iterator[Wrong]:
 
     def diagonal(read: Read) -> Range:
         weights = read(A)
-        return entrywise(read(dA), entrywise(weights, weights.map(lambda end: 1 - end)))
+        return entry_by_entry(read(dA), entry_by_entry(weights, weights.map(lambda end: 1 - end)))
 
     def with_sum(axis: int, read: Read) -> Range:
-        mean = total(entrywise(read(A), read(dA)), axis=axis)
-        return entrywise(read(A), less(read(dA), mean))
+        mean = total(entry_by_entry(read(A), read(dA)), axis=axis)
+        return entry_by_entry(read(A), less(read(dA), mean))
 
     def unweighted(read: Read) -> Range:
-        return entrywise(read(A), less(read(dA), total(read(dA), axis=-1)))
+        return entry_by_entry(read(A), less(read(dA), total(read(dA), axis=-1)))
 
     says = "the Jacobian is taken as its diagonal, A(1 - A): the entries beside it are left out"
     yield "jacobian-diagonal", says, diagonal
     says = f"{A} ⊙ {dA} is added along each {other}, not along each {line}"
     yield "rowsum-axis", says, partial(with_sum, -2)
     says = f"the sum of {A} ⊙ {dA} along each {line} is not taken off"
-    yield "rowsum-forgotten", says, lambda read: entrywise(read(A), read(dA))
+    yield "rowsum-forgotten", says, lambda read: entry_by_entry(read(A), read(dA))
     says = f"the sum of {dA} along each {line} is taken off, and not that of {A} ⊙ {dA}"
     yield "rowsum-unweighted", says, unweighted
     says = f"{dA} is taken as it is: the softmax is not gone back through"
@@ -99,18 +106,19 @@ def _of_mask(step: Step, A: str, dA: str, steps: Plan) -> Iterator[Wrong]:
     if isinstance(weights.operation, Softmax):
 
         def unmasked(read: Read) -> Range:
-            return SoftmaxBack().over(Softmax().over(read(masked.inputs[0])), read(dA))
+            return step.operation.over(Softmax().over(read(masked.inputs[0])), read(dA))
 
         yield "mask-gradient", f"{says}: the weights are those without it", unmasked
 
 
-def _of_transposed_times(step: Step, operation: TransposedTimes, steps: Plan) -> Iterator[Wrong]:
+def _of_transposed_times(step: Step, steps: Plan) -> Iterator[Wrong]:
     """Yield what comes of Aᵀ B without its transpose, turned, or of fewer heads."""
     left, right = step.inputs
     says = f"{left} is not transposed: {left} {right} is computed, not {left}ᵀ {right}"
     yield "transpose-forgotten", says, lambda read: Weigh().over(read(left), read(right))
-    if operation.sharing > 1:
-        yield from _of_shared(step, operation)
+    found = step.operation.statement(PLAIN, PLAIN)
+    if (sharing := int(found.settings.get("sharing", 1))) > 1:
+        yield from _of_shared(step, sharing, has_heads="grouped" in found.given)
     for other in _like(right, steps):
         says = f"{other} is used in place of {right}"
         yield (
@@ -120,28 +128,24 @@ def _of_transposed_times(step: Step, operation: TransposedTimes, steps: Plan) ->
         )
 
 
-def _of_shared(step: Step, operation: TransposedTimes) -> Iterator[Wrong]:
+def _of_shared(step: Step, sharing: int, *, has_heads: bool) -> Iterator[Wrong]:
     """Yield what comes where the gradients of heads that share are not added."""
     left, right = step.inputs
 
     def of_one(place: int, read: Read) -> Range:
-        each = TransposedTimes(_heads(read(left), read(right)))
+        each = Stated(Statement("TransposedTimes"))
         made = each.over(read(left), read(right))
-        picked = made.map(lambda end: end[place :: operation.sharing])
-        return picked if operation.heads else picked.map(lambda end: end[0])
+        picked = made.map(lambda end: end[place::sharing])
+        return picked if has_heads else picked.map(lambda end: end[0])
 
-    for place, which in ((0, "first"), (operation.sharing - 1, "last")):
+    for place, which in ((0, "first"), (sharing - 1, "last")):
         says = f"the gradients of the heads that share are not added: that of the {which} is kept"
         yield "heads-not-added", says, partial(of_one, place)
 
     def mean(read: Read) -> Range:
-        return times(done_right(step, read), 1 / operation.sharing)
+        return times(done_right(step, read), 1 / sharing)
 
     yield "heads-averaged", "the gradients of the heads that share are averaged, not added", mean
-
-
-def _heads(*ranges: Range) -> int | None:
-    return max((len(each.low) for each in ranges if each.low.ndim == 3), default=None)
 
 
 def _like(name: str, steps: Plan) -> Iterator[str]:
@@ -245,22 +249,22 @@ def _sum_of(names: list[str], read: Read) -> Range:
 def _of_entries(step: Step) -> Iterator[Wrong]:
     """Yield what comes of slopes, ones and rates that are left out."""
     operation, last = step.operation, step.inputs[-1]
-    if isinstance(operation, SumTo):
+    if operation.name == "SumTo":
         says = f"the rows of {last} are averaged, and not added"
 
         def mean(read: Read) -> Range:
             return times(done_right(step, read), 1 / read(last).low.shape[-2])
 
         yield "mean-for-sum", says, mean
-    elif isinstance(operation, ActivateBack):
+    elif operation.name in SLOPES and len(step.inputs) == 2:
         says = "the slope of the activation is left out"
         yield "slope-forgotten", says, lambda read: read(last)
-    elif isinstance(operation, LessOneHot):
+    elif operation.name == "LessOneHot":
         yield "onehot-forgotten", "the one-hot target is not taken off", lambda read: read(last)
-    elif isinstance(operation, Difference):
+    elif operation.name == "Difference":
         says = f"{last} is not taken off"
         yield "target-forgotten", says, lambda read: read(step.inputs[0])
-    elif isinstance(operation, Descend):
+    elif operation.name == "Descend":
         yield from _of_descent(step)
 
 
@@ -271,7 +275,6 @@ def _of_descent(step: Step) -> Iterator[Wrong]:
     def with_gradient(factor: float, read: Read) -> Range:
         return step.operation.over(read(weights), times(read(gradient), factor))
 
-    assert isinstance(step.operation, Descend)
-    whole = 1 / float(step.operation.rate)
+    whole = 1 / float(step.operation.statement().settings["rate"])
     yield "step-up", "the gradient is added, not taken off", partial(with_gradient, -1.0)
     yield "rate-forgotten", "the whole gradient is taken off", partial(with_gradient, whole)

@@ -19,8 +19,7 @@ from attncalc.grading.recipes.common import (
 from attncalc.grading.recipes.tokens import of_tokens
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Add, Project, Softmax
-from attncalc.operations.activation_kinds import KINDS
-from attncalc.operations.activations import Activate, Gate
+from attncalc.operations.activations import KINDS, Activate, Gate
 from attncalc.operations.normalisation import (
     FeatureMean,
     FeatureSquares,

@@ -17,14 +17,14 @@ from attncalc.grading.recipes.common import (
     Wrong,
     beside_sinks,
     done_right,
+    entry_by_entry,
+    less,
     times,
+    total,
 )
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
-from attncalc.operations.back_scores import SoftmaxBack
-from attncalc.operations.ranges import less, total
-from attncalc.operations.ranges import times as entrywise
 from attncalc.operations.step import Step
 
 E_WRITTEN = (2.72, 2.718, 2.71, 2.7183)
@@ -46,7 +46,7 @@ def roundings(step: Step, decimals: int) -> tuple[Recipe, ...]:
         found = _of_factor(step.inputs[0], float(step.operation.factor), "the factor")
     elif isinstance(step.operation, Softmax):
         found = _of_softmax(step, step.operation, decimals)
-    elif isinstance(step.operation, SoftmaxBack):
+    elif step.operation.name == "SoftmaxBack":
         found = _of_row_sum(step.inputs[0], step.inputs[1], decimals)
     if step.role == "weights" and len(step.inputs) == 1:  # beside a sink they sum to less
         found = chain(found, _adjusted(step, decimals))
@@ -65,9 +65,9 @@ def _of_row_sum(A: str, dA: str, decimals: int) -> Iterator[Wrong]:
 
 def _less_rounded_sum(A: str, dA: str, cut: Cut, cuts_rest: bool, read: Read) -> Range:
     weights, slopes = read(A), read(dA)
-    sums = total(entrywise(weights, slopes), axis=-1).map(cut)
+    sums = total(entry_by_entry(weights, slopes), axis=-1).map(cut)
     rest = less(slopes, sums)
-    return entrywise(weights, rest.map(cut) if cuts_rest else rest)
+    return entry_by_entry(weights, rest.map(cut) if cuts_rest else rest)
 
 
 def _of_root(scores: str, root: float) -> Iterator[Wrong]:

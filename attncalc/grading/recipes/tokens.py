@@ -9,8 +9,7 @@ import numpy as np
 from attncalc.grading.recipes.common import Read, Wrong, done_right
 from attncalc.numbers.types import Range
 from attncalc.operations import Add, Stack
-from attncalc.operations.patches import Patches
-from attncalc.operations.rows import Lookup
+from attncalc.operations.rows import Lookup, Patches
 from attncalc.operations.step import Plan, Step
 
 ORDERS = {

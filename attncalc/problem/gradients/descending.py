@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from attncalc.equations.operation import Operation
+from attncalc.equations.operation import Operation, Shape, Stated, Statement
 from attncalc.errors import InputError
 from attncalc.operations.distances import RelativeBias
-from attncalc.operations.losses import Descend, Difference
-from attncalc.operations.products import Project
-from attncalc.operations.scoring import ConcatScores
+from attncalc.operations.losses import descend
+from attncalc.operations.products import ConcatScores, Project
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import gradient_name
@@ -28,7 +27,7 @@ def new_name(name: str) -> str:
 
 
 def steps_of_descent(
-    problem: Scope, forward: Plan, start: Start, leaves: list[str]
+    problem: Scope, forward: Plan, start: Start, leaves: list[str], shapes: Mapping[str, Shape]
 ) -> Iterator[Step]:
     """Yield the new weights, all that follows from them, L after the step, and how far it fell.
 
@@ -45,7 +44,7 @@ def steps_of_descent(
     for name in learned:
         of_heads = role_of(name) == "buckets"  # a row for each head, and given as its columns
         is_turned = standing.stands_otherwise(name) != of_heads
-        operation = Descend(problem.step, is_turned, of_heads)
+        operation = descend(problem.step, shapes[name], is_turned=is_turned, of_heads=of_heads)
         title = f"{name} after the step"
         inputs = (name, gradient_name(name))
         yield Step(new_name(name), title, operation, inputs, "values", "features")
@@ -63,7 +62,8 @@ def steps_of_descent(
             is_between=True,
         )
     inputs = (LOSS, new_name(LOSS))
-    yield Step("L_fell", "by how much L fell", Difference(), inputs, "values", "features")
+    less = Stated(Statement("Difference"))
+    yield Step("L_fell", "by how much L fell", less, inputs, "values", "features")
 
 
 def _reading(step: Step, changed: Mapping[str, str], standing: Standing) -> Operation:

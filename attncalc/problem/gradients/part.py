@@ -5,16 +5,16 @@ matrix, each is a step, and their sum is one more. Rumelhart, Hinton and William
 Representations by Back-propagating Errors* (1986).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from attncalc.equations.operation import Operation, Shape, Way
+from attncalc.equations.library import TURNED
+from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, Way
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
-from attncalc.operations.back_products import TransposedTimes
-from attncalc.operations.back_standing import Turned
-from attncalc.operations.joins import Add, Same
+from attncalc.operations.rows import Add
 from attncalc.operations.step import Axis, Plan, Step
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.fields import own_name, role_of
@@ -56,7 +56,7 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
     back = _WayBack(problem, calculation.steps, shapes, start)
     steps = [*start.steps, *back.steps()]
     if problem.step is not None:
-        steps += steps_of_descent(problem, calculation.steps, start, back.leaves)
+        steps += steps_of_descent(problem, calculation.steps, start, back.leaves, shapes)
     told_with = _told_with(calculation.steps, steps)
     says = (*start.says, *_says_of_step(problem))
     return calculation.followed_by(Built(tuple(steps), says=says), told_with)
@@ -113,53 +113,20 @@ class _WayBack:
     ) -> None:
         self._problem = problem
         self._forward = forward
-        self._shapes = shapes
         self._start = start
         self._made = {step.name: step for step in forward}
-        self._wanted = {name for name in problem.given if role_of(name) not in NO_GRADIENT}
-        self._uses = self._found_uses()
+        self._uses = _uses(problem, forward, shapes, start.of)
+        self._counts = Counter(use.name for uses in self._uses.values() for use in uses)
         self.leaves: list[str] = []
-
-    def _found_uses(self) -> dict[str, list[_Use]]:
-        """Return by its name where each matrix is read that a gradient is wanted of."""
-        uses: dict[str, list[_Use]] = {}
-        for step in self._forward:
-            if not any(name in self._wanted for name in step.inputs):
-                continue
-            found = list(self._uses_in(step))
-            if found:
-                self._wanted.add(step.name)
-            for use in found:
-                uses.setdefault(use.name, []).append(use)
-            if step.name == self._start.of:
-                break
-        return uses
-
-    def _uses_in(self, step: Step) -> Iterator[_Use]:
-        shapes = [self._shapes[name] for name in step.inputs]
-        for number, name in enumerate(step.inputs):
-            if name not in self._wanted:
-                continue
-            try:
-                way = step.operation.way_back(number, shapes)
-            except InputError as error:
-                raise InputError(f"backward, {step.name} ({step.title}): {error}") from None
-            if way is not None:
-                yield _Use(name, step, way)
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps in the order in which they are found."""
         known = {self._start.of: self._start.gradient}
         parts: dict[str, list[str]] = {}
         for group in _groups(self._forward):
-            members = [step for step in group if step.name in known]
-            uses = [use for step in members for use in self._of(step)]
+            uses = chain(*(self._uses.get(step.name, ()) for step in group if step.name in known))
             for use in sorted(uses, key=self._turn):
-                parts.setdefault(use.name, []).append("")
-                yield from self._led_back(use, known, parts[use.name])
-
-    def _of(self, step: Step) -> Iterator[_Use]:
-        return (use for each in step.inputs for use in self._uses.get(each, ()) if use.by is step)
+                yield from self._led_back(use, known, parts.setdefault(use.name, []))
 
     def _turn(self, use: _Use) -> int:
         """Return when its turn is: weights first, and last what the way goes on through."""
@@ -170,50 +137,31 @@ class _WayBack:
 
     def _led_back(self, use: _Use, known: dict[str, str], parts: list[str]) -> Iterator[Step]:
         """Yield the gradient of a matrix, or one part of it, and their sum behind the last."""
-        count = len(self._reached(use.name))
-        reads = self._reads(use, known)
-        operation = self._as_stored(use)
-        own = gradient_name(use.name)
-        if count == 1:
-            yield self._step(own, use, operation, reads)
-        elif isinstance(operation, Same):  # as it is, it needs no name of its own
-            parts[-1] = reads[0]
-        else:
-            parts[-1] = part_name(use.name, use.by.name)
-            yield self._step(parts[-1], use, operation, reads)
-        if count > 1 and len(parts) == count:
-            yield self._step(own, use, Add(), tuple(parts))
-        if len(parts) == count:
-            known[use.name] = own
-            if use.name not in self._made:
-                self.leaves.append(use.name)
-
-    def _reached(self, name: str) -> list[_Use]:
-        """Return where a matrix is read that the outputs hang on."""
-        return [use for use in self._uses[name] if use.by.name in self._leading]
-
-    @property
-    def _leading(self) -> set[str]:
-        """The steps that the outputs hang on."""
-        if not hasattr(self, "_leads"):
-            self._leads = {self._start.of}
-            for step in reversed(self._forward):
-                if step.name in self._leads:
-                    self._leads.update(use.name for use in self._of(step))
-        return self._leads
-
-    def _reads(self, use: _Use, known: Mapping[str, str]) -> tuple[str, ...]:
+        count, own = self._counts[use.name], gradient_name(use.name)
         at = (*use.by.inputs, use.by.name, known[use.by.name])
-        return tuple(at[number] for number in use.way.reads)
+        reads = tuple(at[number] for number in use.way.reads)
+        operation = self._as_stored(use)
+        if count > 1 and operation.name == "Same":  # as it is, it needs no name of its own
+            parts.append(reads[0])
+        else:
+            parts.append(part_name(use.name, use.by.name) if count > 1 else own)
+            yield self._step(parts[-1], use, operation, reads)
+        if len(parts) < count:
+            return
+        if count > 1:
+            yield self._step(own, use, Add(), tuple(parts))
+        known[use.name] = own
+        if use.name not in self._made:
+            self.leaves.append(use.name)
 
     def _as_stored(self, use: _Use) -> Operation:
         """Return the operation, of what stands otherwise as that is given: weights (out, in)."""
         operation = use.way.operation
         if not self._problem.standing.stands_otherwise(use.name):
             return operation
-        if isinstance(operation, TransposedTimes):
-            return TransposedTimes(operation.heads, operation.sharing, is_turned=True)
-        return Turned(operation)
+        stated = operation.statement(*[PLAIN] * len(use.way.reads))
+        flag = "turned" if operation.name == "TransposedTimes" else TURNED
+        return Stated(stated.with_flags(**{flag: True}))
 
     def _step(self, name: str, use: _Use, operation: Operation, reads: tuple[str, ...]) -> Step:
         rows, columns = self._axes(use)
@@ -237,14 +185,47 @@ class _WayBack:
         return ("queries" if asks else "keys"), "features"
 
 
+def _uses(
+    problem: Scope, forward: Plan, shapes: Mapping[str, Shape], end: str
+) -> dict[str, list[_Use]]:
+    """Return, by the step that reads them, the matrices that a gradient is wanted of.
+
+    Of steps up to `end`, those alone that lead there.
+    """
+    wanted = {name for name in problem.given if role_of(name) not in NO_GRADIENT}
+    uses: dict[str, list[_Use]] = {}
+    for step in forward:
+        if found := list(_uses_in(step, wanted, shapes)):
+            wanted.add(step.name)
+            uses[step.name] = found
+        if step.name == end:
+            break
+    leading = {end}
+    for name in reversed(uses):
+        if name in leading:
+            leading.update(use.name for use in uses[name])
+    return {name: found for name, found in uses.items() if name in leading}
+
+
+def _uses_in(step: Step, wanted: set[str], shapes: Mapping[str, Shape]) -> Iterator[_Use]:
+    for number, name in enumerate(step.inputs):
+        if name not in wanted:
+            continue
+        try:
+            way = step.operation.way_back(number, [shapes[each] for each in step.inputs])
+        except InputError as error:
+            raise InputError(f"backward, {step.name} ({step.title}): {error}") from None
+        if way is not None:
+            yield _Use(name, step, way)
+
+
 def _groups(forward: Plan) -> Iterator[list[Step]]:
     """Yield the steps from the last to the first; those side by side, as Q, K, V, in order."""
     groups: list[list[Step]] = []
     for step in forward:
         beside = groups[-1] if groups else []
-        read = set(chain(*(each.inputs for each in [step])))
-        alike = beside and type(beside[0].operation) is type(step.operation)
-        if alike and not read & {each.name for each in beside}:
+        alike = beside and beside[0].operation.name == step.operation.name
+        if alike and not {each.name for each in beside} & set(step.inputs):
             beside.append(step)
         else:
             groups.append([step])

@@ -3,18 +3,10 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from attncalc.equations.operation import Operation, Shape
+from attncalc.equations.operation import Operation, Shape, Stated, Statement
 from attncalc.errors import InputError, ShapeError
-from attncalc.operations.joins import Same
-from attncalc.operations.losses import (
-    CrossEntropy,
-    Difference,
-    HalfSquares,
-    LessOneHot,
-    Ones,
-    Total,
-    TotalProduct,
-)
+from attncalc.operations.losses import CrossEntropy, less_one_hot, ones, summed
+from attncalc.operations.rows import Same
 from attncalc.operations.step import Step
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.gradients.naming import gradient_name
@@ -65,15 +57,19 @@ def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape
         return _of_classes(problem, last, shapes)
     has_head = last.name == "prob"
     output = calculation.steps[-2] if has_head else last
+    shape = shapes[output.name]
     if not given:
-        return _made(problem, output, Total(), (output.name,), Ones(), (output.name,))
+        made = (output.name,)
+        return _made(problem, output, summed("Total", shape), made, ones(shape), made)
     (name,) = given
     _check_name(problem, name, has_head=has_head)
     _check_shape(problem, name, output.name, shapes)
     pair = (output.name, name)
     if name == "target":
-        return _made(problem, output, HalfSquares(), pair, Difference(), pair)
-    return _made(problem, output, TotalProduct(), pair, Same(), (name,))
+        less = Stated(Statement("Difference"))
+        return _made(problem, output, summed("HalfSquares", shape, shape), pair, less, pair)
+    loss = summed("TotalProduct", shape, shape)
+    return _made(problem, output, loss, pair, Same(), (name,))
 
 
 def _check_name(problem: Scope, name: str, *, has_head: bool) -> None:
@@ -113,7 +109,7 @@ def _of_classes(problem: Scope, last: Step, shapes: Mapping[str, Shape]) -> Star
             )
     loss = _loss(CrossEntropy(ids), ("prob",))
     (of,) = last.inputs  # logits, or what is left of them under a cap
-    made = _gradient_step(of, last, LessOneHot(ids), ("prob",))
+    made = _gradient_step(of, last, less_one_hot(ids), ("prob",))
     listed = ", ".join(map(str, ids))
     says = f"L = -Σ log prob of the targets {listed}, classes counted from 0 (target_ids)"
     return Start(of, made.name, loss, (loss, made), (says,))
@@ -129,7 +125,7 @@ def _made(
 ) -> Start:
     name = gradient_name(output.name)
     steps = [_loss(loss, of_loss)]
-    shows_loss = isinstance(loss, HalfSquares) or problem.step is not None
+    shows_loss = loss.name == "HalfSquares" or problem.step is not None
     if name == of_gradient[0]:  # it is given under the name it has
         own: list[Step] = []
     else:
@@ -140,9 +136,9 @@ def _made(
 
 
 def _says(output: str, given: str, loss: Operation) -> str:
-    if isinstance(loss, Total):
+    if loss.name == "Total":
         return f"gradients of L, the sum of {output}: every entry of its gradient is 1"
-    if isinstance(loss, HalfSquares):
+    if loss.name == "HalfSquares":
         return f"gradients of L = 1/2 Σ ({output} - target)²"
     return f"gradients from {given}, the one that arrives at {output}"
 

@@ -12,7 +12,6 @@ from attncalc.errors import InputError, ShapeError
 from attncalc.numbers.typed import as_written
 from attncalc.operations import Operation, Project, SoftCap, Softmax
 from attncalc.operations.activations import Activate
-from attncalc.operations.products import ProjectBack
 from attncalc.operations.rows import TakeRow, TokenMean
 from attncalc.operations.step import Axis, Step
 from attncalc.problem.attention.attention import size_of
@@ -141,7 +140,7 @@ def _steps(placed: Placed, tokens: str) -> Iterator[Step]:
             tokens = "N_pre"
     if fields.W_out is None and not fields.tied:
         return
-    project = ProjectBack() if fields.tied else Project()
+    project = Project(is_turned=fields.tied)
     inputs = (tokens, "W_E" if fields.tied else "W_out", *fields.those_given("b_out"))
     yield Step("logits", TITLES["logits"], project, inputs, rows, "features")
     last = "logits"

@@ -7,7 +7,6 @@ from typing import Any
 
 from attncalc.equations.operation import Operation
 from attncalc.numbers.typed import as_written
-from attncalc.operations.back_standing import Turned
 from attncalc.operations.step import Plan, Step
 
 ALWAYS: Mapping[str, tuple[str, ...]] = {
@@ -152,7 +151,7 @@ def _is_known(step: Step) -> bool:
 
 
 def _unturned(operation: Operation) -> Operation:
-    return operation.of if isinstance(operation, Turned) else operation
+    return operation
 
 
 def _is_known_alone(operation: Operation) -> bool:
@@ -235,7 +234,6 @@ def step_in_data(step: Step, *, in_fractions: bool = False) -> dict[str, Any]:
         "role": step.role,
         **keeps,
         **_parameters_in_data(_unturned(step.operation)),
-        **({"turns": True} if isinstance(step.operation, Turned) else {}),
     }
 
 
