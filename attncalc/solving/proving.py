@@ -6,49 +6,62 @@ import numpy as np
 
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import UnstatedError
-from attncalc.equations.proven import Proven, Stage, TooMuchWorkError, prove
+from attncalc.equations.proven import Proven, Stage, UnprovenError, prove
+from attncalc.errors import InputError
+from attncalc.numbers.decimals import Digits
 from attncalc.numbers.types import Matrix
 from attncalc.operations.distances import Alibi
 from attncalc.operations.step import Plan
+from attncalc.problem.attention.fields import EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
+from attncalc.solving.exactness import MOST_DIGITS, needed_digits
 
-MOST_SCORES = 1024 * 1024
-"""Scores up to which digits are proven: beyond, bounds and digits would take much memory."""
 MOST_WORK = 40_000_000
 """Products of Decimals, some 60 ns each, for the entries that bounds leave open."""
 
 
-def proven(problem: Problem, plan: Plan) -> Mapping[str, Proven] | None:
+def proven(
+    problem: Problem, plan: Plan, most_work: float = MOST_WORK
+) -> Mapping[str, Proven] | None:
     """Return the digits of each step, or None where to prove them would take seconds."""
-    if problem.most_scores > MOST_SCORES:
-        return None
+
+    def exactly() -> Digits:
+        digits = needed_digits(problem, plan)
+        if digits.precision > MOST_DIGITS:
+            raise UnprovenError
+        return digits
+
     given = typed(problem)
-    if (made := stages(problem, plan, given)) is None:
-        return None
+    each_step = problem.rounding == EACH_STEP and problem.A is None
     try:
-        return prove(made, given, problem.decimals, most_work=MOST_WORK)
-    except (TooMuchWorkError, ArithmeticError):
+        made = stages(problem, plan, given)
+        return prove(
+            made, given, problem.decimals, exactly, each_step=each_step, most_work=most_work
+        )
+    except (UnstatedError, UnprovenError, ArithmeticError, InputError):
         return None
 
 
 def typed(problem: Problem) -> dict[str, Matrix]:
     """Return the given matrices as typed, with tokens as rows; marks stay true and false."""
 
-    def one(name: str) -> Matrix:
+    def one(name: str, matrix: Matrix) -> Matrix:
         if role_of(name) == "marks":
-            return np.asarray(problem.given[name], bool)
-        if name not in problem.typed and problem.given[name].dtype == np.float64:
-            return problem.given[name]  # nothing was lost
-        return problem.turned(name, problem.as_typed(name))
+            return matrix.astype(bool)
+        # a float stands for its shortest decimal, which is the text of it
+        return matrix.astype(str).astype(np.float64) if matrix.dtype == np.float32 else matrix
 
-    return {name: one(name) for name in problem.names}
+    return {name: one(name, matrix) for name, matrix in problem.given_as_typed.items()}
 
 
-def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stage, ...] | None:
+def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stage, ...]:
     """Return a plan as equations; what they read beyond the plan is added to what is given.
 
-    None where a step has no equation, or slopes of ALiBi are irrational.
+    Raises
+    ------
+    UnstatedError
+        Where a step has no equation, or slopes of ALiBi are irrational.
     """
     shapes = {name: matrix.shape for name, matrix in problem.given.items()}
     made = []
@@ -58,13 +71,10 @@ def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stag
         reads = list(step.inputs)
         if isinstance(step.operation, Alibi) and not step.operation.has_own:
             if not step.operation.is_rational:
-                return None
+                raise UnstatedError(step.name)
             reads.append(f"slopes of {step.name}")
             given[reads[-1]] = step.operation.slopes(np.empty(0))  # powers of two
-        try:
-            found = step.operation.statement(*own)
-        except UnstatedError:
-            return None
+        found = step.operation.statement(*own)
         inputs = dict(zip(inputs_of(found.name, found.given), reads, strict=True))
         stated = equation(found.name, found.given)
         made.append(Stage(step.name, stated, inputs, found.settings, found.tables))

@@ -171,7 +171,7 @@ def _risen(solution: Solution) -> Iterator[Note]:
 
 
 def _in_floats(solution: Solution) -> Iterator[Note]:
-    if not solution.is_exact:
+    if not solution.is_proven:
         yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
 
 
