@@ -33,6 +33,8 @@ the GNU C library within 3 ("Known Maximum Errors in Math Functions" of its manu
 its bound: this is twice the larger one, and the tests measure these functions against Decimals.
 """
 LARGEST_WHOLE = 2.0**53
+LARGEST_SHOWN = 10.0**15
+"""Digits that a float shows: it holds any 15."""
 SMALLEST_UNIT = Fraction(1, 10**250)
 MOST_TERMS = 1 << 28
 """Terms of a sum up to which its error is as good as linear in their number."""
@@ -91,8 +93,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
     def errors(self) -> Any:
         """How far each value may be from the true one."""
         if self._errors is None:
-            sizes = np.abs(self.values)
-            self._errors = np.where(np.isinf(sizes), 0.0, sizes * self.relative)
+            self._errors = np.abs(_finite(self.values)) * self.relative
         return self._errors
 
     @property
@@ -513,10 +514,12 @@ class _Compiler(Compiler):
 def rounded_whole(x: Near, decimals: int) -> Any:
     """Return whole multiples of a unit as those of 10**-decimals, half away from zero.
 
-    None where the whole numbers on the way there would not stay below 2**53.
+    None where the whole numbers on the way there would not stay below 2**53, or digits are many.
     """
     top, bottom = (x.unit * 10**decimals).as_integer_ratio()
     if max(top, bottom) >= LARGEST_WHOLE or 2 * x.tight() * top + bottom >= LARGEST_WHOLE:
+        return None
+    if x.most * top / bottom >= LARGEST_SHOWN - 1:
         return None
     if bottom == 1:
         return x.whole * float(top) + 0.0
@@ -543,7 +546,8 @@ def nearest_digits(x: Near, decimals: int) -> tuple[Matrix, Matrix]:
             # the product with the scale is rounded, and so is a scale beyond 10**22
             rounding = 4 * U * (np.abs(made[part]) + 1)
             apart = np.abs(scaled - made[part]) + wide[part] * (scale * SLACK) + rounding
-        is_open = ~(apart < 0.5) & ~(np.isinf(scaled) & (wide[part] == 0))
+            is_open = ~((apart < 0.5) & (np.abs(scaled) < LARGEST_SHOWN - 1))
+        is_open &= ~(np.isinf(flat[part]) & (wide[part] == 0))
         made[part] += 0.0  # never -0
         found.append(start + np.flatnonzero(is_open))
     return digits, np.concatenate(found)

@@ -18,6 +18,7 @@ from attncalc.equations.evaluate import Frame, compiled, evaluated
 from attncalc.equations.extents import Setting, extents
 from attncalc.equations.measure import cost, is_rational
 from attncalc.equations.near import (
+    LARGEST_SHOWN,
     Near,
     NearFrame,
     UndecidedError,
@@ -30,8 +31,6 @@ from attncalc.numbers.decimals import COST_OF_FUNCTION, Digits, decimals_of, to_
 from attncalc.numbers.rounding import half_away
 from attncalc.numbers.types import Matrix, Place
 
-LARGEST_SHOWN = 10.0**15
-"""Floats hold any 15 digits."""
 COST_OF_ROW = 3000
 """What it costs to start on a row, in products of Decimals."""
 
@@ -133,8 +132,6 @@ def prove(
         if is_rational(stage.equation, own.numbers) and rational.issuperset(stage.inputs.values()):
             rational.add(stage.name)
         whole, opened, ties = _whole_digits(rows, decimals)
-        if np.abs(whole).max(initial=0.0, where=np.isfinite(whole)) >= LARGEST_SHOWN:
-            raise UnprovenError
         told = () if stage.name in rational else ties
         made[stage.name] = Proven(own.value, whole / 10.0**decimals, opened, told)
         if each_step and stage.name not in stage.inputs.values():  # what is given stays as it is
@@ -196,13 +193,16 @@ def _whole_digits(rows: "_Rows", decimals: int) -> tuple[Matrix, int, tuple[Plac
     with localcontext(digits.context), np.errstate(all="ignore"):
         dust = Decimal(1).scaleb(-digits.guard)
         for at in zip(*np.unravel_index(places, whole.shape), strict=True):
-            value = rows[at]
+            value: Decimal = rows[at].item()
             if not value.is_finite():
                 whole[at] = float(value)
                 continue
             # thirds and roots leave dust: what lies beyond the guard is no distance from a tie
             cleared = value.quantize(dust, rounding=ROUND_HALF_EVEN)
-            whole[at] = float(half_away(cleared, decimals).scaleb(decimals))
+            rounded = half_away(cleared, decimals).scaleb(decimals)
+            if abs(rounded) >= LARGEST_SHOWN:
+                raise UnprovenError
+            whole[at] = float(rounded)
             if cleared != value and cleared.scaleb(decimals) % 1 in (HALF, -HALF):
                 ties.append(tuple(map(int, at)))
     return whole, places.size, tuple(ties)
@@ -247,7 +247,7 @@ class _Rows(np.lib.mixins.NDArrayOperatorsMixin):
                 place = tuple(map(int, np.unravel_index(row, self._known.shape)))
                 if not self._known[place]:
                     self._compute(place)
-        return self._values[at]
+        return np.asarray(self._values[at], object)  # a number, too, is read as an array is
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:
         return np.asarray(self[...], dtype)
