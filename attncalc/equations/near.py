@@ -74,7 +74,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
         self._values: Any = None if values is None else np.asarray(values)
         self._errors: Any = None
         if values is not None:
-            shape, wide = self._values.shape, np.asarray(errors)
+            shape, wide = np.shape(self._values), np.asarray(errors)
             self._errors = wide if wide.shape == shape else np.broadcast_to(wide, shape)
 
     @property
@@ -180,7 +180,9 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
         values = matrix.astype(float)
         if matrix.dtype != object:
             return cls._of_floats(values)
-        exact = [Fraction(x) for x, y in zip(matrix.flat, values.flat, strict=True) if np.isfinite(y)]
+        exact = [
+            Fraction(x) for x, y in zip(matrix.flat, values.flat, strict=True) if np.isfinite(y)
+        ]
         common = 1
         for x in exact:
             common *= x.denominator // gcd(common, x.denominator)
@@ -390,7 +392,9 @@ def function(name: str, x: Near) -> Near:
         return Near(made, wide)
     if name == "log":
         least = values - errors
-        return Near(made, np.where(least > 0, errors / least + sizes * OF_FUNCTIONS + LEAST, np.inf))
+        return Near(
+            made, np.where(least > 0, errors / least + sizes * OF_FUNCTIONS + LEAST, np.inf)
+        )
     # none is steeper than 2 / sqrt(pi), and in sines and cosines the argument may lose all digits
     steepest = 1.1284 if name == "erf" else 1.0
     top = 1.0 if name in ("sin", "cos") else sizes
@@ -406,14 +410,17 @@ def weigh(kind: str, scores: Near, beside: list[Near]) -> Any:
     if kind == "hardmax":
         return _hardmax(scores, masked)
     if beside or scores.whole is None:
-        shift = reduce(np.maximum, (each.values for each in beside), scores.values.max(-1, keepdims=True))
+        shift = reduce(
+            np.maximum, (each.values for each in beside), scores.values.max(-1, keepdims=True)
+        )
         # the same number is taken off all: it may be any, and has no error
         shift = Near(np.where(np.isinf(shift), 0.0, shift))
     else:
         shift = scores.each(lambda each: _finite(each.max(axis=-1, keepdims=True)))
     made = _powers(scores - shift)
-    total = reduce(np.add, (_powers(each - shift) for each in beside), made.sum(-1, keepdims=True))
-    return _shares(made, total)
+    return _shares(
+        made, sum((_powers(each - shift) for each in beside), made.sum(-1, keepdims=True))
+    )
 
 
 def _finite(x: Matrix) -> Matrix:
@@ -523,9 +530,15 @@ def rounded_whole(x: Near, decimals: int) -> Any:
         return None
     if bottom == 1:
         return x.whole * float(top) + 0.0
+    made = np.abs(x.whole)
+    made *= 2.0 * top
+    made += bottom
     # both are below 2**53, so that no quotient is rounded up to the next whole number
-    made = np.floor((np.abs(x.whole) * (2.0 * top) + bottom) / (2.0 * bottom))
-    return np.copysign(made, x.whole) + 0.0  # never -0
+    made /= 2.0 * bottom
+    np.floor(made, out=made)
+    np.copysign(made, x.whole, out=made)
+    made += 0.0  # never -0
+    return made
 
 
 AT_ONCE = 1 << 15

@@ -5,10 +5,10 @@ shown digit open, the row of that entry alone is computed in Decimals, from the 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ from attncalc.equations.near import (
     LARGEST_SHOWN,
     Near,
     NearFrame,
-    UndecidedError,
     near,
     nearest_digits,
     rounded_whole,
@@ -114,54 +113,26 @@ def prove(
     UnprovenError
         When the open entries need more of them, or a number is too large for its digits.
     """
-    known: dict[str, Any] = {}
-    sources: dict[str, Any] = {}
-    rational = set(given)
-    proof = _Proof(exactly, most_work)
-    for name, matrix in given.items():
-        known[name] = sources[name] = matrix
-        if matrix.dtype != bool:
-            known[name] = Near.typed(matrix)
-            sources[name] = _Rows(proof, known[name], typed=matrix)
+    sources: dict[str, Any] = {
+        name: matrix if matrix.dtype == bool else _Rows(Near.typed(matrix), partial(_typed, matrix))
+        for name, matrix in given.items()
+    }
+    rational, proof = set(given), _Proof(exactly, most_work)
     made: dict[str, Proven] = {}
     for stage in stages:
-        reads = stage.inputs.items()
-        own = _Own(stage, {each: known[name] for each, name in reads})
-        exact = {each: sources[name] for each, name in reads}
-        rows = _Rows(proof, own.value, own=own, sources=exact)
-        if is_rational(stage.equation, own.numbers) and rational.issuperset(stage.inputs.values()):
-            rational.add(stage.name)
-        whole, opened, ties = _whole_digits(rows, decimals)
-        told = () if stage.name in rational else ties
-        made[stage.name] = Proven(own.value, whole / 10.0**decimals, opened, told)
-        if each_step and stage.name not in stage.inputs.values():  # what is given stays as it is
+        name, reads = stage.name, stage.inputs
+        step = _Step(stage, {own: sources[each] for own, each in reads.items()}, proof)
+        if rational.issuperset(reads.values()) and is_rational(stage.equation, step.numbers):
+            rational.add(name)
+        rows = sources[name] = _Rows(step.values(), step.row)
+        whole, opened, ties = _whole_digits(rows, decimals, proof)
+        ties = () if name in rational else ties
+        made[name] = Proven(rows.near, whole / 10.0**decimals, opened, ties)
+        if each_step and name not in reads.values():  # what is given is read as it was given
             unit = Fraction(1, 10**decimals)
-            rows = _Rows(proof, Near(whole=whole, unit=unit, most=LARGEST_SHOWN))
-            rational.add(stage.name)
-        known[stage.name], sources[stage.name] = rows.near, rows
+            sources[name] = _Rows(Near(whole=whole, unit=unit, most=LARGEST_SHOWN))
+            rational.add(name)
     return made
-
-
-class _Own:
-    """A step with the numbers that its equation reads, and its values."""
-
-    def __init__(self, stage: Stage, matrices: Mapping[str, Any]) -> None:
-        self.stage, self.equation = stage, stage.equation
-        self.shapes = {name: np.shape(m) for name, m in (*matrices.items(), *stage.tables.items())}
-        own = extents(stage.equation, self.shapes, stage.settings)
-        self.numbers: dict[str, Setting] = {**stage.settings, **own}
-        self.shape = tuple(int(self.numbers[each]) for each in stage.equation.at)
-        self.axes = {x.name: len(x.at) for x in self.equation.nodes if isinstance(x, Entry)}
-        try:
-            frame = NearFrame({**matrices, **stage.tables}, self.numbers)
-            self.value = near(evaluated(stage.equation, frame))
-        except UndecidedError:
-            self.value = Near(np.zeros(self.shape), np.inf)
-
-    def work(self, digits: Digits) -> float:
-        """Return what all entries cost, in products of Decimals."""
-        products, functions = cost(self.equation, self.shapes, self.stage.settings)
-        return products + functions * COST_OF_FUNCTION * (digits.precision / 60) ** 2.3
 
 
 @dataclass
@@ -181,7 +152,9 @@ class _Proof:
             raise UnprovenError
 
 
-def _whole_digits(rows: "_Rows", decimals: int) -> tuple[Matrix, int, tuple[Place, ...]]:
+def _whole_digits(
+    rows: "_Rows", decimals: int, proof: _Proof
+) -> tuple[Matrix, int, tuple[Place, ...]]:
     """Return digits as whole numbers of the last place; what is open is computed exactly."""
     if rows.near.whole is not None and (made := rounded_whole(rows.near, decimals)) is not None:
         return made, 0, ()
@@ -189,9 +162,8 @@ def _whole_digits(rows: "_Rows", decimals: int) -> tuple[Matrix, int, tuple[Plac
     if not places.size:
         return whole, 0, ()
     ties = []
-    digits = rows.proof.digits
-    with localcontext(digits.context), np.errstate(all="ignore"):
-        dust = Decimal(1).scaleb(-digits.guard)
+    with localcontext(proof.digits.context), np.errstate(all="ignore"):
+        dust = Decimal(1).scaleb(-proof.digits.guard)
         for at in zip(*np.unravel_index(places, whole.shape), strict=True):
             value: Decimal = rows[at].item()
             if not value.is_finite():
@@ -203,30 +175,29 @@ def _whole_digits(rows: "_Rows", decimals: int) -> tuple[Matrix, int, tuple[Plac
             if abs(rounded) >= LARGEST_SHOWN:
                 raise UnprovenError
             whole[at] = float(rounded)
-            if cleared != value and cleared.scaleb(decimals) % 1 in (HALF, -HALF):
+            if cleared != value and abs(cleared.scaleb(decimals) % 1) == Decimal("0.5"):
                 ties.append(tuple(map(int, at)))
     return whole, places.size, tuple(ties)
 
 
-HALF = Decimal("0.5")
+class _Rows:
+    """A matrix that is read as an array of Decimals is; a row is computed when it is read.
 
-
-class _Rows(np.lib.mixins.NDArrayOperatorsMixin):
-    """A matrix that is read as an array of Decimals is; a row is computed when it is read."""
+    Parameters
+    ----------
+    near_
+        Its values, with bounds.
+    row
+        Returns a row by its place, or more: the part at a place that the row's begins with.
+    """
 
     dtype = np.dtype(object)
 
     def __init__(
-        self,
-        proof: _Proof,
-        near_: Near,
-        typed: Matrix | None = None,
-        own: _Own | None = None,
-        sources: "Mapping[str, Any] | None" = None,
+        self, near_: Near, row: Callable[[Place], tuple[Place, Matrix]] | None = None
     ) -> None:
-        self.proof, self.near, self.typed, self.own = proof, near_, typed, own
-        self.sources = sources or {}
-        self.shape, self.ndim = near_.shape, near_.ndim
+        self.near, self.shape, self.ndim = near_, near_.shape, near_.ndim
+        self.row = row if row and near_.whole is None else self._whole_row
 
     @cached_property
     def _values(self) -> Matrix:
@@ -246,74 +217,87 @@ class _Rows(np.lib.mixins.NDArrayOperatorsMixin):
             for row in np.unique(self._numbered[at]):
                 place = tuple(map(int, np.unravel_index(row, self._known.shape)))
                 if not self._known[place]:
-                    self._compute(place)
+                    part, values = self.row(place)
+                    self._values[part], self._known[part] = values, True
         return np.asarray(self._values[at], object)  # a number, too, is read as an array is
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:
         return np.asarray(self[...], dtype)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        return ufunc(*(x[...] if isinstance(x, _Rows) else x for x in inputs), **named)
+
     def __getattr__(self, name: str) -> Any:
         """Return sums, transposes and what else arrays have."""
         return getattr(self[...], name)
 
-    def _compute(self, row: Place) -> None:
-        if self.near.whole is not None:
-            unit = to_decimal(self.near.unit)
-            counts = [int(k) if np.isfinite(k) else k for k in self.near.whole[row].tolist()]
-            self._values[row] = [Decimal(k) * unit for k in counts]
-        elif self.typed is not None:
-            self._values[row] = decimals_of(_as_typed(self.typed[row]))
-        else:
-            assert self.own is not None
-            row = self._compute_from(self.own, row)
-        self._known[row] = True
+    def _whole_row(self, row: Place) -> tuple[Place, Matrix]:
+        unit = to_decimal(self.near.unit)
+        counts = [int(k) if np.isfinite(k) else k for k in self.near.whole[row].tolist()]
+        return row, np.array([Decimal(k) * unit for k in counts], object)
 
-    def _compute_from(self, own: _Own, row: Place) -> Place:
-        """Compute a row of a step; a matrix that reads its own rows, whole."""
-        equation, more = own.equation, self.ndim - len(own.equation.at)
-        lead = row[:more]
-        at = row if equation.recurs is None else lead
-        self.proof.spend(own.work(self.proof.digits) / prod(self.shape[: len(at)]))
-        fixed = dict(zip(equation.at, row[more:], strict=False))
-        matrices = {
-            name: _part(source, lead, own.axes.get(name, source.ndim))
-            for name, source in self.sources.items()
-        }
-        numbers = own.numbers if equation.recurs is not None else {**own.numbers, **fixed}
-        frame = Frame({**matrices, **own.stage.tables}, numbers)
-        if equation.recurs is not None:
-            self._values[at] = evaluated(equation, frame)
-            return at
-        entry = compiled(equation.right, equation.at[-1:], equation.indices - frozenset(fixed))
-        self._values[at] = np.asarray(entry(frame), object)
-        return at
-
-
-def _as_typed(row: Matrix) -> Matrix:
-    """Return numbers as typed; floats stand for their shortest decimals."""
-    if row.dtype == object:
-        return row
-    return np.array([Decimal(repr(x)) for x in row.tolist()], object)
-
-
-def _part(source: Any, lead: Place, count: int) -> Any:
-    """Return the part that an equation of fewer indices reads, where axes are carried along."""
-    more = source.ndim - count
-    if more <= 0:
-        return source
-    own = lead[len(lead) - more :]
-    part = tuple(0 if side == 1 else i for i, side in zip(own, source.shape, strict=False))
-    return _Part(source, part) if isinstance(source, _Rows) else source[part]
+    def part(self, lead: Place) -> "_Rows":
+        """Return the rows of one head, or of one problem of a family."""
+        return _Part(self, lead)
 
 
 class _Part(_Rows):
-    """A part of the rows of a matrix: those of one head, or of one problem of a family."""
-
     def __init__(self, rows: _Rows, lead: Place) -> None:
-        self.rows, self.lead = rows, lead
-        self.shape = rows.shape[len(lead) :]
+        self.rows, self.lead, self.shape = rows, lead, rows.shape[len(lead) :]
         self.ndim = len(self.shape)
 
     def __getitem__(self, at: Any) -> Any:
         places = at if isinstance(at, tuple) else (at,)
         return self.rows[(*self.lead, *(each for each in places if each is not Ellipsis))]
+
+
+def _typed(matrix: Matrix, row: Place) -> tuple[Place, Matrix]:
+    """Return a row of numbers as typed; floats stand for their shortest decimals."""
+    if matrix.dtype == object:
+        return row, decimals_of(matrix[row])
+    return row, np.array([Decimal(repr(x)) for x in matrix[row].tolist()], object)
+
+
+class _Step:
+    """A step, with the matrices and the numbers that its equation reads."""
+
+    def __init__(self, stage: Stage, sources: Mapping[str, Any], proof: _Proof) -> None:
+        self.equation, self.tables = stage.equation, stage.tables
+        self.sources, self.proof = sources, proof
+        shapes = {name: each.shape for name, each in (*sources.items(), *stage.tables.items())}
+        own = extents(stage.equation, shapes, stage.settings)
+        self.numbers: dict[str, Setting] = {**stage.settings, **own}
+        self.axes = {x.name: len(x.at) for x in self.equation.nodes if isinstance(x, Entry)}
+        self.cost = cost(self.equation, shapes, stage.settings)
+
+    def values(self) -> Near:
+        """Return the values, with bounds."""
+        known = {name: getattr(each, "near", each) for name, each in self.sources.items()}
+        return near(evaluated(self.equation, NearFrame({**known, **self.tables}, self.numbers)))
+
+    def row(self, row: Place) -> tuple[Place, Matrix]:
+        """Return a row in Decimals; of a matrix that reads its own rows, all of them."""
+        equation, more = self.equation, len(row) + 1 - len(self.equation.at)
+        sizes = [int(self.numbers[each]) for each in equation.at]
+        is_whole = equation.recurs is not None
+        products, functions = self.cost
+        work = products + functions * COST_OF_FUNCTION * (self.proof.digits.precision / 60) ** 2.3
+        self.proof.spend(work if is_whole else work / prod(sizes[:-1]))
+        lead, fixed = row[:more], dict(zip(equation.at, row[more:], strict=False))
+        matrices = {name: self._part(name, lead) for name in self.sources}
+        frame = Frame({**matrices, **self.tables}, self.numbers)
+        if is_whole:
+            return lead, evaluated(equation, frame)
+        frame.numbers = {**self.numbers, **fixed}
+        entry = compiled(equation.right, equation.at[-1:], equation.indices - frozenset(fixed))
+        return row, np.asarray(entry(frame), object)
+
+    def _part(self, name: str, lead: Place) -> Any:
+        """Return what the equation reads of a matrix, where axes are carried along."""
+        source = self.sources[name]
+        more = source.ndim - self.axes.get(name, source.ndim)
+        if more <= 0:
+            return source
+        own = zip(lead[len(lead) - more :], source.shape, strict=False)
+        part = tuple(0 if side == 1 else i for i, side in own)
+        return source.part(part) if isinstance(source, _Rows) else source[part]

@@ -421,7 +421,11 @@ class Solution:
     @property
     def ties(self) -> Mapping[str, tuple[Place, ...]]:
         """Where a step has a value that no number of digits tells from a tie."""
-        return {name: each.ties for name, each in (self._proven or {}).items() if each.ties}
+        return {
+            step.name: self._proven[step.name].ties
+            for step in self.steps
+            if self._proven is not None and self._proven[step.name].ties
+        }
 
     @cached_property
     def _proven(self) -> "Mapping[str, Proven] | None":

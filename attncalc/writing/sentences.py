@@ -16,6 +16,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written, exact
 from attncalc.operations.step import Step
+from attncalc.patterns.view import counted
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import LONGEST_NAME, Problem
 from attncalc.solving.solution import Solution
@@ -57,7 +58,7 @@ def notes(solution: Solution) -> tuple[Note, ...]:
     found = [
         *(Note(each, w.name) for w in solution.all_weights for each in _of_weights(solution, w)),
         *_risen(solution),
-        *_in_floats(solution),
+        *_on_digits(solution),
         *_cut_names(solution),
         *(_rounding_matters(solution) if solution.all_weights else ()),
     ]
@@ -170,9 +171,16 @@ def _risen(solution: Solution) -> Iterator[Note]:
         )
 
 
-def _in_floats(solution: Solution) -> Iterator[Note]:
+def _on_digits(solution: Solution) -> Iterator[Note]:
+    """Say which digits are not proven: all of them, or those of values that nothing tells."""
     if not solution.is_proven:
         yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
+    for name, places in solution.ties.items():
+        at = ",".join(map(str, counted(solution.problem.standing.place(places[0]))))
+        entry = f"{name}[{at}]" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+        yield Note(
+            f"too near to a half to be told from it, and rounded away from zero: {entry}", name
+        )
 
 
 def _rounding_matters(solution: Solution) -> Iterator[Note]:
