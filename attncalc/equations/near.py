@@ -9,7 +9,7 @@ sums and products of them have no error at all.
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache, partial, reduce
+from functools import cached_property, lru_cache, partial
 from math import gcd
 from typing import Any, Self
 
@@ -71,10 +71,10 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
     ) -> None:
         self.whole: Any = None if whole is None else np.asarray(whole)
         self.unit, self.most = unit, most
-        self._values: Any = None if values is None else np.asarray(values)
-        self._errors: Any = None
-        if values is not None:
-            shape, wide = np.shape(self._values), np.asarray(errors)
+        self._values = self._errors = None
+        if whole is None:
+            self._values, wide = np.asarray(values), np.asarray(errors)
+            shape = self._values.shape
             self._errors = wide if wide.shape == shape else np.broadcast_to(wide, shape)
 
     @property
@@ -96,7 +96,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
             self._errors = np.abs(_finite(self.values)) * self.relative
         return self._errors
 
-    @property
+    @cached_property
     def _is_rounded_once(self) -> bool:
         is_small = self.most * self.unit.numerator < LARGEST_WHOLE
         return is_small and self.unit.denominator < LARGEST_WHOLE
@@ -222,16 +222,6 @@ def near(x: Any) -> Near:
     return Near(array)
 
 
-def number(value: Any) -> Near:
-    """Return a number: exactly where it is rational."""
-    if isinstance(value, float) and not np.isfinite(value):
-        return Near(whole=value, most=0.0)
-    if isinstance(value, Decimal) or (value and not _is_plain(abs(Fraction(value)))):
-        return Near(float(value), abs(float(value)) * U + LEAST)
-    value = Fraction(value)
-    return _whole(np.sign(float(value)), abs(value) or Fraction(1), 1.0)
-
-
 def _gamma(count: int) -> float:
     """Return the relative error of a sum of products in any order, fused or not."""
     return (count + 2) * U * SLACK if count < MOST_TERMS else np.inf
@@ -273,8 +263,8 @@ def _sum(ufunc: Any, a: Near, b: Near) -> Near:
         one, other = alike
         return _whole(ufunc(one.whole, other.whole), one.unit, one.most + other.most)
     made = ufunc(a.values, b.values)
-    errors = a.errors + b.errors
-    return Near(made, errors + np.where(np.isinf(made), 0.0, np.abs(made) * U))
+    is_endless = np.isinf(a.values) | np.isinf(b.values)
+    return Near(made, a.errors + b.errors + np.where(is_endless, 0.0, np.abs(made) * U))
 
 
 def _product(a: Near, b: Near) -> Near:
@@ -330,10 +320,6 @@ def _product_of_matrices(a: Near, b: Near) -> Near:
     return Near(np.matmul(a.values, b.values), errors * SLACK + count * LEAST)
 
 
-def _choice(ufunc: Any, a: Near, b: Near) -> Near:
-    return _where(_compared(ufunc, a, b), a, b)
-
-
 def _compared(ufunc: Any, a: Near, b: Near) -> Any:
     """Return where a comparison holds; undecided where the bounds overlap."""
     if alike := _alike(max, a, b):
@@ -346,20 +332,18 @@ def _compared(ufunc: Any, a: Near, b: Near) -> Any:
 
 def _where(test: Any, a: Any, b: Any) -> Near:
     a, b = near(a), near(b)
-    holds = test.values if isinstance(test, Near) else test
     if isinstance(test, Near):
-        made = _where(holds, a, b)
+        made = _where(test.values, a, b)
         apart = np.where(a.values == b.values, 0.0, np.abs(a.values - b.values)) * SLACK
         return Near(made.values, np.where(test.errors, apart + a.errors + b.errors, made.errors))
     if alike := _alike(max, a, b):
         one, other = alike
-        return _whole(np.where(holds, one.whole, other.whole), one.unit, max(one.most, other.most))
-    return Near(np.where(holds, a.values, b.values), np.where(holds, a.errors, b.errors))
+        return _whole(np.where(test, one.whole, other.whole), one.unit, max(one.most, other.most))
+    return Near(np.where(test, a.values, b.values), np.where(test, a.errors, b.errors))
 
 
-_COMPARISONS = (
-    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal
-)  # fmt: skip
+_COMPARISONS = np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal
+_LOGICAL = np.logical_and, np.logical_or, np.logical_not
 _UFUNCS: dict[Any, Callable[..., Any]] = {
     np.add: partial(_sum, np.add),
     np.subtract: partial(_sum, np.subtract),
@@ -367,73 +351,15 @@ _UFUNCS: dict[Any, Callable[..., Any]] = {
     np.true_divide: _quotient,
     np.power: _power,
     np.matmul: _product_of_matrices,
-    np.maximum: partial(_choice, np.greater_equal),
-    np.minimum: partial(_choice, np.less_equal),
+    np.maximum: lambda a, b: _where(a >= b, a, b),
+    np.minimum: lambda a, b: _where(a <= b, a, b),
     **{ufunc: partial(_compared, ufunc) for ufunc in _COMPARISONS},
-    **{
-        ufunc: lambda *tests, ufunc=ufunc: ufunc(*map(np.asarray, tests))
-        for ufunc in (np.logical_and, np.logical_or, np.logical_not)
-    },
+    **{ufunc: lambda *tests, of=ufunc: of(*map(np.asarray, tests)) for ufunc in _LOGICAL},
 }
-
-
-def function(name: str, x: Near) -> Near:
-    """Return a function of each entry."""
-    values, errors = x.values, x.errors
-    if name == "abs":
-        return x.each(np.abs) if x.whole is not None else Near(np.abs(values), errors)
-    made = FUNCTIONS[name](values)
-    sizes = np.abs(made)
-    if name == "sqrt":  # |sqrt(x) - sqrt(y)| <= |x - y| / sqrt(x)
-        wide = np.where(errors > 0, errors / sizes, 0.0) + sizes * U
-        return Near(made, np.where((values > 0) | (errors == 0), wide, np.inf))
-    if name == "exp":
-        wide = np.where(np.isinf(made), np.inf, sizes * (_grown(errors) + OF_FUNCTIONS) + LEAST)
-        return Near(made, wide)
-    if name == "log":
-        least = values - errors
-        return Near(
-            made, np.where(least > 0, errors / least + sizes * OF_FUNCTIONS + LEAST, np.inf)
-        )
-    # none is steeper than 2 / sqrt(pi), and in sines and cosines the argument may lose all digits
-    steepest = 1.1284 if name == "erf" else 1.0
-    top = 1.0 if name in ("sin", "cos") else sizes
-    return Near(made, np.minimum(errors * steepest, 2.0) + top * OF_FUNCTIONS + LEAST)
-
-
-def weigh(kind: str, scores: Near, beside: list[Near]) -> Any:
-    """Return rows of weights: softmax, hardmax, and each score over the sum of its row."""
-    masked = np.isneginf(scores.values)
-    if kind == "share":
-        counted = _where(masked, number(0), scores) if masked.any() else scores
-        return counted / counted.sum(axis=-1, keepdims=True)
-    if kind == "hardmax":
-        return _hardmax(scores, masked)
-    if beside or scores.whole is None:
-        shift = reduce(
-            np.maximum, (each.values for each in beside), scores.values.max(-1, keepdims=True)
-        )
-        # the same number is taken off all: it may be any, and has no error
-        shift = Near(np.where(np.isinf(shift), 0.0, shift))
-    else:
-        shift = scores.each(lambda each: _finite(each.max(axis=-1, keepdims=True)))
-    made = _powers(scores - shift)
-    return _shares(
-        made, sum((_powers(each - shift) for each in beside), made.sum(-1, keepdims=True))
-    )
 
 
 def _finite(x: Matrix) -> Matrix:
     return np.where(np.isinf(x), 0.0, x)
-
-
-def _hardmax(scores: Near, masked: Matrix) -> Near:
-    won = near(_compared(np.greater_equal, scores, near(scores.max(axis=-1, keepdims=True))))
-    first = won.values.astype(bool) & ~masked
-    weights = first / np.maximum(first.sum(axis=-1, keepdims=True), 1)
-    tied = won.errors.astype(bool) & ~masked
-    is_open = tied & (tied.sum(axis=-1, keepdims=True) > 1)
-    return Near(weights, np.where(is_open, 1.0, weights * U))
 
 
 def _powers(x: Near) -> Near:
@@ -454,15 +380,35 @@ def _powers(x: Near) -> Near:
     return Near(made, relative)
 
 
-def _shares(x: Near, total: Near) -> Near:
-    """Return a quotient by the sum of each row: by a product with its inverse; 0 of no key."""
+def _softmax(scores: Near, beside: list[Near]) -> Near:
+    """Return each power of e over the sum of its row: by a product with its inverse."""
+    if beside or scores.whole is None:
+        shift = scores.values.max(axis=-1, keepdims=True)
+        for each in beside:
+            shift = np.maximum(shift, each.values)
+        # the same number is taken off all: it may be any, and has no error
+        shift = Near(_finite(shift))
+    else:
+        shift = scores.each(lambda each: _finite(each.max(axis=-1, keepdims=True)))
+    x = _powers(scores - shift)
+    total = sum((_powers(each - shift) for each in beside), x.sum(axis=-1, keepdims=True))
     least = total.values - total.errors
-    is_empty = total.values == 0
+    is_empty = total.values == 0  # no key is left
     least = np.where(is_empty, 1.0, np.where(least > 0, least, np.nan))
     made = x.values * (1 / np.where(is_empty, 1.0, total.values))
     errors = x.errors * (SLACK / least)
     errors += made * (total.errors / least + 3 * U)
     return Near(made, errors)
+
+
+def _hardmax(scores: Near) -> Near:
+    masked = np.isneginf(scores.values)
+    won = near(scores >= scores.max(axis=-1, keepdims=True))
+    first = won.values.astype(bool) & ~masked
+    weights = first / np.maximum(first.sum(axis=-1, keepdims=True), 1)
+    tied = won.errors.astype(bool) & ~masked
+    is_open = tied & (tied.sum(axis=-1, keepdims=True) > 1)
+    return Near(weights, np.where(is_open, 1.0, weights * U))
 
 
 class NearFrame(Frame):
@@ -475,21 +421,54 @@ class NearFrame(Frame):
         self.like = np.empty(0)
 
     def number(self, value: Any) -> Any:
-        return number(value)
+        """Return a number: exactly where it is rational."""
+        if isinstance(value, float) and not np.isfinite(value):
+            return Near(whole=value, most=0.0)
+        if isinstance(value, Decimal) or (value and not _is_plain(abs(Fraction(value)))):
+            return Near(float(value), abs(float(value)) * U + LEAST)
+        value = Fraction(value)
+        return _whole(np.sign(float(value)), abs(value) or Fraction(1), 1.0)
 
     def array(self, value: Value) -> Any:
+        """Return a value with bounds."""
         return near(value)
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
+        """Return zeros that can be written into."""
         return Near(np.zeros(shape), np.zeros(shape))
 
     def function(self, name: str, argument: Any) -> Any:
-        return function(name, argument)
+        """Return a function of each entry."""
+        values, errors = argument.values, argument.errors
+        if name == "exp":
+            return _powers(argument)
+        if name == "abs":
+            whole = argument.whole is not None
+            return argument.each(np.abs) if whole else Near(np.abs(values), errors)
+        made = FUNCTIONS[name](values)
+        sizes = np.abs(made)
+        if name == "sqrt":  # |sqrt(x) - sqrt(y)| <= |x - y| / sqrt(x)
+            wide = np.where(errors > 0, errors / sizes, 0.0) + sizes * U
+            return Near(made, np.where((values > 0) | (errors == 0), wide, np.inf))
+        if name == "log":
+            wide = errors / (values - errors) + sizes * OF_FUNCTIONS + LEAST
+            return Near(made, np.where(values > errors, wide, np.inf))
+        # none is steeper than 2 / sqrt(pi), and angles may lose all digits
+        steepest = 1.1284 if name == "erf" else 1.0
+        top = 1.0 if name in ("sin", "cos") else sizes
+        return Near(made, np.minimum(errors * steepest, 2.0) + top * OF_FUNCTIONS + LEAST)
 
     def weigh(self, kind: str, scores: Any, beside: list[Any], first: str, out: Any) -> Any:
-        return weigh(kind, scores, beside)
+        """Return rows of weights: softmax, hardmax, and each score over the sum of its row."""
+        if kind == "softmax":
+            return _softmax(scores, beside)
+        if kind == "hardmax":
+            return _hardmax(scores)
+        counted = _where(np.isneginf(scores.values), self.number(0), scores)
+        return counted / counted.sum(axis=-1, keepdims=True)
 
     def compiled(self, x: Node, axes: Axes, indices: frozenset[str]) -> Compiled:
+        """Return a node compiled for numbers with bounds."""
         return _compiled(x, axes, indices)
 
 
@@ -508,7 +487,7 @@ class _Compiler(Compiler):
                 if found not in frame.kept:
                     with localcontext(OF_CONSTANTS):
                         in_decimals = Frame({"x": np.empty(0, object)}, frame.numbers)
-                        frame.kept[found] = number(constant(x, in_decimals))
+                        frame.kept[found] = frame.number(constant(x, in_decimals))
                 return frame.kept[found]
 
             return found

@@ -1,4 +1,4 @@
-"""Plans of equations with every digit proven: a floating-point filter, and exact decimals behind it.
+"""Plans of equations with every digit proven: a floating-point filter before exact decimals.
 
 Each matrix is computed in float64 with a bound of each entry's error. Where the bound leaves the
 shown digit open, the row of that entry alone is computed in Decimals, from the rows it depends on.

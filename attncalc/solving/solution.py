@@ -297,7 +297,7 @@ class Solution:
     def carried(self) -> Matrices:
         """Each step as the next one reads it: in Decimals, or in floats when large."""
         if self._proven is not None and self._rounds_between:
-            return self.digits
+            return cast("Matrices", self.digits)
         return self._in_decimals.carried if self.is_exact else self.floats
 
     @property
