@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,18 +11,24 @@ from conftest import some_of
 from test_equations import CASES, MORE, ORDERED
 
 from attncalc import InputError, Problem
+from attncalc.equations import near as near_numbers
 from attncalc.equations.evaluate import FUNCTIONS
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.near import OF_FUNCTIONS, Near, nearest_digits
 from attncalc.equations.proven import Stage, UnprovenError, prove
 from attncalc.equations.tree import parse
 from attncalc.numbers.decimals import Digits, decimals_of
-from attncalc.numbers.rounding import half_away
+from attncalc.numbers.rounding import half_away, round_decimals
 from attncalc.operations.distances import Alibi
+from attncalc.operations.step import run
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
+from attncalc.solving import proving
+from attncalc.solving import solution as solutions
+from attncalc.solving.exactness import needed_digits
 from attncalc.solving.proving import stages, typed
-from attncalc.solving.solution import solve
+from attncalc.solving.solution import given_in_decimals, solve
+from attncalc.writing.sentences import notes
 
 GUARD = 60
 EXACTLY = Digits(500, GUARD)
@@ -268,3 +275,118 @@ def test_a_recurrence_is_proven():
             row = [(-decay).exp() * m + each * each for m, each in zip(row, x, strict=True)]
             rows.append(row)
     assert_proven(made, np.array(rows, object), 2)
+
+
+def _shrinking(function):
+    """Return a function whose bounds are too small by far."""
+
+    def shrunk(*given, **named):
+        made = function(*given, **named)
+        return Near(made.values, made.errors * 1e-3)
+
+    return shrunk
+
+
+BROKEN = {
+    "Scores": lambda patch: patch.setitem(
+        near_numbers._UFUNCS, np.matmul, _shrinking(near_numbers._UFUNCS[np.matmul])
+    ),
+    "Softmax": lambda patch: patch.setattr(
+        near_numbers, "_softmax", _shrinking(near_numbers._softmax)
+    ),
+    "GELU": lambda patch: patch.setattr(
+        near_numbers.NearFrame, "function", _shrinking(near_numbers.NearFrame.function)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_bound_that_is_too_small_is_caught(name, monkeypatch):
+    cases = [case for case in ALL if name in case[0]]
+    BROKEN[name](monkeypatch)
+    pairs = [(case, seed) for case in cases for seed in range(20)]
+    with pytest.raises(AssertionError):
+        any(check_operation(case, "long", seed) for case, seed in pairs)
+
+
+@pytest.fixture
+def too_large(monkeypatch):
+    """Make every problem too large for exact decimals."""
+    monkeypatch.setattr(solutions, "digits_for", lambda *_: None)
+
+
+def _larger(rng, rounding, **fields):
+    """Return a problem that is too large for exact decimals."""
+    numbers = {"X": (90, 3), "W_Q": (3, 3), "W_K": (3, 3), "W_V": (3, 3)}
+    given = {name: rng.integers(-200, 201, shape) / 100 for name, shape in numbers.items()}
+    return Problem(**given, rounding=rounding, **fields)
+
+
+@pytest.mark.usefixtures("too_large")
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        *(sample(name).path for name in ("encoder", "gradients", "gpt", "vit", "masks", "rope")),
+        {"heads": 3},
+        {"causal": True, "normalizer": "hardmax", "decimals": 4},
+    ],
+    ids=str,
+)
+def test_digits_are_those_of_exact_decimals_where_these_take_too_long(problem, rounding):
+    if isinstance(problem, dict):
+        problem = _larger(np.random.default_rng(4), rounding, **problem)
+    else:
+        problem = replace(read_problem(problem), rounding=rounding)
+    solution = solve(problem)
+    assert not solution.is_exact
+    assert solution.is_proven
+    digits = needed_digits(problem, solution.plan)
+    after = partial(round_decimals, decimals=problem.decimals, guard=digits.guard)
+    rounds = rounding == "each-step" and problem.A is None
+    with localcontext(digits.context):
+        exact = run(solution.plan, given_in_decimals(problem), after if rounds else None)
+        for name, matrix in exact.items():
+            own = np.vectorize(repr, otypes=[object])(solution.digits[name].astype(object))
+            assert (np.vectorize(Decimal, otypes=[object])(own) == after(matrix)).all()
+
+
+TIED = {
+    "Q": [[0.3, -0.2], [0.1, 0.7]],
+    "K": [[0.5, 0.1], [-0.4, 0.2], [0.9, 0.3]],
+    "V": [[0.125, 0.3], [0.125, 0.1], [0.125, -0.7]],
+}
+"""Of which outputs begin with 0.125, as every mean of 0.125 is: no number of digits shows that."""
+
+
+@pytest.mark.usefixtures("too_large")
+def test_an_irrational_value_that_ties_is_said():
+    solution = solve(Problem(**TIED))
+    assert solution.digits["O"][:, 0].tolist() == [0.13, 0.13]
+    assert solution.ties == {"O": ((0, 0), (1, 0))}
+    (note,) = (note.text for note in notes(solution) if note.step == "O")
+    assert note.endswith("from it, and rounded away from zero: O[1,1] and 1 more")
+
+
+@pytest.mark.usefixtures("too_large")
+def test_a_tie_that_exact_decimals_hold_is_not_said():
+    solution = solve(Problem(Q=[[0]], K=[[1]] * 8, V=[[2]] * 8))
+    assert solution.digits["A"].tolist() == [[0.13] * 8]
+    assert not solution.ties
+
+
+@pytest.mark.usefixtures("too_large")
+def test_digits_that_take_too_much_work_are_those_of_floats(monkeypatch):
+    monkeypatch.setattr(proving, "MOST_WORK", 100)
+    solution = solve(Problem(**TIED))
+    assert not solution.is_proven
+    assert solution.digits["O"][0, 0] == 0.13
+    assert any("those of float64" in note.text for note in notes(solution))
+
+
+def test_programs_that_show_no_digits_have_none_proven(monkeypatch, attncalc, tmp_path):
+    monkeypatch.setattr(proving, "prove", None)
+    problem = _larger(np.random.default_rng(4), "display")
+    assert solve(problem)["O"].shape == (90, 3)
+    np.savez(tmp_path / "in.npz", **{name: problem.given[name] for name in problem.names})
+    assert attncalc("self", "in.npz", "-o", "out.npz").code == 0

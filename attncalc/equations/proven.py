@@ -6,7 +6,7 @@ shown digit open, the row of that entry alone is computed in Decimals, from the 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, Decimal, Inexact, getcontext, localcontext
 from fractions import Fraction
 from functools import cached_property, partial
 from math import prod
@@ -163,9 +163,11 @@ def _whole_digits(
         return whole, 0, ()
     ties = []
     with localcontext(proof.digits.context), np.errstate(all="ignore"):
-        dust = Decimal(1).scaleb(-proof.digits.guard)
+        flags, dust = getcontext().flags, Decimal(1).scaleb(-proof.digits.guard)
         for at in zip(*np.unravel_index(places, whole.shape), strict=True):
+            flags[Inexact] = False
             value: Decimal = rows[at].item()
+            is_exact = not flags[Inexact]
             if not value.is_finite():
                 whole[at] = float(value)
                 continue
@@ -175,7 +177,7 @@ def _whole_digits(
             if abs(rounded) >= LARGEST_SHOWN:
                 raise UnprovenError
             whole[at] = float(rounded)
-            if cleared != value and abs(cleared.scaleb(decimals) % 1) == Decimal("0.5"):
+            if not is_exact and abs(cleared.scaleb(decimals) % 1) == Decimal("0.5"):
                 ties.append(tuple(map(int, at)))
     return whole, places.size, tuple(ties)
 
@@ -208,17 +210,27 @@ class _Rows:
         return np.zeros(self.shape[:-1], bool)
 
     @cached_property
+    def _is_exact(self) -> Matrix:
+        """Whether nothing was rounded on the way to a row."""
+        return np.zeros(self.shape[:-1], bool)
+
+    @cached_property
     def _numbered(self) -> Matrix:
         numbered = np.arange(self._known.size).reshape((*self.shape[:-1], 1))
         return np.broadcast_to(numbered, self.shape)
 
     def __getitem__(self, at: Any) -> Any:
-        if not self._known.all():
-            for row in np.unique(self._numbered[at]):
-                place = tuple(map(int, np.unravel_index(row, self._known.shape)))
-                if not self._known[place]:
-                    part, values = self.row(place)
-                    self._values[part], self._known[part] = values, True
+        flags = getcontext().flags
+        asked = np.unique(self._numbered[at])
+        for row in asked[~self._known.flat[asked]]:
+            if self._known.flat[row]:  # computed with one before it
+                continue
+            place = tuple(map(int, np.unravel_index(row, self._known.shape)))
+            before, flags[Inexact] = flags[Inexact], False
+            part, values = self.row(place)
+            self._values[part], self._known[part] = values, True
+            self._is_exact[part], flags[Inexact] = not flags[Inexact], before
+        flags[Inexact] |= not self._is_exact.flat[asked].all()
         return np.asarray(self._values[at], object)  # a number, too, is read as an array is
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:

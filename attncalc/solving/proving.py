@@ -21,9 +21,7 @@ MOST_WORK = 40_000_000
 """Products of Decimals, some 60 ns each, for the entries that bounds leave open."""
 
 
-def proven(
-    problem: Problem, plan: Plan, most_work: float = MOST_WORK
-) -> Mapping[str, Proven] | None:
+def proven(problem: Problem, plan: Plan) -> Mapping[str, Proven] | None:
     """Return the digits of each step, or None where to prove them would take seconds."""
 
     def exactly() -> Digits:
@@ -37,7 +35,7 @@ def proven(
     try:
         made = stages(problem, plan, given)
         return prove(
-            made, given, problem.decimals, exactly, each_step=each_step, most_work=most_work
+            made, given, problem.decimals, exactly, each_step=each_step, most_work=MOST_WORK
         )
     except (UnstatedError, UnprovenError, ArithmeticError, InputError):
         return None
