@@ -10,7 +10,7 @@ from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from math import gcd
+from math import gcd, lcm
 from typing import Any, Self
 
 import numpy as np
@@ -173,39 +173,27 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
 
     @classmethod
     def typed(cls, matrix: Matrix) -> Self:
-        """Return a matrix of numbers as typed: Decimals and Fractions, or floats.
-
-        Floats stand for the shortest decimals that are stored as these floats.
-        """
-        values = matrix.astype(float)
-        if matrix.dtype != object:
-            return cls._of_floats(values)
-        exact = [
-            Fraction(x) for x, y in zip(matrix.flat, values.flat, strict=True) if np.isfinite(y)
-        ]
-        common = 1
-        for x in exact:
-            common *= x.denominator // gcd(common, x.denominator)
-            if common > LARGEST_WHOLE:
-                break
-        most = max(map(abs, exact), default=0) * common
-        if max(common, most) > LARGEST_WHOLE:
-            return cls(values, np.where(np.isinf(values), 0.0, np.abs(values) * U + LEAST))
-        values[np.isfinite(values)] = [int(x * common) for x in exact]
-        return cls(whole=values, unit=Fraction(1, common), most=float(most))
-
-    @classmethod
-    def _of_floats(cls, values: Matrix) -> Self:
-        finite = np.where(np.isinf(values), 0.0, values)
-        for places in range(16):
-            whole = np.rint(finite * 10.0**places)
-            most = float(np.abs(whole).max(initial=0.0))
-            if most >= 10.0**15:  # a float holds any 15 digits
-                break
-            if (whole / 10.0**places == finite).all():
-                shown = np.where(np.isinf(values), values, whole)
-                return cls(whole=shown, unit=Fraction(1, 10**places), most=most)
-        return cls(values, np.abs(finite) * U + LEAST * (finite == values))
+        """Return a matrix of numbers as typed: Decimals and Fractions, or floats."""
+        # a float stands for its shortest decimal, which is the text of it
+        values = (matrix.astype(str) if matrix.dtype == np.float32 else matrix).astype(float)
+        is_finite = np.isfinite(values)
+        if matrix.dtype == object:
+            exact = [Fraction(x) for x in matrix[is_finite].tolist()]
+            common = lcm(*{x.denominator for x in exact})
+            most = float(max(map(abs, exact), default=0) * common)
+            if max(common, most) < LARGEST_WHOLE:
+                whole = values.copy()
+                whole[is_finite] = [int(x * common) for x in exact]
+                return cls(whole=whole, unit=Fraction(1, common), most=most)
+        else:
+            finite = _finite(values)
+            for scale in 10.0 ** np.arange(16):
+                whole = np.rint(finite * scale)
+                most = float(np.abs(whole).max(initial=0.0))
+                if most < LARGEST_SHOWN and (whole / scale == finite).all():
+                    whole = np.where(is_finite, whole, values)
+                    return cls(whole=whole, unit=Fraction(1, int(scale)), most=most)
+        return cls(values, np.where(is_finite, np.abs(values) * U + LEAST, 0.0))
 
 
 def _whole(whole: Matrix, unit: Fraction, most: float) -> Near:
@@ -497,35 +485,14 @@ class _Compiler(Compiler):
         return super().value(x, axes)
 
 
-def rounded_whole(x: Near, decimals: int) -> Any:
-    """Return whole multiples of a unit as those of 10**-decimals, half away from zero.
-
-    None where the whole numbers on the way there would not stay below 2**53, or digits are many.
-    """
-    top, bottom = (x.unit * 10**decimals).as_integer_ratio()
-    if max(top, bottom) >= LARGEST_WHOLE or 2 * x.tight() * top + bottom >= LARGEST_WHOLE:
-        return None
-    if x.most * top / bottom >= LARGEST_SHOWN - 1:
-        return None
-    if bottom == 1:
-        return x.whole * float(top) + 0.0
-    made = np.abs(x.whole)
-    made *= 2.0 * top
-    made += bottom
-    # both are below 2**53, so that no quotient is rounded up to the next whole number
-    made /= 2.0 * bottom
-    np.floor(made, out=made)
-    np.copysign(made, x.whole, out=made)
-    made += 0.0  # never -0
-    return made
-
-
 AT_ONCE = 1 << 15
 """Entries that are rounded at once, so that they stay in the cache."""
 
 
 def nearest_digits(x: Near, decimals: int) -> tuple[Matrix, Matrix]:
     """Return values as whole numbers of 10**-decimals, and the flat places of those left open."""
+    if (known := _rounded_whole(x, decimals)) is not None:
+        return known, np.empty(0, int)
     digits = np.empty(x.shape)
     found = [np.empty(0, int)]
     flat, wide, made = (each.reshape(-1) for each in (x.values, x.errors, digits))
@@ -543,3 +510,21 @@ def nearest_digits(x: Near, decimals: int) -> tuple[Matrix, Matrix]:
         made[part] += 0.0  # never -0
         found.append(start + np.flatnonzero(is_open))
     return digits, np.concatenate(found)
+
+
+def _rounded_whole(x: Near, decimals: int) -> Any:
+    """Return the digits of whole multiples, half away from zero; None where they may be many."""
+    top, bottom = (x.unit * 10**decimals).as_integer_ratio()
+    if x.whole is None or max(top, bottom) >= LARGEST_WHOLE:
+        return None
+    if 2 * x.tight() * top + bottom >= min(LARGEST_WHOLE, 2 * bottom * LARGEST_SHOWN):
+        return None
+    made = np.abs(x.whole)
+    made *= 2.0 * top
+    made += bottom
+    # both are below 2**53, so that no quotient is rounded up to the next whole number
+    made /= 2.0 * bottom
+    np.floor(made, out=made)
+    np.copysign(made, x.whole, out=made)
+    made += 0.0  # never -0
+    return made

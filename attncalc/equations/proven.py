@@ -23,7 +23,6 @@ from attncalc.equations.near import (
     NearFrame,
     near,
     nearest_digits,
-    rounded_whole,
 )
 from attncalc.equations.tree import Entry, Equation
 from attncalc.numbers.decimals import COST_OF_FUNCTION, Digits, decimals_of, to_decimal
@@ -88,7 +87,7 @@ def prove(
     exactly: Callable[[], Digits],
     *,
     each_step: bool = False,
-    most_work: float = np.inf,
+    work: float = np.inf,
 ) -> dict[str, Proven]:
     """Return the matrix of each step with its digits.
 
@@ -105,7 +104,7 @@ def prove(
         Returns the digits in which open entries are computed, where there are any.
     each_step
         Whether the next step reads each matrix at the shown decimals.
-    most_work
+    work
         How many products of Decimals may be computed.
 
     Raises
@@ -117,7 +116,7 @@ def prove(
         name: matrix if matrix.dtype == bool else _Rows(Near.typed(matrix), partial(_typed, matrix))
         for name, matrix in given.items()
     }
-    rational, proof = set(given), _Proof(exactly, most_work)
+    rational, proof = set(given), _Proof(exactly, work)
     made: dict[str, Proven] = {}
     for stage in stages:
         name, reads = stage.name, stage.inputs
@@ -156,8 +155,6 @@ def _whole_digits(
     rows: "_Rows", decimals: int, proof: _Proof
 ) -> tuple[Matrix, int, tuple[Place, ...]]:
     """Return digits as whole numbers of the last place; what is open is computed exactly."""
-    if rows.near.whole is not None and (made := rounded_whole(rows.near, decimals)) is not None:
-        return made, 0, ()
     whole, places = nearest_digits(rows.near, decimals)
     if not places.size:
         return whole, 0, ()
@@ -206,31 +203,25 @@ class _Rows:
         return np.empty(self.shape, object)
 
     @cached_property
-    def _known(self) -> Matrix:
-        return np.zeros(self.shape[:-1], bool)
-
-    @cached_property
-    def _is_exact(self) -> Matrix:
-        """Whether nothing was rounded on the way to a row."""
-        return np.zeros(self.shape[:-1], bool)
+    def _state(self) -> Matrix:
+        """Which rows are not known, 0, known, 1, and known with nothing rounded on the way, 2."""
+        return np.zeros(self.shape[:-1], int)
 
     @cached_property
     def _numbered(self) -> Matrix:
-        numbered = np.arange(self._known.size).reshape((*self.shape[:-1], 1))
+        numbered = np.arange(self._state.size).reshape((*self.shape[:-1], 1))
         return np.broadcast_to(numbered, self.shape)
 
     def __getitem__(self, at: Any) -> Any:
-        flags = getcontext().flags
+        flags, state = getcontext().flags, self._state.reshape(-1)
         asked = np.unique(self._numbered[at])
-        for row in asked[~self._known.flat[asked]]:
-            if self._known.flat[row]:  # computed with one before it
-                continue
-            place = tuple(map(int, np.unravel_index(row, self._known.shape)))
-            before, flags[Inexact] = flags[Inexact], False
-            part, values = self.row(place)
-            self._values[part], self._known[part] = values, True
-            self._is_exact[part], flags[Inexact] = not flags[Inexact], before
-        flags[Inexact] |= not self._is_exact.flat[asked].all()
+        for row in asked[state[asked] == 0]:
+            if not state[row]:  # nor computed with one before it
+                place = tuple(map(int, np.unravel_index(row, self._state.shape)))
+                before, flags[Inexact] = flags[Inexact], False
+                part, self._values[part] = self.row(place)
+                self._state[part], flags[Inexact] = 1 if flags[Inexact] else 2, before
+        flags[Inexact] |= bool((state[asked] < 2).any())
         return np.asarray(self._values[at], object)  # a number, too, is read as an array is
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:
@@ -267,7 +258,7 @@ def _typed(matrix: Matrix, row: Place) -> tuple[Place, Matrix]:
     """Return a row of numbers as typed; floats stand for their shortest decimals."""
     if matrix.dtype == object:
         return row, decimals_of(matrix[row])
-    return row, np.array([Decimal(repr(x)) for x in matrix[row].tolist()], object)
+    return row, np.array([Decimal(x) for x in matrix[row].astype(str)], object)
 
 
 class _Step:

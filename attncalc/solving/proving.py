@@ -12,8 +12,6 @@ from attncalc.numbers.decimals import Digits
 from attncalc.numbers.types import Matrix
 from attncalc.operations.distances import Alibi
 from attncalc.operations.step import Plan
-from attncalc.problem.attention.fields import EACH_STEP
-from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.exactness import MOST_DIGITS, needed_digits
 
@@ -21,7 +19,7 @@ MOST_WORK = 40_000_000
 """Products of Decimals, some 60 ns each, for the entries that bounds leave open."""
 
 
-def proven(problem: Problem, plan: Plan) -> Mapping[str, Proven] | None:
+def proven(problem: Problem, plan: Plan, *, each_step: bool) -> Mapping[str, Proven] | None:
     """Return the digits of each step, or None where to prove them would take seconds."""
 
     def exactly() -> Digits:
@@ -30,27 +28,12 @@ def proven(problem: Problem, plan: Plan) -> Mapping[str, Proven] | None:
             raise UnprovenError
         return digits
 
-    given = typed(problem)
-    each_step = problem.rounding == EACH_STEP and problem.A is None
+    given = dict(problem.given_as_typed)
     try:
-        made = stages(problem, plan, given)
-        return prove(
-            made, given, problem.decimals, exactly, each_step=each_step, most_work=MOST_WORK
-        )
+        found = stages(problem, plan, given)
+        return prove(found, given, problem.decimals, exactly, each_step=each_step, work=MOST_WORK)
     except (UnstatedError, UnprovenError, ArithmeticError, InputError):
         return None
-
-
-def typed(problem: Problem) -> dict[str, Matrix]:
-    """Return the given matrices as typed, with tokens as rows; marks stay true and false."""
-
-    def one(name: str, matrix: Matrix) -> Matrix:
-        if role_of(name) == "marks":
-            return matrix.astype(bool)
-        # a float stands for its shortest decimal, which is the text of it
-        return matrix.astype(str).astype(np.float64) if matrix.dtype == np.float32 else matrix
-
-    return {name: one(name, matrix) for name, matrix in problem.given_as_typed.items()}
 
 
 def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stage, ...]:

@@ -433,7 +433,7 @@ class Solution:
             return None
         from attncalc.solving.proving import proven  # here, for most are small
 
-        return proven(self.problem, self.plan)
+        return proven(self.problem, self.plan, each_step=self._rounds_between)
 
     @property
     def _rounds_between(self) -> bool:
