@@ -40,10 +40,13 @@ if TYPE_CHECKING:
 
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
+MOST_PROVEN = 1024 * 1024
+"""Scores up to which digits are proven: beyond, bounds and digits would take much memory."""
 BYTES_OF_PLACE = 8
 """What it takes to name one input among those of a connection."""
 
 Matrices = Mapping[str, Matrix]
+T = TypeVar("T")
 
 
 class Run(NamedTuple):
@@ -242,7 +245,7 @@ class Solution:
         if self.is_exact:
             return self._in_decimals.made
         if self._proven is not None and self._rounds_between:
-            return self._kept({name: each.value.values for name, each in self._proven.items()})
+            return {name: each.value.values for name, each in self._proven.items()}
         if self._is_short or self.problem.rounding != EACH_STEP:
             return self._in_floats.made
         return {step.name: self._made_again(step) for step in self.steps}
@@ -284,7 +287,7 @@ class Solution:
     def digits(self) -> Mapping[str, Matrix | Rounded]:
         """Each kept step at the shown decimals: in Decimals, or in floats when large."""
         if self._proven is not None:
-            return self._kept({name: each.digits for name, each in self._proven.items()})
+            return {name: each.digits for name, each in self._proven.items()}
         if self._rounds_between:
             return self._kept(self._in_decimals.carried) if self.is_exact else self.floats
         if not self.is_exact:
@@ -421,19 +424,17 @@ class Solution:
     @property
     def ties(self) -> Mapping[str, tuple[Place, ...]]:
         """Where a step has a value that no number of digits tells from a tie."""
-        return {
-            step.name: self._proven[step.name].ties
-            for step in self.steps
-            if self._proven is not None and self._proven[step.name].ties
-        }
+        return {name: each.ties for name, each in (self._proven or {}).items() if each.ties}
 
     @cached_property
     def _proven(self) -> "Mapping[str, Proven] | None":
-        if self.is_exact or not self.proves or self.remakes or self.problem.is_long:
+        is_long = self.remakes or self.problem.most_scores > MOST_PROVEN
+        if self.is_exact or is_long or not self.proves:
             return None
         from attncalc.solving.proving import proven  # here, for most are small
 
-        return proven(self.problem, self.plan, each_step=self._rounds_between)
+        found = proven(self.problem, self.plan, each_step=self._rounds_between)
+        return None if found is None else self._kept(found)
 
     @property
     def _rounds_between(self) -> bool:
@@ -509,7 +510,7 @@ class Solution:
         weights = self.carried[step.name].astype(self.problem.dtype, copy=False)
         return weights, self.digits[step.name]
 
-    def _kept(self, matrices: Matrices) -> Matrices:
+    def _kept(self, matrices: Mapping[str, T]) -> Mapping[str, T]:
         if self.keep is None:
             return matrices
         return {name: matrix for name, matrix in matrices.items() if name in self.keep}
