@@ -363,7 +363,7 @@ TIED = {
 def test_an_irrational_value_that_ties_is_said():
     solution = solve(Problem(**TIED))
     assert solution.digits["O"][:, 0].tolist() == [0.13, 0.13]
-    assert solution.ties == {"O": ((0, 0), (1, 0))}
+    assert solution.undecided == {"O": ((0, 0), (1, 0))}
     (note,) = (note.text for note in notes(solution) if note.step == "O")
     assert note.endswith("from it, and rounded away from zero: O[1,1] and 1 more")
 
@@ -372,7 +372,7 @@ def test_an_irrational_value_that_ties_is_said():
 def test_a_tie_that_exact_decimals_hold_is_not_said():
     solution = solve(Problem(Q=[[0]], K=[[1]] * 8, V=[[2]] * 8))
     assert solution.digits["A"].tolist() == [[0.13] * 8]
-    assert not solution.ties
+    assert not solution.undecided
 
 
 @pytest.mark.usefixtures("too_large")

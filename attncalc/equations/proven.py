@@ -80,6 +80,7 @@ class Proven(NamedTuple):
     ties: tuple[Place, ...] = ()
 
 
+@np.errstate(all="ignore")
 def prove(
     stages: Sequence[Stage],
     given: Mapping[str, Matrix],
@@ -159,7 +160,7 @@ def _whole_digits(
     if not places.size:
         return whole, 0, ()
     ties = []
-    with localcontext(proof.digits.context), np.errstate(all="ignore"):
+    with localcontext(proof.digits.context):
         flags, dust = getcontext().flags, Decimal(1).scaleb(-proof.digits.guard)
         for at in zip(*np.unravel_index(places, whole.shape), strict=True):
             flags[Inexact] = False

@@ -422,7 +422,7 @@ class Solution:
         return self.is_exact or self._proven is not None
 
     @property
-    def ties(self) -> Mapping[str, tuple[Place, ...]]:
+    def undecided(self) -> Mapping[str, tuple[Place, ...]]:
         """Where a step has a value that no number of digits tells from a tie."""
         return {name: each.ties for name, each in (self._proven or {}).items() if each.ties}
 

@@ -24,6 +24,7 @@ from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
 from attncalc.text import of_each, on_a_line
 
 IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
+IN_WORK = "every result is proven, and numbers within its work are those of float64 arithmetic"
 MOST_HEADS_TOLD = 20
 """Heads that have a note each; of more it says how many."""
 BLANK = "_____"
@@ -175,7 +176,7 @@ def _on_digits(solution: Solution) -> Iterator[Note]:
     """Say which digits are not proven: all of them, or those of values that nothing tells."""
     if not solution.is_proven:
         yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
-    for name, places in solution.ties.items():
+    for name, places in solution.undecided.items():
         at = ",".join(map(str, counted(solution.problem.standing.place(places[0]))))
         entry = f"{name}[{at}]" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
         yield Note(
