@@ -15,8 +15,8 @@ from attncalc.operations.step import Plan
 from attncalc.problem.problem import Problem
 from attncalc.solving.exactness import MOST_DIGITS, needed_digits
 
-MOST_WORK = 40_000_000
-"""Products of Decimals, some 60 ns each, for the entries that bounds leave open."""
+MOST_WORK = 25_000_000
+"""Products of Decimals, some 100 ns each, for the entries that bounds leave open."""
 
 
 def proven(problem: Problem, plan: Plan, *, each_step: bool) -> Mapping[str, Proven] | None:
