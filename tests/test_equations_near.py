@@ -1,5 +1,6 @@
 """Digits proven by error bounds, beside exact decimals and fractions."""
 
+import json
 from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
@@ -390,3 +391,25 @@ def test_programs_that_show_no_digits_have_none_proven(monkeypatch, attncalc, tm
     assert solve(problem)["O"].shape == (90, 3)
     np.savez(tmp_path / "in.npz", **{name: problem.given[name] for name in problem.names})
     assert attncalc("self", "in.npz", "-o", "out.npz").code == 0
+
+
+@pytest.mark.usefixtures("too_large")
+def test_a_page_says_what_is_proven_and_reads_back(attncalc, tmp_path):
+    (tmp_path / "in.json").write_text(json.dumps(TIED), encoding="utf-8")
+    page = attncalc("cross", "in.json", "--work", "--format", "markdown", "-o", "page.md")
+    assert page.code == 0
+    text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "every result is proven, and numbers within its work are those of float64" in text
+    assert "too near to a half to be told from it" in text
+    assert "too large for exact decimals" not in text
+    assert attncalc("check", "in.json", "page.md").code == 0
+
+
+@pytest.mark.usefixtures("too_large")
+def test_digits_of_float32_are_those_of_the_shortest_decimals():
+    problem = Problem(**{name: np.float32(matrix) for name, matrix in TIED.items()})
+    assert problem.dtype == np.float32
+    solution = solve(problem)
+    assert solution.is_proven
+    expected = solve(Problem(**TIED))
+    assert all((solution.digits[name] == expected.digits[name]).all() for name in expected.digits)
