@@ -36,14 +36,8 @@ LARGEST_WHOLE = 2.0**53
 LARGEST_SHOWN = 10.0**15
 """Digits that a float shows: it holds any 15."""
 SMALLEST_UNIT = Fraction(1, 10**250)
-MOST_TERMS = 1 << 28
-"""Terms of a sum up to which its error is as good as linear in their number."""
 OF_CONSTANTS = Context(prec=60)
 """In which a constant that is not rational is computed."""
-
-
-class UndecidedError(ArithmeticError):
-    """A choice that the bounds leave open, such as the place of an entry."""
 
 
 class Near(np.lib.mixins.NDArrayOperatorsMixin):
@@ -147,7 +141,7 @@ class Near(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Matrix:
         if np.any(self.errors):
-            raise UndecidedError("places and conditions need numbers that are known exactly")
+            raise ArithmeticError("places and conditions need numbers that are known exactly")
         return np.asarray(self.values, dtype)
 
     def __bool__(self) -> bool:
@@ -211,8 +205,8 @@ def near(x: Any) -> Near:
 
 
 def _gamma(count: int) -> float:
-    """Return the relative error of a sum of products in any order, fused or not."""
-    return (count + 2) * U * SLACK if count < MOST_TERMS else np.inf
+    """Return the relative error of a sum of products, below 2**28, in any order, fused or not."""
+    return (count + 2) * U * SLACK
 
 
 def _fits(bound: Callable[..., float], *numbers: Near) -> bool:

@@ -17,13 +17,7 @@ import numpy as np
 from attncalc.equations.evaluate import Frame, compiled, evaluated
 from attncalc.equations.extents import Setting, extents
 from attncalc.equations.measure import cost, is_rational
-from attncalc.equations.near import (
-    LARGEST_SHOWN,
-    Near,
-    NearFrame,
-    near,
-    nearest_digits,
-)
+from attncalc.equations.near import LARGEST_SHOWN, Near, NearFrame, near, nearest_digits
 from attncalc.equations.tree import Entry, Equation
 from attncalc.numbers.decimals import COST_OF_FUNCTION, Digits, decimals_of, to_decimal
 from attncalc.numbers.rounding import half_away
@@ -240,12 +234,10 @@ class _Rows:
         counts = [int(k) if np.isfinite(k) else k for k in self.near.whole[row].tolist()]
         return row, np.array([Decimal(k) * unit for k in counts], object)
 
-    def part(self, lead: Place) -> "_Rows":
-        """Return the rows of one head, or of one problem of a family."""
-        return _Part(self, lead)
-
 
 class _Part(_Rows):
+    """The rows of one head, or of one problem of a family."""
+
     def __init__(self, rows: _Rows, lead: Place) -> None:
         self.rows, self.lead, self.shape = rows, lead, rows.shape[len(lead) :]
         self.ndim = len(self.shape)
@@ -304,4 +296,4 @@ class _Step:
             return source
         own = zip(lead[len(lead) - more :], source.shape, strict=False)
         part = tuple(0 if side == 1 else i for i, side in own)
-        return source.part(part) if isinstance(source, _Rows) else source[part]
+        return _Part(source, part) if isinstance(source, _Rows) else source[part]

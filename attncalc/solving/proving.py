@@ -1,15 +1,16 @@
 """Proven digits of problems that are too large for exact decimals: their plan as equations."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import UnstatedError
-from attncalc.equations.proven import Proven, Stage, UnprovenError, prove
+from attncalc.equations.proven import Stage, UnprovenError, prove
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import Digits
-from attncalc.numbers.types import Matrix
+from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.distances import Alibi
 from attncalc.operations.step import Plan
 from attncalc.problem.problem import Problem
@@ -19,8 +20,18 @@ MOST_WORK = 25_000_000
 """Products of Decimals, some 100 ns each, for the entries that bounds leave open."""
 
 
-def proven(problem: Problem, plan: Plan, *, each_step: bool) -> Mapping[str, Proven] | None:
-    """Return the digits of each step, or None where to prove them would take seconds."""
+class Proof(NamedTuple):
+    """Proven digits by step; where each step is rounded, what was; and ties as of `Proven`."""
+
+    digits: Mapping[str, Matrix]
+    made: Mapping[str, Matrix]
+    ties: Mapping[str, tuple[Place, ...]]
+
+
+def proven(
+    problem: Problem, plan: Plan, names: Collection[str], *, each_step: bool
+) -> Proof | None:
+    """Return the digits of these steps, or None where to prove them would take seconds."""
 
     def exactly() -> Digits:
         digits = needed_digits(problem, plan)
@@ -31,9 +42,14 @@ def proven(problem: Problem, plan: Plan, *, each_step: bool) -> Mapping[str, Pro
     given = dict(problem.given_as_typed)
     try:
         found = stages(problem, plan, given)
-        return prove(found, given, problem.decimals, exactly, each_step=each_step, work=MOST_WORK)
+        made = prove(found, given, problem.decimals, exactly, each_step=each_step, work=MOST_WORK)
     except (UnstatedError, UnprovenError, ArithmeticError, InputError):
         return None
+    return Proof(
+        {name: made[name].digits for name in names},
+        {name: made[name].value.values for name in names if each_step},
+        {name: made[name].ties for name in names if made[name].ties},
+    )
 
 
 def stages(problem: Problem, plan: Plan, given: dict[str, Matrix]) -> tuple[Stage, ...]:

@@ -36,7 +36,7 @@ from attncalc.solving.overflow import refuse_overflow
 from attncalc.solving.plan import plan
 
 if TYPE_CHECKING:
-    from attncalc.equations.proven import Proven
+    from attncalc.solving.proving import Proof
 
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
@@ -46,7 +46,6 @@ BYTES_OF_PLACE = 8
 """What it takes to name one input among those of a connection."""
 
 Matrices = Mapping[str, Matrix]
-T = TypeVar("T")
 
 
 class Run(NamedTuple):
@@ -245,7 +244,7 @@ class Solution:
         if self.is_exact:
             return self._in_decimals.made
         if self._proven is not None and self._rounds_between:
-            return {name: each.value.values for name, each in self._proven.items()}
+            return self._proven.made
         if self._is_short or self.problem.rounding != EACH_STEP:
             return self._in_floats.made
         return {step.name: self._made_again(step) for step in self.steps}
@@ -287,7 +286,7 @@ class Solution:
     def digits(self) -> Mapping[str, Matrix | Rounded]:
         """Each kept step at the shown decimals: in Decimals, or in floats when large."""
         if self._proven is not None:
-            return {name: each.digits for name, each in self._proven.items()}
+            return self._proven.digits
         if self._rounds_between:
             return self._kept(self._in_decimals.carried) if self.is_exact else self.floats
         if not self.is_exact:
@@ -300,7 +299,7 @@ class Solution:
     def carried(self) -> Matrices:
         """Each step as the next one reads it: in Decimals, or in floats when large."""
         if self._proven is not None and self._rounds_between:
-            return cast("Matrices", self.digits)
+            return self._proven.digits
         return self._in_decimals.carried if self.is_exact else self.floats
 
     @property
@@ -424,17 +423,17 @@ class Solution:
     @property
     def undecided(self) -> Mapping[str, tuple[Place, ...]]:
         """Where a step has a value that no number of digits tells from a tie."""
-        return {name: each.ties for name, each in (self._proven or {}).items() if each.ties}
+        return {} if self._proven is None else self._proven.ties
 
     @cached_property
-    def _proven(self) -> "Mapping[str, Proven] | None":
+    def _proven(self) -> "Proof | None":
         is_long = self.remakes or self.problem.most_scores > MOST_PROVEN
         if self.is_exact or is_long or not self.proves:
             return None
         from attncalc.solving.proving import proven  # here, for most are small
 
-        found = proven(self.problem, self.plan, each_step=self._rounds_between)
-        return None if found is None else self._kept(found)
+        names = [step.name for step in self.steps]
+        return proven(self.problem, self.plan, names, each_step=self._rounds_between)
 
     @property
     def _rounds_between(self) -> bool:
@@ -510,7 +509,7 @@ class Solution:
         weights = self.carried[step.name].astype(self.problem.dtype, copy=False)
         return weights, self.digits[step.name]
 
-    def _kept(self, matrices: Mapping[str, T]) -> Mapping[str, T]:
+    def _kept(self, matrices: Matrices) -> Matrices:
         if self.keep is None:
             return matrices
         return {name: matrix for name, matrix in matrices.items() if name in self.keep}
