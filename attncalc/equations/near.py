@@ -378,9 +378,7 @@ def _softmax(scores: Near, beside: list[Near]) -> Near:
     is_empty = total.values == 0  # no key is left
     least = np.where(is_empty, 1.0, np.where(least > 0, least, np.nan))
     made = x.values * (1 / np.where(is_empty, 1.0, total.values))
-    errors = x.errors * (SLACK / least)
-    errors += made * (total.errors / least + 3 * U)
-    return Near(made, errors)
+    return Near(made, x.errors * (SLACK / least) + made * (total.errors / least + 3 * U))
 
 
 def _hardmax(scores: Near) -> Near:
