@@ -600,13 +600,15 @@ def test_large_floats_near_a_half_are_no_ties() -> None:
 @given(few_decimals | halfway(most_decimals=3))
 def test_float64_shows_the_digits_that_exact_arithmetic_shows(asked: Asked) -> None:
     full = exact_values(*asked.by_hand())
-    assume(not is_nearly_tied(asked, full, WITHIN_FLOATS))
+    assume(not is_nearly_tied(asked, full, WITHIN_EXACT))
+    is_near = is_nearly_tied(asked, full, WITHIN_FLOATS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("attncalc.solving.exactness.LARGEST_COST", 0)
         found = asked.solved()
+        assume(found.is_proven or not is_near)
         digits = {step.name: found.shown(step.name) for step in found.steps}
     assert digits == as_shown(full, asked.decimals)
-    if asked.rounding == "each-step":
+    if asked.rounding == "each-step" and not is_near:
         check_carried(found, digits)
 
 

@@ -513,6 +513,21 @@ def test_float64_shows_the_digits_of_the_oracle(kind: Kind, form: Form) -> None:
         check_digits(kind, form, WITHIN_FLOATS)
 
 
+@many(300)
+@given(kinds(), st.sampled_from(FORMS))
+def test_proven_digits_are_those_of_the_oracle(kind: Kind, form: Form) -> None:
+    try:
+        exact = exact_by_hand(kind)
+    except SumIsZeroError:
+        return
+    assume(not is_nearly_tied(kind, exact, WITHIN_EXACT))
+    with floats_only():
+        solution = solve(form.problem(kind))
+        assert solution.is_proven
+        for name, texts in form.turned(as_shown(kind, exact)).items():
+            assert solution.shown(name) == texts, name
+
+
 @many(150)
 @given(kinds(rounding=("display",)), st.sampled_from(FORMS[1:]))
 def test_every_form_gives_the_same_floats(kind: Kind, form: Form) -> None:

@@ -135,15 +135,12 @@ def test_a_page_that_lives_shows_every_number(monkeypatch: pytest.MonkeyPatch) -
 def test_a_page_of_floats_does_not_live_and_says_that_they_are_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """However many numbers it holds: fewer of them would be floats, too."""
+    """However many numbers it holds: fewer of them would be as much work."""
     monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", 1)
     monkeypatch.setattr(made, "MOST_ENTRIES", 1)
     page = page_for()
     assert scripts(page) == []
-    assert (
-        "its digits are those of floats, as it is too large for exact decimals, and the script of "
-        "pages, which knows no floats, could show others"
-    ) in page
+    assert "it is too large for exact decimals, in which the script of pages works all out" in page
 
 
 def test_the_script_needs_nothing_from_outside() -> None:

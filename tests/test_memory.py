@@ -71,6 +71,7 @@ WRITERS: dict[str, Callable[[Page], None]] = {
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make 400 tokens a long problem, and what is taken at once small."""
     monkeypatch.setattr(solutions, "LONG", 0)
+    monkeypatch.setattr(solutions, "MOST_PROVEN", 0)
     monkeypatch.setattr(rounding, "AT_ONCE", 2**13)
     monkeypatch.setattr(blocks, "ROWS", 16)
     monkeypatch.setattr(blocks, "AREA", 0)

@@ -27,7 +27,7 @@ def glance(solution: Solution) -> Document:
     """Return the conventions and the kept steps, their middles left out where they are large."""
     sections = [step_at_a_glance(solution, step, full=False) for step in solution.steps]
     facts = Facts(conventions(solution.problem))
-    notes = () if solution.is_exact else (IN_FLOATS,)
+    notes = () if solution.is_proven else (IN_FLOATS,)
     return Document(heading(solution.problem), (facts, *sections), notes)
 
 

@@ -101,7 +101,7 @@ class OwnWork:
         names = [each.name for each in key.solution.plan]
         plan = key.solution.plan[: names.index(step.name) + 1]
         problem = replace(key.problem, rounding=EACH_STEP)  # it is read as it was written
-        solution = _OfScript(problem, plan, written=written)
+        solution = _OfScript(problem, plan, proves=False, written=written)
         try:
             _ = solution.floats
         except (AttncalcError, ArithmeticError):

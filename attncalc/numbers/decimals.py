@@ -6,14 +6,29 @@ What numpy cannot do with Decimals (tanh, sine, cosine) stands here for both.
 
 import math
 from collections.abc import Callable
-from decimal import Decimal, getcontext, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, getcontext, localcontext
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.numbers.types import Matrix
+
+COST_OF_FUNCTION = 230
+"""What a power of e costs at 60 digits, in products of Decimals."""
+
+
+class Digits(NamedTuple):
+    """How many digits exact decimals carry, and up to which decimal place they can be trusted."""
+
+    precision: int
+    guard: int
+
+    @property
+    def context(self) -> Context:
+        """The context in which Decimals are computed with; e to minus a million is not 0 either."""
+        return Context(prec=self.precision, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def to_decimal(number: Decimal | Fraction) -> Decimal:

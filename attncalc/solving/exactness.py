@@ -4,8 +4,8 @@ from bisect import bisect_right
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
 
+from attncalc.numbers.decimals import COST_OF_FUNCTION, Digits
 from attncalc.operations.step import Plan
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
@@ -18,28 +18,27 @@ TRUSTED_DIGITS = 60
 MOST_DIGITS = 2000
 LARGEST_COST = 4_000_000
 """Work, in multiply-and-adds of Decimals (60 ns each), up to which digits are exact."""
-COST_OF_FUNCTION = 230
-"""What a power of e costs at 60 digits, in multiply-and-adds."""
-
-
-class Digits(NamedTuple):
-    """How many digits exact decimals carry, and up to which decimal place they can be trusted."""
-
-    precision: int
-    guard: int
 
 
 def digits_for(problem: Problem, plan: Plan) -> Digits | None:
     """Return the digits that make each shown figure exact, or None where floats must do.
 
-    A sum of products of numbers as typed is then held whole: from the largest possible place to
-    the smallest. None where that takes more than 2000 digits (1e300 beside 1e-300), or where the
-    problem is so large that its decimals would take seconds.
+    None where that takes more than 2000 digits (1e300 beside 1e-300), or where the problem is so
+    large that its decimals would take seconds.
     """
     # asked first at the fewest digits: counting those of a million entries would itself take
     # seconds
     if (most := most_digits(problem, plan)) < SPARE_DIGITS:
         return None
+    digits = needed_digits(problem, plan)
+    return digits if digits.precision <= most else None
+
+
+def needed_digits(problem: Problem, plan: Plan) -> Digits:
+    """Return the digits that hold a sum of products of numbers as typed whole.
+
+    From the largest possible place to the smallest.
+    """
     numbers = [
         entry
         for name in problem.names
@@ -52,11 +51,10 @@ def digits_for(problem: Problem, plan: Plan) -> Digits | None:
     high = max(1, *(_highest_place(number) for number in numbers))
     low = min(-problem.decimals, *(_lowest_place(number) for number in numbers))
     factors = longest_product(plan) + SPARE_FACTORS
-    digits = Digits(
+    return Digits(
         precision=SPARE_DIGITS + factors * (high - low),
         guard=TRUSTED_DIGITS - factors * low,
     )
-    return digits if digits.precision <= most else None
 
 
 def most_digits(problem: Problem, plan: Plan) -> int:

@@ -6,14 +6,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.numbers.decimals import decimals_of
+from attncalc.numbers.decimals import Digits, decimals_of
 from attncalc.numbers.rounding import (
     Rounded,
     fixed,
@@ -21,7 +21,7 @@ from attncalc.numbers.rounding import (
     round_floats,
     rounded_as_read,
 )
-from attncalc.numbers.types import Matrix
+from attncalc.numbers.types import Matrix, Place
 from attncalc.operations import Scoring
 from attncalc.operations.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.problem.attention.attention import Attention
@@ -30,13 +30,18 @@ from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection, connections, count_first_places
-from attncalc.solving.exactness import Digits, digits_for
+from attncalc.solving.exactness import digits_for
 from attncalc.solving.memory import WORTH_ASKING, refuse_what_cannot_fit
 from attncalc.solving.overflow import refuse_overflow
 from attncalc.solving.plan import plan
 
+if TYPE_CHECKING:
+    from attncalc.solving.proving import Proof
+
 LONG = 512 * 512
 """Scores from which blocks and threads gain more than they cost."""
+MOST_PROVEN = 1024 * 1024
+"""Scores up to which digits are proven: beyond, bounds and digits would take much memory."""
 BYTES_OF_PLACE = 8
 """What it takes to name one input among those of a connection."""
 
@@ -104,6 +109,9 @@ class Solution:
     remakes
         Whether, on long inputs, what has a row for each query and a column for each key is not
         kept, but made again as it is read: a page shows little of it.
+    proves
+        Whether digits are proven where exact decimals would take too long: where none are shown,
+        that is lost time.
     """
 
     problem: Problem
@@ -111,6 +119,7 @@ class Solution:
     keep: tuple[str, ...] | None = None
     report: Report | None = None
     remakes: bool = False
+    proves: bool = True
 
     def __getitem__(self, name: str) -> Matrix:
         """Return the matrix of one step in floats, with an axis of heads first where it has any.
@@ -123,7 +132,7 @@ class Solution:
         """Return the matrix of one step in floats, each the nearest to the exact value.
 
         `solution[name]` is computed in float arithmetic, and can be off where large terms cancel;
-        for problems too large for exact decimals, this is the same.
+        for problems too large for exact decimals, this is the same, but where each step is rounded.
         """
         return self.as_given(name, self.precisely_tabled(name))
 
@@ -234,6 +243,8 @@ class Solution:
         """Each step as it comes out of its operation: in Decimals, or floats when large."""
         if self.is_exact:
             return self._in_decimals.made
+        if self._proven is not None and self._rounds_between:
+            return self._proven.made
         if self._is_short or self.problem.rounding != EACH_STEP:
             return self._in_floats.made
         return {step.name: self._made_again(step) for step in self.steps}
@@ -274,7 +285,9 @@ class Solution:
     @cached_property
     def digits(self) -> Mapping[str, Matrix | Rounded]:
         """Each kept step at the shown decimals: in Decimals, or in floats when large."""
-        if self.problem.rounding == EACH_STEP and self.problem.A is None:
+        if self._proven is not None:
+            return self._proven.digits
+        if self._rounds_between:
             return self._kept(self._in_decimals.carried) if self.is_exact else self.floats
         if not self.is_exact:
             decimals = self.problem.decimals
@@ -285,6 +298,8 @@ class Solution:
     @property
     def carried(self) -> Matrices:
         """Each step as the next one reads it: in Decimals, or in floats when large."""
+        if self._proven is not None and self._rounds_between:
+            return self._proven.digits
         return self._in_decimals.carried if self.is_exact else self.floats
 
     @property
@@ -330,7 +345,8 @@ class Solution:
     def other_rounding(self) -> "Solution":
         """The same problem under the other rounding rule."""
         other = DISPLAY if self.problem.rounding == EACH_STEP else EACH_STEP
-        return solve(replace(self.problem, rounding=other), keep=self.keep, remakes=self.remakes)
+        problem = replace(self.problem, rounding=other)
+        return solve(problem, self.keep, remakes=self.remakes, proves=self.proves)
 
     def count_differing(self) -> int:
         """Count the entries that the other rounding rule would show with other digits.
@@ -342,7 +358,7 @@ class Solution:
         InputError
             When numbers grow beyond floats under the other rule.
         """
-        if not self._is_short:
+        if not self._is_short and self._proven is None:
             return self._count_differing_in_blocks()
         pairs = ((self.digits[s.name], self.other_rounding.digits[s.name]) for s in self.steps)
         return sum(int((np.asarray(one) != np.asarray(other)).sum()) for one, other in pairs)
@@ -370,8 +386,7 @@ class Solution:
         """Return the context in which Decimals of this solution are to be computed with."""
         if self._digits is None:
             return nullcontext()
-        # e to the power of minus a million is not 0 either
-        return localcontext(Context(prec=self._digits.precision, Emin=MIN_EMIN, Emax=MAX_EMAX))
+        return localcontext(self._digits.context)
 
     def in_digits(self, value: Any) -> str:
         """Return a number that follows from the steps, a Decimal or a float, as it is shown."""
@@ -399,6 +414,31 @@ class Solution:
     def is_exact(self) -> bool:
         """Whether the shown digits come from exact decimals, and not from floats."""
         return self._digits is not None
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the shown digits are proven, by exact decimals or by bounds of the error."""
+        return self.is_exact or self._proven is not None
+
+    @property
+    def undecided(self) -> Mapping[str, tuple[Place, ...]]:
+        """Where a step has a value that no number of digits tells from a tie."""
+        return {} if self._proven is None else self._proven.ties
+
+    @cached_property
+    def _proven(self) -> "Proof | None":
+        is_long = self.remakes or self.problem.most_scores > MOST_PROVEN
+        if self.is_exact or is_long or not self.proves:
+            return None
+        from attncalc.solving.proving import proven  # here, for most are small
+
+        names = [step.name for step in self.steps]
+        return proven(self.problem, self.plan, names, each_step=self._rounds_between)
+
+    @property
+    def _rounds_between(self) -> bool:
+        """Whether each step is rounded before the next one reads it."""
+        return self.problem.rounding == EACH_STEP and self.problem.A is None
 
     @property
     def _needs_exact(self) -> bool:
@@ -499,9 +539,10 @@ def solve(
     report: Report | None = None,
     *,
     remakes: bool = False,
+    proves: bool = True,
 ) -> Solution:
     """Work out the steps of a problem, those to keep or all: as `attncalc.solve` does."""
-    return solved(Solution, problem, keep, report, remakes=remakes)
+    return solved(Solution, problem, keep, report, remakes=remakes, proves=proves)
 
 
 def solved(
@@ -511,6 +552,7 @@ def solved(
     report: Report | None,
     *,
     remakes: bool = False,
+    proves: bool = True,
 ) -> S:
     """Return a solution of this kind: one that can show itself, say."""
     steps = plan(problem)
@@ -519,7 +561,7 @@ def solved(
     for name in wanted or ():
         if name not in names:
             raise InputError(f"no step {name}: this problem has {', '.join(names)}")
-    solution = kind(problem, steps, wanted, report, remakes)
+    solution = kind(problem, steps, wanted, report, remakes, proves)
     _ = solution.floats  # worked out now, so that what cannot be solved is refused here
     return solution
 

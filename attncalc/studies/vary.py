@@ -175,7 +175,7 @@ def _one_by_one(
     for done, point in enumerate(points, start=1):
         solution = solve(at_point(problem, changes, point))
         row = watched_values(watched, of_solution(solution), 1)[0]
-        is_exact &= solution.is_exact
+        is_exact &= solution.is_proven
         decimals = solution.problem.decimals
         rounded = round_floats(row, decimals)
         rows.append(row)

@@ -40,7 +40,7 @@ from attncalc.writing.document import (
     Section,
     Told,
 )
-from attncalc.writing.sentences import influence_to_fill_in, legend, notes
+from attncalc.writing.sentences import IN_WORK, influence_to_fill_in, legend, notes
 
 if TYPE_CHECKING:  # few pages are asked for them
     from attncalc.patterns.pattern import Pattern
@@ -432,6 +432,8 @@ def _influences(
 def _on_carrying(solution: Solution, sections: tuple[Section, ...]) -> Iterator[str]:
     """Warn that what is shown may not add up where more digits are carried."""
     decimals = solution.problem.decimals
+    if solution.is_proven and not solution.is_exact and any(each.lines for each in sections):
+        yield IN_WORK.replace("float64", solution.problem.dtype.name)
     if solution.problem.rounding == DISPLAY and any(
         not line.is_exact for section in sections for line in section.lines
     ):

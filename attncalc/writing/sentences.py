@@ -16,6 +16,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written, exact
 from attncalc.operations.step import Step
+from attncalc.patterns.view import counted
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.problem import LONGEST_NAME, Problem
 from attncalc.solving.solution import Solution
@@ -23,6 +24,7 @@ from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
 from attncalc.text import of_each, on_a_line
 
 IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
+IN_WORK = "every result is proven, and numbers within its work are those of float64 arithmetic"
 MOST_HEADS_TOLD = 20
 """Heads that have a note each; of more it says how many."""
 BLANK = "_____"
@@ -57,7 +59,7 @@ def notes(solution: Solution) -> tuple[Note, ...]:
     found = [
         *(Note(each, w.name) for w in solution.all_weights for each in _of_weights(solution, w)),
         *_risen(solution),
-        *_in_floats(solution),
+        *_on_digits(solution),
         *_cut_names(solution),
         *(_rounding_matters(solution) if solution.all_weights else ()),
     ]
@@ -170,9 +172,16 @@ def _risen(solution: Solution) -> Iterator[Note]:
         )
 
 
-def _in_floats(solution: Solution) -> Iterator[Note]:
-    if not solution.is_exact:
+def _on_digits(solution: Solution) -> Iterator[Note]:
+    """Say which digits are not proven: all of them, or those of values that nothing tells."""
+    if not solution.is_proven:
         yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
+    for name, places in solution.undecided.items():
+        at = ",".join(map(str, counted(solution.problem.standing.place(places[0]))))
+        entry = f"{name}[{at}]" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+        yield Note(
+            f"too near to a half to be told from it, and rounded away from zero: {entry}", name
+        )
 
 
 def _rounding_matters(solution: Solution) -> Iterator[Note]:

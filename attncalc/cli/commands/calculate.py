@@ -44,7 +44,7 @@ def show_page(problem: Problem, flags: Flags) -> None:
     kept, remakes = _kept(problem, steps, chosen, form, flags), _remakes(problem, form)
     _say_beforehand(problem, steps, chosen, form, flags, remakes=remakes)
     with reporting() as report:
-        solution = solve(problem, kept, report, remakes=remakes)
+        solution = solve(problem, kept, report, remakes=remakes, proves=form.name != "npz")
     page = make_page(solution, _contents(solution, chosen, form, flags))
     deliver(output_of(page, form))
 

@@ -26,7 +26,8 @@ _TITLE = re.compile(
 _SENTENCES = re.compile(
     r"(?:- |\\noindent )?(?:weights are rounded as shown|weights as given (?:need|may)|"
     r"in \d{1,6} more heads, too,|the weights of a (?:row|column) sum to|L rose by |"
-    r"output .{1,9000}: no key is left to attend to|too large for exact decimals|"
+    r"output .{1,9000}: no key is left to attend to|"
+    r"too (?:large for exact decimals|near to a half)|every result is proven|"
     r"(?:rounding each step|carrying full precision) \(|"
     r"(?:†|\\textdagger\{\}) not zero: )",
     re.IGNORECASE,

@@ -100,10 +100,7 @@ def _why_not(page: Page) -> str | None:
     if max(map(max, sizes)) > LARGEST_SIDE:
         return f"a matrix has more than {LARGEST_SIDE} rows or columns"
     if not solution.is_exact:
-        return (
-            "its digits are those of floats, as it is too large for exact decimals, and the script "
-            "of pages, which knows no floats, could show others"
-        )
+        return "it is too large for exact decimals, in which the script of pages works all out"
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it holds more than {MOST_ENTRIES:,} numbers"
     if (unknown := unknown_in(plan(problem))) is not None:
