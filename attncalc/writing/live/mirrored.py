@@ -9,6 +9,11 @@ from attncalc.equations.operation import Operation
 from attncalc.numbers.typed import as_written
 from attncalc.operations.back_standing import Turned
 from attncalc.operations.step import Plan, Step
+from attncalc.problem.problem import Problem
+from attncalc.problem.serialising import in_json
+from attncalc.solving.exactness import digits_for
+from attncalc.solving.plan import plan
+from attncalc.writing.live.data import given_data, settings_data
 
 ALWAYS: Mapping[str, tuple[str, ...]] = {
     "Activate": ("kind",),
@@ -250,3 +255,16 @@ def _value(value: Any) -> Any:
     if isinstance(value, Fraction):
         return as_written(value)
     return [_value(each) for each in value] if isinstance(value, tuple) else value
+
+
+def practice_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]:
+    """Return what a worksheet tells by what is right: the problem, and its own plan."""
+    steps = plan(problem)
+    digits = digits_for(problem, steps)
+    return {
+        "settings": settings_data(problem),
+        "digits": None if digits is None else digits._asdict(),
+        "given": {name: given_data(problem, name) for name in problem.names},
+        "steps": [step_in_data(step, in_fractions=in_fractions) for step in steps],
+        "problem": in_json(problem),
+    }

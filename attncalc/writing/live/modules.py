@@ -1,16 +1,17 @@
 """The modules of the page's script: what each declares and takes, and what is needed of them."""
 
 import itertools
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from typing import NamedTuple
 
-from attncalc.writing.live.joined import IMPORT, JOINED, part
 from attncalc.writing.live.mirrored import MIRRORED, RARE, VALUES
 from attncalc.writing.live.tokens import Token, tokens
 
 _FOLDER = "attncalc.writing.live"
+IMPORT = re.compile(r'^import \{([^}]{0,2000}+)\} from "\./([a-z_]{1,40}+)\.js";\n', re.MULTILINE)
 _CHOSEN = frozenset(MIRRORED) | RARE | VALUES["kind"]
 """What tables may be by."""
 
@@ -55,10 +56,8 @@ class Module(NamedTuple):
 
 @cache
 def texts() -> Mapping[str, str]:
-    """Return the modules as they are written, or as a wheel has them, by their names."""
+    """Return the modules as they are written, by their names."""
     inside = {each.name: each for each in files(_FOLDER).iterdir()}
-    if JOINED in inside:
-        return part(inside[JOINED].read_text("utf-8"))
     names = sorted(name for name in inside if name.endswith(".js"))
     return {name.removesuffix(".js"): inside[name].read_text("utf-8") for name in names}
 
