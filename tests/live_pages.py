@@ -23,8 +23,6 @@ from attncalc.problem.serialising import in_json
 from attncalc.reading import read_stream
 from attncalc.solving.solution import Solution, solve
 from attncalc.writing.live.data import stated_steps
-from attncalc.writing.live.mirrored import MODULES
-from attncalc.writing.live.script import PRACTICE, modules
 
 KINDS = (
     "self",
@@ -72,29 +70,21 @@ def in_node(program: str, lines: Iterable[Any]) -> Iterator[Any]:
     names = [f"equations/{each.stem}" for each in (LIVE / "equations").glob("*.js")]
     imports = "".join(
         f'import * as ${name.rpartition("/")[2]} from "{folder()}/{name}.js";\n'
-        for name in (*names, "numbers", "expressions")
+        for name in (*names, "numbers", "expressions", "marking")
     )
     text = f"""{imports}
     import {{ readFileSync }} from "node:fs";
     const answer = (line) => {{ {program} }};
     {ANSWER}"""
-    return _answers(["--preserve-symlinks", "--input-type=module", "-e", text], lines)
-
-
-def in_mirror(program: str, lines: Iterable[Any]) -> Iterator[Any]:
-    """Yield the same with the script of worksheets for practice."""
-    text = f"""{modules("marking", *MODULES, PRACTICE)}
-    const {{ readFileSync }} = require("node:fs");
-    const answer = (line) => {{ {program} }};
-    {ANSWER}"""
-    return _answers(["-e", text], lines)
-
-
-def _answers(flags: list[str], lines: Iterable[Any]) -> Iterator[Any]:
     assert NODE is not None
     given = "\n".join(map(json.dumps, lines))
     done = subprocess.run(
-        [NODE, *flags], input=given, capture_output=True, text=True, check=True, timeout=600
+        [NODE, "--preserve-symlinks", "--input-type=module", "-e", text],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
     )
     return map(json.loads, done.stdout.splitlines())
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import IN_FULL, mostly_slow
 from live_answers import MARKED, compared
-from live_pages import drawn, drawn_with, in_mirror, in_node, needs_node, reread, shown
+from live_pages import drawn, drawn_with, in_node, is_stated, needs_node, reread, shown
 from test_live_equations import digits_differing, lines_differing
 from test_work import normalised_without_gain
 
@@ -21,7 +21,7 @@ from attncalc.solving.exactness import LARGEST_COST, longest_product, most_digit
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 from attncalc.writing.live.data import live_data
-from attncalc.writing.live.mirrored import practice_data
+from attncalc.writing.live.mirrored import mirror_data
 from attncalc.writing.mathematics import in_text
 
 
@@ -100,10 +100,10 @@ def test_what_stands_for_a_blank_and_infinities_are_marked_anywhere() -> None:
         first, *others = (each for each in shown(solution).items() if each[0] != "X")
         wrong = ["-inf", "?", "--", "…", *first[1][4:]]
         line = {
-            "data": practice_data(solution.problem),
+            "data": mirror_data(solution.problem),
             "texts": dict([(first[0], wrong), *others]),
         }
-        (said,) = in_mirror(MARKED, [line])
+        (said,) = in_node(MARKED, [line])
         assert "error" not in said, said
         assert said[first[0]][:4] == ["wrong", "blank", "blank", "blank"]
 
@@ -183,6 +183,8 @@ def test_what_stands_otherwise_than_in_the_house_shows_the_same(what: str) -> No
     said = {"columns": {"layout": way}, "torch": {"weights_layout": way}, "": {}}[way]
     given = json.dumps(tokens | more | said).encode()
     solution = solve(read_stream(given, "problem.json"))
+    if not is_stated(solution):
+        pytest.skip("no equation states one of its steps yet")
     assert not digits_differing([solution])[1]
     assert not lines_differing([solution])[1]
 

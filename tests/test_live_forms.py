@@ -52,7 +52,9 @@ def test_a_worksheet_for_practice_holds_no_key() -> None:
     page = page_for(practice=True, blank=True)
     data, runs = scripts(page)
     assert runs.startswith('"use strict";')
-    assert set(json.loads(data)) == {"settings", "digits", "given", "steps", "problem"}
+    assert set(json.loads(data)) == {
+        *("settings", "digits", "given", "steps", "problem", "fractions", "mirror"),
+    }
     solution = solve(PROBLEM)
     for step in solution.plan:  # none of the digits, which are those of no given number
         for row in solution.shown(step.name):

@@ -10,13 +10,20 @@ from html_pages import read_page
 from live_pages import NODE, needs_node
 
 from attncalc import check
-from attncalc.problem.samples import SAMPLES, sample
+from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
-from attncalc.solving.work import Fractions
 from attncalc.writing.html.style import squeezed
-from attncalc.writing.live.bundle import GLOBALS, MARKED, PAGE, _in_order, _read, imports, script
+from attncalc.writing.live.bundle import (
+    GLOBALS,
+    MARKED,
+    PAGE,
+    _in_order,
+    _read,
+    imports,
+    script,
+)
 from attncalc.writing.live.made import write_page
 from attncalc.writing.live.tokens import tokens
 from attncalc.writing.page import Contents, make_page
@@ -28,24 +35,10 @@ DECLARES = {"const", "let", "function", "class", "*", "(", ",", "{", "[", "...",
 """What may stand before a name where it is made known."""
 
 
-FEW = ("self", "cross", "encoder", "decoder", "rope", "gpt", "ids")
-SOME = [
-    *FEW,
-    *(pytest.param(each.name, marks=pytest.mark.slow) for each in SAMPLES if each.name not in FEW),
-]
-
-
-@pytest.mark.campaign(7)
-@pytest.mark.parametrize("practice", [False, True])
-@pytest.mark.parametrize("fractions", [None, pytest.param("mixed", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", SOME)
-def test_script_and_style_of_a_page_are_within_the_budget(
-    name: str, fractions: Fractions | None, practice: bool
-) -> None:
-    problem = read_problem(sample(name).path)
-    contents = Contents(plan(problem), blank=practice, fractions=fractions)
-    page = make_page(solve(problem), contents)
-    assert _weighs(write_page(page, practice=practice)) <= BUDGET
+def test_script_and_style_of_a_page_are_within_the_budget() -> None:
+    problem = read_problem(sample("self").path)
+    page = make_page(solve(problem), Contents(plan(problem)))
+    assert _weighs(write_page(page)) <= BUDGET
 
 
 def test_a_marked_answer_is_within_the_budget_by_far() -> None:

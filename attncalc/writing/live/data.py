@@ -123,6 +123,11 @@ def page_data(problem: Problem, fractions: Fractions | None = None) -> dict[str,
     }  # fmt: skip
 
 
+def practice_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
+    """Return what a worksheet tells by what is right: the problem, and its own plan."""
+    return live_data(problem, fractions) | {"problem": in_json(problem)}
+
+
 def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:
     """Return steps as data, each after those it reads.
 

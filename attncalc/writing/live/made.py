@@ -1,37 +1,19 @@
 """What makes the page of a solution live, or why that page is not."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any
 
 from attncalc.equations.operation import UnstatedError
 from attncalc.errors import InputError
 from attncalc.solving.plan import plan
-from attncalc.solving.work import Fractions
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.live.bundle import PAGE, PRACTICE, script
-from attncalc.writing.live.data import page_data, stated_steps
-from attncalc.writing.live.mirrored import modules_for, practice_data, unknown_in
-from attncalc.writing.live.script import script as mirror
+from attncalc.writing.live.data import page_data, practice_data, stated_steps
+from attncalc.writing.live.mirrored import mirror_data, unknown_in
 from attncalc.writing.page import Page
 
-WITH = {
-    "Softmax": "DivideBySum",
-    "Gate": "Activate",
-    "GatedBack": "ActivateBack",
-    "ConcatScores": "Project",
-}
-"""Operations that marking takes beside others, for what may have been rounded on the way."""
-FRACTIONS, MIXED, FRACTIONAL = "fractions", "mixed", "fractional"
-INSTEAD: Mapping[Fractions | None, tuple[str, ...]] = {
-    None: (),
-    "plain": (FRACTIONS, FRACTIONAL),
-    "mixed": (MIXED, FRACTIONAL),
-}
-"""Modules that stand in for others where rational values are written as fractions."""
 LARGEST_SIDE = 512
 MOST_ENTRIES = 100_000
 """Rows or columns of a matrix, and entries of all of them, that a page can keep fluid.
@@ -71,28 +53,13 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
 
 def live_for(page: Page, what: str = PAGE) -> Live:
     """Return what makes a page live: the key for whoever reads it, or a worksheet for practice."""
+    data = page_data if what == PAGE else practice_data
+    found = data(page.problem, page.fractions)
     if what == PRACTICE:
-        data = practice_data(page.problem, in_fractions=page.fractions is not None)
-        more, instead = modules_for(plan(page.problem)), INSTEAD[page.fractions]
-        more += acting(instead)
-        runs = mirror(what, operations_of(data, what), more, instead)
-    else:
-        data, runs = page_data(page.problem, page.fractions), script(what)
-    said = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+        found["mirror"] = mirror_data(page.problem)
+    said = json.dumps(found, ensure_ascii=True, separators=(",", ":"))
     looks = ("page.css", "practice.css") if what == PRACTICE else ("page.css",)
-    return Live(said, runs, "".join(style("attncalc.writing.live", each) for each in looks))
-
-
-def acting(instead: tuple[str, ...]) -> tuple[str, ...]:
-    """Return which modules that stand in for others do something as they are read, too."""
-    return tuple(each for each in instead if each == MIXED)
-
-
-def operations_of(data: Mapping[str, Any], what: str = PAGE) -> frozenset[str]:
-    """Return the operations that a page's plans take, and the kinds of its activations."""
-    found = (each for step in data["steps"] for each in (step["op"], step.get("kind")))
-    named = frozenset(filter(None, found))
-    return named | {WITH[each] for each in named & WITH.keys()} if what == PRACTICE else named
+    return Live(said, script(what), "".join(style("attncalc.writing.live", each) for each in looks))
 
 
 def _why_not(page: Page, *, practice: bool) -> str | None:
