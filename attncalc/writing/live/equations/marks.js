@@ -11,7 +11,7 @@ import { reach } from "./ranges.js";
 import { shownText, solve } from "./solve.js";
 
 const RULES = ["half-away", "half-even", "truncate"], ROUNDINGS = ["display", "each-step"];
-const DUST = 1e-6, RELATIVE_DUST = 1e-13, LARGEST_CUT = 1 - 1e-9, MOST_CUT = 50; // as in grading/slack
+const DUST = 1e-6, RELATIVE_DUST = 1e-13, LARGEST_CUT = 1 - 1e-9, MOST_CUT = 50, FLOATS = 4e-13, SCRIPTS = 1e-12; // as in grading/slack
 const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10; // as in grading/accepted, digits and arranging
 const MARKS = ["correct", "rounding", "follows", "matches-key", "precision", "wrong"];
 const [CORRECT, ROUNDING, FOLLOWS, MATCHES_KEY, PRECISION, WRONG] = MARKS.map((_, k) => 1 << k); // sets of marks
@@ -64,7 +64,7 @@ function standsForInfinity(v, k, right) {
 function isNear({ v }, decimals, { low, high }, k, { cuts, asked }, dust) {
   if (v === -Infinity || high[k] === -Infinity) return (v === low[k] && v === high[k]) || standsForInfinity(v, k, high);
   const unit = 10 ** -Math.min(decimals, asked), half = unit / 2 + dust * (DUST * unit + RELATIVE_DUST * Math.abs(v));
-  const inwards = cuts ? unit * (1 - (1 - LARGEST_CUT) / dust) : half;
+  const inwards = cuts ? unit * (1 - (1 - LARGEST_CUT) / dust) + (dust - 1) * FLOATS * Math.abs(v) : half;
   return v >= low[k] - (low[k] > 0 ? inwards : half) && v <= high[k] + (high[k] < 0 ? inwards : half);
 }
 
@@ -162,7 +162,7 @@ class Key {
 // ---------------------------------------------------------------- what a script leads to
 
 class Known {
-  constructor(key, points = {}, ranges = {}, doubtful = new Set()) {
+  constructor(key, points = {}, ranges = {}, doubtful = {}) {
     Object.assign(this, { key, points, ranges, doubtful, kept: {} });
   }
 
@@ -179,7 +179,7 @@ class Known {
 
   /** Where a step may lie: its values carried on (no rule), or as written, steps left out cut by a rule. */
   result(name, rule, isTight) {
-    const areShares = (each) => this.key.isOfShares(each) && (isTight || (this.key.isMean(name) && !this.doubtful.has(each)));
+    const areShares = (each) => this.key.isOfShares(each) && (this.key.isMean(name) ? isTight ? !this.doubtful[each]?.surely : !this.doubtful[each] : isTight);
     const make = () => this.key.reach(name, (each) => this.read(each, rule, isTight), areShares), place = `${name} ${rule} ${isTight}`;
     return (this.kept[place] ??= isTight ? make() : widened(make()));
   }
@@ -235,11 +235,12 @@ function walk(key, script, cuts, doubts) {
     const marks = answers.map((answer, k) => {
       if (answer.kind) return 0;
       const [beside, isCoarse] = besideKey(key, name, answer, k);
-      if (beside !== WRONG && !isMistaken) return beside;
+      if (!(beside & WRONG) && !isMistaken) return beside;
       let all = 0;
       for (const isClean of either(fitsClean[k])) for (const isOwn of isMistaken ? either(fits[k]) : [isClean]) for (const isShort of coarse[k] === fine[k] ? [isOwn] : either(fitsCoarsely[k])) {
-        if (beside !== WRONG) all |= isShort ? beside : MATCHES_KEY;
-        else if (isOwn && (differs[k] || !isClean)) all |= FOLLOWS;
+        if (beside & ~WRONG) all |= isShort ? beside & ~WRONG : MATCHES_KEY;
+        if (!(beside & WRONG)) continue;
+        if (isOwn && (differs[k] || !isClean)) all |= FOLLOWS;
         else if (isClean) all |= ROUNDING;
         else for (const isReached of either(isWithin(answer, fine[k], [tight], [loose], k, slack)))
           all |= isReached ? (differs[k] ? MATCHES_KEY : ROUNDING) : isCoarse || isShort ? PRECISION : WRONG;
@@ -268,7 +269,8 @@ function walk(key, script, cuts, doubts) {
     const range = putIn(behind(points, decimals, cuts), answers.map(({ kind }) => Boolean(kind)), key.ranges[name]);
     const exactly = answers.map((_, k) => points[k] === -Infinity || (key.isExact[name][k] && points[k] === shown[k] && !differs[k]));
     known.keep(name, points, putIn(range, exactly, { low: points, high: points }));
-    if (marks.some((all) => all & (WRONG | PRECISION | MATCHES_KEY))) known.doubtful.add(name);
+    const odd = WRONG | PRECISION | MATCHES_KEY;
+    if (marks.some((all) => all & odd)) known.doubtful[name] = { surely: marks.some((all) => all !== 0 && (all & ~odd) === 0) };
     tainted[name] = marks.map((all, k) => differs[k] || is(all, WRONG | FOLLOWS));
   }
 }
@@ -277,10 +279,11 @@ function walk(key, script, cuts, doubts) {
 function besideKey(key, name, { v, decimals }, k) {
   const right = key.shown[name][k], exact = key.exact[name][k];
   if (v === right || standsForInfinity(v, k, key.shown[name])) return [CORRECT, false];
-  const isRounded = Math.abs(v - exact) <= (0.5 + DUST) * 10 ** -decimals + RELATIVE_DUST * Math.abs(exact);
+  const isRounded = Number.isFinite(exact) && Math.abs(v - exact) <= (0.5 + DUST) * 10 ** -decimals + RELATIVE_DUST * Math.abs(exact);
   if (decimals > key.asked && isRounded) return [CORRECT, false];
-  const isOther = Number.isFinite(v) && key.scripts.some(({ shown }) => shown[name]?.[k] === v);
-  return [isOther ? ROUNDING : WRONG, decimals < key.asked && isRounded];
+  const same = key.scripts.map(({ shown }) => Math.abs((shown[name]?.[k] ?? NaN) - v)), isShort = decimals < key.asked && isRounded;
+  if (Number.isFinite(v) && same.includes(0)) return [ROUNDING, isShort];
+  return [same.some((off) => off <= SCRIPTS * Math.abs(v)) ? ROUNDING | WRONG : WRONG, isShort];
 }
 
 /** How many more entries only a flawless script has that cuts, than only one that rounds. */
