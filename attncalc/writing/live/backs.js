@@ -3,7 +3,7 @@
 import { fix, ratio, tanh, together } from "./numbers.js";
 import { OPERATIONS, height, made as matrixOf, most, product, serving, stacked, sum } from "./operations.js";
 import { ZERO, added, call, minus, negative, plus, power as raised, productOf, sumOf, whole } from "./expressions.js";
-import { EXPLAIN, inBits, made, range } from "./work.js";
+import { range } from "./operations.js";
 import { bucketOf, distance, insideTanh, named, rowOfId, rowsOf, spread } from "./others.js";
 import { gathered, meanOf, scaled, summed, times, totalOf, turned, valueAt } from "./gradients.js";
 
@@ -161,36 +161,3 @@ function tanhEntry(step, inputs, w, h, ...place) {
   return made(forms.map((terms) => added(...terms)));
 }
 
-Object.assign(EXPLAIN, {
-  SinkBack: sinkEntry,
-  SlopeBack: (step, [X], w, h) => {
-    const terms = range(X.matrix.r).flatMap((i) => range(X.matrix.c).filter((j) => far(step, i, j))
-      .map((j) => negative(productOf([X.at(h, i, j), whole(far(step, i, j))]))));
-    return made([terms.length ? added(...terms) : ZERO]);
-  },
-  BucketBack: (step, [X], w, _, ...place) => {
-    const [bucket, h] = placeAsGiven(step, ...place);
-    const terms = range(X.matrix.r).flatMap((i) => range(X.matrix.c).filter((j) => bucketIn(step, i, j) === bucket)
-      .map((j) => X.at(h, i, j)));
-    const which = `bucket ${bucket + 1} of ${step.buckets[0]}`;
-    return terms.length ? made([added(...terms)], which) : made([ZERO], `no key stands so far off: ${which}`);
-  },
-  GatherRows: (step, [ids, X], w, h, row, j) => {
-    const tokens = tokensOf(step, ids.matrix, row), id = row + step.first;
-    if (!tokens.length) return made([ZERO], `no token has id ${id}`);
-    const remark = `id ${id} is that of row ${row + 1}`;
-    return tokens.length === 1 ? named(X, remark, h, tokens[0], j)
-      : made([added(...tokens.map((i) => X.at(h, i, j)))], remark);
-  },
-  PatchesBack: (step, [X], w, channel, ...place) => {
-    const { down, across, at } = ofPatch(step, channel, ...placeAsGiven(step, ...place));
-    return named(X, `patch r${down + 1}c${across + 1}`, ...at);
-  },
-  DistanceBack: ({ to, is_of_keys }, [Q, K, dS], w, h, row, c) => made([added(
-    ...sharing(to, dS.matrix, h).flatMap((head) => range(is_of_keys ? dS.matrix.r : dS.matrix.c).map((k) => {
-      const [i, j] = is_of_keys ? [k, row] : [row, k];
-      const query = Q.at(head, i, c), key = K.at(serving(dS.matrix, K.matrix, head), j, c);
-      return productOf([dS.at(head, i, j), is_of_keys ? sumOf(query, negative(key)) : sumOf(key, negative(query))]);
-    })))]),
-  TanhBack: tanhEntry,
-});

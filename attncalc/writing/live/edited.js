@@ -1,7 +1,8 @@
 // The problem as it now is: what was given, what of it was edited, and the conventions.
 
-import { Refusal, asWritten, readNumber } from "./numbers.js";
 import { byId, own } from "./elements.js";
+import { digitsFor } from "./equations/digits.js";
+import { Refusal, asWritten, readNumber } from "./numbers.js";
 
 export const CONTROLS = ["scale", "causal", "softcap", "normalizer", "rounding", "decimals"];
 export const NUMBERED = /^[+-]?[0-9.]/;
@@ -40,10 +41,9 @@ export function stepsNow() {
   const found = planNow();
   if (!found) throw new Refusal("this page holds no plan for these conventions: attncalc does");
   return found.steps.map((place) => {
-    const step = { ...data.steps[place] };
-    if (step.op === "Multiply") step.factor = state.settings.scale;
-    if (/^SoftCap/.test(step.op) && !/logits/.test(step.name)) step.cap = state.settings.softcap;
-    return step;
+    const step = data.steps[place], chosen = Object.entries(step.chosen ?? {});
+    if (!chosen.length) return step;
+    return { ...step, settings: { ...step.settings, ...Object.fromEntries(chosen.map(([name, of]) => [name, state.settings[of]])) } };
   });
 }
 
@@ -62,10 +62,11 @@ function givenNow(name, given) {
   return last[name].matrix;
 }
 
-/** What the script works out, with what is said of its plan. */
+/** What the script works out. */
 export function problemNow() {
   const given = Object.fromEntries(Object.entries(data.given).map(([name, each]) => [name, givenNow(name, each)]));
-  return { ...data, ...planNow(), given, settings: { ...data.settings, ...state.settings }, digits: isBase() ? data.digits : null };
+  const settings = { ...data.settings, ...state.settings }, steps = stepsNow(), { most, longest } = planNow();
+  return { given, settings, steps, digits: isBase() ? data.digits : digitsFor(given, settings, longest, most) };
 }
 
 export function typedNow({ name, flat }) {

@@ -8,7 +8,7 @@ import {
 import {
   E, ZERO, added, by, call, minus, negative, ordered, over, ownNumber, plus, power as raised, productOf, quotient, rootOf, sumOf, whole,
 } from "./expressions.js";
-import { EXPLAIN, below as belowIn, cut, digitsOf, inBits, made, powerOf, range, row, writeSum } from "./work.js";
+import { range } from "./operations.js";
 
 const NOTHING = ratio(0n), LEFT_OF_ZERO = "the slope of ReLU is 0 up to 0";
 
@@ -301,81 +301,4 @@ function slopeEntry({ kind }, [X, ...others], w, ...at) {
 }
 
 /** One number less another. */
-EXPLAIN.less = ({ is, terms }) => is === "sum" && terms.length === 2 && terms[0].is === "number"
-  && terms[1].is === "negative" && terms[1].term.is === "number";
 
-Object.assign(EXPLAIN, {
-  TransposedTimes: (step, inputs, w, h, i, j) => {
-    const [left, right] = step.is_turned ? [...inputs].reverse() : inputs;
-    return productOfHeads(step, inputs, h, (head) => range(left.matrix.r).map((k) => ordered(left.at(head, k, i), right.at(head, k, j))));
-  },
-  TimesTransposed: (step, [left, right], w, h, i, j) => productOfHeads(step, [left, right], h, (head) =>
-    range(left.matrix.c).map((k) => ordered(left.at(head, i, k), right.at(head, j, k)))),
-  SumTo: ({ to }, [X], w, h, i, j) => {
-    const rows = to.at(-2) === 1 ? range(X.matrix.r) : [i];
-    const heads = X.matrix.h && (to.length === 2 || to[0] === 1) ? range(X.matrix.h) : [h];
-    return made([added(...heads.flatMap((head) => rows.map((k) => X.at(head, k, j))))]);
-  },
-  SplitHeads: ({ heads }, [X], w, h, i, j) => named(X, 0, i, h * (X.matrix.c / heads) + j),
-  ShareAmongHeads: ({ heads }, [X], w, h, i, j) => made([quotient(X.at(0, i, j), whole(heads))]),
-  TakeRows: ({ start }, [X], w, h, i, j) => named(X, h, i + start, j),
-  PlaceRow: ({ which, rows }, [X], w, h, i, j) =>
-    (i === (which === "first" ? 0 : rows - 1) ? named(X, h, 0, j) : made([ZERO], "this token is not read")),
-  ShareAmongRows: ({ rows }, [X], w, h, i, j) => made([quotient(X.at(h, 0, j), whole(rows))]),
-  SoftmaxBack: softmaxBack,
-  DivideBySumBack: sumBackEntry,
-  SoftCapBack: ({ cap }, [S, gradient], w, ...at) => made([productOf([gradient.at(...at),
-    sumOf(whole(1), negative(square(quotient(S.at(...at), ownNumber(readNumber(cap))))))])]),
-  MaskBack: ({ mask }, [X, ...given_], w, ...at) => {
-    const name = forbidding(mask, X.matrix, namedMasks(mask, given_.map((each) => each.matrix)), ...at);
-    return name ? made([ZERO], `forbidden by ${name}: nothing goes back`) : made([X.at(...at)]);
-  },
-  MeanBack: ({ features }, [X], w, ...at) => made([quotient(X.at(...at), whole(features))]),
-  VarianceBack: ({ ddof }, [X, mean, gradient], w, ...at) => made([quotient(
-    productOf([gradient.at(...at), whole(2), sumOf(X.at(...at), negative(mean.at(...at)))]), whole(X.matrix.c - ddof))]),
-  SquaresBack: (_, [X, gradient], w, ...at) =>
-    made([quotient(productOf([gradient.at(...at), whole(2), X.at(...at)]), whole(X.matrix.c))]),
-  QuotientBack: (step, inputs, w, ...at) => {
-    const of = normalised(step, inputs, w, false);
-    return of.quotient(multiplied(of.factors(...at)), of.weighed(...at), of.below(...at), of.divisor(...at));
-  },
-  CentreBack: (step, inputs, w, h, i, j) => {
-    const of = normalised(step, inputs, w, false), row_ = range(of.gradient.matrix.c).map((k) => [h, i, k]);
-    const above = added(...row_.map((at) => negative(multiplied(of.factors(...at)))));
-    return of.quotient(above, minus(totalOf(row_.map((at) => of.weighed(...at)))), of.below(h, i, j), of.divisor(h, i, j));
-  },
-  SpreadBack: (step, inputs, w, h, i, j) => {
-    const of = normalised(step, inputs, w, true), row_ = range(of.X.matrix.c).map((k) => [h, i, k]);
-    const above = added(...row_.map((at) => negative(productOf([...of.factors(...at), of.entry(...at)]))));
-    const { is_inside, eps } = step.normalise, own = of.below(h, i, j);
-    const under = is_inside || !readNumber(eps).n ? productOf([whole(2), raised(own, whole(3))])
-      : productOf([whole(2), rootOf(of.variance.at(h, i, j)), square(own)]);
-    const value = minus(totalOf(row_.map((at) => by(of.weighed(...at), of.value(...at)))));
-    return of.quotient(above, value, under, of.cubed(h, i, j));
-  },
-  GainBack: (step, inputs, w, h, i, j) => {
-    const of = normalised(step, inputs, w, true, false), heads = step.to.over_heads ? range(of.X.matrix.h) : [h];
-    const column = heads.flatMap((head) => range(of.X.matrix.r).map((k) => [head, k, j]));
-    const shares = column.map((at) => quotient(of.entry(...at), of.below(...at)));
-    return made([
-      added(...column.map((at, k) => productOf([of.gradient.at(...at), shares[k]]))),
-      added(...column.map((at, k) => productOf([of.gradient.at(...at),
-        writeSum(of.gradient, over(of.value(...at), of.divisor(...at)), shares[k].exact)]))),
-    ]);
-  },
-  ActivateBack: slopeEntry,
-  GatedBack: slopeEntry,
-  Total: (_, [X]) => made([added(...places(X).map((at) => X.at(...at)))]),
-  TotalProduct: (_, [X, dO]) => made([added(...places(X).map((at) => productOf([dO.at(...at), X.at(...at)])))]),
-  HalfSquares: (_, [X, T]) => made([quotient(
-    added(...places(X).map((at) => square(sumOf(X.at(...at), negative(T.at(...at)))))), whole(2))]),
-  CrossEntropy: ({ ids }, [prob]) => made([sumOf(...ids.map((id, i) =>
-    negative(call("log", prob.write(valueAt(prob, 0, i, id), prob.at(0, i, id).exact)))))], "", null),
-  Ones: () => made([whole(1)]),
-  Difference: (_, [X, T], w, ...at) => made([sumOf(X.at(...at), negative(T.at(...at)))]),
-  LessOneHot: ({ ids }, [X], w, h, i, j) => made([sumOf(X.at(h, i, j), negative(whole(ids[i] === j ? 1 : 0)))]),
-  Descend: ({ rate, is_turned, of_heads }, [W, dW], w, h, i, j) => {
-    const [row, column] = is_turned ? [j, i] : [i, j], own = of_heads ? W.at(row, 0, column) : W.at(h, row, column);
-    return made([sumOf(own, negative(productOf([ownNumber(readNumber(rate)), dW.at(h, i, j)])))]);
-  },
-});

@@ -9,6 +9,10 @@ from attncalc.equations.operation import Operation
 from attncalc.numbers.typed import as_written
 from attncalc.operations.back_standing import Turned
 from attncalc.operations.step import Plan, Step
+from attncalc.problem.problem import Problem
+from attncalc.solving.exactness import digits_for
+from attncalc.solving.plan import plan
+from attncalc.writing.live.data import given_data, settings_data
 
 ALWAYS: Mapping[str, tuple[str, ...]] = {
     "Activate": ("kind",),
@@ -97,11 +101,6 @@ RARE = frozenset({"SoftmaxBesideSink", "RotateOtherwise", "ProjectTurned", "Scor
 OF_MESSAGES = frozenset({"of", "eps_field"})
 """Parameters that only Python's messages read."""
 OF_TURNS = ("scaling", "dims", "is_back")
-MODULES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "others": OTHERS,
-    "gradients": GRADIENTS,
-    "backs": BACKS,
-}
 MIRRORED: Mapping[str, tuple[str, ...]] = {**ALWAYS, **OTHERS, **GRADIENTS, **BACKS}
 
 TWO = ("DistanceScores", "FeatureVariance", "Gate", "Lookup", "RelativeBias", "Scores", "Stack")
@@ -182,16 +181,6 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int | str | Fraction)
 
 
-def modules_for(steps: Plan) -> tuple[str, ...]:
-    """Return the modules that the script needs for a plan, beside those of every page."""
-    used = {name_of(step) for step in steps}
-    return tuple(
-        name
-        for name, known in MODULES.items()
-        if used & {*known, *(RARE if name == "others" else ())}
-    )
-
-
 def _counts(operation: Any, name: str) -> tuple[int, ...]:
     """Return how many matrices the script lets an operation read."""
     if name in SEVERAL:
@@ -221,19 +210,14 @@ def name_of(step: Step) -> str:
     return "RotateOtherwise" if name == "Rotate" and not is_plain else name
 
 
-def step_in_data(step: Step, *, in_fractions: bool = False) -> dict[str, Any]:
-    """Return a step as the script reads it: its operation by name, numbers as texts.
-
-    Where fractions are written, with whether it keeps them.
-    """
-    keeps = {"rational": True} if in_fractions and step.operation.is_rational else {}
+def step_in_data(step: Step) -> dict[str, Any]:
+    """Return a step as the script reads it: its operation by name, numbers as texts."""
     return {
         "name": step.name,
         "title": step.title,
         "op": name_of(step),
         "inputs": list(step.inputs),
         "role": step.role,
-        **keeps,
         **_parameters_in_data(_unturned(step.operation)),
         **({"turns": True} if isinstance(step.operation, Turned) else {}),
     }
@@ -250,3 +234,15 @@ def _value(value: Any) -> Any:
     if isinstance(value, Fraction):
         return as_written(value)
     return [_value(each) for each in value] if isinstance(value, tuple) else value
+
+
+def mirror_data(problem: Problem) -> dict[str, Any]:
+    """Return a problem as marking reads it in a worksheet for practice."""
+    steps = plan(problem)
+    digits = digits_for(problem, steps)
+    return {
+        "settings": settings_data(problem),
+        "digits": None if digits is None else digits._asdict(),
+        "given": {name: given_data(problem, name) for name in problem.names},
+        "steps": [step_in_data(step) for step in steps],
+    }

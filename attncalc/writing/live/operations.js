@@ -423,3 +423,5 @@ export const OPERATIONS = {
     factors: most,
   },
 };
+
+export const range = (count) => Array.from({ length: count }, (_, k) => k);

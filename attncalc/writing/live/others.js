@@ -8,7 +8,7 @@ import {
 import {
   added, by, call, fraction, given, negative, ordered, plus, power as raised, productOf, quotient, sumOf, symbol, whole,
 } from "./expressions.js";
-import { EXPLAIN, PRECISE, angle, inBits, made, preciseIn, range, scoresOf, square, turnedEntry, weightOf } from "./work.js";
+import { range } from "./operations.js";
 
 const NOTHING = ratio(0n);
 const valueAt = (X, ...at) => ratio(X.matrix.at(...at), X.matrix.d);
@@ -260,60 +260,3 @@ function weighed(v, w, h, inside, isLong) {
 const byRows = (step, [X, W, b], w, h, i, j) => made([added(
   ...range(X.matrix.c).map((k) => ordered(X.at(h, i, k), W.at(h, j, k))), ...(b ? [b.at(h, 0, j)] : []))]);
 
-Object.assign(PRECISE, { SoftmaxBesideSink: ([S, sink], ...of) => preciseIn(besideSink(S, sink), ...of) });
-
-Object.assign(EXPLAIN, {
-  SoftmaxBesideSink: (step, [S, sink], w, h, i, j) => {
-    const { matrix: X } = S, own = new Matrix(0, 1, X.c, range(X.c).map((k) => X.at(h, i, k)), X.d, X.isExact);
-    const longer = besideSink(own, new Matrix(0, 1, 1, [sink.matrix.at(h, 0, 0)], sink.matrix.d));
-    const beside = scoresOf({ matrix: longer, at: (_, __, k) => (k < X.c ? S.at(h, i, k) : sink.at(h, 0, 0)) }, 0, 0);
-    const found = weightOf(S, beside, w, j, X.c), largest = beside.numbers[X.c];
-    if (!found.remark.startsWith("the largest") || beside.numbers.some((n, k) => k < X.c && n !== null && n >= largest)) return found;
-    return { ...found, remark: "the sink, larger than each score, is taken off first" };
-  },
-  RotateOtherwise: (step, [X, frequencies], w, h, t, j) => {
-    const d = step.dims ?? X.matrix.c;
-    if (j >= d) return made([X.at(h, t, j)], `the first ${d} columns alone are rotated`);
-    const { pair } = paired(step.pairing, j, d), place = placeOf(step, t);
-    const [said, remark] = frequencies ? [productOf([given(place), frequencies.at(0, 0, pair)]), ""]
-      : slowed(step, angle(place, readNumber(step.base), pair, d), pair, d, w, X);
-    const values = turnOf(step, frequencies?.matrix)(place, pair, d, w);
-    return turnedEntry(step, X, w, [h, t, j], d, said, values, remark, step.is_back);
-  },
-  ProjectBack: byRows,
-  ProjectTurned: byRows,
-  ScoresCleared: (step, [Q, K], w, h, i, j) => made([added(...range(Q.matrix.c).map((k) =>
-    ordered(Q.at(h, i, k), K.at(serving(Q.matrix, K.matrix, h), j, k))))]),
-  Lookup: (step, [ids, table], w, h, i, j) => {
-    const row = rowOfId(step, ids.matrix, table.matrix, i);
-    return named(table, `row ${row + 1} is that of id ${row + step.first}`, 0, row, j);
-  },
-  Patches: (step, [image], w, h, i, j) => {
-    const { channel, down, right, row, column, at } = pixel(step, image.matrix, i, j);
-    const of = image.matrix.h ? ` of channel ${channel + 1}` : "";
-    return named(image, `patch r${down + 1}c${right + 1}: its row ${row + 1}, column ${column + 1}${of}`, channel, ...at);
-  },
-  Alibi: (step, [S, own], w, h, i, j) => {
-    const { n, d } = own ? {} : exponents(step.heads)[h];
-    const slope = own ? own.at(h, 0, 0)
-      : d === 1n ? fraction(ratio(1n, 2n ** n)) : raised(whole(2), given(ratio(-n, d)));
-    return made([sumOf(S.at(h, i, j), negative(productOf([slope, whole(Math.abs(distance(step, i, j)))])))]);
-  },
-  RelativeBias: (step, [S, table], w, h, i, j) => {
-    const before = distance(step, i, j), bucket = bucketOf(step, before);
-    const where = before ? `${Math.abs(before)} ${before > 0 ? "before" : "behind"}` : "at its place";
-    return made([sumOf(S.at(h, i, j), table.at(...inTable(step, h, bucket)))],
-      `bucket ${bucket + 1} of ${step.buckets}: the key stands ${where}`);
-  },
-  AdditiveScores: (step, [Q, K, v, b], w, h, i, j) => weighed(v, w, h, insideTanh([Q, K, null, b], h, i, j), false),
-  ConcatScores: (step, [Q, K, W, v, b], w, h, i, j) => weighed(v, w, h, insideTanh([Q, K, W, b], h, i, j), true),
-  DistanceScores: (step, [Q, K], w, h, i, j) => {
-    const key = serving(Q.matrix, K.matrix, h), all = range(Q.matrix.c);
-    const squares = added(...all.map((c) => square(sumOf(Q.at(h, i, c), negative(K.at(key, j, c))))));
-    const value = total(all.map((c) => {
-      const [q, k] = [valueAt(Q, h, i, c), valueAt(K, key, j, c)], gap = plus(q, ratio(-k.n, k.d));
-      return ratio(gap.n ** 2n, gap.d ** 2n);
-    }));
-    return made([squares, Q.write(value, squares.exact)].map((each) => negative(quotient(each, whole(2)))));
-  },
-});

@@ -11,7 +11,7 @@ import { asWritten, halfAway, ln, pointed, ratio, readNumber, size, tenTo } from
 import { asRatio, exactArithmetic, isRational, magnitude, rational, roundedTo } from "./exact.js";
 import { SIDES, sizesOf } from "./extents.js";
 import { Program } from "./interpret.js";
-import { DEFINED, expanded, namesIn, node, some, walk } from "./parse.js";
+import { expanded, namesIn, some, walk } from "./parse.js";
 import { placeOf, shownText } from "./solve.js";
 
 const TITLES = { relu: "ReLU", gelu: "GELU", silu: "SiLU", Phi: "Φ", phi: "φ", dgelu: "GELU'" };
@@ -258,16 +258,16 @@ class Writer {
 
   /** Powers of e over their sum; the largest is subtracted first where they are huge. */
   softmax({ forms, values, keys }, j, isWorked) {
-    const { A: { of } } = this, allowed = values.map((each) => each !== null), counted = values.filter((each) => each !== null);
-    const top = values.reduce((best, each, k) => (of.compare(each, values[best]) > 0 ? k : best), 0);
-    const isShifted = counted.some((each) => of.compare({ ...each, n: size(each.n) }, LARGEST_EXPONENT) > 0);
+    const { of: act } = this.A, allowed = values.map((each) => each !== null), counted = values.filter((each) => each !== null);
+    const top = values.reduce((best, each, k) => (act.compare(each, values[best]) > 0 ? k : best), 0);
+    const isShifted = counted.some((each) => act.compare({ ...each, n: size(each.n) }, LARGEST_EXPONENT) > 0);
     if (isShifted) this.remark = `${top < keys ? "the largest score" : "the sink, larger than each score,"} is taken off first`;
     if (isWorked) {
       this.isWorked = true;
-      const powers = values.map((each) => of.exp(isShifted && each ? of.less(each, values[top]) : each));
-      return quotient(this.work.write(powers[j], null), this.work.write(powers.reduce(of.plus), null));
+      const powers = values.map((each) => act.exp(isShifted && each ? act.less(each, values[top]) : each));
+      return quotient(this.work.write(powers[j], null), this.work.write(powers.reduce(act.plus), null));
     }
-    const ties = of.winners(values).every((won, k) => won === allowed[k]);
+    const ties = act.winners(values).every((won, k) => won === allowed[k]);
     this.exact = allowed[j] ? (ties ? rational(1n, BigInt(counted.length)) : null) : rational(0n);
     const powers = forms.map((form, k) => power(E, isShifted && allowed[k] ? sumOf(form, negative(forms[top])) : form));
     return quotient(powers[j], added(...powers));
@@ -385,10 +385,16 @@ export class Work {
     if (digits === -Infinity) return MINUS_INFINITY;
     const text = shownText(digits, this.decimals);
     if (this.fractions && this.isRational(name)) {
-      const { exact } = this.explanation(name, k);
+      const exact = this.exactly(name, k);
       if (exact && (!this.isEachStep || isSame(exact, readNumber(text)))) return this.own(exact);
     }
     return number(text);
+  }
+
+  /** The fraction that an entry of a matrix of fractions is: without its work, where it is at hand. */
+  exactly(name, k) {
+    const x = this.solution.steps[name].worked.exactAt(k);
+    return x && isRational(x) ? ratio(x.n, x.d) : this.explanation(name, k).exact;
   }
 
   /** What an entry is that is shown as 0.00 and is not 0. */
@@ -484,6 +490,6 @@ export class Work {
   }
   isUnrounded(name) {
     if (!this.isEachStep || !this.isMade(name)) return true;
-    return this.held(`unrounded ${name}`, () => this.solution.steps[name].worked.digits.every((_, k) => this.line(name, k).isExact));
+    return this.held(`unrounded ${name}`, () => this.solution.steps[name].worked.digits.every((each, k) => each === -Infinity || this.shown(name, k).exact));
   }
 }
