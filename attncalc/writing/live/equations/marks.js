@@ -119,25 +119,28 @@ class Key {
   script(style, rule) {
     const made = {}, cutAll = (row) => row.map((v) => cut(v, this.asked, rule)), read = (name) => ({ low: made[name], high: made[name] });
     for (const name of Object.keys(this.steps)) {
-      made[name] = cutAll(style === "display" ? this.carried[name] : middle(this.reach(name, read)));
+      made[name] = cutAll(style === "display" ? this.carried[name] : middle(this.reach(name, read, true)));
       if (made[name].some(Number.isNaN)) return {};
     }
     return made;
   }
 
-  /** Between which values a step lies; `read` gives the ranges of steps, `areShares` says which are weights that sum to 1. */
-  reach(name, read, areShares = () => false) {
+  /**
+   * Between which values a step lies; `read` gives the ranges of steps, and `doubtful` the weights that may not sum to 1.
+   *
+   * check knows of some matrices what holds for right values, and its bounds are between these, tight, and those, not tight.
+   */
+  reach(name, read, isTight, doubtful = {}) {
     const { step, world, equation } = this.steps[name], isStep = (title) => Object.hasOwn(this.steps, step.inputs[title] ?? "");
+    const { right } = equation, isMean = right.is === "sum" && right.parts[0].is === "*";
     const matrix = (title) => {
-      const v = isStep(title) ? null : world.matrix(title).near.v;
-      return { shape: world.shape(title), ...(v ? { low: v, high: v } : read(step.inputs[title])), shares: isStep(title) && areShares(step.inputs[title]) };
+      const each = step.inputs[title], shape = world.shape(title), { v } = isStep(title) ? {} : world.matrix(title).near;
+      if (v) return { shape, low: v, high: v };
+      const { low, high } = read(each), isPositive = isTight && title === "var", isSure = isTight ? !doubtful[each]?.surely : !doubtful[each];
+      const shares = this.isOfShares(each) && (isMean ? isSure : isTight), clipped = (end) => (isPositive ? end.map((x) => Math.max(0, x)) : end);
+      return { shape, low: clipped(low), high: clipped(high), shares };
     };
-    return reach(equation, { ...world, integers: (title) => (isStep(title) ? null : world.integers(title)) }, matrix);
-  }
-
-  /** What a step comes to when every inexact number that it reads varies. */
-  reached(name, isTight) {
-    const made = this.reach(name, (each) => this.ranges[each], (each) => this.isOfShares(each) && (isTight || this.isMean(name)));
+    const made = reach(equation, { ...world, integers: (title) => (isStep(title) ? null : world.integers(title)) }, matrix);
     return isTight ? made : widened(made);
   }
 
@@ -147,15 +150,10 @@ class Key {
     return right.is === "row" && right.name !== "share" && right.parts.length === 3;
   }
 
-  isMean(name) {
-    const { right } = this.steps[name].equation;
-    return right.is === "sum" && right.parts[0].is === "*";
-  }
-
   /** Whether check may accept numbers that were rounded within a step: powers of e, √d_k, factors, sums of rows. */
   mayBeRounded(name) {
     const { equation: { right, taught } } = this.steps[name], isOfNone = (part) => !some(part, (x) => x.is === "entry");
-    return taught.length > 0 || some(right, (x) => x.is === "row") || (["*", "/"].includes(right.is) && right.parts.some(isOfNone));
+    return taught.length > 0 || some(right, (x) => x.is === "row") || (["*", "/"].includes(right.is) && right.parts.some(isOfNone) && right.parts.some((part) => part.is === "entry"));
   }
 }
 
@@ -179,9 +177,8 @@ class Known {
 
   /** Where a step may lie: its values carried on (no rule), or as written, steps left out cut by a rule. */
   result(name, rule, isTight) {
-    const areShares = (each) => this.key.isOfShares(each) && (this.key.isMean(name) ? isTight ? !this.doubtful[each]?.surely : !this.doubtful[each] : isTight);
-    const make = () => this.key.reach(name, (each) => this.read(each, rule, isTight), areShares), place = `${name} ${rule} ${isTight}`;
-    return (this.kept[place] ??= isTight ? make() : widened(make()));
+    const read = (each) => this.read(each, rule, isTight);
+    return (this.kept[`${name} ${rule} ${isTight}`] ??= this.key.reach(name, read, isTight, this.doubtful));
   }
 
   read(name, rule, isTight) {
@@ -231,7 +228,7 @@ function walk(key, script, cuts, doubts) {
     const own = known.result(name, null, true), right = clean.result(name, null, true), differs = answers.map((_, k) => own.low[k] !== right.low[k] || own.high[k] !== right.high[k]);
     const fitsClean = clean.fits(name, answers, fine, slack), fits = isMistaken ? known.fits(name, answers, fine, slack) : fitsClean;
     const fitsCoarsely = coarse.every((each, k) => each === fine[k]) ? fits : known.fits(name, answers, coarse, slack);
-    const [tight, loose] = [key.reached(name, true), key.reached(name, false)];
+    const [tight, loose] = [true, false].map((isTight) => key.reach(name, (each) => key.ranges[each], isTight));
     const marks = answers.map((answer, k) => {
       if (answer.kind) return 0;
       const [beside, isCoarse] = besideKey(key, name, answer, k);
@@ -283,7 +280,7 @@ function besideKey(key, name, { v, decimals }, k) {
   if (decimals > key.asked && isRounded) return [CORRECT, false];
   const same = key.scripts.map(({ shown }) => Math.abs((shown[name]?.[k] ?? NaN) - v)), isShort = decimals < key.asked && isRounded;
   if (Number.isFinite(v) && same.includes(0)) return [ROUNDING, isShort];
-  return [same.some((off) => off <= SCRIPTS * Math.abs(v)) ? ROUNDING | WRONG : WRONG, isShort];
+  return [Number.isFinite(v) && same.some((off) => off <= SCRIPTS * Math.abs(v)) ? ROUNDING | WRONG : WRONG, isShort];
 }
 
 /** How many more entries only a flawless script has that cuts, than only one that rounds. */
