@@ -14,7 +14,7 @@ const RULES = ["half-away", "half-even", "truncate"], ROUNDINGS = ["display", "e
 const DUST = 1e-6, RELATIVE_DUST = 1e-13, LARGEST_CUT = 1 - 1e-9, MOST_CUT = 50, FLOATS = 4e-13, SCRIPTS = 1e-12; // as in grading/slack
 const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10; // as in grading/accepted, digits and arranging
 const MARKS = ["correct", "rounding", "follows", "matches-key", "precision", "wrong"];
-const [CORRECT, ROUNDING, FOLLOWS, MATCHES_KEY, PRECISION, WRONG] = MARKS.map((_, k) => 1 << k); // sets of marks
+const CORRECT = 1, ROUNDING = 2, FOLLOWS = 4, MATCHES_KEY = 8, PRECISION = 16, WRONG = 32; // sets of marks are sums
 
 // ---------------------------------------------------------------- numbers as people write them
 
