@@ -19,9 +19,9 @@ from attncalc.operations.step import run
 from attncalc.problem.problem import Problem
 from attncalc.reading.answers import answer_of
 from attncalc.solving.solution import Solution, solve
-from attncalc.writing.live.mirrored import mirror_data
+from attncalc.writing.live.data import live_data
 
-MARKED = "return $marking.marked(line.data, line.texts);"
+MARKED = "return $marks.mark($solve.solve(line.data), line.texts);"
 Texts = dict[str, list[str]]
 
 
@@ -92,7 +92,7 @@ def compared(seed: int, count: int, *, planted: bool = False) -> Counter[tuple[s
     """Return how often the worksheet says the one, and check the other."""
     rng = Random(seed)
     pairs = list(islice(_planted(rng), count) if planted else _pairs(rng, count))
-    lines = ({"data": mirror_data(solution.problem), "texts": texts} for solution, texts in pairs)
+    lines = ({"data": live_data(solution.problem), "texts": texts} for solution, texts in pairs)
     found: Counter[tuple[str, str]] = Counter()
     for (solution, texts), said in zip(pairs, in_node(MARKED, lines), strict=True):
         assert "error" not in said, said

@@ -70,7 +70,7 @@ def in_node(program: str, lines: Iterable[Any]) -> Iterator[Any]:
     names = [f"equations/{each.stem}" for each in (LIVE / "equations").glob("*.js")]
     imports = "".join(
         f'import * as ${name.rpartition("/")[2]} from "{folder()}/{name}.js";\n'
-        for name in (*names, "numbers", "expressions", "marking")
+        for name in (*names, "numbers", "expressions")
     )
     text = f"""{imports}
     import {{ readFileSync }} from "node:fs";

@@ -21,7 +21,6 @@ from attncalc.solving.exactness import LARGEST_COST, longest_product, most_digit
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
 from attncalc.writing.live.data import live_data
-from attncalc.writing.live.mirrored import mirror_data
 from attncalc.writing.mathematics import in_text
 
 
@@ -100,7 +99,7 @@ def test_what_stands_for_a_blank_and_infinities_are_marked_anywhere() -> None:
         first, *others = (each for each in shown(solution).items() if each[0] != "X")
         wrong = ["-inf", "?", "--", "…", *first[1][4:]]
         line = {
-            "data": mirror_data(solution.problem),
+            "data": live_data(solution.problem),
             "texts": dict([(first[0], wrong), *others]),
         }
         (said,) = in_node(MARKED, [line])
@@ -118,28 +117,36 @@ def test_what_is_all_there_is_has_no_more_zeros() -> None:
     assert list(in_node(program, values)) == wanted
 
 
-LIKE_CHECK = 0.995
-"""How many entries have the same status as check gives: it compares floats, and pages do not."""
+RIGHT = {"correct", "rounding", "follows"}
+MOST_UNDECIDED = 0.03
+"""Of all entries, those that only check decides."""
+MOST_OTHERWISE = 5e-4
+"""Of all entries, those with another mark that is no contradiction: at 12 decimals, floats show."""
 
 
 def check_practice(seed: int, count: int, *, planted: bool = False) -> None:
+    """Assert that a worksheet never says right of what check says is wrong, or the reverse."""
     found = compared(seed, count, planted=planted)
-    same = sum(found[pair] for pair in found if pair[0] == pair[1])
-    assert same >= LIKE_CHECK * found.total(), found
+    decided = {pair: found[pair] for pair in found if pair[0] != "undecided"}
+    opposed = {pair for pair in decided if "wrong" in pair and RIGHT & {*pair}}
+    assert not opposed, found
+    otherwise = sum(decided[pair] for pair in decided if pair[0] != pair[1])
+    assert otherwise <= max(1, MOST_OTHERWISE * found.total()), found
+    assert found.total() - sum(decided.values()) < MOST_UNDECIDED * found.total(), found
 
 
 @needs_node
-def test_a_worksheet_says_of_entries_what_check_says() -> None:
-    check_practice(seed=3, count=8)
+def test_a_worksheet_never_contradicts_check() -> None:
+    check_practice(seed=3, count=12)
+    check_practice(seed=3, count=12, planted=True)
 
 
 @needs_node
 @pytest.mark.slow
-# of 5, one has 12 decimals, in which floats are off
-@pytest.mark.parametrize("seed", [4, 6, 7] if IN_FULL else [4])
-def test_a_worksheet_says_of_many_answers_what_check_says(seed: int) -> None:
-    check_practice(seed, count=25)
-    check_practice(seed, count=25, planted=True)
+@pytest.mark.parametrize("seed", range(4, 12) if IN_FULL else [4, 5])
+def test_a_worksheet_contradicts_check_on_none_of_many_answers(seed: int) -> None:
+    check_practice(seed, count=50)
+    check_practice(seed, count=50, planted=True)
 
 
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])

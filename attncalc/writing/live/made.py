@@ -11,7 +11,6 @@ from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.live.bundle import PAGE, PRACTICE, script
 from attncalc.writing.live.data import page_data, practice_data, stated_steps
-from attncalc.writing.live.mirrored import mirror_data, unknown_in
 from attncalc.writing.page import Page
 
 LARGEST_SIDE = 512
@@ -39,7 +38,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     InputError
         When it is to be for practice, and cannot be worked out where it is read.
     """
-    why = _why_not(page, practice=practice)
+    why = _why_not(page)
     if practice and why is not None:
         raise InputError(f"--practice cannot be: {why}")
     if page.is_blank and not practice:  # no word of what would make it live: it is handed out
@@ -54,15 +53,12 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
 def live_for(page: Page, what: str = PAGE) -> Live:
     """Return what makes a page live: the key for whoever reads it, or a worksheet for practice."""
     data = page_data if what == PAGE else practice_data
-    found = data(page.problem, page.fractions)
-    if what == PRACTICE:
-        found["mirror"] = mirror_data(page.problem)
-    said = json.dumps(found, ensure_ascii=True, separators=(",", ":"))
+    said = json.dumps(data(page.problem, page.fractions), ensure_ascii=True, separators=(",", ":"))
     looks = ("page.css", "practice.css") if what == PRACTICE else ("page.css",)
     return Live(said, script(what), "".join(style("attncalc.writing.live", each) for each in looks))
 
 
-def _why_not(page: Page, *, practice: bool) -> str | None:
+def _why_not(page: Page) -> str | None:
     solution, problem = page.solution, page.problem
     sizes = [solution.shape_of(step.name) for step in solution.steps]
     sizes += [problem.stored(name).shape for name in problem.names]
@@ -75,8 +71,6 @@ def _why_not(page: Page, *, practice: bool) -> str | None:
         )
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it holds more than {MOST_ENTRIES:,} numbers"
-    if practice and (unknown := unknown_in(plan(problem))) is not None:
-        return f"the script of pages does not know how {unknown} is worked out"
     try:
         stated_steps(problem, plan(problem))
     except UnstatedError as error:

@@ -1,21 +1,22 @@
 // A worksheet that is filled in where it is read: the key is worked out here, and stands nowhere.
 
 import { all, button, byId, ENTRY, main, make, own, save, say, whereItIsSaid } from "./elements.js";
+import { mark, withPoint } from "./equations/marks.js";
 import { shownText, solve } from "./equations/solve.js";
 import { Work } from "./equations/work.js";
 import { written } from "./expressions.js";
-import { marked, withPoint } from "./marking.js";
 
 const SAID = {
   correct: "right",
-  rounding: "right by rounding: so it is where it is rounded in another way, there or on the way",
-  follows: "follows from your own earlier entries",
-  "matches-key": "as in the key, but not what follows from your own earlier entries",
+  rounding: "right by rounding: numbers rounded in another way lead to it",
+  follows: "correct given your earlier values",
+  "matches-key": "as in the key, but not what follows from your earlier values",
   precision: "right, with fewer decimals than asked for",
-  wrong: "wrong: neither in the key, nor what follows from your own entries; attncalc check says what went wrong",
+  wrong: "wrong: neither as in the key nor what follows from your earlier values; attncalc check says what went wrong",
+  undecided: "not decidable here: use attncalc check",
   unreadable: "is not read here: write a number as 0.5, 1/2 or 1e3",
 };
-const SIGNS = { correct: "✓", rounding: "≈", follows: "→", "matches-key": "=", precision: "…", wrong: "≠", unreadable: "?" };
+const SIGNS = { correct: "✓", rounding: "≈", follows: "→", "matches-key": "=", precision: "…", wrong: "≠", undecided: "~", unreadable: "?" };
 const WALK = { ArrowUp: [-1, 0], ArrowDown: [1, 0], Enter: [1, 0] };
 
 const data = JSON.parse(byId("problem").textContent);
@@ -124,7 +125,7 @@ function unmark(box) {
 // ---------------------------------------------------------------- what can be asked
 
 function check() {
-  const statuses = marked(data.mirror, texts());
+  const statuses = mark(solution, texts());
   const counts = {};
   for (const box of boxes.values()) {
     const status = statuses[box.name][box.k];
@@ -202,8 +203,8 @@ export function start() {
   main.before(make("div", { class: "live", role: "region", "aria-label": "Practice" },
     make("div", { class: "buttons" }, button("Check", check), button("Download my answers", download), button("Clear", clear)),
     whereItIsSaid(),
-    make("p", {}, "What you fill in stays in this browser, and is sent nowhere. Check says what is right, right by rounding, "
-      + "or follows from your own earlier entries; attncalc check, of the answers you download, says more. "
+    make("p", {}, "What you fill in stays in this browser, and is sent nowhere. Check says what is right, or correct given your "
+      + "earlier values; attncalc check, of the answers you download, says more. "
       + "Hint and Show are of the entry you are at: by keys, Shift+Enter and Ctrl+Enter in its box.")));
   document.body.append(aside);
   say(recall() ? "" : KEEPS_NOTHING);
