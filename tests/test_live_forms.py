@@ -79,7 +79,7 @@ def test_an_operation_that_no_equation_states_makes_a_page_that_does_not_live(
     def unstated(*_: object) -> None:
         raise UnstatedError("A")
 
-    monkeypatch.setattr(made, "stated_steps", unstated)
+    monkeypatch.setattr(made, "page_data", unstated)
     page = page_for()
     assert scripts(page) == []
     assert "no equation states how A is computed" in page
@@ -120,7 +120,7 @@ def test_a_page_of_floats_does_not_live_and_says_that_they_are_why(
     assert scripts(page) == []
     assert (
         "its digits are those of floats, as it is too large for exact decimals, and the script of "
-        "pages, which knows no floats, could show others"
+        "pages could show others"
     ) in page
 
 

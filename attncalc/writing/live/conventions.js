@@ -2,7 +2,7 @@
 
 import { forgetCells } from "./cells.js";
 import { afterChange, choose, set } from "./changing.js";
-import { NUMBERED, basePlan, byColumns, data, plansBy, settingsOfBase, state } from "./edited.js";
+import { NUMBERED, basePlan, byColumns, data, settingsOfBase, state } from "./edited.js";
 import { all, byId, ENTRY, labelled, make } from "./elements.js";
 import { given as asGiven, written } from "./expressions.js";
 import { asWritten, readNumber } from "./numbers.js";
@@ -19,19 +19,10 @@ const equations = new Map(); // as they were written
 /** The controls of conventions that change the plan: none where a page holds only its own. */
 export function conventionControls() {
   if (Object.keys(data.plans).length < 2) return [];
-  plansBy((settings) => data.plans[planKey(settings)]);
   arrangeBy(arrange);
   afterChange(showBeta);
   showBeta();
   return controls();
-}
-
-/** What the plan depends on, of all that can be set: as in data.py. */
-function planKey(settings) {
-  const isNumber = NUMBERED.test(settings.scale) && asWritten(readNumber(settings.scale)) !== "1";
-  const scale = isNumber ? "number" : settings.scale === "sqrt_dk" ? "sqrt_dk" : "none";
-  // multiplied by 1, nothing is scaled
-  return `${scale}|${settings.causal}|${settings.softcap === null ? "none" : "number"}|${settings.normalizer}`;
 }
 
 // ---------------------------------------------------------------- controls

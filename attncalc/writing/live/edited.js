@@ -28,13 +28,16 @@ function read() {
 /** The problem's own plan, whose number may be 1. */
 export const basePlan = data.plans[Object.keys(data.plans)[0]];
 
-let otherPlan = () => undefined;
-/** Have plans under other conventions be those that something returns for settings. */
-export const plansBy = (act) => void (otherPlan = act);
+/** What the plan depends on, of all that can be set: as in data.py. */
+function planKey(settings) {
+  const isNumber = NUMBERED.test(settings.scale) && asWritten(readNumber(settings.scale)) !== "1";
+  const scale = isNumber ? "number" : settings.scale === "sqrt_dk" ? "sqrt_dk" : "none"; // multiplied by 1, nothing is scaled
+  return `${scale}|${settings.causal}|${settings.softcap === null ? "none" : "number"}|${settings.normalizer}`;
+}
 
 export function planNow() {
   const isOwn = CONTROLS.slice(0, 4).every((name) => state.settings[name] === base[name]);
-  return isOwn ? basePlan : otherPlan(state.settings);
+  return isOwn ? basePlan : data.plans[planKey(state.settings)];
 }
 
 export function stepsNow() {

@@ -6,10 +6,9 @@ from math import prod
 
 from attncalc.equations.operation import UnstatedError
 from attncalc.errors import InputError
-from attncalc.solving.plan import plan
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
-from attncalc.writing.live.data import page_data, practice_data, stated_steps
+from attncalc.writing.live.data import page_data, practice_data
 from attncalc.writing.live.script import PAGE, PRACTICE, script
 from attncalc.writing.page import Page
 
@@ -38,16 +37,20 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     InputError
         When it is to be for practice, and cannot be worked out where it is read.
     """
-    why = _why_not(page)
-    if practice and why is not None:
-        raise InputError(f"--practice cannot be: {why}")
     if page.is_blank and not practice:  # no word of what would make it live: it is handed out
         return write_html(page)
-    if why is not None:
+    what, live = PRACTICE if practice else PAGE, None
+    if (why := _why_not(page)) is None:
+        try:
+            live = live_for(page, what)
+        except UnstatedError as error:
+            why = f"no equation states how {error} is computed"
+    if practice and why is not None:
+        raise InputError(f"--practice cannot be: {why}")
+    if live is None:
         note = f"this page does not change when a number in it does: {why}"
         return write_html(replace(page, notes=(*page.notes, note)), unfolded=unfolded)
-    what = PRACTICE if practice else PAGE
-    return write_html(page, live=live_for(page, what), unfolded=unfolded)
+    return write_html(page, live=live, unfolded=unfolded)
 
 
 def live_for(page: Page, what: str = PAGE) -> Live:
@@ -67,12 +70,8 @@ def _why_not(page: Page) -> str | None:
     if not solution.is_exact:
         return (
             "its digits are those of floats, as it is too large for exact decimals, and the script "
-            "of pages, which knows no floats, could show others"
+            "of pages could show others"
         )
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it holds more than {MOST_ENTRIES:,} numbers"
-    try:
-        stated_steps(problem, plan(problem))
-    except UnstatedError as error:
-        return f"no equation states how {error} is computed"
     return None

@@ -170,7 +170,7 @@ class Writer {
     }
     if (x.is === "*") {
       const factors = factorsOf(x).map((each) => this.form(each)), isOrdered = isOfMatrices(x);
-      return (level) => productOf(factors.map((form) => form(level)), "·", isOrdered);
+      return (level) => productOf(factors.map((form) => form(level)), isOrdered);
     }
     if (x.is === "/" || x.is === "**") {
       const [f, g] = [a, b].map((part) => this.form(part)), act = x.is === "/" ? quotient : power;
