@@ -14,14 +14,10 @@ from test_equations_ranges import GIVEN, no_looser, widened
 from attncalc.equations import tree
 from attncalc.equations.bound import reach
 from attncalc.equations.library import equation, inputs_of
-from attncalc.equations.operation import Operation
 from attncalc.equations.tree import equation_source
 from attncalc.numbers.rounding import fixed, half_away
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Range
-from attncalc.operations import Rotate, SoftCap
-from attncalc.operations.back_entries import ActivateBack
-from attncalc.operations.back_scores import SoftmaxBack
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import Solution, solve
@@ -93,19 +89,8 @@ def digits_differing(
     return entries, differing
 
 
-class WorkOfEquations(Work):
-    """The work as the equations have it, without what some operations write otherwise."""
-
-    def _explain_in(self, name: str, place: tuple[int, ...], more: int) -> Any:
-        own = self._steps[name].operation
-        is_plain = isinstance(own, Rotate | SoftCap | ActivateBack | SoftmaxBack)
-        with self.solution.arithmetic():
-            operands = [self._operand(each, more) for each in self._steps[name].inputs]
-            return (Operation if is_plain else type(own)).explain(own, place, *operands)
-
-
 def lines_differing(
-    solutions: list[Solution], fractions: Fractions | None = None, kind: type[Work] = Work
+    solutions: list[Solution], fractions: Fractions | None = None
 ) -> tuple[int, list[Any]]:
     """Return how many lines were compared, and the pairs that differ."""
     data = [live_data(each.problem, fractions) for each in solutions]
@@ -114,7 +99,7 @@ def lines_differing(
         if "error" in found:
             differing.append(("", found["error"]))
             continue
-        work = kind(solution, fractions)
+        work = Work(solution, fractions)
         for step in solution.plan:
             places = np.ndindex(solution.digits[step.name].shape)
             wanted = [_line(work, step.name, place) for place in places]
@@ -142,7 +127,7 @@ def test_samples_have_the_lines_of_the_work() -> None:
 @needs_node
 @pytest.mark.parametrize("fractions", [None, "plain", "mixed"])
 def test_random_problems_have_the_lines_of_their_equations(fractions: Fractions | None) -> None:
-    count, differing = lines_differing(some(11, 8), fractions, WorkOfEquations)
+    count, differing = lines_differing(some(11, 8), fractions)
     assert count
     assert not differing
 
@@ -155,14 +140,14 @@ def test_what_is_given_and_shown_as_a_step_is_read_as_given() -> None:
         if any(s.name in s.inputs for s in solution.plan):
             found.append(solution)
     assert not digits_differing(found)[1]
-    assert not lines_differing(found, None, WorkOfEquations)[1]
+    assert not lines_differing(found)[1]
 
 
 @needs_node
 @pytest.mark.slow
 @pytest.mark.parametrize("fractions", [None, "plain", "mixed"])
 def test_thousands_of_lines_are_those_of_their_equations(fractions: Fractions | None) -> None:
-    _, differing = lines_differing(some(12, 150), fractions, WorkOfEquations)
+    _, differing = lines_differing(some(12, 150), fractions)
     assert not differing
 
 

@@ -15,8 +15,8 @@ from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.solving.work import Fractions
 from attncalc.writing.live import made
-from attncalc.writing.live.bundle import PAGE, _in_order, script, text_of
 from attncalc.writing.live.made import write_page
+from attncalc.writing.live.script import PAGE, _in_order, script, text_of
 from attncalc.writing.page import Contents, make_page
 
 SMALL = {"X": [[1, 2], [3, 4]], "W_Q": [[1], [0]], "W_K": [[1], [1]], "W_V": [[2], ["1/3"]]}

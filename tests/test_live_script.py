@@ -15,30 +15,32 @@ from attncalc.reading import read_problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.writing.html.style import squeezed
-from attncalc.writing.live.bundle import (
+from attncalc.writing.live.made import write_page
+from attncalc.writing.live.script import (
     GLOBALS,
     MARKED,
     PAGE,
+    PRACTICE,
     _in_order,
     _read,
     imports,
     script,
 )
-from attncalc.writing.live.made import write_page
 from attncalc.writing.live.tokens import tokens
 from attncalc.writing.page import Contents, make_page
 
-SCRIPTS = (PAGE, MARKED)
+SCRIPTS = (PAGE, PRACTICE, MARKED)
 BUDGET = 92_000
 """Bytes of script and style in a page, its own numbers aside."""
 DECLARES = {"const", "let", "function", "class", "*", "(", ",", "{", "[", "...", ":", "=", "=>"}
 """What may stand before a name where it is made known."""
 
 
-def test_script_and_style_of_a_page_are_within_the_budget() -> None:
+@pytest.mark.parametrize("practice", [False, True])
+def test_script_and_style_of_a_page_are_within_the_budget(practice: bool) -> None:
     problem = read_problem(sample("self").path)
-    page = make_page(solve(problem), Contents(plan(problem)))
-    assert _weighs(write_page(page)) <= BUDGET
+    page = make_page(solve(problem), Contents(plan(problem), blank=practice))
+    assert _weighs(write_page(page, practice=practice)) <= BUDGET
 
 
 def test_a_marked_answer_is_within_the_budget_by_far() -> None:

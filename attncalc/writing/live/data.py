@@ -1,7 +1,7 @@
 """A problem as the page's script reads it: its plans as equations, and what was typed, as texts."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -17,8 +17,9 @@ from attncalc.equations.tree import Equation, equation_source
 from attncalc.errors import AttncalcError
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Multiply, SoftCap
-from attncalc.operations.back_scores import SoftCapBack
+from attncalc.operations import Multiply, Rotate, SoftCap
+from attncalc.operations.back_entries import ActivateBack
+from attncalc.operations.back_scores import SoftCapBack, SoftmaxBack
 from attncalc.operations.back_standing import Turned
 from attncalc.operations.distances import Alibi, exponents_of_slopes
 from attncalc.operations.step import Plan, Step
@@ -62,6 +63,18 @@ LOOK = {
     "heads": sentences.MOST_HEADS_TOLD,
 }
 """What pictures are drawn with, and how long sentences are, that are made again."""
+
+TOLD: Mapping[type[Operation], Mapping[str, Any]] = {
+    Rotate: {"own": True},
+    SoftCap: {"written": True},
+    SoftmaxBack: {"exact": "A"},
+    ActivateBack: {"exact": None},
+}
+"""What `explain` of some operations says otherwise than their equations.
+
+Among fractions, whether numbers of the person's own, or numbers that are worked out, are decimals;
+and the input that has to be rational for an entry to count as rational, or None where none does.
+"""
 
 
 def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
@@ -168,8 +181,15 @@ def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str
         "settings": {name: as_written(Fraction(n)) for name, n in stated.settings.items()},
         **({"tables": {name: _table(held) for name, held in tables.items()}} if tables else {}),
         **({"rational": True} if operation.is_rational else {}),
+        **({"told": TOLD[type(operation)]} if _is_told(operation) else {}),
         **_shown(step, problem),
     }
+
+
+def _is_told(operation: Operation) -> bool:
+    if isinstance(operation, ActivateBack):
+        return operation.kind == "gelu-tanh"
+    return type(operation) in TOLD
 
 
 def _turned(own: Equation) -> Equation:

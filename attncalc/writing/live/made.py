@@ -9,8 +9,8 @@ from attncalc.errors import InputError
 from attncalc.solving.plan import plan
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
-from attncalc.writing.live.bundle import PAGE, PRACTICE, script
 from attncalc.writing.live.data import page_data, practice_data, stated_steps
+from attncalc.writing.live.script import PAGE, PRACTICE, script
 from attncalc.writing.page import Page
 
 LARGEST_SIDE = 512

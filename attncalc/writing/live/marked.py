@@ -16,7 +16,7 @@ from attncalc.writing.document import Document, Extent, Given, Part, Section
 from attncalc.writing.html.elements import id_of
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
-from attncalc.writing.live.bundle import MARKED, script
+from attncalc.writing.live.script import MARKED, script
 from attncalc.writing.page import given_grids
 from attncalc.writing.prose import line_in_text
 from attncalc.writing.reports.marking import marking_document

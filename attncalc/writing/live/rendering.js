@@ -85,9 +85,9 @@ function renderStep(step) {
     const rank = ranks?.[k] ?? "";
     const isAsBefore = !data.fractions && before?.decimals === decimals && before.digits[k] === whole && (before.ranks?.[k] ?? "") === rank;
     if (isAsBefore && whole) return;
-    const beneath = work.hidden(name, k);
-    if (beneath) hidden.push([k, beneath]);
-    if (cells[k]) put(cells[k], written(work.shown(name, k)) + (beneath ? "†" : ""), rank);
+    const isHidden = work.isHidden(name, k);
+    if (isHidden) hidden.push(k);
+    if (cells[k]) put(cells[k], written(work.shown(name, k)) + (isHidden ? "†" : ""), rank);
   });
   const section = byId(`step-${name}`);
   if (!section) return;
@@ -114,7 +114,7 @@ function ranksOf(name) {
 function footnotes(step, hidden) {
   if (!hidden.length) return [];
   const most = data.look.footnotes;
-  const said = hidden.slice(0, most).map(([k, value]) => `${written(work.entry(step.name, k))} ${written(value)}`);
+  const said = hidden.slice(0, most).map((k) => `${written(work.entry(step.name, k))} ${written(work.hidden(step.name, k))}`);
   if (hidden.length > most) said.push(`${hidden.length - most} more`);
   return [`† not zero: ${said.join(" · ")}`];
 }
