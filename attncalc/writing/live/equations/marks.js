@@ -77,9 +77,9 @@ function behind(points, decimals, cuts) {
 const put = (row, where, other) => row.map((v, k) => (where[k] ? other[k] : v));
 const putIn = (range, where, other) => ({ low: put(range.low, where, other.low), high: put(range.high, where, other.high) });
 const middle = ({ low, high }) => low.map((v, k) => (v === high[k] ? v : (v + high[k]) / 2));
-/** The range and as much again on both sides: the bounds of check may be wider than these. */
+/** The range and half as much on both sides: check bounds a product of x ± δ and y ± ε by ± (|x|ε + |y|δ + δε), which is wider. */
 const widened = ({ low, high }) => {
-  const wide = (end, side) => end.map((v, k) => (high[k] - low[k] > 0 ? v + side * (high[k] - low[k]) : v));
+  const wide = (end, side) => end.map((v, k) => (high[k] - low[k] > 0 ? v + (side * (high[k] - low[k])) / 2 : v));
   return { low: wide(low, -1), high: wide(high, 1) };
 };
 
@@ -152,8 +152,18 @@ class Key {
 
   /** Whether check may accept numbers that were rounded within a step: powers of e, √d_k, factors, sums of rows. */
   mayBeRounded(name) {
-    const { equation: { right, taught } } = this.steps[name], isOfNone = (part) => !some(part, (x) => x.is === "entry");
-    return taught.length > 0 || some(right, (x) => x.is === "row") || (["*", "/"].includes(right.is) && right.parts.some(isOfNone) && right.parts.some((part) => part.is === "entry"));
+    const { right, taught } = this.steps[name].equation;
+    return taught.length > 0 || some(right, (x) => x.is === "row") || this.factorsOf(name).length > 0;
+  }
+
+  /** What √d_k or a factor may be written as, to few decimals, where a step does nothing but scale. */
+  factorsOf(name) {
+    const { world, equation: { right } } = this.steps[name], [entry, factor] = right.parts;
+    if (!["*", "/"].includes(right.is) || entry.is !== "entry" || some(factor, (x) => x.is === "entry")) return [];
+    const isRoot = factor.is === "call" && factor.name === "sqrt", { n, d } = world.setting((isRoot ? factor.parts[0] : factor).name);
+    const number = isRoot ? Math.sqrt(Number(n) / Number(d)) : Number(n) / Number(d), places = [2, 3, 4].flatMap((decimals) => [RULES[0], RULES[2]].map((rule) => (v) => cut(v, decimals, rule)));
+    const written = (value) => places.map((act) => act(value)).filter((v) => v && Math.abs(v - value) > 1e-12);
+    return right.is === "*" ? written(number) : [...written(number).map((v) => 1 / v), ...written(1 / number)];
   }
 }
 
@@ -244,10 +254,21 @@ function walk(key, script, cuts, doubts) {
       }
       return all;
     });
-    if ([...known.missing(name), name].some((each) => key.mayBeRounded(each)) && !isFar(name, answers, marks))
-      marks.forEach((all, k) => { if (all & (WRONG | PRECISION)) marks[k] |= differs[k] ? FOLLOWS : ROUNDING; });
+    const mayBe = mayBeAccepted(name, answers, marks, fine);
+    marks.forEach((all, k) => { if (all & (WRONG | PRECISION) && mayBe(k)) marks[k] |= differs[k] ? FOLLOWS : ROUNDING; });
     keep(name, answers, marks, differs, fine);
     return marks;
+  }
+
+  /** Which entries check may take for rounded within the step, or a step that is left out. */
+  function mayBeAccepted(name, answers, marks, fine) {
+    if (!marks.some((all) => all & WRONG) || isFar(name, answers, marks)) return () => false;
+    if (known.missing(name).some((each) => key.mayBeRounded(each))) return () => true;
+    const factors = key.factorsOf(name), [scores] = Object.values(key.steps[name].step.inputs);
+    if (!factors.length) return () => key.mayBeRounded(name);
+    const ends = [known.read(scores, null, false), ...(known.missing(name).length ? RULES : RULES.slice(0, 1)).map((rule) => known.read(scores, rule, false))];
+    const ranges = ends.flatMap(({ low, high }) => factors.map((by) => widened({ low: (by < 0 ? high : low).map((v) => v * by), high: (by < 0 ? low : high).map((v) => v * by) })));
+    return (k) => ranges.some((range) => isNear(answers[k], fine[k], range, k, { ...slack, asked: 9 }, 2));
   }
 
   /** Whether entries are surely further off than rounding within a step leads. */
@@ -279,7 +300,7 @@ function besideKey(key, name, { v, decimals }, k) {
   const isRounded = Number.isFinite(exact) && Math.abs(v - exact) <= (0.5 + DUST) * 10 ** -decimals + RELATIVE_DUST * Math.abs(exact);
   if (decimals > key.asked && isRounded) return [CORRECT, false];
   const same = key.scripts.map(({ shown }) => Math.abs((shown[name]?.[k] ?? NaN) - v)), isShort = decimals < key.asked && isRounded;
-  if (Number.isFinite(v) && same.includes(0)) return [ROUNDING, isShort];
+  if (Number.isFinite(v) && same.includes(0)) return [10 ** -key.asked > SCRIPTS * Math.abs(v) ? ROUNDING : ROUNDING | WRONG, isShort];
   return [Number.isFinite(v) && same.some((off) => off <= SCRIPTS * Math.abs(v)) ? ROUNDING | WRONG : WRONG, isShort];
 }
 
