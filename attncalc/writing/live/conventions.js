@@ -2,7 +2,7 @@
 
 import { forgetCells } from "./cells.js";
 import { afterChange, choose, set } from "./changing.js";
-import { NUMBERED, basePlan, byColumns, data, settingsOfBase, state } from "./edited.js";
+import { NUMBERED, basePlan, byColumns, data, hasPlans, settingsOfBase, state } from "./edited.js";
 import { all, byId, ENTRY, labelled, make } from "./elements.js";
 import { given as asGiven, written } from "./expressions.js";
 import { asWritten, readNumber } from "./numbers.js";
@@ -18,7 +18,7 @@ const equations = new Map(); // as they were written
 
 /** The controls of conventions that change the plan: none where a page holds only its own. */
 export function conventionControls() {
-  if (Object.keys(data.plans).length < 2) return [];
+  if (!hasPlans) return [];
   arrangeBy(arrange);
   afterChange(showBeta);
   showBeta();

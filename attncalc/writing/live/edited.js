@@ -27,6 +27,8 @@ function read() {
 
 /** The problem's own plan, whose number may be 1. */
 export const basePlan = data.plans[Object.keys(data.plans)[0]];
+/** Whether there are plans for other conventions. */
+export const hasPlans = Object.keys(data.plans).length > 1;
 
 /** What the plan depends on, of all that can be set: as in data.py. */
 function planKey(settings) {
@@ -37,7 +39,7 @@ function planKey(settings) {
 
 export function planNow() {
   const isOwn = CONTROLS.slice(0, 4).every((name) => state.settings[name] === base[name]);
-  return isOwn ? basePlan : data.plans[planKey(state.settings)];
+  return isOwn ? basePlan : hasPlans ? data.plans[planKey(state.settings)] : undefined;
 }
 
 export function stepsNow() {
