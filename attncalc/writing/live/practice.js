@@ -2,7 +2,7 @@
 
 import { all, button, byId, ENTRY, main, make, own, save, say, whereItIsSaid } from "./elements.js";
 import { mark, withPoint } from "./equations/marks.js";
-import { shownText, solve } from "./equations/solve.js";
+import { shownText, sidesOf, solve } from "./equations/solve.js";
 import { Work } from "./equations/work.js";
 import { written } from "./expressions.js";
 
@@ -33,18 +33,12 @@ function hashOf(text) {
   return hash.toString(36);
 }
 
-/** Heads (0 for none), rows and columns of a matrix. */
-function shapeOf(name) {
-  const { shape } = solution.carried[name];
-  return shape.length < 3 ? [0, ...shape] : shape;
-}
-
 // ---------------------------------------------------------------- the boxes
 
 function fillWithBoxes(table) {
   const name = table.dataset.step;
   if (!own(solution.steps, name) || own(data.given, name)) return; // what is given is no answer
-  const h = Number(table.dataset.head ?? 1) - 1, [heads, r, c] = shapeOf(name);
+  const h = Number(table.dataset.head ?? 1) - 1, [heads, r, c] = sidesOf(solution.carried[name]);
   for (const cell of all(ENTRY, table)) {
     const [row, column] = [cell.dataset.row - 1, cell.dataset.column - 1];
     const [i, j] = byColumns ? [column, row] : [row, column];
@@ -168,7 +162,7 @@ function show() {
 function answers() {
   const found = {};
   for (const [name, row] of Object.entries(texts())) {
-    const [h, r, c] = shapeOf(name);
+    const [h, r, c] = sidesOf(solution.carried[name]);
     if (!row.some((text) => text.trim())) continue;
     const entry = (head, i, j) => withPoint(row[(head * r + i) * c + j]) || null;
     const [rows, columns] = byColumns ? [c, r] : [r, c];

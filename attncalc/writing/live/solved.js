@@ -1,7 +1,7 @@
 // What the problem comes to as it now is, and how every entry of it comes about.
 
 import { data, problemNow } from "./edited.js";
-import { solve as solutionOf } from "./equations/solve.js";
+import { sidesOf, solve as solutionOf } from "./equations/solve.js";
 import { Work } from "./equations/work.js";
 
 export let solution = null, work = null;
@@ -19,10 +19,7 @@ export const solved = () => solution ?? solve();
 export const workedOf = (name) => solution.steps[name].worked;
 
 /** Heads (0 for none), rows and columns of a matrix. */
-export function shapeOf(name) {
-  const { shape } = solution.carried[name];
-  return shape.length < 3 ? [0, ...shape] : shape;
-}
+export const shapeOf = (name) => sidesOf(solution.carried[name]);
 
 /** The entries of a matrix as the next step reads them, as doubles: for pictures, and what is largest. */
 export const valuesOf = (name) => solution.carried[name].near.v;
