@@ -111,10 +111,16 @@ function ranksOf(name) {
   return ranks;
 }
 
-function footnotes(step, hidden) {
+/** Row by row as the page shows them. */
+function inOrder(one, other) {
+  const at = one.place.findIndex((index, side) => index !== other.place[side]);
+  return one.place[at] - other.place[at];
+}
+
+function footnotes({ name }, hidden) {
   if (!hidden.length) return [];
-  const most = data.look.footnotes;
-  const said = hidden.slice(0, most).map((k) => `${written(work.entry(step.name, k))} ${written(work.hidden(step.name, k))}`);
+  const most = data.look.footnotes, entries = hidden.map((k) => ({ k, ...work.entry(name, k) })).sort(inOrder);
+  const said = entries.slice(0, most).map((entry) => `${written(entry)} ${written(work.hidden(name, entry.k))}`);
   if (hidden.length > most) said.push(`${hidden.length - most} more`);
   return [`† not zero: ${said.join(" · ")}`];
 }
