@@ -1,17 +1,14 @@
-"""What the packages say of where attncalc lives, and how a wheel has the script of pages.
+"""What the packages say of where attncalc lives.
 
-All of the first follows from `repository` of [tool.hatch.metadata.hooks.custom] in pyproject.toml.
+All of it follows from `repository` of [tool.hatch.metadata.hooks.custom] in pyproject.toml.
 While it is empty no address is said, and the links of the README stay as they are in the clone;
 with one, they lead to the files of this version.
 """
 
 import re
-import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _LINK = re.compile(r"(!?)(\[[^\]]*\])\((?![a-z]+:|#)([^)]+)\)")
@@ -32,29 +29,6 @@ class CustomMetadataHook(MetadataHookInterface):
             "text": readme(text, repository, tag),
         }
         metadata["urls"] = addresses(repository, tag)
-
-
-class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Joins the modules of the page's script for a wheel, of which they would be a tenth."""
-
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Put them into one file; where the clone itself is installed, they stay as they are."""
-        if version == "editable":
-            return
-        sys.path.insert(0, self.root)
-        from attncalc.writing.live.joined import JOINED, join
-
-        inside = "attncalc/writing/live"
-        modules = sorted(Path(self.root, inside).glob("*.js"))
-        self.folder = TemporaryDirectory()
-        made = Path(self.folder.name, JOINED)
-        made.write_text(join({each.stem: each.read_text("utf-8") for each in modules}), "utf-8")
-        build_data["force_include"][str(made)] = f"{inside}/{JOINED}"
-
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Take the file away again."""
-        if version != "editable":
-            self.folder.cleanup()
 
 
 def version_of(folder: Path) -> str:

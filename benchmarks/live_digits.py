@@ -12,7 +12,7 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from live_pages import drawn
-from test_live import digits_differing, lines_differing
+from test_live_equations import digits_differing, lines_differing
 
 AT_ONCE = 200
 

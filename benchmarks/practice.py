@@ -35,7 +35,9 @@ def main() -> None:
         for (said, wanted), count in found.items()
         if (said in RIGHT and wanted == "wrong") or (said == "wrong" and wanted in RIGHT)
     )
-    print(f"{same:,} of {found.total():,} entries alike, {opposed} of the others right and wrong")
+    undecided = sum(count for (said, _), count in found.items() if said == "undecided")
+    print(f"{same:,} of {found.total():,} entries alike, {undecided:,} undecided in the page,")
+    print(f"{opposed} of the others right and wrong")
     print(f"{time.time() - started:.0f} s")
 
 

@@ -13,15 +13,17 @@ from live_pages import drawn, in_node
 from attncalc.errors import AttncalcError
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
+from attncalc.grading.recipes.roundings import roundings
 from attncalc.grading.rules import Rules
 from attncalc.numbers.rounding import fixed, round_floats
+from attncalc.numbers.types import Range
 from attncalc.operations.step import run
 from attncalc.problem.problem import Problem
 from attncalc.reading.answers import answer_of
 from attncalc.solving.solution import Solution, solve
 from attncalc.writing.live.data import live_data
 
-MARKED = "return $marking.marked(line.data, line.texts);"
+MARKED = "return $marks.mark($solve.solve(line.data), line.texts);"
 Texts = dict[str, list[str]]
 
 
@@ -29,16 +31,21 @@ def answered(rng: Random, solution: Solution) -> Texts:
     """Return what somebody wrote who rounds in one way, and now and then makes a mistake."""
     decimals = solution.problem.decimals
     rule = rng.choice(["half-away", "half-away", "half-even", "truncate"])
-    carries = rng.random() < 0.4
+    carried = rng.choice([None, None, decimals, decimals, decimals, 3, 4])
+    rounds_within = rng.random() < 0.2
     mistaken = rng.choice([None, *(step.name for step in solution.plan)])
 
     def after(matrix: Any) -> Any:
-        return matrix if carries else round_floats(matrix, decimals, rule)
+        return matrix if carried is None else round_floats(matrix, carried, rule)
 
     matrices = dict(solution.problem.given)
     written: Texts = {}
     for step in solution.plan:
         matrix = run((step,), matrices)[step.name]
+        ways = roundings(step, decimals) if rounds_within else ()
+        if ways:  # √2 as 1.41, powers of e rounded, and the like
+            made = rng.choice(ways).make(lambda name: Range.at(matrices[name]))
+            matrix = matrix if made is None else made.middle
         if step.name == mistaken:
             matrix = matrix.copy()
             place = rng.randrange(matrix.size)

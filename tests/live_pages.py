@@ -3,25 +3,26 @@
 import json
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from live_kinds import matrix, rarer, with_gradients
 
+from attncalc.equations.operation import UnstatedError
 from attncalc.errors import AttncalcError
 from attncalc.numbers.rounding import fixed
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
 from attncalc.reading import read_stream
 from attncalc.solving.solution import Solution, solve
-from attncalc.solving.work import Fractions
-from attncalc.writing.live.made import INSTEAD, acting
-from attncalc.writing.live.mirrored import MODULES, unknown_in
-from attncalc.writing.live.script import PRACTICE, modules
+from attncalc.writing.live.data import stated_steps
 
 KINDS = (
     "self",
@@ -37,35 +38,64 @@ KINDS = (
 )
 WAY_BACK, OF_RARER = 0.2, 0.6
 """How many of the problems are differentiated, too, and of those of rarer kinds."""
+LIVE = Path(__file__).parents[1] / "attncalc" / "writing" / "live"
 NODE = shutil.which("node") or shutil.which("nodejs")
 needs_node = pytest.mark.skipif(NODE is None, reason="there is no node here")
 
 
-def in_node(
-    program: str, lines: Iterable[Any], fractions: Fractions | None = None
-) -> Iterator[Any]:
-    """Yield what the program makes of each line: a body of (line) that reads the page's script.
-
-    That of a page in fractions, if they are asked for.
-    """
-    assert NODE is not None
-    instead = INSTEAD[fractions]
-    text = f"""{modules("marking", *MODULES, PRACTICE, *acting(instead), instead=instead)}
-    const answer = (line) => {{ {program} }};
-    const all = require("node:fs").readFileSync(0, "utf-8").split("\\n").filter(Boolean);
-    for (const line of all) {{
+ANSWER = """
+    for (const line of readFileSync(0, "utf-8").split("\\n").filter(Boolean)) {
       let said;
-      try {{ said = answer(JSON.parse(line)); }}
-      catch (error) {{
-        said = {{ error: error instanceof $numbers.Refusal ? error.message : error.stack }};
-      }}
+      try { said = answer(JSON.parse(line)); }
+      catch (error) {
+        said = { error: error instanceof $numbers.Refusal ? error.message : error.stack };
+      }
       console.log(JSON.stringify(said));
-    }}"""
+    }"""
+
+
+@cache
+def folder() -> Path:
+    """Return a folder where Node reads the files of pages as modules."""
+    place = Path(tempfile.mkdtemp())
+    for each in LIVE.iterdir():
+        if each.name == "equations" or each.suffix == ".js":
+            (place / each.name).symlink_to(each)
+    (place / "package.json").write_text('{"type": "module"}')
+    return place
+
+
+def in_node(program: str, lines: Iterable[Any]) -> Iterator[Any]:
+    """Yield what a program makes of each line: the body of (line), with modules of pages."""
+    names = [f"equations/{each.stem}" for each in (LIVE / "equations").glob("*.js")]
+    imports = "".join(
+        f'import * as ${name.rpartition("/")[2]} from "{folder()}/{name}.js";\n'
+        for name in (*names, "numbers", "expressions")
+    )
+    text = f"""{imports}
+    import {{ readFileSync }} from "node:fs";
+    const answer = (line) => {{ {program} }};
+    {ANSWER}"""
+    assert NODE is not None
     given = "\n".join(map(json.dumps, lines))
     done = subprocess.run(
-        [NODE, "-e", text], input=given, capture_output=True, text=True, check=True, timeout=600
+        [NODE, "--preserve-symlinks", "--input-type=module", "-e", text],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
     )
     return map(json.loads, done.stdout.splitlines())
+
+
+def is_stated(solution: Solution) -> bool:
+    """Say whether an equation states each step of a problem."""
+    try:
+        stated_steps(solution.problem, solution.plan)
+    except UnstatedError:
+        return False
+    return True
 
 
 def shown(solution: Solution) -> dict[str, list[str]]:
@@ -87,7 +117,7 @@ def drawn(rng: Random) -> Solution:
             continue
         except ArithmeticError:  # what divides by the dust of decimals: there is nothing to compare
             continue
-        if solution.is_exact and unknown_in(solution.plan) is None:
+        if solution.is_exact and is_stated(solution):
             return solution
 
 

@@ -214,7 +214,9 @@ def test_a_worksheet_is_filled_in_checked_kept_and_read_by_check(
     assert browser.run(signs) == {
         "Q-1-1": "correct", "Q-1-2": "wrong", "S-1-1": "follows", "A-3-1": "precision",
     }  # fmt: skip
-    assert browser.text(".status").startswith("1 ✓ right; 1 → follows from your own earlier")
+    assert browser.text(".status").startswith(
+        "1 ✓ right; 1 → correct given your earlier values; 1 … right"
+    )
     browser.run("document.querySelector('#Q-2-1 input').focus()")
     press_button(browser, "Hint")
     hint = browser.text(".at-hand .line")

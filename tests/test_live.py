@@ -2,8 +2,6 @@
 
 import json
 from decimal import Decimal
-from importlib import import_module
-from importlib.resources import files
 from random import Random
 from typing import Any
 
@@ -11,62 +9,19 @@ import numpy as np
 import pytest
 from conftest import IN_FULL, mostly_slow
 from live_answers import MARKED, compared
-from live_pages import drawn, drawn_with, in_node, needs_node, reread, shown
+from live_pages import drawn, drawn_with, in_node, is_stated, needs_node, reread, shown
+from test_live_equations import digits_differing, lines_differing
 from test_work import normalised_without_gain
 
 from attncalc.equations.expressions import significant
-from attncalc.operations import Operation
 from attncalc.problem.problem import Problem
-from attncalc.problem.samples import sample
+from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading import read_problem, read_stream
-from attncalc.solving.exactness import LARGEST_COST, most_digits
+from attncalc.solving.exactness import LARGEST_COST, longest_product, most_digits
 from attncalc.solving.solution import Solution, solve
-from attncalc.solving.work import Fractions, Work
+from attncalc.solving.work import Work
 from attncalc.writing.live.data import live_data
-from attncalc.writing.live.mirrored import BACKS, MIRRORED, RARE, name_of, unknown_in
-from attncalc.writing.live.script import PROPERTIES
 from attncalc.writing.mathematics import in_text
-from attncalc.writing.prose import line_in_text
-
-RUN = "return $plan.shown($plan.run(line, line.steps));"
-
-
-def compare(seed: int, count: int) -> tuple[int, list[str]]:
-    """Return how many digits were compared, and where the script shows others."""
-    entries, differing = digits_differing(_some(seed, count))
-    return entries, [f"seed {seed}: {each}" for each in differing]
-
-
-def _some(seed: int, count: int) -> list[Solution]:
-    rng = Random(seed)
-    return [drawn(rng) for _ in range(count)]
-
-
-def digits_differing(solutions: list[Solution]) -> tuple[int, list[str]]:
-    """Return how many digits are shown, and of which problems the script shows others."""
-    made = in_node(RUN, (live_data(each.problem) for each in solutions))
-    entries, differing = 0, []
-    for number, (solution, found) in enumerate(zip(solutions, made, strict=True)):
-        wanted = shown(solution)
-        entries += sum(map(len, wanted.values()))
-        if found != wanted:
-            steps = [name for name in wanted if found.get(name) != wanted[name]]
-            differing.append(f"problem {number}: {found.get('error', steps)}")
-    return entries, differing
-
-
-@needs_node
-def test_problems_of_every_kind_show_the_same_digits() -> None:
-    _, differing = compare(seed=1, count=25)
-    assert not differing
-
-
-@needs_node
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 6 if IN_FULL else 4))
-def test_hundreds_of_problems_show_the_same_digits(seed: int) -> None:
-    _, differing = compare(seed, count=200)
-    assert not differing
 
 
 @needs_node
@@ -74,17 +29,20 @@ def test_what_was_edited_is_worked_out_with_the_digits_that_its_file_takes() -> 
     rng = Random(7)
     solutions = [solve(reread(drawn(rng).problem)) for _ in range(12)]
     lines = [_edited(each) for each in solutions]
-    precisions = "return $plan.digitsFor(line, line.steps);"
-    assert list(in_node(precisions, lines)) == [
-        live_data(each.problem)["digits"] for each in solutions
-    ]
-    assert list(in_node(RUN, lines)) == list(map(shown, solutions))
+    precisions = "return $digits.digitsFor(...line.numbers);"
+    found = list(in_node(precisions, lines))
+    assert found == [live_data(each.problem)["digits"] for each in solutions]
+    shows = "return $solve.shown($solve.solve(line));"
+    lines = [line | {"digits": digits} for line, digits in zip(lines, found, strict=True)]
+    assert list(in_node(shows, lines)) == list(map(shown, solutions))
 
 
 def _edited(solution: Solution) -> dict[str, Any]:
     """Return a problem as a page has it after an edit: how many digits it takes is not said."""
+    data = live_data(solution.problem)
+    longest = longest_product(solution.plan)
     most = most_digits(solution.problem, solution.plan)
-    return live_data(solution.problem) | {"digits": None, "most": most}
+    return data | {"numbers": [data["given"], data["settings"], longest, most]}
 
 
 @needs_node
@@ -99,7 +57,7 @@ def test_what_takes_more_digits_than_attncalc_carries_is_refused(
         monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", cost)
         wanted += [live_data(each)["digits"] or refusal for each in problems]
         lines = (_edited(solve(each)) for each in problems)
-        made += in_node("return $plan.digitsFor(line, line.steps);", lines)
+        made += in_node("return $digits.digitsFor(...line.numbers);", lines)
     assert made == wanted
     assert 5 <= wanted.count(refusal) <= 15
 
@@ -111,56 +69,9 @@ def _with_extremes(name: str) -> Problem:
     return read_stream(json.dumps(said).encode(), "problem.json")
 
 
-WORK = """
-    const solution = $plan.run(line, line.steps);
-    const work = new WORK(solution);
-    const said = {};
-    for (const { name } of solution.steps) {
-      const { h, r, c } = solution.known[name];
-      said[name] = [];
-      for (let k = 0; k < (h || 1); k += 1) for (let i = 0; i < r; i += 1)
-        for (let j = 0; j < c; j += 1) said[name].push(work.text(name, k, i, j));
-    }
-    return said;
-"""
-
-
-def lines_differing(
-    solutions: list[Solution], fractions: Fractions | None = None
-) -> tuple[int, list[tuple[str, str]]]:
-    """Return how many lines of work were compared, and those that the script writes otherwise."""
-    program = WORK.replace("WORK", "$fractional.Work" if fractions else "$work.Work")
-    data = (live_data(each.problem, in_fractions=fractions is not None) for each in solutions)
-    made = in_node(program, data, fractions)
-    compared, differing = 0, []
-    for solution, found in zip(solutions, made, strict=True):
-        if "error" in found:
-            differing.append(("", str(found["error"])))
-            continue
-        work = Work(solution, fractions)
-        for step in solution.plan:
-            places = np.ndindex(solution.digits[step.name].shape)
-            wanted = [line_in_text(work.line(step.name, place)) for place in places]
-            compared += len(wanted)
-            pairs = zip(wanted, found[step.name], strict=True)
-            differing += [pair for pair in pairs if pair[0] != pair[1]]
-    return compared, differing
-
-
 @needs_node
-def test_lines_of_work_are_those_of_the_work() -> None:
-    """Of random problems, and of one whose sums begin with minus a negative number."""
-    _, differing = lines_differing([*_some(seed=11, count=10), solve(normalised_without_gain())])
-    assert not differing
-
-
-@needs_node
-@pytest.mark.parametrize("fractions", ["plain", pytest.param("mixed", marks=pytest.mark.slow)])
-def test_lines_of_work_in_fractions_are_those_of_the_work(fractions: Fractions) -> None:
-    """Under either rounding: what is rounded is a fraction no longer, nor what is made of it."""
-    count, differing = lines_differing(_some(seed=12, count=6), fractions)
-    assert count
-    assert not differing
+def test_sums_that_begin_with_a_negative_number_are_written_as_in_the_work() -> None:
+    assert not lines_differing([solve(normalised_without_gain())])[1]
 
 
 @needs_node
@@ -168,27 +79,16 @@ def test_lines_of_work_in_fractions_are_those_of_the_work(fractions: Fractions) 
 def test_fractions_are_shown_without_writing_out_how_they_come_about(rounding: str) -> None:
     """Else an edit of a hundred tokens would take seconds: that is for one entry, pointed at."""
     solution = solve(read_problem(sample("identity").path, rounding=rounding, scale="1/2"))
-    program = f"""
-        const solution = $plan.run(line, line.steps);
-        const work = new $fractional.Work(solution);
-        work.{PROPERTIES["explain"]} = () => {{ throw new Error("written out"); }};
-        return $plan.shown(solution).S_scaled.map((_, k) => {{
-          const {{ r, c }} = solution.known.S_scaled;
-          return $expressions.written(work.shown("S_scaled", 0, Math.floor(k / c), k % c));
-        }});
+    program = """
+        const solution = $solve.solve(line), work = new $work.Work(solution, line.fractions);
+        work.explain = () => { throw new Error("written out"); };
+        const { digits } = solution.steps.S_scaled.worked;
+        return digits.map((_, k) => $expressions.written(work.shown("S_scaled", k)));
     """
-    (found,) = in_node(program, [live_data(solution.problem, in_fractions=True)], "plain")
+    (found,) = in_node(program, [live_data(solution.problem, "plain")])
     places = np.ndindex(solution.digits["S_scaled"].shape)
     work = Work(solution, "plain")
     assert found == [in_text(work.shown("S_scaled", place)) for place in places]
-
-
-@needs_node
-@pytest.mark.slow
-@pytest.mark.parametrize("fractions", ["plain", "mixed"])
-def test_thousands_of_lines_in_fractions_are_those_of_the_work(fractions: Fractions) -> None:
-    _, differing = lines_differing(_some(seed=13, count=300 if IN_FULL else 60), fractions)
-    assert not differing
 
 
 @needs_node
@@ -198,7 +98,10 @@ def test_what_stands_for_a_blank_and_infinities_are_marked_anywhere() -> None:
         solution = solve(read_problem(sample(name).path))
         first, *others = (each for each in shown(solution).items() if each[0] != "X")
         wrong = ["-inf", "?", "--", "…", *first[1][4:]]
-        line = {"data": live_data(solution.problem), "texts": dict([(first[0], wrong), *others])}
+        line = {
+            "data": live_data(solution.problem),
+            "texts": dict([(first[0], wrong), *others]),
+        }
         (said,) = in_node(MARKED, [line])
         assert "error" not in said, said
         assert said[first[0]][:4] == ["wrong", "blank", "blank", "blank"]
@@ -214,80 +117,42 @@ def test_what_is_all_there_is_has_no_more_zeros() -> None:
     assert list(in_node(program, values)) == wanted
 
 
-LIKE_CHECK = 0.995
-"""How many entries have the same status as check gives: it compares floats, and pages do not."""
+RIGHT = {"correct", "rounding", "follows"}
+MOST_UNDECIDED = 0.03
+"""Of all entries, those that only check decides."""
+MOST_OTHERWISE = 5e-4
+"""Of all entries, those with another mark that is no contradiction: at 12 decimals, floats show."""
 
 
 def check_practice(seed: int, count: int, *, planted: bool = False) -> None:
+    """Assert that a worksheet never says right of what check says is wrong, or the reverse."""
     found = compared(seed, count, planted=planted)
-    same = sum(found[pair] for pair in found if pair[0] == pair[1])
-    assert same >= LIKE_CHECK * found.total(), found
+    decided = {pair: found[pair] for pair in found if pair[0] != "undecided"}
+    opposed = {pair for pair in decided if "wrong" in pair and RIGHT & {*pair}}
+    assert not opposed, found
+    otherwise = sum(decided[pair] for pair in decided if pair[0] != pair[1])
+    assert otherwise <= max(1, MOST_OTHERWISE * found.total()), found
+    assert found.total() - sum(decided.values()) < MOST_UNDECIDED * found.total(), found
 
 
 @needs_node
-def test_a_worksheet_says_of_entries_what_check_says() -> None:
-    check_practice(seed=3, count=8)
-
-
-@needs_node
-@pytest.mark.slow
-def test_many_lines_of_work_are_those_of_the_work() -> None:
-    _, differing = lines_differing(_some(seed=12, count=80 if IN_FULL else 40))
-    assert not differing
+def test_a_worksheet_never_contradicts_check() -> None:
+    check_practice(seed=3, count=12)
+    check_practice(seed=3, count=12, planted=True)
 
 
 @needs_node
 @pytest.mark.slow
-# of 5, one has 12 decimals, in which floats are off
-@pytest.mark.parametrize("seed", [4, 6, 7] if IN_FULL else [4])
-def test_a_worksheet_says_of_many_answers_what_check_says(seed: int) -> None:
-    check_practice(seed, count=25)
-    check_practice(seed, count=25, planted=True)
+@pytest.mark.parametrize("seed", range(4, 12) if IN_FULL else [4, 5])
+def test_a_worksheet_contradicts_check_on_none_of_many_answers(seed: int) -> None:
+    check_practice(seed, count=50)
+    check_practice(seed, count=50, planted=True)
 
 
-NOT_MIRRORED = {"MultiplyEach"}  # of studies alone
-"""Operations whose pages are static, and say so."""
-
-
-def test_operations_that_the_script_does_not_know_are_these() -> None:
-    for module in files("attncalc.operations").iterdir():
-        if module.name.endswith(".py"):
-            import_module(f"attncalc.operations.{module.name.removesuffix('.py')}")
-    made = {
-        each.__name__
-        for each in _all_of(Operation)
-        if not each.__name__.startswith("_") and each.apply is not Operation.apply
-    }
-    assert made - set(MIRRORED) == NOT_MIRRORED | {"Turned"}  # it is told by what it turns
-    assert set(MIRRORED) <= made
-
-
-def _all_of(kind: type) -> set[type]:
-    below = {each for each in kind.__subclasses__() if each.__module__.startswith("attncalc.")}
-    return below | {deeper for each in below for deeper in _all_of(each)}
-
-
-SEEDS = (12, 35, 56, 81, 125, 151, 161, 303, 325, 453, 466, 533, 543, 639, 802)
-"""Of problems that between them take every operation that the script knows."""
-
-
-def of_all_operations() -> list[Solution]:
-    solutions = [drawn(Random(seed)) for seed in SEEDS]
-    steps = [step for each in solutions for step in each.plan]
-    taken = {type(step.operation).__name__ for step in steps} | set(map(name_of, steps))
-    assert taken == {*MIRRORED, *RARE}, "where drawn changes, other seeds are needed"
-    return solutions
-
-
-@needs_node
-def test_every_operation_of_the_script_shows_the_same_digits() -> None:
-    assert not digits_differing(of_all_operations())[1]
-
-
-@needs_node
-@pytest.mark.slow
-def test_every_operation_of_the_script_is_explained_alike() -> None:
-    assert not lines_differing(of_all_operations())[1]
+@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+def test_equations_state_every_step_of_a_sample(name: str) -> None:
+    problem = read_problem(sample(name).path)
+    assert len(live_data(problem)["steps"]) == len(problem.calculation.steps)
 
 
 OTHERWISE: dict[str, tuple[dict[str, Any], str]] = {
@@ -325,14 +190,17 @@ def test_what_stands_otherwise_than_in_the_house_shows_the_same(what: str) -> No
     said = {"columns": {"layout": way}, "torch": {"weights_layout": way}, "": {}}[way]
     given = json.dumps(tokens | more | said).encode()
     solution = solve(read_stream(given, "problem.json"))
-    assert unknown_in(solution.plan) is None
+    if not is_stated(solution):
+        pytest.skip("no equation states one of its steps yet")
     assert not digits_differing([solution])[1]
     assert not lines_differing([solution])[1]
 
 
 @needs_node
 @pytest.mark.slow
-@pytest.mark.parametrize("operation", sorted(BACKS))
+@pytest.mark.parametrize(
+    "operation", ["BucketBack", "GatherRows", "PatchesBack", "SinkBack", "SlopeBack"]
+)
 def test_gradients_of_rarer_kinds_show_the_same_digits_and_lines(operation: str) -> None:
     """Each in several problems: in one alone, much of it may be 0."""
     rng = Random(21)

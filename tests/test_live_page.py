@@ -101,7 +101,12 @@ ADDRESSES = {
     "cross": ["#X1[0]=2.5&decimals=3", "#scale=2&causal=true", "#softcap=1/2", "#softcap=1/1000"],
     "heads": ["#X[1]=3", "#scale=none&decimals=5&rounding=each-step", "#causal=true"],
     "masks": ["#X1[0]=9", "#bias[1]=-inf", "#ignore[0]=1", "#decimals=1"],
-    "columns": ["#X[1]=1/7", "#causal=true&rounding=each-step", "#decimals=6&scale=2"],
+    "columns": [
+        "#X[1]=1/7",
+        "#causal=true&rounding=each-step",
+        "#decimals=6&scale=2",
+        "#decimals=0&scale=0",  # many footnotes, in the order of the page
+    ],
     "torch": ["#X[0]=5", "#W_Q[1]=2", "#W_K[3]=-1.25"],
     "rope": ["#X[0]=3", "#decimals=7"],
     "positions": ["#X[0]=3"],

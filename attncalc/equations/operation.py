@@ -38,6 +38,10 @@ class Way(NamedTuple):
     reads: tuple[int, ...] = (GRADIENT,)
 
 
+class UnstatedError(LookupError):
+    """No equation of the library states a step for matrices with these heads."""
+
+
 class Statement(NamedTuple):
     """The equation of the library that states an operation.
 

@@ -2,37 +2,35 @@
 
 import { byColumns, data, problemNow, state } from "./edited.js";
 import { own } from "./elements.js";
+import { asRatio } from "./equations/exact.js";
 import { plus, significant, written } from "./expressions.js";
-import { asWritten, readNumber, size, tenTo } from "./numbers.js";
-import { shownText } from "./plan.js";
-import { solution } from "./solved.js";
+import { shownText } from "./equations/solve.js";
+import { asWritten, readNumber, tenTo } from "./numbers.js";
+import { rowOf, shapeOf, solution, valuesOf, workedOf } from "./solved.js";
 
 const look = data.look, line = byColumns ? "column" : "row";
-const BILLION = tenTo(9);
 const found = new WeakMap();
 
 /** Places that share the first place, within a billionth of it. */
 function sharing(row) {
-  const most = row.reduce((a, b) => (b > a ? b : a));
-  const room = size(most);
-  return row.flatMap((n, j) => ((most - n) * BILLION <= room ? [j] : []));
+  const most = Math.max(...row);
+  return row.flatMap((x, j) => ((most - x) * 1e9 <= Math.abs(most) ? [j] : []));
 }
 
-function connectionOf({ carried, digits }, h, i) {
-  const from = ((carried.h > 1 ? h : 0) * carried.r + i) * carried.c;
-  const full = carried.n.slice(from, from + carried.c), shown = digits.n.slice(from, from + carried.c);
-  if (!full.some((n) => n > 0n)) return { most: [], second: [], shown, full };
+function connectionOf(name, h, i) {
+  const full = rowOf(name, valuesOf(name), h, i), shown = rowOf(name, workedOf(name).digits, h, i).map(BigInt);
+  if (!full.some((x) => x > 0)) return { most: [], second: [], shown, full };
   const most = sharing(full);
   if (most.length > 1) return { most, second: [], shown, full };
-  const rest = full.map((n, j) => (shown[j] !== 0n && !most.includes(j) ? n : 0n));
-  return { most, second: rest.some((n) => n > 0n) ? sharing(rest) : [], shown, full };
+  const rest = full.map((x, j) => (shown[j] && !most.includes(j) ? x : 0));
+  return { most, second: rest.some((x) => x > 0) ? sharing(rest) : [], shown, full };
 }
 
 /** The inputs that an output attends to most, and second; its weights as shown, and in full. */
 export function connection(name, h, i) {
-  const result = solution.results[name];
-  if (!found.has(result)) found.set(result, []);
-  return (found.get(result)[h * result.carried.r + i] ??= connectionOf(result, h, i));
+  const { matrix } = solution.steps[name], [, r] = shapeOf(name);
+  if (!found.has(matrix)) found.set(matrix, []);
+  return (found.get(matrix)[h * r + i] ??= connectionOf(name, h, i));
 }
 
 /** Names one after another, of many the first few of them and how many more. */
@@ -64,30 +62,30 @@ export const weightsTold = (name, h, i) => `Weights of output ${data.weights[nam
 
 /** What a reader should know of weights: rows that sum to other than 1, and rows with nothing left. */
 export function notesOf(step, areWeights) {
-  if (own(NOTES, step.op)) return NOTES[step.op](step.name, areWeights);
+  const reads = Object.values(step.inputs), [first] = reads;
+  if (reads.includes(step.name)) return notesOfGiven(step.name, areWeights); // given, and shown as a step
+  if (step.name === "L_fell") return risen(step.name);
   if (!areWeights) return [];
-  const { carried } = solution.results[step.name];
+  const [heads, rows] = shapeOf(step.name);
   const { outputs } = data.weights[step.name];
   const { decimals } = state.settings;
   const one = shownText(tenTo(decimals), decimals);
-  const ofHeads = (says) => Array.from({ length: carried.h || 1 }, (_, h) =>
-    Array.from({ length: carried.r }, (_unused, i) => says(h, i)).filter(Boolean));
-  const rest = own(REST, step.op);
-  const sums = rest ? [] : ofHeads((h, i) => {
+  const ofHeads = (says) => Array.from({ length: heads || 1 }, (_, h) =>
+    Array.from({ length: rows }, (_unused, i) => says(h, i)).filter(Boolean));
+  const hasSink = "sink" in step.inputs;
+  const sums = hasSink ? [] : ofHeads((h, i) => {
     const { shown, full } = connection(step.name, h, i);
     const total = shown.reduce((a, b) => a + b, 0n);
-    if (total === tenTo(decimals) || full.every((n) => n === 0n)) return "";
+    if (total === tenTo(decimals) || full.every((x) => x === 0)) return "";
     return `${line} ${outputs[i]} sums to ${shownText(total, decimals)}`;
   });
-  const scores = solution.known[step.inputs[0]];
-  const isMasked = own(data.given, step.inputs[0]) || solution.steps.find((each) => each.name === step.inputs[0])?.role === "masked";
+  const isMasked = own(data.given, first) || workedOf(first)?.step.role === "masked", scores = valuesOf(first);
   const empty = ofHeads((h, i) => {
-    const from = ((scores.h > 1 ? h : 0) * scores.r + i) * scores.c;
-    return isMasked && scores.n.slice(from, from + scores.c).every((n) => n === null) && outputs[i];
+    return isMasked && rowOf(first, scores, h, i).every((x) => x === -Infinity) && outputs[i];
   });
-  const of = (h) => (carried.h ? ` in head ${h + 1}` : "");
+  const of = (h) => (heads ? ` in head ${h + 1}` : "");
   return [
-    ...(rest ? [`the weights of a ${line} sum to less than 1: the rest goes to ${rest}`] : []),
+    ...(hasSink ? [`the weights of a ${line} sum to less than 1: the rest goes to the sink`] : []),
     ...told(sums, (each, h) => `weights are rounded as shown, so${of(h)} ${listed(each)}, not ${one}`,
       (more) => `in ${more} more heads, too, weights as shown sum to other than ${one}`),
     ...told(empty, (each, h) => `output ${listed(each)}${of(h)}: no key is left to attend to, all weights are 0`,
@@ -122,13 +120,10 @@ function notesOfGiven(name, areWeights) {
 
 /** Whether a step against the gradients has made L larger: it went too far. */
 function risen(name) {
-  const { carried, digits } = solution.results[name];
-  if (name !== "L_fell" || -carried.n[0] * tenTo(60) <= carried.d) return [];
-  return [`L rose by ${shownText(-digits.n[0], state.settings.decimals)}: the step is too long (a smaller one makes it fall)`];
+  const { matrix, worked: { digits } } = solution.steps[name], { n, d } = asRatio(matrix.exactAt(0));
+  if (-n * tenTo(60) <= d) return [];
+  return [`L rose by ${shownText(-digits[0], state.settings.decimals)}: the step is too long (a smaller one makes it fall)`];
 }
-
-/** By operation: of others, a page goes without. */
-const NOTES = { Given: notesOfGiven, Difference: risen }, REST = { SoftmaxBesideSink: "the sink" };
 
 /** A sentence for each head that has something to say, and how many more there are. */
 function told(ofHeads, says, ofMore) {

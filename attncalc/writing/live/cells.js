@@ -1,16 +1,9 @@
 // The cells of the page: which entry each shows, and which shows an entry.
 
 import { byColumns, data } from "./edited.js";
-import { all, ENTRY, own } from "./elements.js";
+import { all, ENTRY, own, tables } from "./elements.js";
 
 let places, steps, given;
-
-export const tables = () => all("table.matrix[data-step], table.matrix[data-given]");
-
-/** Have Tab go from matrix to matrix: to the first cell of each. */
-export function openToTab() {
-  for (const table of tables()) table.querySelector(ENTRY)?.setAttribute("tabindex", 0);
-}
 
 /** Find the cells again, where there are others. */
 export const forgetCells = () => void (places = null);
@@ -56,11 +49,5 @@ export function givenCell(name, flat) {
   return own(given, name)?.[flat];
 }
 
-/** The cell of an entry that is read: of a step, or of a matrix as it was given. */
-export function cellRead({ name, h, i, j }, { r, c }) {
-  const flat = (h * r + i) * c + j;
-  return own(data.given, name) ? givenCell(name, data.given[name].from[flat]) : cellsOf(name)[flat];
-}
-
-/** The cell at a row and a column of a table, as they are counted there. */
-export const cellAt = (table, row, column) => table.querySelector(`td[data-row="${row}"][data-column="${column}"]`);
+/** The cell of the k-th entry that is read: of a step, or of a matrix as it was given. */
+export const cellRead = ({ name, k }) => (own(data.given, name) ? givenCell(name, data.given[name].from[k]) : cellsOf(name)[k]);

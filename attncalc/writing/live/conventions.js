@@ -2,13 +2,12 @@
 
 import { forgetCells } from "./cells.js";
 import { afterChange, choose, set } from "./changing.js";
-import { NUMBERED, basePlan, byColumns, data, plansBy, settingsOfBase, state } from "./edited.js";
+import { NUMBERED, basePlan, byColumns, data, hasPlans, settingsOfBase, state } from "./edited.js";
 import { all, byId, ENTRY, labelled, make } from "./elements.js";
 import { given as asGiven, written } from "./expressions.js";
 import { asWritten, readNumber } from "./numbers.js";
-import { startWith } from "./page.js";
 import { arrangeBy } from "./rendering.js";
-import { solution } from "./solved.js";
+import { shapeOf } from "./solved.js";
 
 const SLIDER_STEPS = 40;
 const hasLimits = settingsOfBase().normalizer === "softmax";
@@ -17,20 +16,13 @@ const betaSays = make("output");
 const ofAll = Object.keys(data.weights).length > 1 ? " of every attention" : "";
 const equations = new Map(); // as they were written
 
-export function start() {
-  plansBy((settings) => data.plans[planKey(settings)]);
+/** The controls of conventions that change the plan: none where a page holds only its own. */
+export function conventionControls() {
+  if (!hasPlans) return [];
   arrangeBy(arrange);
   afterChange(showBeta);
   showBeta();
-  startWith(controls());
-}
-
-/** What the plan depends on, of all that can be set: as in data.py. */
-function planKey(settings) {
-  const isNumber = NUMBERED.test(settings.scale) && asWritten(readNumber(settings.scale)) !== "1";
-  const scale = isNumber ? "number" : settings.scale === "sqrt_dk" ? "sqrt_dk" : "none";
-  // multiplied by 1, nothing is scaled
-  return `${scale}|${settings.causal}|${settings.softcap === null ? "none" : "number"}|${settings.normalizer}`;
+  return controls();
 }
 
 // ---------------------------------------------------------------- controls
@@ -59,7 +51,7 @@ function showBeta() {
   const { scale, normalizer } = state.settings;
   const isLimit = normalizer === "hardmax";
   const number = NUMBERED.test(scale) ? readNumber(scale) : null;
-  const width = data.steps.find((step) => step.op === "DivideBySqrt")?.d_k ?? 1;
+  const width = data.steps.find((step) => step.settings.d_k)?.settings.d_k ?? 1;
   const own = number ? Number((number.n * 10n) / number.d) : scale === "none" ? 10 : Math.round(10 / Math.sqrt(width));
   beta.value = isLimit ? SLIDER_STEPS : Math.min(SLIDER_STEPS - 1, own); // the last place is hardmax
   const says = isLimit ? "∞: hardmax" : number ? scale : scale === "none" ? "1: not scaled" : "1/√d_k";
@@ -92,15 +84,21 @@ function arrangeSections(steps) {
   forgetCells();
 }
 
+/** The equation of a step; a number that was chosen is in its place. */
+const equationOf = ({ formula, chosen = {} }, settings) =>
+  Object.values(chosen).reduce((text, of) => text.replaceAll("#", written(asGiven(readNumber(settings[of])))), formula);
+
 /** The equation that a step has in the problem's own plan. */
-const ownEquation = (name) =>
-  data.steps[basePlan.steps.find((place) => data.steps[place].name === name)]?.equation;
+function ownEquation(name) {
+  const place = basePlan.steps.find((each) => data.steps[each].name === name);
+  return place === undefined ? place : equationOf(data.steps[place], settingsOfBase());
+}
 
 /** Write an equation whose number was chosen; elsewhere it stays as it was written. */
 function showEquation(step) {
   const equation = byId(`step-${step.name}`)?.querySelector(".equation");
   if (!equation) return;
-  const said = equationOf(step);
+  const said = equationOf(step, state.settings);
   if (said !== ownEquation(step.name)) {
     if (!equations.has(equation)) equations.set(equation, [...equation.childNodes]);
     if (equation.textContent !== `${said} =`) equation.replaceChildren(`${said} =`);
@@ -110,19 +108,12 @@ function showEquation(step) {
   }
 }
 
-function equationOf(step) {
-  if (step.op === "Multiply") return `${step.name} = ${step.inputs[0]} × ${written(asGiven(readNumber(step.factor)))}`;
-  if (step.op !== "SoftCap") return step.equation;
-  const cap = written(asGiven(readNumber(step.cap)));
-  return `${step.name} = ${cap} tanh(${step.inputs[0]} / ${cap})`;
-}
-
 /** A section for a step that was not there, as that of a step of the same shape. */
 function sectionLike(other, step) {
   const section = (byId("step-S") ?? other).cloneNode(true);
   section.id = `step-${step.name}`;
   section.className = "step made";
-  const { h, r, c } = solution.known[step.name];
+  const [h, r, c] = shapeOf(step.name);
   const [rows, columns] = byColumns ? [c, r] : [r, c];
   section.querySelector("h2").replaceChildren(`${step.name}: ${step.title}, ${h ? `${h} heads of ` : ""}${rows} × ${columns}`);
   for (const gone of section.querySelectorAll("details, p, figure, svg, ul")) gone.remove();

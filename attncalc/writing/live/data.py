@@ -1,9 +1,9 @@
-"""A problem as the page's script reads it: its plans, and what was typed, as texts."""
+"""A problem as the page's script reads it: its plans as equations, and what was typed, as texts."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -11,27 +11,36 @@ import numpy as np
 
 from attncalc import text
 from attncalc.equations.expressions import Symbol
+from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, UnstatedError, is_grouped
+from attncalc.equations.tree import equation_source
 from attncalc.errors import AttncalcError
+from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
+from attncalc.operations import Multiply
+from attncalc.operations.distances import Alibi, exponents_of_slopes
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import as_typed, in_json, settings
 from attncalc.problem.stated import conventions
-from attncalc.solving.exactness import digits_for, most_digits
+from attncalc.solving.exactness import digits_for, longest_product, most_digits
 from attncalc.solving.plan import formula, plan
+from attncalc.solving.work import Fractions
 from attncalc.text import harmless, on_a_line, told_apart
 from attncalc.writing import prose, sentences
 from attncalc.writing.html import heatmap, picture
 from attncalc.writing.html import map as map_
-from attncalc.writing.live.mirrored import step_in_data, unknown_in
 from attncalc.writing.mathematics import in_text
 
 NO_NUMBER = ("sqrt_dk", "none")
 ANY_NUMBER = "2"
 """Stands in a plan for a number that a reader is going to choose."""
 HARDMAX = "hardmax"
+CHOSEN = Fraction(987654321)
+"""A number to find in an equation, where a number that a reader chooses is."""
+CAPPED = ("SoftCap", "SoftCapBack")
 MOST_ENTRIES = 20_000
 """Entries of given matrices up to which a page holds plans for other conventions, too."""
 
@@ -53,39 +62,67 @@ LOOK = {
 }
 """What pictures are drawn with, and how long sentences are, that are made again."""
 
+TOLD: Mapping[str, Mapping[str, Any]] = {
+    "Rotate": {"own": True},
+    "SoftCap": {"written": True},
+    "SoftmaxBack": {"exact": "A"},
+}
+"""What `explain` of some operations says otherwise than their equations.
 
-def live_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]:
-    """Return all that the script needs to work the problem out.
+Among fractions, whether numbers of the person's own, or numbers that are worked out, are decimals;
+and the input that has to be rational for an entry to count as rational, or None where none does.
+"""
 
-    Of a page in fractions, which of its steps keep fractions, too.
+
+def live_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
+    """Return a problem as the interpreter of equations in a page reads it.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    fractions
+        How rational numbers are written; None for decimals.
+
+    Returns
+    -------
+    dict
+        `given` matrices as typed; the `steps`, see `stated_steps`; `settings` and `digits` of the
+        problem, and `fractions`.
+
+    Raises
+    ------
+    UnstatedError
+        When no equation states one of its steps.
     """
     steps = plan(problem)
     digits = digits_for(problem, steps)
     return {
-        "settings": _settings(problem),
+        "settings": settings_data(problem),
         "digits": None if digits is None else digits._asdict(),
+        "fractions": fractions,
         "given": {name: given_data(problem, name) for name in problem.names},
-        "steps": [step_in_data(step, in_fractions=in_fractions) for step in steps],
+        "steps": stated_steps(problem, steps),
     }
 
 
-def page_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]:
+def page_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
     """Return the same with what a reader may change, and what is said then."""
     known: dict[str, int] = {}
     texts: dict[str, int] = {}
-    number_of = partial(_number_of, known=known, in_fractions=in_fractions)
     plans = {
         key: {
-            "steps": [number_of(each, other) for each in steps],
+            "steps": [known.setdefault(json.dumps(each), len(known)) for each in said],
             "most": most_digits(other, steps),
+            "longest": longest_product(steps),
             "conventions": {
-                rounding: [texts.setdefault(each, len(texts)) for each in said]
-                for rounding, said in _conventions(other)
+                rounding: [texts.setdefault(each, len(texts)) for each in said_of]
+                for rounding, said_of in _conventions(other)
             },
         }
-        for key, other, steps in _plans(problem)
+        for key, other, steps, said in _plans(problem)
     }
-    return live_data(problem, in_fractions=in_fractions) | {
+    return live_data(problem, fractions) | {
         "steps": [json.loads(each) for each in known],
         "plans": plans,
         "texts": list(texts),
@@ -96,9 +133,86 @@ def page_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]
     }  # fmt: skip
 
 
-def practice_data(problem: Problem, *, in_fractions: bool = False) -> dict[str, Any]:
+def practice_data(problem: Problem, fractions: Fractions | None = None) -> dict[str, Any]:
     """Return what a worksheet tells by what is right: the problem, and its own plan."""
-    return live_data(problem, in_fractions=in_fractions) | {"problem": in_json(problem)}
+    return live_data(problem, fractions) | {"problem": in_json(problem)}
+
+
+def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:
+    """Return steps as data, each after those it reads.
+
+    Each has its `name`, `title` and `role`; its `equation` as it is computed, and as a `formula`
+    that is shown; `inputs`, the matrices by their names in the equation; the numbers in it
+    (`settings`) and `tables`; which setting of the problem is the number in it (`chosen`), and
+    whether it keeps fractions (`rational`).
+
+    Raises
+    ------
+    UnstatedError
+        When no equation states one of them; with its name.
+    """
+    shapes: dict[str, Shape] = {name: matrix.shape for name, matrix in problem.given.items()}
+    found = []
+    for step in steps:
+        own = [shapes[name] for name in step.inputs]
+        shapes[step.name] = step.operation.shape(*own)
+        try:
+            found.append(_step_in_data(step, problem, own))
+        except UnstatedError:
+            raise UnstatedError(step.name) from None
+    return found
+
+
+def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str, Any]:
+    operation = step.operation
+    stated = operation.statement(*shapes)
+    if is_grouped(shapes) and not stated.name.startswith("Grouped"):
+        raise UnstatedError
+    own, inputs = equation(stated.name, stated.given), inputs_of(stated.name, stated.given)
+    tables = dict(stated.tables) | _slopes(operation, shapes)
+    return {
+        "name": step.name,
+        "title": step.title,
+        "role": step.role,
+        "equation": equation_source(own),
+        "inputs": dict(zip(inputs, step.inputs, strict=False)),  # tables are behind the inputs
+        "settings": {name: as_written(Fraction(n)) for name, n in stated.settings.items()},
+        **({"tables": {name: _table(held) for name, held in tables.items()}} if tables else {}),
+        **({"rational": True} if operation.is_rational else {}),
+        **({"told": TOLD[operation.name]} if operation.name in TOLD else {}),
+        **_shown(step, problem),
+    }
+
+
+def _slopes(operation: Operation, shapes: list[Shape]) -> dict[str, Matrix]:
+    """Return the slopes of ALiBi that its paper has, as 2^-1/2: nobody gives them."""
+    if not isinstance(operation, Alibi) or operation.has_own:
+        return {}
+    slopes = np.array([f"2^{-x}" for x in exponents_of_slopes(operation.heads)], object)
+    return {"slope": slopes.reshape((1, 1) if len(shapes[0]) < 3 else (len(slopes), 1, 1))}
+
+
+def _table(matrix: Matrix) -> dict[str, Any]:
+    """Return a table as texts; an irrational power of two is one already."""
+    texts = (x if isinstance(x, str) else as_typed(x) for x in np.ravel(matrix))
+    return {"shape": list(matrix.shape), "entries": list(texts)}
+
+
+def _shown(step: Step, problem: Problem) -> dict[str, Any]:
+    """Return the formula of a step, with # for a number that a reader may choose, and which."""
+    operation, chosen = step.operation, dict[str, str]()
+    if isinstance(operation, Multiply) and operation.factor == problem.scale:
+        operation, chosen = replace(operation, factor=CHOSEN), {"factor": "scale"}
+    elif operation.name in CAPPED and "logits" not in step.name:
+        found = operation.statement(PLAIN, PLAIN)
+        if found.settings["cap"] == problem.softcap:
+            settings = {**found.settings, "cap": CHOSEN}
+            operation, chosen = Stated(found._replace(settings=settings)), {"cap": "softcap"}
+    right = formula(step._replace(operation=operation), problem)
+    said = f"{in_text(Symbol(step.name))} = {in_text(right)}"
+    if not chosen:
+        return {"formula": said}
+    return {"formula": said.replace(as_written(CHOSEN), "#"), "chosen": chosen}
 
 
 def _conventions(problem: Problem) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -115,9 +229,9 @@ def key_of(problem: Problem) -> str:
     return f"{scale}|{str(problem.causal).lower()}|{cap}|{problem.normalizer}"
 
 
-def _plans(problem: Problem) -> Iterator[tuple[str, Problem, Plan]]:
+def _plans(problem: Problem) -> Iterator[tuple[str, Problem, Plan, list[dict[str, Any]]]]:
     """Yield the problem's own plan, and those under other conventions of all its attentions."""
-    yield key_of(problem), problem, plan(problem)
+    yield key_of(problem), problem, plan(problem), stated_steps(problem, plan(problem))
     entries = sum(problem.stored(name).size for name in problem.names)
     if not problem.attentions or entries > MOST_ENTRIES:
         return
@@ -132,11 +246,11 @@ def _plans(problem: Problem) -> Iterator[tuple[str, Problem, Plan]]:
         try:
             other = replace(problem, **dict(zip(names, choice, strict=True)), asked=None)
             steps = plan(other)
-        except AttncalcError:  # a mask that leaves nothing to a query, say
+            said = stated_steps(other, steps)
+        except (AttncalcError, UnstatedError):  # a mask that leaves nothing to a query, say
             continue
-        is_new = key_of(other) != key_of(problem)
-        if is_new and unknown_in(steps) is None and _are_of_all(other):
-            yield key_of(other), other, steps
+        if key_of(other) != key_of(problem) and _are_of_all(other):
+            yield key_of(other), other, steps, said
 
 
 def _are_of_all(problem: Problem) -> bool:
@@ -153,13 +267,6 @@ def _are_of_all(problem: Problem) -> bool:
     )
 
 
-def _number_of(step: Step, problem: Problem, *, known: dict[str, int], in_fractions: bool) -> int:
-    """Return the place of a step among all that are known; most plans have most of them."""
-    equation = f"{in_text(Symbol(step.name))} = {in_text(formula(step, problem))}"
-    said = json.dumps(step_in_data(step, in_fractions=in_fractions) | {"equation": equation})
-    return known.setdefault(said, len(known))
-
-
 def _labels(problem: Problem, step: Step) -> dict[str, list[str]]:
     attention = problem.attention_of(step.name)
     sides = {"inputs": attention.keys, "outputs": attention.queries}
@@ -167,7 +274,8 @@ def _labels(problem: Problem, step: Step) -> dict[str, list[str]]:
     return said | {"named": [harmless(name) for name in told_apart(attention.queries)]}
 
 
-def _settings(problem: Problem) -> dict[str, Any]:
+def settings_data(problem: Problem) -> dict[str, Any]:
+    """Return the settings of a problem, numbers as texts."""
     said = settings(problem)
     return {
         "decimals": problem.decimals,

@@ -1,7 +1,8 @@
 // The problem as it now is: what was given, what of it was edited, and the conventions.
 
-import { Refusal, asWritten, readNumber } from "./numbers.js";
 import { byId, own } from "./elements.js";
+import { digitsFor } from "./equations/digits.js";
+import { Refusal, asWritten, readNumber } from "./numbers.js";
 
 export const CONTROLS = ["scale", "causal", "softcap", "normalizer", "rounding", "decimals"];
 export const NUMBERED = /^[+-]?[0-9.]/;
@@ -26,24 +27,28 @@ function read() {
 
 /** The problem's own plan, whose number may be 1. */
 export const basePlan = data.plans[Object.keys(data.plans)[0]];
+/** Whether there are plans for other conventions. */
+export const hasPlans = Object.keys(data.plans).length > 1;
 
-let otherPlan = () => undefined;
-/** Have plans under other conventions be those that something returns for settings. */
-export const plansBy = (act) => void (otherPlan = act);
+/** What the plan depends on, of all that can be set: as in data.py. */
+function planKey(settings) {
+  const isNumber = NUMBERED.test(settings.scale) && asWritten(readNumber(settings.scale)) !== "1";
+  const scale = isNumber ? "number" : settings.scale === "sqrt_dk" ? "sqrt_dk" : "none"; // multiplied by 1, nothing is scaled
+  return `${scale}|${settings.causal}|${settings.softcap === null ? "none" : "number"}|${settings.normalizer}`;
+}
 
 export function planNow() {
   const isOwn = CONTROLS.slice(0, 4).every((name) => state.settings[name] === base[name]);
-  return isOwn ? basePlan : otherPlan(state.settings);
+  return isOwn ? basePlan : hasPlans ? data.plans[planKey(state.settings)] : undefined;
 }
 
 export function stepsNow() {
   const found = planNow();
   if (!found) throw new Refusal("this page holds no plan for these conventions: attncalc does");
   return found.steps.map((place) => {
-    const step = { ...data.steps[place] };
-    if (step.op === "Multiply") step.factor = state.settings.scale;
-    if (/^SoftCap/.test(step.op) && !/logits/.test(step.name)) step.cap = state.settings.softcap;
-    return step;
+    const step = data.steps[place], chosen = Object.entries(step.chosen ?? {});
+    if (!chosen.length) return step;
+    return { ...step, settings: { ...step.settings, ...Object.fromEntries(chosen.map(([name, of]) => [name, state.settings[of]])) } };
   });
 }
 
@@ -62,10 +67,11 @@ function givenNow(name, given) {
   return last[name].matrix;
 }
 
-/** What the script works out, with what is said of its plan. */
+/** What the script works out. */
 export function problemNow() {
   const given = Object.fromEntries(Object.entries(data.given).map(([name, each]) => [name, givenNow(name, each)]));
-  return { ...data, ...planNow(), given, settings: { ...data.settings, ...state.settings }, digits: isBase() ? data.digits : null };
+  const settings = { ...data.settings, ...state.settings }, steps = stepsNow(), { most, longest } = planNow();
+  return { given, settings, steps, digits: isBase() ? data.digits : digitsFor(given, settings, longest, most) };
 }
 
 export function typedNow({ name, flat }) {

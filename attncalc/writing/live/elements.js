@@ -11,6 +11,24 @@ export const own = (object, name) => (Object.hasOwn(object, name) ? object[name]
 /** All such elements of the page's own document, and none of those that are appended to it. */
 export const all = (selector, of = main) => [...of.querySelectorAll(selector)].filter((each) => !each.closest("article"));
 
+export const tables = () => all("table.matrix[data-step], table.matrix[data-given]");
+
+/** Have Tab go from matrix to matrix: to the first cell of each. */
+export function openToTab() {
+  for (const table of tables()) table.querySelector(ENTRY)?.setAttribute("tabindex", 0);
+}
+
+/** The cell at a row and a column of a table, as they are counted there. */
+export const cellAt = (table, row, column) => table.querySelector(`td[data-row="${row}"][data-column="${column}"]`);
+
+const LARGE = 40; // rows or columns: what is larger has a window
+const isLarge = (table) => table.tBodies[0].rows.length > LARGE || table.tHead.rows[0].cells.length - 1 > LARGE;
+
+/** Give large matrices a window, whose names stay in sight. */
+export function windowLarge() {
+  for (const table of tables()) if (isLarge(table)) table.parentElement.classList.add("windowed");
+}
+
 /** Make an element: attributes, what it does at an event by its name with "on", and its content. */
 export function make(tag, attributes = {}, ...content) {
   const element = document.createElement(tag);

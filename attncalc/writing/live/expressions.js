@@ -29,14 +29,13 @@ export function sumOf(...terms) {
 export const added = (...terms) => (terms.length === 1 ? terms[0] : sumOf(...terms));
 export const negative = (term) => ({ is: "negative", term, exact: term.exact && minus(term.exact) });
 
-export function productOf(factors, sign = "·", isOrdered = false) {
+/** A product; of two matrices (`isOrdered`), whose order the layout decides. */
+export function productOf(factors, isOrdered = false) {
   const values = factors.map((factor) => factor.exact);
   let exact = values.includes(null) ? null : values.reduce(by, ONE);
   if (values.some(isZero)) exact = NOTHING;
-  return { is: "product", factors, sign, isOrdered, exact };
+  return { is: "product", factors, isOrdered, exact };
 }
-/** A product whose order the layout decides. */
-export const ordered = (left, right) => productOf([left, right], "·", true);
 
 export function quotient(top, bottom) {
   let exact = top.exact && bottom.exact && bottom.exact.n ? over(top.exact, bottom.exact) : null;
@@ -59,10 +58,9 @@ export function rootOf(radicand) {
   return { is: "root", radicand, exact };
 }
 
-// no table: a page without such an activation would go without its entry
-const AT_ZERO = new Map([["sin", NOTHING], ["tanh", NOTHING], ["cos", ONE]]);
+const AT_ZERO = { sin: NOTHING, tanh: NOTHING, cos: ONE };
 export const call = (name, argument) =>
-  ({ is: "call", name, argument, exact: isZero(argument.exact) ? AT_ZERO.get(name) ?? null : null });
+  ({ is: "call", name, argument, exact: isZero(argument.exact) ? AT_ZERO[name] ?? null : null });
 
 /** As it reads where tokens are columns: X W becomes W X. */
 export function turnedRound(it) {
@@ -77,7 +75,7 @@ export function turnedRound(it) {
 // ---------------------------------------------------------------- numbers as they are written
 
 /** The power of ten of the first digit of n / d. */
-export function placeOfFirst({ n, d }) {
+function placeOfFirst({ n, d }) {
   const most = size(n);
   let place = most.toString().length - d.toString().length;
   const [above, below] = place < 0 ? [most * tenTo(-place), d] : [most, d * tenTo(place)];
@@ -94,9 +92,6 @@ export function given(value) {
   const digits = text.replace(/[-.]/g, "").replace(/^0+|0+$/g, "");
   return number((value.n < 0n ? "-" : "") + digits[0] + (digits[1] ? "." + digits.slice(1) : ""), value, place);
 }
-
-/** A number of the person's own, a factor say: fractions.js and mixed.js have others. */
-export const ownNumber = given;
 
 /** The first digits of a number, and the power of ten of the first of them, halves away from zero. */
 function firstDigits(value, digits) {
@@ -140,7 +135,6 @@ function significantPower({ exponent, below }, digits) {
 // ---------------------------------------------------------------- as plain text
 
 const COMPOUND = ["sum", "negative", "product", "quotient", "ratio"];
-const BETWEEN = { "·": "·", "×": " × ", "⊙": " ⊙ ", "": " " };
 
 function bracketed(it) {
   const isCompound = COMPOUND.includes(it.is) || (it.is === "number" && it.tens !== 0);
@@ -156,7 +150,7 @@ export const WRITERS = {
     const isMinus = term.is === "negative";
     const inner = isMinus ? term.term : term;
     const said = written(inner), sign = isMinus ? (text ? " - " : "-") : text && " + ";
-    return text + sign + (inner.sign === "·" || (sign && said[0] === "-") ? `(${said})` : said);
+    return text + sign + (inner.is === "product" || (sign && said[0] === "-") ? `(${said})` : said);
   }, ""),
   negative: ({ term }) => {
     const said = written(term);
@@ -164,7 +158,7 @@ export const WRITERS = {
   },
   product: (it) => it.factors.map((factor) =>
     (["sum", "negative", "quotient"].includes(factor.is) ? `(${written(factor)})` : written(factor)))
-    .join(BETWEEN[it.sign]),
+    .join("·"),
   quotient: (it) => `${it.top.is === "number" ? written(it.top) : bracketed(it.top)} / ${bracketed(it.bottom)}`,
   power: (it) => {
     if (it.exponent.is === "quotient")

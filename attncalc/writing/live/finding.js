@@ -1,18 +1,10 @@
-// Large matrices: a window of rows and columns that scrolls, and a way to a token by its name.
+// A way to a token by its name.
 
-import { cellAt, entryOf, tables } from "./cells.js";
-import { all, ENTRY, labelled, make, say } from "./elements.js";
+import { entryOf } from "./cells.js";
+import { all, cellAt, ENTRY, labelled, make, say, tables } from "./elements.js";
 import { go } from "./pointing.js";
 
-const LARGE = 40; // rows or columns: what is larger has a window
 const MANY = 12; // tokens: of so many, one is looked for
-
-const isLarge = (table) => table.tBodies[0].rows.length > LARGE || table.tHead.rows[0].cells.length - 1 > LARGE;
-
-/** Give large matrices a window, whose names stay in sight. */
-export function windowLarge() {
-  for (const table of tables()) if (isLarge(table)) table.parentElement.classList.add("windowed");
-}
 
 const nameOf = (heading) => heading.textContent.trim();
 const plain = (text) => text.trim().toLowerCase();

@@ -1,35 +1,17 @@
 """What makes the page of a solution live, or why that page is not."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any
 
+from attncalc.equations.operation import UnstatedError
 from attncalc.errors import InputError
-from attncalc.solving.plan import plan
-from attncalc.solving.work import Fractions
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.live.data import page_data, practice_data
-from attncalc.writing.live.mirrored import modules_for, unknown_in
-from attncalc.writing.live.script import CONVENTIONS, PAGE, PRACTICE, script
+from attncalc.writing.live.script import PAGE, PRACTICE, script
 from attncalc.writing.page import Page
 
-WITH = {
-    "Softmax": "DivideBySum",
-    "Gate": "Activate",
-    "GatedBack": "ActivateBack",
-    "ConcatScores": "Project",
-}
-"""Operations that marking takes beside others, for what may have been rounded on the way."""
-FRACTIONS, MIXED, FRACTIONAL = "fractions", "mixed", "fractional"
-INSTEAD: Mapping[Fractions | None, tuple[str, ...]] = {
-    None: (),
-    "plain": (FRACTIONS, FRACTIONAL),
-    "mixed": (MIXED, FRACTIONAL),
-}
-"""Modules that stand in for others where rational values are written as fractions."""
 LARGEST_SIDE = 512
 MOST_ENTRIES = 100_000
 """Rows or columns of a matrix, and entries of all of them, that a page can keep fluid.
@@ -55,42 +37,28 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     InputError
         When it is to be for practice, and cannot be worked out where it is read.
     """
-    why = _why_not(page)
-    if practice and why is not None:
-        raise InputError(f"--practice cannot be: {why}")
     if page.is_blank and not practice:  # no word of what would make it live: it is handed out
         return write_html(page)
-    if why is not None:
+    what, live = PRACTICE if practice else PAGE, None
+    if (why := _why_not(page)) is None:
+        try:
+            live = live_for(page, what)
+        except UnstatedError as error:
+            why = f"no equation states how {error} is computed"
+    if practice and why is not None:
+        raise InputError(f"--practice cannot be: {why}")
+    if live is None:
         note = f"this page does not change when a number in it does: {why}"
         return write_html(replace(page, notes=(*page.notes, note)), unfolded=unfolded)
-    what = PRACTICE if practice else PAGE
-    return write_html(page, live=live_for(page, what), unfolded=unfolded)
+    return write_html(page, live=live, unfolded=unfolded)
 
 
 def live_for(page: Page, what: str = PAGE) -> Live:
     """Return what makes a page live: the key for whoever reads it, or a worksheet for practice."""
-    made = practice_data if what == PRACTICE else page_data
-    data = made(page.problem, in_fractions=page.fractions is not None)
-    holds_plans = what == PAGE and len(data["plans"]) > 1
-    more, instead = modules_for(plan(page.problem)), INSTEAD[page.fractions]
-    more += acting(instead)
-    starts = CONVENTIONS if holds_plans else what
-    runs = script(starts, operations_of(data, what), more, instead)
-    said = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    data = page_data if what == PAGE else practice_data
+    said = json.dumps(data(page.problem, page.fractions), ensure_ascii=True, separators=(",", ":"))
     looks = ("page.css", "practice.css") if what == PRACTICE else ("page.css",)
-    return Live(said, runs, "".join(style("attncalc.writing.live", each) for each in looks))
-
-
-def acting(instead: tuple[str, ...]) -> tuple[str, ...]:
-    """Return which modules that stand in for others do something as they are read, too."""
-    return tuple(each for each in instead if each == MIXED)
-
-
-def operations_of(data: Mapping[str, Any], what: str = PAGE) -> frozenset[str]:
-    """Return the operations that a page's plans take, and the kinds of its activations."""
-    found = (each for step in data["steps"] for each in (step["op"], step.get("kind")))
-    named = frozenset(filter(None, found))
-    return named | {WITH[each] for each in named & WITH.keys()} if what == PRACTICE else named
+    return Live(said, script(what), "".join(style("attncalc.writing.live", each) for each in looks))
 
 
 def _why_not(page: Page) -> str | None:
@@ -103,6 +71,4 @@ def _why_not(page: Page) -> str | None:
         return "it is too large for exact decimals, in which the script of pages works all out"
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it holds more than {MOST_ENTRIES:,} numbers"
-    if (unknown := unknown_in(plan(problem))) is not None:
-        return f"the script of pages does not know how {unknown} is worked out"
     return None

@@ -1,8 +1,6 @@
 // A marked answer: what is said of the entry that is pointed at, with its work as attncalc wrote it.
 
-import { openToTab } from "./cells.js";
-import { byId, main, make, own } from "./elements.js";
-import { windowLarge } from "./finding.js";
+import { byId, main, make, openToTab, own, windowLarge } from "./elements.js";
 import { startPointing } from "./pointing.js";
 
 const HOW = "Point at an entry, tap it, or go to it with Tab and arrow keys: what made it lights up, and its work stands beside it. "

@@ -2,11 +2,10 @@
 
 import { readAddress } from "./address.js";
 import { change, tried } from "./changing.js";
-import { openToTab } from "./cells.js";
 import { startControls } from "./controls.js";
+import { conventionControls } from "./conventions.js";
 import { state } from "./edited.js";
-import { main, make, say } from "./elements.js";
-import { windowLarge } from "./finding.js";
+import { main, make, openToTab, say, windowLarge } from "./elements.js";
 import { keep } from "./rendering.js";
 import { solved } from "./solved.js";
 import { startStepping } from "./stepping.js";
@@ -26,17 +25,15 @@ function prepare() {
   if (isKnown) keep();
 }
 
-/** Make the page live, with controls of conventions that not every page has. */
-export function startWith(controls) {
+/** Make the page live. */
+export function start() {
   document.body.classList.add("lives");
   openToTab();
   windowLarge();
-  startControls(controls);
+  startControls(conventionControls());
   startStepping();
   startTelling();
   window.addEventListener("hashchange", readAgain);
   if (window.location.hash.length > 1) readAgain();
   window.setTimeout(prepare, 200);
 }
-
-export const start = () => startWith([]);

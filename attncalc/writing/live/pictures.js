@@ -4,16 +4,10 @@ import { connection, sentence, weightsTold } from "./attended.js";
 import { cellsOf } from "./cells.js";
 import { byColumns, data, state } from "./edited.js";
 import { all, make } from "./elements.js";
-import { bits } from "./numbers.js";
-import { shownText } from "./plan.js";
-import { solution } from "./solved.js";
+import { shownText } from "./equations/solve.js";
+import { rowOf, shapeOf, valuesOf, workedOf } from "./solved.js";
 
 const look = data.look;
-/** Numbers over d as floats: where a line is drawn, no digit of it is shown. */
-function inFloats(numbers, d) {
-  const spare = BigInt(Math.max(0, bits(d) - 80)), below = Number(d >> spare);
-  return numbers.map((n) => Number(n >> spare) / below);
-}
 const cut = (length) => length.toFixed(1).replace(/\.0$/, ""); // a place on the screen
 
 const isOf = (name) => (each) => each.dataset.weights === name;
@@ -25,7 +19,7 @@ export function renderConnections(name) {
   const drawn = pictures(name);
   for (const list of all("ul[data-weights]").filter(isOf(name))) {
     const h = headOf(list);
-    const told = Array.from({ length: solution.results[name].carried.r }, (_, i) => sentence(name, h, i));
+    const told = Array.from({ length: shapeOf(name)[1] }, (_, i) => sentence(name, h, i));
     if (list.children.length === told.length)
       told.forEach((text, i) => list.children[i].textContent === text || list.children[i].replaceChildren(text));
     else list.replaceChildren(make("li", {}, "left out after a change: the list does not hold all outputs"));
@@ -55,16 +49,16 @@ function hold(group, tag, wanted) {
 }
 
 function renderMap(picture, name, h) {
-  const { carried } = solution.results[name];
+  const [, rows, columns] = shapeOf(name);
   const dots = all("circle", picture).map((dot) => ["cx", "cy"].map((at) => Number(dot.getAttribute(at))));
-  const [inputs, outputs] = [dots.slice(0, carried.c), dots.slice(carried.c)];
+  const [inputs, outputs] = [dots.slice(0, columns), dots.slice(columns)];
   const lines = [], texts = [];
-  for (let i = 0; i < carried.r; i += 1) {
+  for (let i = 0; i < rows; i += 1) {
     const found = connection(name, h, i);
     for (const rank of ["most", "second"])
       found[rank].forEach((j, turn) => {
         const [[a, b], [x, y]] = [inputs[j], outputs[i]];
-        const share = Math.min(1, Math.abs(inFloats([found.full[j]], carried.d)[0]));
+        const share = Math.min(1, Math.abs(found.full[j]));
         const of = { class: rank, "data-output": i + 1, "data-input": j + 1 };
         const wide = cut(look.thinnest + (look.thickest - look.thinnest) * share);
         lines.push([{ x1: cut(a), y1: cut(b), x2: cut(x), y2: cut(y), "stroke-width": wide, ...of }, ""]);
@@ -100,20 +94,18 @@ function marksIn(picture) {
 }
 
 function renderHeatmap(picture, name, h) {
-  const { carried, digits } = solution.results[name];
-  const first = (carried.h > 1 ? h : 0) * carried.r * carried.c;
-  const weights = inFloats(carried.n.slice(first, first + carried.r * carried.c), carried.d);
+  const [, rows, columns] = shapeOf(name), [ofScores] = Object.values(workedOf(name).step.inputs);
+  const ofHead = (title, all) => Array.from({ length: rows }, (_, i) => rowOf(title, all, h, i)).flat();
+  const weights = ofHead(name, valuesOf(name)), digits = ofHead(name, workedOf(name).digits), scores = ofHead(ofScores, valuesOf(ofScores));
   const largest = weights.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
-  const scores = solution.known[solution.steps.find((each) => each.name === name).inputs[0]];
-  const of = (scores.h > 1 ? h : 0) * scores.r * scores.c;
   const most = (largest > 0 && largest < look.full) || largest > 1 ? largest : 1;
   for (const mark of marksIn(picture)) {
     const { group, rect, text } = mark;
-    const k = byColumns ? mark.column * carried.c + mark.row : mark.row * carried.c + mark.column;
+    const k = byColumns ? mark.column * columns + mark.row : mark.row * columns + mark.column;
     const share = Math.min(1, Math.abs(weights[k]) / most), shade = share.toFixed(2); // what is drawn, no digit
     if (mark.shade !== shade) rect.setAttribute("fill-opacity", (mark.shade = shade));
-    if (text) fit(text, shownText(digits.n[first + k], state.settings.decimals), rect);
-    const worn = [scores.n[of + k] === null ? "masked" : "", share >= look.deep ? "deep" : share >= look.middle ? "middle" : "", weights[k] < 0 ? "negative" : ""].filter(Boolean).join(" ");
+    if (text) fit(text, shownText(digits[k], state.settings.decimals), rect);
+    const worn = [scores[k] === -Infinity ? "masked" : "", share >= look.deep ? "deep" : share >= look.middle ? "middle" : "", weights[k] < 0 ? "negative" : ""].filter(Boolean).join(" ");
     if (worn === mark.worn) continue;
     mark.worn = worn;
     if (worn) group.setAttribute("class", worn);
@@ -127,7 +119,7 @@ export function cellOfPicture(target) {
   const { output, input, row, column } = target?.closest?.("[data-output], [data-row]")?.dataset ?? {};
   const name = picture?.dataset.weights;
   if (!name || !(output || row)) return null;
-  const { r, c } = solution.known[name];
+  const [, r, c] = shapeOf(name);
   const [i, j] = output ? [output, input] : byColumns ? [column, row] : [row, column];
   return cellsOf(name)[(headOf(picture) * r + (i - 1)) * c + (j - 1)];
 }

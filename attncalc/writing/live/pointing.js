@@ -1,7 +1,6 @@
 // What is pointed at: what made it lights up, how it came about stands beside it, and keys walk from there.
 
-import { cellAt } from "./cells.js";
-import { ENTRY, main, make, own } from "./elements.js";
+import { cellAt, ENTRY, main, make, own } from "./elements.js";
 
 const BESIDE = "(min-width: 900px)"; // as in page.css
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };

@@ -1,219 +1,205 @@
 // A worksheet that is filled in where it is read: the key is worked out here, and stands nowhere.
 
+import { all, button, byId, ENTRY, main, make, own, save, say, whereItIsSaid } from "./elements.js";
+import { mark, withPoint } from "./equations/marks.js";
+import { shownText, sidesOf, solve } from "./equations/solve.js";
+import { Work } from "./equations/work.js";
 import { written } from "./expressions.js";
-import { marked, withPoint } from "./marking.js";
-import { run, shownText } from "./plan.js";
-import { Work } from "./work.js";
 
 const SAID = {
   correct: "right",
-  rounding: "right by rounding: so it is where it is rounded in another way, there or on the way",
-  follows: "follows from your own earlier entries",
-  "matches-key": "as in the key, but not what follows from your own earlier entries",
+  rounding: "right by rounding: numbers rounded in another way lead to it",
+  follows: "correct given your earlier values",
+  "matches-key": "as in the key, but not what follows from your earlier values",
   precision: "right, with fewer decimals than asked for",
-  wrong: "wrong: neither in the key, nor what follows from your own entries; attncalc check says what went wrong",
+  wrong: "wrong: neither as in the key nor what follows from your earlier values; attncalc check says what went wrong",
+  undecided: "not decidable here: use attncalc check",
   unreadable: "is not read here: write a number as 0.5, 1/2 or 1e3",
 };
-const SIGNS = { correct: "✓", rounding: "≈", follows: "→", "matches-key": "=", precision: "…", wrong: "≠", unreadable: "?" };
+const SIGNS = { correct: "✓", rounding: "≈", follows: "→", "matches-key": "=", precision: "…", wrong: "≠", undecided: "~", unreadable: "?" };
+const WALK = { ArrowUp: [-1, 0], ArrowDown: [1, 0], Enter: [1, 0] };
 
-export function start(document, window) {
-  const data = JSON.parse(document.getElementById("problem").textContent);
-  const main = document.querySelector("main");
-  const byColumns = data.settings.layout === "columns";
-  const solution = run(data, data.steps);
-  const work = new Work(solution);
-  const boxes = new Map();
-  const place = `attncalc practice ${hashOf(JSON.stringify(data.problem))}`;
-  let last = null;
+const data = JSON.parse(byId("problem").textContent);
+const byColumns = data.settings.layout === "columns";
+const solution = solve(data), work = new Work(solution, data.fractions);
+const boxes = new Map();
+const place = `attncalc practice ${hashOf(JSON.stringify(data.problem))}`;
+let last = null;
 
-  function make(tag, attributes = {}, ...content) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-      else if (value !== false) element.setAttribute(name, value === true ? "" : value);
-    }
-    element.append(...content);
-    return element;
+/** A number that tells problems apart: kept answers are of one of them. */
+function hashOf(text) {
+  let hash = 0n;
+  for (const letter of text) hash = (hash * 131n + BigInt(letter.codePointAt(0))) % (1n << 61n);
+  return hash.toString(36);
+}
+
+// ---------------------------------------------------------------- the boxes
+
+function fillWithBoxes(table) {
+  const name = table.dataset.step;
+  if (!own(solution.steps, name) || own(data.given, name)) return; // what is given is no answer
+  const h = Number(table.dataset.head ?? 1) - 1, [heads, r, c] = sidesOf(solution.carried[name]);
+  for (const cell of all(ENTRY, table)) {
+    const [row, column] = [cell.dataset.row - 1, cell.dataset.column - 1];
+    const [i, j] = byColumns ? [column, row] : [row, column];
+    const said = `${name}${heads ? `, head ${h + 1}` : ""}, row ${row + 1}, column ${column + 1}`;
+    const input = make("input", { type: "text", size: 6, autocomplete: "off", "aria-label": said, oninput: changed, onfocus: () => at(box), onkeydown: walk });
+    const sign = make("span", { class: "sign" });
+    const box = { name, k: (h * r + i) * c + j, input, sign, cell, said };
+    cell.replaceChildren(input, sign);
+    boxes.set(input, box);
   }
+}
 
-  /** A number that tells problems apart: kept answers are of one of them. */
-  function hashOf(text) {
-    let hash = 0n;
-    for (const letter of text) hash = (hash * 131n + BigInt(letter.codePointAt(0))) % (1n << 61n);
-    return hash.toString(36);
-  }
-
-  // -------------------------------------------------------------- the boxes
-
-  for (const room of main.querySelectorAll(".room")) room.hidden = true; // there are boxes
-  for (const table of main.querySelectorAll("table[data-step]")) {
-    const name = table.dataset.step, matrix = solution.known[name];
-    if (!matrix || Object.hasOwn(data.given, name)) continue; // what is given is no answer
-    const h = Number(table.dataset.head ?? 1) - 1;
-    for (const cell of table.querySelectorAll("td[data-row]")) {
-      const [row, column] = [cell.dataset.row - 1, cell.dataset.column - 1];
-      const [i, j] = byColumns ? [column, row] : [row, column];
-      const said = `${name}${matrix.h ? `, head ${h + 1}` : ""}, row ${row + 1}, column ${column + 1}`;
-      const input = make("input", { type: "text", size: 6, autocomplete: "off", "aria-label": said, oninput: changed, onfocus: () => at(box), onkeydown: walk });
-      const sign = make("span", { class: "sign" });
-      const box = { name, h, i, j, k: (h * matrix.r + i) * matrix.c + j, input, sign, cell, said };
-      cell.replaceChildren(input, sign);
-      boxes.set(input, box);
-    }
-  }
-
-  const WALK = { ArrowUp: [-1, 0], ArrowDown: [1, 0], Enter: [1, 0] };
-
-  function walk(event) {
-    const asked = event.key === "Enter" && (event.shiftKey ? hint : event.ctrlKey || event.metaKey ? show : null);
-    if (asked) {
-      event.preventDefault();
-      return void asked();
-    }
-    const move = Object.hasOwn(WALK, event.key) ? WALK[event.key] : null;
-    if (!move) return undefined;
-    const { cell } = boxes.get(event.target);
+function walk(event) {
+  const asked = event.key === "Enter" && (event.shiftKey ? hint : event.ctrlKey || event.metaKey ? show : null);
+  if (asked) {
     event.preventDefault();
-    cell.closest("table").querySelector(
-      `td[data-row="${Number(cell.dataset.row) + move[0]}"][data-column="${cell.dataset.column}"] input`)?.focus();
-    return undefined;
+    return void asked();
   }
+  const move = own(WALK, event.key);
+  if (!move) return undefined;
+  const { cell } = boxes.get(event.target);
+  event.preventDefault();
+  cell.closest("table").querySelector(
+    `td[data-row="${Number(cell.dataset.row) + move[0]}"][data-column="${cell.dataset.column}"] input`)?.focus();
+  return undefined;
+}
 
-  function at(box) {
-    last = box;
-    line.textContent = box.said;
-    aside.hidden = false;
+function at(box) {
+  last = box;
+  line.textContent = box.said;
+  aside.hidden = false;
+}
+
+function texts() {
+  const found = {};
+  for (const { name, k, input } of boxes.values()) (found[name] ??= [])[k] = input.value;
+  return found;
+}
+
+// ---------------------------------------------------------------- kept in this browser
+
+const KEEPS_NOTHING = "This browser keeps nothing: download your answers before you leave.";
+
+function keep() {
+  try {
+    window.localStorage.setItem(place, JSON.stringify(texts()));
+    return true;
+  } catch {
+    return false;
   }
+}
 
-  const texts = () => {
-    const found = {};
-    for (const { name, k, input } of boxes.values()) (found[name] ??= [])[k] = input.value;
-    return found;
-  };
-
-  // -------------------------------------------------------------- kept in this browser
-
-  function keep() {
-    try {
-      window.localStorage.setItem(place, JSON.stringify(texts()));
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  function recall() {
-    try {
-      const kept = JSON.parse(window.localStorage.getItem(place) ?? "{}");
-      for (const box of boxes.values()) {
-        const text = Object.hasOwn(kept, box.name) ? kept[box.name]?.[box.k] : "";
-        if (typeof text === "string") box.input.value = text;
-      }
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  function changed(event) {
-    unmark(boxes.get(event.target));
-    say(keep() ? "Kept in this browser." : "This browser keeps nothing: download your answers before you leave.");
-  }
-
-  function unmark(box) {
-    box.sign.textContent = "";
-    box.sign.removeAttribute("title");
-    box.input.removeAttribute("aria-description");
-    box.cell.removeAttribute("data-status");
-  }
-
-  // -------------------------------------------------------------- what can be asked
-
-  function check() {
-    const statuses = marked(data, texts());
-    const counts = {};
+function recall() {
+  try {
+    const kept = JSON.parse(window.localStorage.getItem(place) ?? "{}");
     for (const box of boxes.values()) {
-      const status = statuses[box.name][box.k];
-      unmark(box);
-      counts[status] = (counts[status] ?? 0) + 1;
-      if (status === "blank") continue;
-      box.sign.textContent = SIGNS[status];
-      box.sign.title = SAID[status];
-      box.input.setAttribute("aria-description", SAID[status]);
-      box.cell.dataset.status = status;
+      const text = own(kept, box.name)?.[box.k];
+      if (typeof text === "string") box.input.value = text;
     }
-    const told = Object.entries({ ...SAID, blank: "blank" }).filter(([status]) => counts[status])
-      .map(([status, said]) => `${counts[status]} ${SIGNS[status] ? `${SIGNS[status]} ` : ""}${said}`);
-    say(`${told.join("; ")}.`);
+    return true;
+  } catch {
+    return false;
   }
+}
 
-  /** A fraction, as check reads it: a mixed number it does not. */
-  const typed = ({ n, d }) => (d === 1n ? String(n) : `${n}/${d}`);
-  const lineOf = ({ name, h, i, j }) => work.text(name, h, i, j);
+function changed(event) {
+  unmark(boxes.get(event.target));
+  say(keep() ? "Kept in this browser." : KEEPS_NOTHING);
+}
 
-  /** The line without its result, nor any number that the result is. */
-  function hint() {
-    if (!last) return say("Go to an entry first.");
-    const { entry, forms, remark } = work.line(last.name, last.h, last.i, last.j);
-    const said = forms.map((form) => ` = ${written(form)}`).join("");
-    line.textContent = `${written(entry)}${said} = ?${remark ? `   (${remark})` : ""}`;
-    return null;
+function unmark(box) {
+  box.sign.textContent = "";
+  box.sign.removeAttribute("title");
+  box.input.removeAttribute("aria-description");
+  box.cell.removeAttribute("data-status");
+}
+
+// ---------------------------------------------------------------- what can be asked
+
+function check() {
+  const statuses = mark(solution, texts());
+  const counts = {};
+  for (const box of boxes.values()) {
+    const status = statuses[box.name][box.k];
+    unmark(box);
+    counts[status] = (counts[status] ?? 0) + 1;
+    if (status === "blank") continue;
+    box.sign.textContent = SIGNS[status];
+    box.sign.title = SAID[status];
+    box.input.setAttribute("aria-description", SAID[status]);
+    box.cell.dataset.status = status;
   }
+  const told = Object.entries({ ...SAID, blank: "blank" }).filter(([status]) => counts[status])
+    .map(([status, said]) => `${counts[status]} ${SIGNS[status] ? `${SIGNS[status]} ` : ""}${said}`);
+  say(`${told.join("; ")}.`);
+}
 
-  function show() {
-    if (!last) return say("Go to an entry first.");
-    const { digits } = solution.results[last.name], { exact } = work.shown(last.name, last.h, last.i, last.j);
-    last.input.value = exact ? typed(exact) : shownText(digits.n[last.k], data.settings.decimals);
-    line.textContent = lineOf(last);
-    unmark(last);
-    keep();
-    return null;
+/** A fraction, as check reads it: a mixed number it does not. */
+const typed = ({ n, d }) => (d === 1n ? String(n) : `${n}/${d}`);
+
+/** The line without its result, nor any number that the result is. */
+function hint() {
+  if (!last) return say("Go to an entry first.");
+  const { entry, forms, remark } = work.line(last.name, last.k);
+  const said = forms.map((form) => ` = ${written(form)}`).join("");
+  line.textContent = `${written(entry)}${said} = ?${remark ? `   (${remark})` : ""}`;
+  return null;
+}
+
+function show() {
+  if (!last) return say("Go to an entry first.");
+  const { digits } = solution.steps[last.name].worked, { exact } = work.shown(last.name, last.k);
+  last.input.value = exact ? typed(exact) : shownText(digits[last.k], data.settings.decimals);
+  line.textContent = work.text(last.name, last.k);
+  unmark(last);
+  keep();
+  return null;
+}
+
+/** The answers as attncalc check reads them: blanks are null. */
+function answers() {
+  const found = {};
+  for (const [name, row] of Object.entries(texts())) {
+    const [h, r, c] = sidesOf(solution.carried[name]);
+    if (!row.some((text) => text.trim())) continue;
+    const entry = (head, i, j) => withPoint(row[(head * r + i) * c + j]) || null;
+    const [rows, columns] = byColumns ? [c, r] : [r, c];
+    const heads = Array.from({ length: h || 1 }, (_, head) => Array.from({ length: rows }, (_row, i) =>
+      Array.from({ length: columns }, (_column, j) => (byColumns ? entry(head, j, i) : entry(head, i, j)))));
+    found[name] = h ? heads : heads[0];
   }
+  return `${JSON.stringify(found, null, 1)}\n`;
+}
 
-  /** The answers as attncalc check reads them: blanks are null. */
-  function answers() {
-    const found = {};
-    for (const [name, row] of Object.entries(texts())) {
-      const { h, r, c } = solution.known[name];
-      if (!row.some((text) => text.trim())) continue;
-      const entry = (head, i, j) => withPoint(row[(head * r + i) * c + j]) || null;
-      const [rows, columns] = byColumns ? [c, r] : [r, c];
-      const heads = Array.from({ length: h || 1 }, (_, head) => Array.from({ length: rows }, (_, row_) =>
-        Array.from({ length: columns }, (_, column) => (byColumns ? entry(head, column, row_) : entry(head, row_, column)))));
-      found[name] = h ? heads : heads[0];
-    }
-    return `${JSON.stringify(found, null, 1)}\n`;
+function download() {
+  save(answers(), "answers.json");
+  say("answers.json is in your downloads: attncalc check problem.json answers.json reads it.");
+}
+
+function clear() {
+  for (const box of boxes.values()) {
+    box.input.value = "";
+    unmark(box);
   }
+  keep();
+  say("Cleared.");
+}
 
-  function download() {
-    const url = window.URL.createObjectURL(new window.Blob([answers()], { type: "application/json" }));
-    make("a", { href: url, download: "answers.json" }).click();
-    window.setTimeout(() => window.URL.revokeObjectURL(url), 1000);
-    say("answers.json is in your downloads: attncalc check problem.json answers.json reads it.");
-  }
+const line = make("p", { "aria-live": "polite", class: "line" });
+const aside = make("div", { class: "at-hand", hidden: true, role: "region", "aria-label": "The entry you are at" }, line,
+  make("div", { class: "buttons" }, button("Hint", hint), button("Show", show)));
 
-  function clear() {
-    for (const box of boxes.values()) {
-      box.input.value = "";
-      unmark(box);
-    }
-    keep();
-    say("Cleared.");
-  }
-
-  const button = (text, act) => make("button", { type: "button", onclick: act }, text);
-  const status = make("p", { role: "status", class: "status" });
-  const say = (text) => void (status.textContent = text);
-  const line = make("p", { "aria-live": "polite", class: "line" });
-  const aside = make("div", { class: "at-hand", hidden: true, role: "region", "aria-label": "The entry you are at" }, line,
-    make("div", { class: "buttons" }, button("Hint", hint), button("Show", show)));
+export function start() {
+  for (const room of all(".room")) room.hidden = true; // there are boxes
+  all("table[data-step]").forEach(fillWithBoxes);
   main.before(make("div", { class: "live", role: "region", "aria-label": "Practice" },
     make("div", { class: "buttons" }, button("Check", check), button("Download my answers", download), button("Clear", clear)),
-    status,
-    make("p", {}, "What you fill in stays in this browser, and is sent nowhere. Check says what is right, right by rounding, "
-      + "or follows from your own earlier entries; attncalc check, of the answers you download, says more. "
+    whereItIsSaid(),
+    make("p", {}, "What you fill in stays in this browser, and is sent nowhere. Check says what is right, or correct given your "
+      + "earlier values; attncalc check, of the answers you download, says more. "
       + "Hint and Show are of the entry you are at: by keys, Shift+Enter and Ctrl+Enter in its box.")));
   document.body.append(aside);
-  const isKept = recall();
-  say(isKept ? "" : "This browser keeps nothing: download your answers before you leave.");
+  say(recall() ? "" : KEEPS_NOTHING);
 }

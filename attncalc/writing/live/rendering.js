@@ -4,11 +4,10 @@ import { connection, notesOf } from "./attended.js";
 import { cellsOf, forgetCells, givenCell } from "./cells.js";
 import { byColumns, data, isBase, planNow, state, stepsNow } from "./edited.js";
 import { all, byId, main, make } from "./elements.js";
-import { ownNumber, written } from "./expressions.js";
+import { written } from "./expressions.js";
 import { readNumber } from "./numbers.js";
 import { renderConnections } from "./pictures.js";
-import { each, solution, solve, work } from "./solved.js";
-import { areInDigits } from "./work.js";
+import { shapeOf, solution, solve, work, workedOf } from "./solved.js";
 
 const WORN = ["lit", "at", "pinned", "not-shown"];
 let untouched = null, lastPlan = planNow();
@@ -29,7 +28,7 @@ export function render() {
     keep();
     const steps = stepsNow();
     arrange(steps, plan !== lastPlan);
-    const fresh = steps.filter((step) => rendered[step.name]?.result !== solution.results[step.name]);
+    const fresh = steps.filter((step) => rendered[step.name]?.matrix !== solution.steps[step.name].matrix);
     for (const step of fresh) renderStep(step);
     renderGiven();
     for (const step of fresh) if (step.role === "weights") renderConnections(step.name);
@@ -78,17 +77,17 @@ function put(cell, text, rank) {
 }
 
 function renderStep(step) {
-  const { name } = step, result = solution.results[name], { n, d } = result.digits;
+  const { name } = step, { matrix } = solution.steps[name], { digits } = workedOf(name), { decimals } = solution.rules;
   const ranks = step.role === "weights" ? ranksOf(name) : null;
   const cells = cellsOf(name), hidden = [], before = rendered[name];
-  rendered[name] = { result, ranks };
-  each(result.digits, (h, i, j, k) => {
-    const whole = n[k], rank = ranks?.[k] ?? "";
-    const isAsBefore = areInDigits && before?.result.digits.d === d && before.result.digits.n[k] === whole && (before.ranks?.[k] ?? "") === rank;
+  rendered[name] = { matrix, digits, decimals, ranks };
+  digits.forEach((whole, k) => {
+    const rank = ranks?.[k] ?? "";
+    const isAsBefore = !data.fractions && before?.decimals === decimals && before.digits[k] === whole && (before.ranks?.[k] ?? "") === rank;
     if (isAsBefore && whole) return;
-    const beneath = work.hidden(name, h, i, j);
-    if (beneath) hidden.push([h, i, j, beneath]);
-    if (cells[k]) put(cells[k], written(work.shown(name, h, i, j)) + (beneath ? "†" : ""), rank);
+    const isHidden = work.isHidden(name, k);
+    if (isHidden) hidden.push(k);
+    if (cells[k]) put(cells[k], written(work.shown(name, k)) + (isHidden ? "†" : ""), rank);
   });
   const section = byId(`step-${name}`);
   if (!section) return;
@@ -102,7 +101,7 @@ function renderStep(step) {
 
 /** Which weights are the most of their output, and which its second, by place. */
 function ranksOf(name) {
-  const { h, r, c } = solution.results[name].carried;
+  const [h, r, c] = shapeOf(name);
   const ranks = [];
   for (let head = 0; head < (h || 1); head += 1)
     for (let i = 0; i < r; i += 1) {
@@ -112,10 +111,16 @@ function ranksOf(name) {
   return ranks;
 }
 
-function footnotes(step, hidden) {
+/** Row by row as the page shows them. */
+function inOrder(one, other) {
+  const at = one.place.findIndex((index, side) => index !== other.place[side]);
+  return one.place[at] - other.place[at];
+}
+
+function footnotes({ name }, hidden) {
   if (!hidden.length) return [];
-  const most = data.look.footnotes;
-  const said = hidden.slice(0, most).map(([h, i, j, value]) => `${written(work.entry(step.name, h, i, j))} ${written(value)}`);
+  const most = data.look.footnotes, entries = hidden.map((k) => ({ k, ...work.entry(name, k) })).sort(inOrder);
+  const said = entries.slice(0, most).map((entry) => `${written(entry)} ${written(work.hidden(name, entry.k))}`);
   if (hidden.length > most) said.push(`${hidden.length - most} more`);
   return [`† not zero: ${said.join(" · ")}`];
 }
@@ -128,17 +133,17 @@ function renderWork(section, step) {
   for (const line of lines) line.replaceChildren("…");
   const fill = () => {
     if (!details.open || !details.isConnected) return;
-    for (const line of lines) line.replaceChildren(work.text(step.name, ...placeNamed(line.dataset.of)));
+    for (const line of lines) line.replaceChildren(work.text(step.name, placeNamed(step.name, line.dataset.of)));
   };
   details.ontoggle = fill;
   if (details.open) window.setTimeout(fill, 0);
 }
 
-/** The place in the plan of an entry by its name: S[1,2], or S[1,1,2] of a head. */
-function placeNamed(name) {
-  const places = name.slice(name.indexOf("[") + 1, -1).split(",").map((n) => Number(n) - 1);
-  const [row, column] = places.slice(-2);
-  return [places.length === 3 ? places[0] : 0, ...(byColumns ? [column, row] : [row, column])];
+/** Where an entry is, counted row by row, by its name: S[1,2], or S[1,1,2] of a head. */
+function placeNamed(step, name) {
+  const places = name.slice(name.indexOf("[") + 1, -1).split(",").map((n) => Number(n) - 1), [, r, c] = shapeOf(step);
+  const [row, column] = byColumns ? places.slice(-2).reverse() : places.slice(-2);
+  return ((places.length === 3 ? places[0] : 0) * r + row) * c + column;
 }
 
 // ---------------------------------------------------------------- what was given, and what is said
@@ -160,7 +165,7 @@ function renderGiven() {
     if (changed.get(cell)?.typed === typed) continue;
     cell.classList.add("changed");
     cell.title = `was ${before.map((node) => node.textContent).join("")}`;
-    cell.replaceChildren(typed === "-inf" ? "-∞" : written(ownNumber(readNumber(typed))));
+    cell.replaceChildren(typed === "-inf" ? "-∞" : written(work.own(readNumber(typed))));
   }
   changed = now;
 }

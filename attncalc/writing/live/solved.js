@@ -1,22 +1,31 @@
 // What the problem comes to as it now is, and how every entry of it comes about.
 
-import { problemNow, stepsNow } from "./edited.js";
-import { run } from "./plan.js";
-import { Work } from "./work.js";
+import { data, problemNow } from "./edited.js";
+import { sidesOf, solve as solutionOf } from "./equations/solve.js";
+import { Work } from "./equations/work.js";
 
 export let solution = null, work = null;
 
 /** Work the problem out; where it is refused, what was known stays. */
 export function solve() {
-  solution = run(problemNow(), stepsNow(), undefined, solution);
-  work = new Work(solution);
+  solution = solutionOf(problemNow(), solution);
+  work = new Work(solution, data.fractions);
 }
 
 /** Work it out where nobody did so yet. */
 export const solved = () => solution ?? solve();
 
-/** Act on all entries: by head, row and column, and by place. */
-export function each({ h, r, c }, act) {
-  for (let k = 0, head = 0; head < (h || 1); head += 1)
-    for (let i = 0; i < r; i += 1) for (let j = 0; j < c; j += 1, k += 1) act(head, i, j, k);
+/** A step as it was worked out: whole numbers of the last shown place (`digits`), its matrix. */
+export const workedOf = (name) => solution.steps[name].worked;
+
+/** Heads (0 for none), rows and columns of a matrix. */
+export const shapeOf = (name) => sidesOf(solution.carried[name]);
+
+/** The entries of a matrix as the next step reads them, as doubles: for pictures, and what is largest. */
+export const valuesOf = (name) => solution.carried[name].near.v;
+
+/** The row of a matrix, given by head and row, within all entries; one head serves all. */
+export function rowOf(name, all, h, i) {
+  const [heads, r, c] = shapeOf(name), from = ((heads > 1 ? h : 0) * r + i) * c;
+  return Array.from(all.slice(from, from + c));
 }

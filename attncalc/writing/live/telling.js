@@ -6,7 +6,7 @@ import { nameOf, typedNow } from "./edited.js";
 import { byId, make } from "./elements.js";
 import { cellOfPicture, marksOf } from "./pictures.js";
 import { atHand, relit, startPointing } from "./pointing.js";
-import { solution, solved, work } from "./solved.js";
+import { solved, work } from "./solved.js";
 
 const line = make("p", { "aria-live": "polite", class: "line" });
 const input = make("input", { type: "text", size: 12, autocomplete: "off", autocapitalize: "off" });
@@ -26,11 +26,11 @@ function apply(event) {
 
 /** Say how an entry came about; return what lights up with it. */
 function tell(cell) {
-  const entry = entryOf(cell), { name, h, i, j } = entry;
+  const entry = entryOf(cell);
   form.hidden = !entry.isGiven;
   if (!entry.isGiven) {
     solved();
-    line.textContent = work.text(name, h, i, j);
+    line.textContent = work.text(entry.name, entry.flat);
     return [...reads(cell), ...marksOf(entry)];
   }
   line.textContent = `${nameOf(entry)} is given`;
@@ -40,8 +40,8 @@ function tell(cell) {
 }
 
 function reads(cell) {
-  const { name, h, i, j } = entryOf(cell);
-  return work.readFor(name, h, i, j).map((read) => cellRead(read, solution.known[read.name])).filter(Boolean);
+  const { name, flat } = entryOf(cell);
+  return work.readFor(name, flat).map(cellRead).filter(Boolean);
 }
 
 /** Go to where a given number is edited. */

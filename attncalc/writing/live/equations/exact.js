@@ -8,7 +8,7 @@ export const rational = (n, d = 1n) => ({ n, d });
 export const ZERO = rational(0n), ONE = rational(1n);
 export const isRational = (x) => x.d !== undefined;
 const isZero = (x) => x.n === 0n;
-const LEAST_EXPONENT = -23n * 10n ** 17n, LARGEST_EXPONENT = 10n ** 6n;
+const LEAST_EXPONENT = -23n * 10n ** 17n;
 const shifted = (n, by) => (by < 0 ? n >> BigInt(-by) : n << BigInt(by));
 
 /** A number as a fraction n / d; of a float, whose exponent is not huge. */

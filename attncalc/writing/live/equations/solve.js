@@ -32,6 +32,9 @@ export function placeOf(shape, k) {
   return place;
 }
 
+/** Heads (0 for none), rows and columns of a matrix. */
+export const sidesOf = ({ shape }) => (shape.length < 3 ? [0, ...shape] : shape);
+
 // ---------------------------------------------------------------- matrices
 
 /** A matrix: its shape, `exactAt(k, w)`, and what the kinds of number read of it. */

@@ -11,7 +11,7 @@ import { asWritten, halfAway, ln, pointed, ratio, readNumber, size, tenTo } from
 import { asRatio, exactArithmetic, isRational, magnitude, rational, roundedTo } from "./exact.js";
 import { SIDES, sizesOf } from "./extents.js";
 import { Program } from "./interpret.js";
-import { DEFINED, expanded, namesIn, node, some, walk } from "./parse.js";
+import { expanded, name, namesIn, node, some, walk } from "./parse.js";
 import { placeOf, shownText } from "./solve.js";
 
 const TITLES = { relu: "ReLU", gelu: "GELU", silu: "SiLU", Phi: "Φ", phi: "φ", dgelu: "GELU'" };
@@ -31,6 +31,7 @@ WRITERS.ratio = (it) => {
 const isEntry = (x) => x.is === "entry";
 const isNumber = (x, n) => x.is === "num" && x.value.n === n && x.value.d === 1n;
 const isDust = (x) => magnitude(x) < 100 && size(asRatio(x).n) * DUST < asRatio(x).d;
+const isWeight = ({ equation: { right } }) => right.is === "row" && right.name === "softmax";
 const factorsOf = (x) => (x.is === "*" ? [...factorsOf(x.parts[0]), x.parts[1]] : [x]);
 const isSame = (a, b) => a !== null && b !== null && a.n * b.d === b.n * a.d;
 
@@ -55,13 +56,18 @@ class Writer {
     this.work = work;
     this.step = step;
     this.equation = equation;
+    this.told = step.told ?? {};
     this.A = exactArithmetic(rules.w, (title) => { const matrix = reads(title); return (k) => matrix.exactAt(k, rules.w); }, rules.functions);
     this.program = new Program(equation, world, this.A, false);
     const asked = sizesOf(equation);
     this.sizes = new Set([...Object.keys(asked), ...Object.values(asked).filter(Boolean).flatMap((x) => [...namesIn(x)])]);
     for (const index of Object.keys(asked)) this.program.slot(index);
     const taught = equation.taught.map((x) => [this.form(x), height(x)]), explain = this.branch(equation.right);
-    this.explain = () => explain(taught.map(([form, level]) => form(level)));
+    const judge = this.told.exact && this.form(node("entry", equation.at.map(name), { name: this.told.exact }));
+    this.explain = () => {
+      const found = explain(taught.map(([form, level]) => form(level))), isExact = !("exact" in this.told) || judge?.(0).exact;
+      return { ...found, exact: isExact ? found.exact : null };
+    };
   }
 
   /** What a right-hand side says, behind the forms that are there already. */
@@ -133,7 +139,7 @@ class Writer {
       this.isWorked = true;
       const { exact } = known(0), made = exact ?? value();
       const isHidden = (exact && exact.n && isIrrational) || isSine; // e^0 and cos 0 are written as other powers and cosines
-      return this.work.write(!exact && isCleared && isDust(made) ? rational(0n) : made, isHidden ? null : exact);
+      return this.work.write(!exact && isCleared && isDust(made) ? rational(0n) : made, isHidden || this.told.written ? null : exact);
     };
   }
 
@@ -141,7 +147,7 @@ class Writer {
 
   form(x) {
     const { work } = this, [a, b, c] = x.parts;
-    const own = (value) => (value.d === 1n && size(value.n) < LARGEST_WHOLE ? whole(value.n) : work.own(value));
+    const own = (value) => (value.d === 1n && size(value.n) < LARGEST_WHOLE ? whole(value.n) : this.told.own ? given(value) : work.own(value));
     if (x.is === "num") return () => own(x.value);
     if (x.is === "name" && x.name === "pi") return () => PI;
     if (x.is === "neg" && a.is === "inf") return () => MINUS_INFINITY;
@@ -164,7 +170,7 @@ class Writer {
     }
     if (x.is === "*") {
       const factors = factorsOf(x).map((each) => this.form(each)), isOrdered = isOfMatrices(x);
-      return (level) => productOf(factors.map((form) => form(level)), "·", isOrdered);
+      return (level) => productOf(factors.map((form) => form(level)), isOrdered);
     }
     if (x.is === "/" || x.is === "**") {
       const [f, g] = [a, b].map((part) => this.form(part)), act = x.is === "/" ? quotient : power;
@@ -258,16 +264,16 @@ class Writer {
 
   /** Powers of e over their sum; the largest is subtracted first where they are huge. */
   softmax({ forms, values, keys }, j, isWorked) {
-    const { A: { of } } = this, allowed = values.map((each) => each !== null), counted = values.filter((each) => each !== null);
-    const top = values.reduce((best, each, k) => (of.compare(each, values[best]) > 0 ? k : best), 0);
-    const isShifted = counted.some((each) => of.compare({ ...each, n: size(each.n) }, LARGEST_EXPONENT) > 0);
+    const { of: act } = this.A, allowed = values.map((each) => each !== null), counted = values.filter((each) => each !== null);
+    const top = values.reduce((best, each, k) => (act.compare(each, values[best]) > 0 ? k : best), 0);
+    const isShifted = counted.some((each) => act.compare({ ...each, n: size(each.n) }, LARGEST_EXPONENT) > 0);
     if (isShifted) this.remark = `${top < keys ? "the largest score" : "the sink, larger than each score,"} is taken off first`;
     if (isWorked) {
       this.isWorked = true;
-      const powers = values.map((each) => of.exp(isShifted && each ? of.less(each, values[top]) : each));
-      return quotient(this.work.write(powers[j], null), this.work.write(powers.reduce(of.plus), null));
+      const powers = values.map((each) => act.exp(isShifted && each ? act.less(each, values[top]) : each));
+      return quotient(this.work.write(powers[j], null), this.work.write(powers.reduce(act.plus), null));
     }
-    const ties = of.winners(values).every((won, k) => won === allowed[k]);
+    const ties = act.winners(values).every((won, k) => won === allowed[k]);
     this.exact = allowed[j] ? (ties ? rational(1n, BigInt(counted.length)) : null) : rational(0n);
     const powers = forms.map((form, k) => power(E, isShifted && allowed[k] ? sumOf(form, negative(forms[top])) : form));
     return quotient(powers[j], added(...powers));
@@ -385,18 +391,34 @@ export class Work {
     if (digits === -Infinity) return MINUS_INFINITY;
     const text = shownText(digits, this.decimals);
     if (this.fractions && this.isRational(name)) {
-      const { exact } = this.explanation(name, k);
+      const exact = this.exactly(name, k);
       if (exact && (!this.isEachStep || isSame(exact, readNumber(text)))) return this.own(exact);
     }
     return number(text);
   }
 
+  /** The fraction that an entry of a matrix of fractions is: without its work, where it is at hand. */
+  exactly(name, k) {
+    const x = this.solution.steps[name].worked.exactAt(k);
+    return x && isRational(x) ? ratio(x.n, x.d) : this.explanation(name, k).exact;
+  }
+
   /** What an entry is that is shown as 0.00 and is not 0. */
   hidden(name, k) {
-    const { worked } = this.solution.steps[name], shown = this.shown(name, k);
-    if (worked.digits[k] !== 0 || shown.is === "ratio" || shown.exact) return null;
-    const x = worked.exactAt(k), { right } = worked.equation, isWeight = right.is === "row" && right.name === "softmax";
-    return x.n === 0n || (!isWeight && isDust(x)) ? null : firstDigits(x, FOOTNOTE_DIGITS);
+    const { worked } = this.solution.steps[name];
+    if (worked.digits[k] !== 0) return null;
+    const shown = this.shown(name, k);
+    if (shown.is === "ratio" || shown.exact) return null;
+    const x = worked.exactAt(k);
+    return x.n === 0n || (!isWeight(worked) && isDust(x)) ? null : firstDigits(x, FOOTNOTE_DIGITS);
+  }
+
+  /** Whether there is such a number, without its digits where doubles can tell. */
+  isHidden(name, k) {
+    const { worked } = this.solution.steps[name];
+    if (worked.digits[k] !== 0) return false;
+    const { v, e } = worked.matrix.near, least = isWeight(worked) ? 0 : 2 / Number(DUST);
+    return (!this.fractions && Math.abs(v[k]) - (e?.[k] ?? 0) > least) || this.hidden(name, k) !== null;
   }
 
   /** Whether a matrix is that of a step, and none that is given. */
@@ -484,6 +506,6 @@ export class Work {
   }
   isUnrounded(name) {
     if (!this.isEachStep || !this.isMade(name)) return true;
-    return this.held(`unrounded ${name}`, () => this.solution.steps[name].worked.digits.every((_, k) => this.line(name, k).isExact));
+    return this.held(`unrounded ${name}`, () => this.solution.steps[name].worked.digits.every((each, k) => each === -Infinity || this.shown(name, k).exact));
   }
 }

@@ -1,0 +1,345 @@
+// What is said of typed answers: a shorter `attncalc check`, as grading/walk and grading/digits have it.
+//
+// Each step is held against the key, and against the ranges that the values typed before it allow.
+// Where check takes what this file does not know, rounding within a step or the causes of mistakes,
+// an entry has several possible marks; where they disagree, it is "undecided".
+
+import { Refusal, readNumber } from "../numbers.js";
+import { toDouble } from "./exact.js";
+import { some } from "./parse.js";
+import { reach } from "./ranges.js";
+import { shownText, solve } from "./solve.js";
+
+const RULES = ["half-away", "half-even", "truncate"], ROUNDINGS = ["display", "each-step"];
+const DUST = 1e-6, RELATIVE_DUST = 1e-13, LARGEST_CUT = 1 - 1e-9, MOST_CUT = 50, FLOATS = 4e-13, SCRIPTS = 1e-12; // as in grading/slack
+const FAR = 0.025, SURE = 3, SMALLEST_CUT_SHORT = 10; // as in grading/accepted, digits and arranging
+const MARKS = ["correct", "rounding", "follows", "matches-key", "precision", "wrong"];
+const CORRECT = 1, ROUNDING = 2, FOLLOWS = 4, MATCHES_KEY = 8, PRECISION = 16, WRONG = 32; // sets of marks are sums
+
+// ---------------------------------------------------------------- numbers as people write them
+
+/** A double at so many decimals; what is next to a tie is one. */
+function cut(v, decimals, rule) {
+  const unit = 10 ** decimals, scaled = Math.abs(v) * unit, whole = Math.floor(scaled), rest = scaled - whole;
+  if (!(scaled < 2 ** 52)) return v;
+  const tie = Math.min((rule === "truncate" ? 5e-11 : 1e-12) * scaled, 1e-4);
+  const isUp = rule === "truncate" ? rest >= 1 - tie : rest > 0.5 + tie || (rest >= 0.5 - tie && (rule === "half-away" || whole % 2 === 1));
+  return Math.sign(v) * ((whole + isUp) / unit) + 0;
+}
+
+/** A number with a point, where somebody wrote a comma: what attncalc check reads. */
+export const withPoint = (text) => text.trim().replace(/^([^.,]*),([^.,]*)$/, "$1.$2");
+
+/** What attncalc check reads as a blank. */
+const BLANK = /^([_\s.…?]*|-{1,3}|[–—]|[□▢☐]+)$/;
+
+/** A number as somebody wrote it: its kind, its value, and how many decimals it has. */
+function readAnswer(text) {
+  if (BLANK.test(text)) return { kind: "blank", decimals: 0 };
+  if (/^[-−]\s*(inf|∞|infinity)$/i.test(text.trim())) return { v: -Infinity, decimals: 0 };
+  const clean = withPoint(text), point = /\.([0-9]*)$/.exec(clean), isPlain = /^[-+−]?[0-9]*\.?[0-9]*$/.test(clean);
+  try {
+    const v = isPlain ? Number(clean.replace("−", "-")) : toDouble(readNumber(clean))[0];
+    readNumber(clean);
+    return { v, decimals: isPlain ? (point ? point[1].length : 0) : 99 };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { kind: "unreadable", decimals: 0 };
+  }
+}
+
+/** The answers of one step; whole numbers are meant as they are, but large ones in a matrix without decimals. */
+function readAnswers(texts, asked) {
+  const all = Array.from(texts, (text) => readAnswer(text ?? "")), hasDecimals = all.some(({ v, decimals }) => Number.isFinite(v) && decimals > 0);
+  return all.map((each) => (!each.decimals && (hasDecimals || Math.abs(each.v) < SMALLEST_CUT_SHORT) ? { ...each, decimals: asked } : each));
+}
+
+/** What -∞ may be written as: a number far below all others. */
+function standsForInfinity(v, k, right) {
+  if (right[k] !== -Infinity) return false;
+  return v <= Math.min(-1e4, -10 * right.reduce((most, each) => (Number.isFinite(each) ? Math.max(most, Math.abs(each)) : most), 0));
+}
+
+/** Whether a number may be what a value in a range becomes when it is written; `dust` times what floats add. */
+function isNear({ v }, decimals, { low, high }, k, { cuts, asked }, dust) {
+  if (v === -Infinity || high[k] === -Infinity) return (v === low[k] && v === high[k]) || standsForInfinity(v, k, high);
+  const unit = 10 ** -Math.min(decimals, asked), half = unit / 2 + dust * (DUST * unit + RELATIVE_DUST * Math.abs(v));
+  const inwards = cuts ? unit * (1 - (1 - LARGEST_CUT) / dust) + (dust - 1) * FLOATS * Math.abs(v) : half;
+  return v >= low[k] - (low[k] > 0 ? inwards : half) && v <= high[k] + (high[k] < 0 ? inwards : half);
+}
+
+/** Between which values numbers that were written may lie. */
+function behind(points, decimals, cuts) {
+  const unit = decimals.map((each) => (each > MOST_CUT ? 0 : 10 ** -each)), at = (side) => points.map((v, k) => v + (cuts ? (v * side >= 0 ? side : 0) : side / 2) * unit[k]);
+  return { low: at(-1), high: at(1) };
+}
+
+const put = (row, where, other) => row.map((v, k) => (where[k] ? other[k] : v));
+const putIn = (range, where, other) => ({ low: put(range.low, where, other.low), high: put(range.high, where, other.high) });
+const middle = ({ low, high }) => low.map((v, k) => (v === high[k] ? v : (v + high[k]) / 2));
+/** The range and half as much on both sides: check bounds a product of x ± δ and y ± ε by ± (|x|ε + |y|δ + δε), which is wider. */
+const widened = ({ low, high }) => {
+  const wide = (end, side) => end.map((v, k) => (high[k] - low[k] > 0 ? v + (side * (high[k] - low[k])) / 2 : v));
+  return { low: wide(low, -1), high: wide(high, 1) };
+};
+
+// ---------------------------------------------------------------- the key
+
+class Key {
+  constructor(solution) {
+    const { data, rules: { decimals }, rounding } = solution;
+    Object.assign(this, { solution, asked: decimals, steps: {}, shown: {}, exact: {}, ranges: {}, isExact: {}, scripts: [] });
+    for (const [name, { worked }] of Object.entries(solution.steps)) if (!Object.hasOwn(data.given, name)) this.steps[name] = worked;
+    this.exact = this.values(solution);
+    this.carried = rounding === "display" ? this.exact : this.otherwise() ?? this.exact;
+    for (const [name, { digits }] of Object.entries(this.steps)) {
+      const shown = this.shown[name] = Float64Array.from(digits, (each) => (each === -Infinity ? each : Number(shownText(each, decimals))));
+      this.isExact[name] = Array.from(shown, (v, k) => !Number.isFinite(v) || Math.abs(v - this.carried[name][k]) <= RELATIVE_DUST * Math.abs(v));
+      this.ranges[name] = putIn(behind(shown, Array.from(shown, () => decimals), false), this.isExact[name], { low: shown, high: shown });
+    }
+    for (const style of ROUNDINGS) for (const rule of RULES) this.scripts.push({ rule, shown: style === rounding && rule === RULES[0] ? this.shown : this.script(style, rule) });
+  }
+
+  values({ steps }) {
+    return Object.fromEntries(Object.keys(this.steps).map((name) => [name, steps[name].worked.matrix.near.v]));
+  }
+
+  /** The values with full precision carried, of a key that carries what it shows. */
+  otherwise() {
+    const { data } = this.solution;
+    try {
+      return this.values(solve({ ...data, settings: { ...data.settings, rounding: "display" } }));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return null;
+    }
+  }
+
+  /** What a flawless script holds where numbers are carried and cut in another way; {} where there is none. */
+  script(style, rule) {
+    const made = {}, cutAll = (row) => row.map((v) => cut(v, this.asked, rule)), read = (name) => ({ low: made[name], high: made[name] });
+    for (const name of Object.keys(this.steps)) {
+      made[name] = cutAll(style === "display" ? this.carried[name] : middle(this.reach(name, read, true)));
+      if (made[name].some(Number.isNaN)) return {};
+    }
+    return made;
+  }
+
+  /**
+   * Between which values a step lies; `read` gives the ranges of steps, and `doubtful` the weights that may not sum to 1.
+   *
+   * check knows of some matrices what holds for right values, and its bounds are between these, tight, and those, not tight.
+   */
+  reach(name, read, isTight, doubtful = {}) {
+    const { step, world, equation } = this.steps[name], isStep = (title) => Object.hasOwn(this.steps, step.inputs[title] ?? "");
+    const { right } = equation, isMean = right.is === "sum" && right.parts[0].is === "*";
+    const matrix = (title) => {
+      const each = step.inputs[title], shape = world.shape(title), { v } = isStep(title) ? {} : world.matrix(title).near;
+      if (v) return { shape, low: v, high: v };
+      const { low, high } = read(each), isPositive = isTight && title === "var", isSure = isTight ? !doubtful[each]?.surely : !doubtful[each];
+      const shares = this.isOfShares(each) && (isMean ? isSure : isTight), clipped = (end) => (isPositive ? end.map((x) => Math.max(0, x)) : end);
+      return { shape, low: clipped(low), high: clipped(high), shares };
+    };
+    const made = reach(equation, { ...world, integers: (title) => (isStep(title) ? null : world.integers(title)) }, matrix);
+    return isTight ? made : widened(made);
+  }
+
+  /** Whether a step makes weights of one sign that sum to 1. */
+  isOfShares(name) {
+    const { right } = this.steps[name].equation;
+    return right.is === "row" && right.name !== "share" && right.parts.length === 3;
+  }
+
+  /** Whether check may accept numbers that were rounded within a step: powers of e, √d_k, factors, sums of rows. */
+  mayBeRounded(name) {
+    const { right, taught } = this.steps[name].equation;
+    return taught.length > 0 || some(right, (x) => x.is === "row") || this.factorsOf(name).length > 0;
+  }
+
+  /** What √d_k or a factor may be written as, to few decimals, where a step does nothing but scale. */
+  factorsOf(name) {
+    const { world, equation: { right } } = this.steps[name], [entry, factor] = right.parts;
+    if (!["*", "/"].includes(right.is) || entry.is !== "entry" || some(factor, (x) => x.is === "entry")) return [];
+    const isRoot = factor.is === "call" && factor.name === "sqrt", { n, d } = world.setting((isRoot ? factor.parts[0] : factor).name);
+    const number = isRoot ? Math.sqrt(Number(n) / Number(d)) : Number(n) / Number(d), places = [2, 3, 4].flatMap((decimals) => [RULES[0], RULES[2]].map((rule) => (v) => cut(v, decimals, rule)));
+    const written = (value) => places.map((act) => act(value)).filter((v) => v && Math.abs(v - value) > 1e-12);
+    return right.is === "*" ? written(number) : [...written(number).map((v) => 1 / v), ...written(1 / number)];
+  }
+}
+
+// ---------------------------------------------------------------- what a script leads to
+
+class Known {
+  constructor(key, points = {}, ranges = {}, doubtful = {}) {
+    Object.assign(this, { key, points, ranges, doubtful, kept: {} });
+  }
+
+  keep(name, points, range) {
+    [this.points[name], this.ranges[name], this.kept] = [points, range, {}];
+  }
+
+  /** The steps before this one that are left out, back to what is written. */
+  missing(name, found = new Set()) {
+    for (const each of Object.values(this.key.steps[name].step.inputs))
+      if (Object.hasOwn(this.key.steps, each) && !this.points[each] && !found.has(each)) this.missing(each, found.add(each));
+    return [...found];
+  }
+
+  /** Where a step may lie: its values carried on (no rule), or as written, steps left out cut by a rule. */
+  result(name, rule, isTight) {
+    const read = (each) => this.read(each, rule, isTight);
+    return (this.kept[`${name} ${rule} ${isTight}`] ??= this.key.reach(name, read, isTight, this.doubtful));
+  }
+
+  read(name, rule, isTight) {
+    if (this.points[name]) return rule ? { low: this.points[name], high: this.points[name] } : this.ranges[name];
+    const made = this.result(name, rule, isTight);
+    if (!rule) return made;
+    const points = middle(made).map((v) => cut(v, this.key.asked, rule));
+    return { low: points, high: points };
+  }
+
+  /** Which numbers follow: true, false, or null where that is too close. */
+  fits(name, answers, decimals, slack) {
+    const rules = [null, ...(this.missing(name).length ? RULES : RULES.slice(0, 1))];
+    const [tight, loose] = [true, false].map((isTight) => rules.map((rule) => this.result(name, rule, isTight)));
+    return answers.map((answer, k) => isWithin(answer, decimals[k], tight, loose, k, slack));
+  }
+
+  /** The same with the key's values where its own are wrong. */
+  mended(tainted) {
+    const { key } = this, points = { ...this.points }, ranges = { ...this.ranges };
+    for (const [name, where] of Object.entries(tainted)) {
+      points[name] = put(points[name], where, key.shown[name]);
+      ranges[name] = putIn(ranges[name], where, key.ranges[name]);
+    }
+    return new Known(key, points, ranges, this.doubtful);
+  }
+}
+
+function isWithin(answer, decimals, tight, loose, k, slack) {
+  if (tight.some((range) => isNear(answer, decimals, range, k, slack, 0.5))) return true;
+  return loose.some((range) => isNear(answer, decimals, range, k, slack, 2)) ? null : false;
+}
+
+// ---------------------------------------------------------------- marks
+
+const either = (known) => (known === null ? [true, false] : [known]);
+
+/** Mark a script as one that rounds or cuts: the possible marks of each entry. `doubts` counts undecided entries as mistakes. */
+function walk(key, script, cuts, doubts) {
+  const known = new Known(key), slack = { cuts, asked: key.asked }, tainted = {}, found = {};
+  for (const name of Object.keys(key.steps)) if (script[name]) found[name] = marksOf(name);
+  return found;
+
+  function marksOf(name) {
+    const answers = script[name], isMistaken = Object.values(tainted).some((where) => where.includes(true));
+    const clean = isMistaken ? known.mended(tainted) : known, coarse = answers.map(({ decimals }) => decimals), fine = coarse.map((each) => Math.max(each, key.asked));
+    const own = known.result(name, null, true), right = clean.result(name, null, true), differs = answers.map((_, k) => own.low[k] !== right.low[k] || own.high[k] !== right.high[k]);
+    const fitsClean = clean.fits(name, answers, fine, slack), fits = isMistaken ? known.fits(name, answers, fine, slack) : fitsClean;
+    const fitsCoarsely = coarse.every((each, k) => each === fine[k]) ? fits : known.fits(name, answers, coarse, slack);
+    const [tight, loose] = [true, false].map((isTight) => key.reach(name, (each) => key.ranges[each], isTight));
+    const marks = answers.map((answer, k) => {
+      if (answer.kind) return 0;
+      const [beside, isCoarse] = besideKey(key, name, answer, k);
+      if (!(beside & WRONG) && !isMistaken) return beside;
+      let all = 0;
+      for (const isClean of either(fitsClean[k])) for (const isOwn of isMistaken ? either(fits[k]) : [isClean]) for (const isShort of coarse[k] === fine[k] ? [isOwn] : either(fitsCoarsely[k])) {
+        if (beside & ~WRONG) all |= isShort ? beside & ~WRONG : MATCHES_KEY;
+        if (!(beside & WRONG)) continue;
+        if (isOwn && (differs[k] || !isClean)) all |= FOLLOWS;
+        else if (isClean) all |= ROUNDING;
+        else for (const isReached of either(isWithin(answer, fine[k], [tight], [loose], k, slack)))
+          all |= isReached ? (differs[k] ? MATCHES_KEY : ROUNDING) : isCoarse || isShort ? PRECISION : WRONG;
+      }
+      return all;
+    });
+    const mayBe = mayBeAccepted(name, answers, marks, fine);
+    marks.forEach((all, k) => { if (all & (WRONG | PRECISION) && mayBe(k)) marks[k] |= differs[k] ? FOLLOWS : ROUNDING; });
+    keep(name, answers, marks, differs, fine);
+    return marks;
+  }
+
+  /** Which entries check may take for rounded within the step, or a step that is left out. */
+  function mayBeAccepted(name, answers, marks, fine) {
+    if (!marks.some((all) => all & WRONG) || isFar(name, answers, marks)) return () => false;
+    if (known.missing(name).some((each) => key.mayBeRounded(each))) return () => true;
+    const factors = key.factorsOf(name), [scores] = Object.values(key.steps[name].step.inputs);
+    if (!factors.length) return () => key.mayBeRounded(name);
+    const ends = [known.read(scores, null, false), ...(known.missing(name).length ? RULES : RULES.slice(0, 1)).map((rule) => known.read(scores, rule, false))];
+    const ranges = ends.flatMap(({ low, high }) => factors.map((by) => widened({ low: (by < 0 ? high : low).map((v) => v * by), high: (by < 0 ? low : high).map((v) => v * by) })));
+    return (k) => ranges.some((range) => isNear(answers[k], fine[k], range, k, { ...slack, asked: 9 }, 2));
+  }
+
+  /** Whether entries are surely further off than rounding within a step leads. */
+  function isFar(name, answers, marks) {
+    const { low, high } = known.result(name, null, false), unit = 10 ** -key.asked;
+    const largest = low.reduce((most, v) => (Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most), 1);
+    const room = key.steps[name].step.role === "weights" ? FAR + unit : 2 * (FAR + unit) * largest;
+    const far = answers.filter(({ v }, k) => marks[k] === WRONG && (v < low[k] - room || v > high[k] + room)).length;
+    return far > (marks.filter((all) => all & WRONG).length > 2 ? 1 : 0);
+  }
+
+  function keep(name, answers, marks, differs, fine) {
+    const shown = key.shown[name], is = (all, what) => all !== 0 && ((all & ~what) === 0 || (doubts && (all & what) !== 0));
+    const points = shown.map((v, k) => (answers[k].kind ? v : standsForInfinity(answers[k].v, k, shown) ? -Infinity : answers[k].v));
+    const decimals = answers.map((each, k) => (is(marks[k], PRECISION) ? each.decimals : fine[k]));
+    const range = putIn(behind(points, decimals, cuts), answers.map(({ kind }) => Boolean(kind)), key.ranges[name]);
+    const exactly = answers.map((_, k) => points[k] === -Infinity || (key.isExact[name][k] && points[k] === shown[k] && !differs[k]));
+    known.keep(name, points, putIn(range, exactly, { low: points, high: points }));
+    const odd = WRONG | PRECISION | MATCHES_KEY;
+    if (marks.some((all) => all & odd)) known.doubtful[name] = { surely: marks.some((all) => all !== 0 && (all & ~odd) === 0) };
+    tainted[name] = marks.map((all, k) => differs[k] || is(all, WRONG | FOLLOWS));
+  }
+}
+
+/** Judge an entry by the key's digits and those of other ways to round; and whether it is right but for missing decimals. */
+function besideKey(key, name, { v, decimals }, k) {
+  const right = key.shown[name][k], exact = key.exact[name][k];
+  if (v === right || standsForInfinity(v, k, key.shown[name])) return [CORRECT, false];
+  const isRounded = Number.isFinite(exact) && Math.abs(v - exact) <= (0.5 + DUST) * 10 ** -decimals + RELATIVE_DUST * Math.abs(exact);
+  if (decimals > key.asked && isRounded) return [CORRECT, false];
+  const same = key.scripts.map(({ shown }) => Math.abs((shown[name]?.[k] ?? NaN) - v)), isShort = decimals < key.asked && isRounded;
+  if (Number.isFinite(v) && same.includes(0)) return [10 ** -key.asked > SCRIPTS * Math.abs(v) ? ROUNDING : ROUNDING | WRONG, isShort];
+  return [Number.isFinite(v) && same.some((off) => off <= SCRIPTS * Math.abs(v)) ? ROUNDING | WRONG : WRONG, isShort];
+}
+
+/** How many more entries only a flawless script has that cuts, than only one that rounds. */
+function cutEntries(key, script) {
+  let count = 0;
+  for (const [name, answers] of Object.entries(script)) answers.forEach(({ v }, k) => {
+    const alike = (isCut) => key.scripts.some(({ rule, shown }) => (rule === "truncate") === isCut && shown[name]?.[k] === v);
+    if (v !== undefined && v !== Math.round(v)) count += Number(alike(true)) - Number(alike(false));
+  });
+  return count;
+}
+
+const keys = new WeakMap();
+
+/**
+ * The mark of each entry: correct, rounding, follows, matches-key, precision, wrong, undecided, blank or unreadable.
+ *
+ * @param solution as solve.js gives it
+ * @param typed texts by step, row by row
+ */
+export function mark(solution, typed) {
+  if (!keys.has(solution)) keys.set(solution, new Key(solution));
+  const key = keys.get(solution), script = {};
+  for (const name of Object.keys(key.steps)) if (typed[name]?.some((text) => text?.trim())) script[name] = readAnswers(typed[name], key.asked);
+  const shown = cutEntries(key, script), read = (cuts) => merged([false, true].map((doubts) => walk(key, script, cuts, doubts)));
+  const likely = read(shown > 0), [fewest, most] = countsOf(likely, WRONG), first = Object.keys(likely).find((name) => likely[name].some((all) => all & WRONG));
+  const readings = [likely];
+  if (most && !(Math.abs(shown) >= SURE && !key.mayBeRounded(first))) {
+    const other = read(shown <= 0), [least] = countsOf(other, WRONG);
+    if (Math.abs(shown) >= SURE ? !least : least <= most) readings.push(other);
+  }
+  const all = merged(readings);
+  return Object.fromEntries(Object.keys(key.steps).map((name) => [name, script[name]
+    ? script[name].map(({ kind }, k) => kind ?? said(all[name][k])) : Array.from(key.shown[name], () => "blank")]));
+}
+
+/** Of marks that several readings allow, the one that is said. */
+const said = (all) => MARKS.find((_, k) => all === 1 << k) ?? (all & ~(CORRECT | ROUNDING) ? "undecided" : "rounding");
+const merged = ([first, ...others]) => Object.fromEntries(Object.entries(first).map(([name, marks]) => [name, marks.map((all, k) => others.reduce((one, each) => one | each[name][k], all))]));
+/** How many entries are surely a mark, and how many may be. */
+const countsOf = (found, what) => [(all) => all === what, (all) => (all & what) !== 0].map((is) => Object.values(found).flat().filter(is).length);
