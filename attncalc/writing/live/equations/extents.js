@@ -26,12 +26,15 @@ export function sizesOf({ at, over, right, taught }) {
   return asked;
 }
 
+/** The shape of the matrix of an entry: one without heads serves them all. */
+export const served = (x, shapes) => (x.parts.length > shapes[x.name].length ? [1, ...shapes[x.name]] : shapes[x.name]);
+
 /** Each index and each named size with its number; a side of 1 serves all places. */
 export function extents(equation, shapes, settings) {
   const asked = sizesOf(equation), found = {}, known = { ...settings };
   for (const x of walk(equation.right)) {
     if (x.is !== "entry" || !shapes[x.name]) continue;
-    const sides = shapes[x.name].slice(shapes[x.name].length - x.parts.length);
+    const shape = served(x, shapes), sides = shape.slice(shape.length - x.parts.length);
     x.parts.forEach((place, k) => {
       if (place.name in asked && place.is === "name" && (found[place.name] ?? 1) === 1) found[place.name] = sides[k];
       const moved = "+-".includes(place.is) && place.parts[0].is === "name" && place.parts[0].name;

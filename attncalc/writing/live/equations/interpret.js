@@ -4,7 +4,7 @@
 // knows indices, places, conditions, rows of weights, and what can be kept; it knows no numbers.
 
 import { COMPARISONS, DEFINED, name, node, replaced, some, walk } from "./parse.js";
-import { SIDES, extents } from "./extents.js";
+import { SIDES, extents, served } from "./extents.js";
 
 const COMPARE = {
   "<": (c) => c < 0, "<=": (c) => c <= 0, ">": (c) => c > 0, ">=": (c) => c >= 0, "==": (c) => c === 0, "!=": (c) => c !== 0,
@@ -34,7 +34,8 @@ export class Program {
     let lead = [];
     const note = (x) => {
       if (x.is === "entry" && x.name !== equation.name) {
-        const shape = shapes[x.name] = world.shape(x.name), more = shape.slice(0, shape.length - x.parts.length);
+        shapes[x.name] = world.shape(x.name);
+        const shape = served(x, shapes), more = shape.slice(0, shape.length - x.parts.length);
         const longer = more.length > lead.length ? more : lead, shorter = longer === more ? lead : more;
         const skip = longer.length - shorter.length;
         lead = longer.map((side, k) => (k >= skip && side === 1 ? shorter[k - skip] : side));
@@ -143,7 +144,7 @@ export class Program {
   // -------------------------------------------------------------- entries
 
   sides(x) {
-    const shape = this.shapes[x.name], behind = shape.length - x.parts.length;
+    const shape = served(x, this.shapes), behind = shape.length - x.parts.length;
     let stride = 1;
     const strides = shape.map(() => 0);
     for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
@@ -190,7 +191,7 @@ export class Program {
     const found = new Set();
     const visit = (y, bound) => {
       if (y.is === "name" && !bound.includes(y.name)) found.add(y.name);
-      if (y.is === "entry") for (const index of this.lead.slice(this.lead.length - this.shapes[y.name].length + y.parts.length)) found.add(index);
+      if (y.is === "entry") for (const index of this.lead.slice(this.lead.length - served(y, this.shapes).length + y.parts.length)) found.add(index);
       y.parts.forEach((part, k) => visit(part, y.index && k !== 1 ? [...bound, y.index] : bound));
     };
     visit(x, []);
