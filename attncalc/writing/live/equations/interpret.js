@@ -34,7 +34,8 @@ export class Program {
     let lead = [];
     const note = (x) => {
       if (x.is === "entry" && x.name !== equation.name) {
-        const shape = shapes[x.name] = world.shape(x.name), more = shape.slice(0, shape.length - x.parts.length);
+        const own = world.shape(x.name), lacksHeads = own.length === 2 && x.parts.length === 3; // and serves them all
+        const shape = shapes[x.name] = lacksHeads ? [1, ...own] : own, more = shape.slice(0, shape.length - x.parts.length);
         const longer = more.length > lead.length ? more : lead, shorter = longer === more ? lead : more;
         const skip = longer.length - shorter.length;
         lead = longer.map((side, k) => (k >= skip && side === 1 ? shorter[k - skip] : side));
