@@ -138,7 +138,7 @@ export function rangeArithmetic(matrix) {
     dot: (x, i, stepI, y, j, stepJ, count) => {
       const X = matrix(x), Y = matrix(y), all = Array.from({ length: count }, (_, k) => k);
       let a = 0, b = 0;
-      const total = sum(mul(self.entry(x, () => a), self.entry(y, () => b)), count, (k) => { a = i() + k * stepI; b = j() + k * stepJ; });
+      const total = sum(mul(() => between(X.low[a], X.high[a]), self.entry(y, () => b)), count, (k) => { a = i() + k * stepI; b = j() + k * stepJ; });
       if (!X.shares || stepI !== 1 || count !== X.shape.at(-1)) return total;
       return () => {
         const from = i(), to = j(), clip = (v) => Math.min(1, Math.max(0, v));
