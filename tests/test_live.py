@@ -118,15 +118,15 @@ def test_what_is_all_there_is_has_no_more_zeros() -> None:
 
 
 RIGHT = {"correct", "rounding", "follows"}
-MOST_UNDECIDED = 0.03
+MOST_UNDECIDED = 0.06
 """Of all entries, those that only check decides."""
 MOST_OTHERWISE = 5e-4
 """Of all entries, those with another mark that is no contradiction: at 12 decimals, floats show."""
 
 
-def check_practice(seed: int, count: int, *, planted: bool = False) -> None:
-    """Assert that a worksheet never says right of what check says is wrong, or the reverse."""
-    found = compared(seed, count, planted=planted)
+def check_practice(seed: int, count: int) -> None:
+    """Assert that a worksheet says nothing is right that check says is wrong, nor the reverse."""
+    found = compared(seed, count) + compared(seed, count, planted=True)
     decided = {pair: found[pair] for pair in found if pair[0] != "undecided"}
     opposed = {pair for pair in decided if "wrong" in pair and RIGHT & {*pair}}
     assert not opposed, found
@@ -138,7 +138,6 @@ def check_practice(seed: int, count: int, *, planted: bool = False) -> None:
 @needs_node
 def test_a_worksheet_never_contradicts_check() -> None:
     check_practice(seed=3, count=12)
-    check_practice(seed=3, count=12, planted=True)
 
 
 @needs_node
@@ -146,7 +145,6 @@ def test_a_worksheet_never_contradicts_check() -> None:
 @pytest.mark.parametrize("seed", range(4, 12) if IN_FULL else [4, 5])
 def test_a_worksheet_contradicts_check_on_none_of_many_answers(seed: int) -> None:
     check_practice(seed, count=50)
-    check_practice(seed, count=50, planted=True)
 
 
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])

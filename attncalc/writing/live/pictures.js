@@ -8,7 +8,12 @@ import { shownText } from "./equations/solve.js";
 import { rowOf, shapeOf, valuesOf, workedOf } from "./solved.js";
 
 const look = data.look;
-const cut = (length) => length.toFixed(1).replace(/\.0$/, ""); // a place on the screen
+/** A length as the page was written with: ties go to the even digit. */
+function drawnAt(x, places) {
+  const units = x * 10 ** places, isTie = (x * 2 ** (places + 1)) % 1 === 0 && units % 2 === 0.5;
+  return (isTie ? (units - 0.5) / 10 ** places : x).toFixed(places);
+}
+const cut = (length) => drawnAt(length, 1).replace(/\.0$/, ""); // a place on the screen
 
 const isOf = (name) => (each) => each.dataset.weights === name;
 const headOf = (each) => Number(each.dataset.head ?? 1) - 1;
@@ -102,7 +107,7 @@ function renderHeatmap(picture, name, h) {
   for (const mark of marksIn(picture)) {
     const { group, rect, text } = mark;
     const k = byColumns ? mark.column * columns + mark.row : mark.row * columns + mark.column;
-    const share = Math.min(1, Math.abs(weights[k]) / most), shade = share.toFixed(2); // what is drawn, no digit
+    const share = Math.min(1, Math.abs(weights[k]) / most), shade = drawnAt(share, 2); // what is drawn, no digit
     if (mark.shade !== shade) rect.setAttribute("fill-opacity", (mark.shade = shade));
     if (text) fit(text, shownText(digits[k], state.settings.decimals), rect);
     const worn = [scores[k] === -Infinity ? "masked" : "", share >= look.deep ? "deep" : share >= look.middle ? "middle" : "", weights[k] < 0 ? "negative" : ""].filter(Boolean).join(" ");

@@ -103,7 +103,10 @@ export class Program {
       const n = numbers[x.name] ?? Number(world.setting(x.name).n);
       return () => n;
     }
-    if (x.is === "entry") { const place = this.place(x), held = world.integers(x.name); return () => held[place()]; }
+    if (x.is === "entry") {
+      const place = this.place(x), held = world.integers(x.name) ?? world.refuse(`${x.name} are places: whole numbers are needed`);
+      return () => held[place()];
+    }
     if (x.is === "call" && x.name in SIDES) { const n = numbers[`${x.name}(${x.parts[0].name})`]; return () => n; }
     if (x.is === "sum") {
       const slot = this.slot(x.index), body = this.index(x.parts[0]), where = x.parts[2] && this.test(x.parts[2]), count = numbers[x.index];
