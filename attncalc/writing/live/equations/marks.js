@@ -77,11 +77,6 @@ function behind(points, decimals, cuts) {
 const put = (row, where, other) => row.map((v, k) => (where[k] ? other[k] : v));
 const putIn = (range, where, other) => ({ low: put(range.low, where, other.low), high: put(range.high, where, other.high) });
 const middle = ({ low, high }) => low.map((v, k) => (v === high[k] ? v : (v + high[k]) / 2));
-/** The range and half as much on both sides: check bounds a product of x ± δ and y ± ε by ± (|x|ε + |y|δ + δε), which is wider. */
-const widened = ({ low, high }) => {
-  const wide = (end, side) => end.map((v, k) => (high[k] - low[k] > 0 ? v + (side * (high[k] - low[k])) / 2 : v));
-  return { low: wide(low, -1), high: wide(high, 1) };
-};
 
 // ---------------------------------------------------------------- the key
 
@@ -140,8 +135,7 @@ class Key {
       const shares = this.isOfShares(each) && (isMean ? isSure : isTight), clipped = (end) => (isPositive ? end.map((x) => Math.max(0, x)) : end);
       return { shape, low: clipped(low), high: clipped(high), shares };
     };
-    const made = reach(equation, { ...world, integers: (title) => (isStep(title) ? null : world.integers(title)) }, matrix);
-    return isTight ? made : widened(made);
+    return reach(equation, { ...world, integers: (title) => (isStep(title) ? null : world.integers(title)) }, matrix);
   }
 
   /** Whether a step makes weights of one sign that sum to 1. */
@@ -267,7 +261,7 @@ function walk(key, script, cuts, doubts) {
     const factors = key.factorsOf(name), [scores] = Object.values(key.steps[name].step.inputs);
     if (!factors.length) return () => key.mayBeRounded(name);
     const ends = [known.read(scores, null, false), ...(known.missing(name).length ? RULES : RULES.slice(0, 1)).map((rule) => known.read(scores, rule, false))];
-    const ranges = ends.flatMap(({ low, high }) => factors.map((by) => widened({ low: (by < 0 ? high : low).map((v) => v * by), high: (by < 0 ? low : high).map((v) => v * by) })));
+    const ranges = ends.flatMap(({ low, high }) => factors.map((by) => ({ low: (by < 0 ? high : low).map((v) => v * by), high: (by < 0 ? low : high).map((v) => v * by) })));
     return (k) => ranges.some((range) => isNear(answers[k], fine[k], range, k, { ...slack, asked: 9 }, 2));
   }
 
