@@ -328,7 +328,8 @@ def test_the_map_names_every_question_that_an_operation_answers() -> None:
 
     questions = {name for name in vars(Operation) if not name.startswith("_")}
     listed = PAGES["ARCHITECTURE.md"].split("## The questions")[1].split("\n## ")[0]
-    assert set(re.findall(r"^\| `(\w+)`", listed, re.MULTILINE)) == questions
+    first_cells = re.findall(r"^\| (`.+?`) \|", listed, re.MULTILINE)
+    assert {name for cell in first_cells for name in re.findall(r"\w+", cell)} == questions
 
 
 def test_the_map_is_one_page() -> None:
