@@ -79,7 +79,10 @@ def reach(
         Inputs that are weights of a softmax: from 0 to 1, and each row sums to 1.
     """
     settings = settings or {}
-    given: Any = {n: each.low if each.is_point else Interval(*each) for n, each in ranges.items()}
+    given: Any = {
+        name: each.low if each.is_point or np.array_equal(*each) else Interval(*each)
+        for name, each in ranges.items()
+    }
     own = _program(equation, frozenset(shares))
     numbers, shape, kept = own.know(given, settings)
     made: Any = own.run(_Frame(given, numbers, kept=kept), shape)

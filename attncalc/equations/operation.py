@@ -228,7 +228,7 @@ class Operation:
 
         known = self._on(*(each.low.shape for each in ranges))
         served = [
-            each if each.is_point else Range(*ends)
+            Range.at(ends[0]) if each.is_point else Range(*ends)
             for each, *ends in zip(
                 ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
             )

@@ -155,9 +155,9 @@ def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[fl
     for k in range(first.low.shape[-1]):
         if step.role == "weights" and k == place[-1]:
             continue
-        ends = [end.copy() for end in first]
-        for end in ends:
-            end[(*row, k)] = nothing
+        is_left_out = np.zeros(first.low.shape, bool)
+        is_left_out[(*row, k)] = True
+        without = first.map(lambda end, where=is_left_out: np.where(where, nothing, end))
         with np.errstate(all="ignore"):
-            made = step.operation.over(Range(*ends), *others)
+            made = step.operation.over(without, *others)
         yield float(made.low[place]), float(made.high[place])
