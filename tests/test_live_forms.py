@@ -9,6 +9,7 @@ from conftest import ROOT, Command
 from html_pages import read_page
 
 from attncalc.equations.operation import UnstatedError
+from attncalc.errors import InputError
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_stream
 from attncalc.solving.plan import plan
@@ -115,10 +116,20 @@ def test_a_page_of_floats_does_not_live_and_says_that_they_are_why(
 ) -> None:
     """However many numbers it holds: fewer of them would be as much work."""
     monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", 1)
+    monkeypatch.setattr("attncalc.solving.solution.MOST_PROVEN", 1)
     monkeypatch.setattr(made, "MOST_ENTRIES", 1)
     page = page_for()
     assert scripts(page) == []
-    assert "it is too large for exact decimals, in which the script of pages works all out" in page
+    assert "its digits are those of floats, and the script of pages could show others" in page
+
+
+def test_a_page_of_proven_digits_lives_but_no_worksheet_for_practice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", 1)
+    assert scripts(page_for())
+    with pytest.raises(InputError, match="too large for exact decimals, in which answers"):
+        page_for(practice=True)
 
 
 def test_the_script_needs_nothing_from_outside() -> None:

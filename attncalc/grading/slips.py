@@ -157,7 +157,7 @@ def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[fl
             continue
         is_left_out = np.zeros(first.low.shape, bool)
         is_left_out[(*row, k)] = True
-        without = first.map(lambda end, where=is_left_out: np.where(where, nothing, end))
+        without = first.replaced(is_left_out, Range.at(np.array(nothing)))
         with np.errstate(all="ignore"):
             made = step.operation.over(without, *others)
         yield float(made.low[place]), float(made.high[place])

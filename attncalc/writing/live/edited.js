@@ -71,7 +71,7 @@ function givenNow(name, given) {
 export function problemNow() {
   const given = Object.fromEntries(Object.entries(data.given).map(([name, each]) => [name, givenNow(name, each)]));
   const settings = { ...data.settings, ...state.settings }, steps = stepsNow(), { most, longest } = planNow();
-  return { given, settings, steps, digits: isBase() ? data.digits : digitsFor(given, settings, longest, most) };
+  return { given, settings, steps, digits: isBase() || !data.digits ? data.digits : digitsFor(given, settings, longest, most) };
 }
 
 export function typedNow({ name, flat }) {

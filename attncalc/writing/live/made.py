@@ -40,7 +40,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     if page.is_blank and not practice:  # no word of what would make it live: it is handed out
         return write_html(page)
     what, live = PRACTICE if practice else PAGE, None
-    if (why := _why_not(page)) is None:
+    if (why := _why_not(page, practice=practice)) is None:
         try:
             live = live_for(page, what)
         except UnstatedError as error:
@@ -61,14 +61,16 @@ def live_for(page: Page, what: str = PAGE) -> Live:
     return Live(said, script(what), "".join(style("attncalc.writing.live", each) for each in looks))
 
 
-def _why_not(page: Page) -> str | None:
+def _why_not(page: Page, *, practice: bool) -> str | None:
     solution, problem = page.solution, page.problem
     sizes = [solution.shape_of(step.name) for step in solution.steps]
     sizes += [problem.stored(name).shape for name in problem.names]
     if max(map(max, sizes)) > LARGEST_SIDE:
         return f"a matrix has more than {LARGEST_SIDE} rows or columns"
-    if not solution.is_exact:
-        return "it is too large for exact decimals, in which the script of pages works all out"
+    if practice and not solution.is_exact:
+        return "it is too large for exact decimals, in which answers are marked"
+    if not solution.is_proven:
+        return "its digits are those of floats, and the script of pages could show others"
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it holds more than {MOST_ENTRIES:,} numbers"
     return None
