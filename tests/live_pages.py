@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from live_kinds import matrix, rarer, with_gradients
 
+import attncalc
 from attncalc.equations.operation import UnstatedError
 from attncalc.errors import AttncalcError
 from attncalc.numbers.rounding import fixed
@@ -38,7 +39,7 @@ KINDS = (
 )
 WAY_BACK, OF_RARER = 0.2, 0.6
 """How many of the problems are differentiated, too, and of those of rarer kinds."""
-LIVE = Path(__file__).parents[1] / "attncalc" / "writing" / "live"
+LIVE = Path(attncalc.__file__).parent / "writing" / "live"
 NODE = shutil.which("node") or shutil.which("nodejs")
 needs_node = pytest.mark.skipif(NODE is None, reason="there is no node here")
 
