@@ -7,7 +7,8 @@ from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
 
-from attncalc.equations.tree import Equation, Node, chosen, parse, read
+from attncalc.equations.derive import gradient
+from attncalc.equations.tree import Equation, Node, chosen, equation_source, parse, read
 
 _QUOTED, _IN_BRACES = re.compile(r'"[^"]*"|[^"]+'), re.compile(r"\{[^{}|]*\}")
 _NAME = re.compile(r"\b\w+\b(?!\|)")
@@ -56,6 +57,16 @@ class Back(NamedTuple):
 
 
 @cache
+def entry_of(name: str) -> Stated:
+    """Return what is stated under a name; an equation that is none of the library states itself."""
+    if name in stated():
+        return stated()[name]
+    own = parse(name, None)
+    inputs = tuple(each for each in own.reads if each != own.name)
+    return Stated(inputs, name, "", dict.fromkeys(inputs, ""), {})
+
+
+@cache
 def stated() -> dict[str, Stated]:
     """Return the library, each operation by its name."""
     text = (get_data(__package__, "attention.eq") or b"").decode()
@@ -101,7 +112,7 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
     Parameters
     ----------
     name
-        Its name there, as "Scores".
+        Its name there, as "Scores"; or the text of any other equation.
     given
         The optional inputs and flags that it has.
     """
@@ -110,6 +121,8 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
         own = (each for each in inputs_of(name, given) if each.rstrip("0123456789") == part[1])
         return "".join(part[2].replace(part[1], each) for each in own)
 
+    if name not in stated():
+        return parse(name, None)
     made = parse(_REPEATED.sub(for_each, stated()[name].text), given)
     if TURNED in given:
         (*at, row, column), (*over, rows, columns) = made.at, made.over
@@ -119,7 +132,7 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
 
 def notation(name: str, given: frozenset[str] = frozenset()) -> str:
     """Return the matrix notation that an equation states, or nothing; see `notation.py`."""
-    return chosen(stated()[name].notation, given)
+    return chosen(entry_of(name).notation, given)
 
 
 @cache
@@ -131,6 +144,9 @@ def back(name: str, given: frozenset[str], to: str) -> Back | None:
     KeyError
         When the library does not state it.
     """
+    if name not in stated():
+        derived = gradient(equation(name), to)
+        return derived and Back(equation_source(derived), frozenset(), derived.reads, {})
     text = chosen(stated()[name].backs[to], given).strip()
     if text == "none":
         return None
@@ -161,7 +177,7 @@ def inputs_of(name: str, given: Collection[str] = ()) -> tuple[str, ...]:
     (('X', 'W'), ('X', 'W', 'b'))
     """
     found = []
-    for each in stated()[name].inputs:
+    for each in entry_of(name).inputs:
         own, kind = each.rstrip("?*"), each[-1]
         if kind == "*":
             numbered = (f"{own}{number}" for number in range(1, len(given) + 1))

@@ -12,7 +12,8 @@ from attncalc.equations import measure
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
-from attncalc.equations.library import TURNED, back, equation, inputs_of, notation, stated
+from attncalc.equations.library import TURNED, back, entry_of, equation, inputs_of, notation
+from attncalc.equations.own import Line
 from attncalc.equations.tree import Entry, Equation
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
@@ -94,7 +95,7 @@ class Statement(NamedTuple):
 
 @cache
 def _first_given(name: str, inputs: int) -> frozenset[str]:
-    listed = stated()[name].inputs
+    listed = entry_of(name).inputs
     if listed[-1].endswith("*"):
         return frozenset(f"{listed[-1][:-1]}{n}" for n in range(1, inputs - len(listed) + 2))
     optional = [each[:-1] for each in listed if each.endswith("?")]
@@ -201,7 +202,7 @@ class Operation:
         """
         found = self.statement(*shapes)
         inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
-        if to >= len(inputs) or inputs[to] not in stated()[found.name].backs:
+        if to >= len(inputs) or inputs[to] not in entry_of(found.name).backs:
             raise InputError(f"no way back through {type(self).__name__} is known")
         made = back(found.name, found.given, inputs[to])
         if made is None:
@@ -234,7 +235,7 @@ class Operation:
             )
         ]
         named = dict(zip(known.inputs, served, strict=True))
-        marks = stated()[known.name].marks
+        marks = entry_of(known.name).marks
         for name in named:
             if marks.get(name) == "+":
                 named[name] = named[name].map(lambda end: np.maximum(end, 0.0))
@@ -306,6 +307,34 @@ class Stated(Operation):
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         return self.stated
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Own(Stated):
+    """An equation of the user's own.
+
+    Parameters
+    ----------
+    line
+        The equation as it was typed.
+    """
+
+    line: Line
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Return the matrix of the step.
+
+        Raises
+        ------
+        EquationError
+            When an entry is not a number, or +∞.
+        """
+        made = super().apply(*matrices, out=out)
+        if made.dtype.kind == "f" and not (made < np.inf).all():
+            place = np.argwhere(~(made < np.inf))[0]
+            at = ", ".join(str(int(each) + 1) for each in place)
+            raise self.line.fault(f"{self.line.name}[{at}] is not a finite number")
+        return made
 
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:

@@ -202,7 +202,13 @@ SIDES = {"rows": -2, "columns": -1, "heads": -3}
 _PRECEDENCE = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 4}
 
 
-def parse(text: str, given: Iterable[str] = ()) -> Equation:
+MOST_DEPTH = 80
+"""How deep the expressions of a line may be within one another."""
+LARGEST_EXPONENT = 1_000
+"""The largest power of ten of a number."""
+
+
+def parse(text: str, given: Iterable[str] | None = ()) -> Equation:
     """Return the equation of a line of text.
 
     Parameters
@@ -211,19 +217,24 @@ def parse(text: str, given: Iterable[str] = ()) -> Equation:
         `O[i in n, c in w] = sum(A[i,j] * V[j,c] for j in m)`. Parts in braces depend on what is
         given: `{b| + b[0,c]}` is kept where `b` is, `{!b|...}` where it is not.
     given
-        The names that these parts ask for.
+        The names that these parts ask for; None for a line without such parts.
 
     Raises
     ------
     EquationError
         When it is no equation, or uses something that equations do not have.
     """
-    line = " ".join(chosen(text, frozenset(given)).split())
+    line = " ".join((text if given is None else chosen(text, frozenset(given))).split())
     try:
         module = ast.parse(line)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = (getattr(error, "offset", None) or 1) - 1
         raise EquationError(line, min(column, len(line)), "this is not an equation") from None
+    level: list[ast.AST] = [module]
+    for _ in range(MOST_DEPTH):
+        level = [each for node in level for each in ast.iter_child_nodes(node)]
+    if level:
+        raise EquationError(line, 0, f"an equation is at most {MOST_DEPTH} levels deep")
     return _Parser(line).equation(module.body)
 
 
@@ -250,6 +261,7 @@ class _Parser:
 
     def __init__(self, line: str) -> None:
         self.line = line
+        self.at: list[str] = []
 
     def refused(self, node: ast.AST, problem: str) -> EquationError:
         # ast counts bytes, a caret counts characters
@@ -259,16 +271,17 @@ class _Parser:
     def equation(self, body: list[ast.stmt]) -> Equation:
         match body:
             case [
-                ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name)) as left], value=right)
+                ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=left)], value=right)
             ]:
-                pass
+                indices = _listed(left)
+            case [ast.Assign(targets=[ast.Name(id=name)], value=right)]:
+                indices = []
             case [first, *_]:
                 raise self.refused(first, "write one equation a line, as S[i,j] = ...")
             case _:
                 raise EquationError(self.line, 0, "write one equation a line, as S[i,j] = ...")
-        at: list[str] = []
-        over: list[Node | None] = []
-        for index in _listed(left.slice):
+        at, over = self.at, list[Node | None]()
+        for index in indices:
             match index:
                 case ast.Name(id=each):
                     over.append(None)
@@ -296,7 +309,7 @@ class _Parser:
     def tree(self, node: ast.AST) -> Node:
         match node:
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-                return Number(Fraction(ast.get_source_segment(self.line, node) or str(value)))
+                return self._number(node, value)
             case ast.Name(id="inf"):
                 return INFINITY
             case ast.Name(id=name):
@@ -319,6 +332,13 @@ class _Parser:
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(node, name, arguments)
         raise self.refused(node, "equations have no such expression")
+
+    def _number(self, node: ast.Constant, value: float) -> Number:
+        text = ast.get_source_segment(self.line, node) or str(value)
+        power = re.search(r"[eE]([+-]?[0-9_]+)$", text)
+        if power and abs(int(power[1])) > LARGEST_EXPONENT:
+            raise self.refused(node, f"numbers go up to a power of ten of {LARGEST_EXPONENT:,}")
+        return Number(Fraction(int(text, 0)) if isinstance(value, int) else Fraction(text))
 
     def _comparison(self, node: ast.AST, ends: list[ast.expr], ops: list[ast.cmpop]) -> Node:
         if not all(type(op) in _SIGNS for op in ops):
@@ -343,7 +363,13 @@ class _Parser:
         match name, arguments:
             case _, [ast.GeneratorExp() as row] if name in AGGREGATES:
                 return self._aggregate(name, row)
-            case _, [ast.GeneratorExp(), *_] if name in ROWS:
+            case "min", [ast.GeneratorExp() as row]:
+                return _smallest(self._aggregate("max", row))
+            case _, [ast.GeneratorExp() as row, *_] if name in ROWS:
+                index = row.generators[0].target
+                if isinstance(index, ast.Name) and index.id in self.at:
+                    assert isinstance(node, ast.Call)
+                    return self._row(name, node, index)
                 raise self.refused(node, f"say which entry of the row: {name}(... for k in m)[j]")
             case "why", [value, ast.Constant(value=str() as words), *where] if len(where) < 2:
                 parts = re.split(r"\{([^{}]*)\}", words)
@@ -376,6 +402,12 @@ class _Parser:
                     raise self.refused(loop.target, "write a sum as sum(... for j in m)")
         assert isinstance(made, Aggregate)
         return made
+
+
+def _smallest(largest: Aggregate) -> Node:
+    """Return the smallest of what an aggregate finds the largest of."""
+    body = Operator("neg", (largest.body,))
+    return Operator("neg", (replace(largest, body=body),))
 
 
 def _listed(node: ast.expr) -> list[ast.expr]:

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from attncalc.errors import InputError
-from attncalc.problem.attention.part import ATTENTION
+from attncalc.problem.attention.part import ATTENTION, is_there
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.field import IMAGE, LAYERS
 from attncalc.problem.fields import GIVEN, TOKENS, role_of
 from attncalc.problem.layers.fields import ATTENTION as ALONE
 from attncalc.problem.layers.fields import DECODER, ENCODER, IN_WORDS, VIT
 from attncalc.problem.part import Placed, Stream
-from attncalc.problem.scope import Outer
+from attncalc.problem.scope import Outer, changed
+from attncalc.problem.stating import placeholders, with_equations
 from attncalc.problem.unread import refuse_unread
 
 
@@ -27,6 +30,8 @@ def arranged(problem: Outer) -> Calculation:
     placed, given = _placed(problem)
     parts = Calculation(placed, given)
     refuse_unread(problem, placed)
+    if problem.equations:
+        parts = with_equations(problem, parts)
     arriving = [name for name in problem.names if role_of(name) == "arriving"]
     # before gradients: their shapes are those of every given matrix, also of one nothing reads
     _refuse_not_read(problem, parts, [name for name in problem.names if name not in arriving])
@@ -46,6 +51,12 @@ def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[s
 def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:
     """Return the parts in their places, and the tokens that are given to the first of them."""
     if problem.block == ALONE and not problem.made_tokens and problem.W_E is None:
+        stated = placeholders(problem) if problem.equations else {}
+        if stated:
+            zeros = {name: np.broadcast_to(0.0, shape) for name, shape in stated.items()}
+            return [Placed(ATTENTION, changed(problem, **zeros))], []
+        if problem.equations and not is_there(problem):
+            return [], []
         return [Placed(ATTENTION, problem)], []
     from attncalc.problem.layers.arrangement import parts_of_layers  # here, for most are one part
 

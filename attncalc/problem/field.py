@@ -115,6 +115,8 @@ class Setting(NamedTuple):
         Whether it takes several values.
     needs
         What else is to be given for it to count; "" for no more than its part.
+    flag
+        The flag that adds one of its values, where it may be repeated.
     """
 
     default: Any
@@ -129,6 +131,7 @@ class Setting(NamedTuple):
     in_vit: Any = None
     is_list: bool = False
     needs: str = ""
+    flag: str = ""
 
     def default_in(self, block: str) -> Any:
         """Return what holds in a block where nothing is said."""
@@ -203,10 +206,23 @@ def setting(
     is_list: bool = False,
     is_open: bool = False,
     needs: str = "",
+    flag: str = "",
 ) -> Any:
     """Declare a convention; the default of an open one is only known once it is known what for."""
     meaning = Setting(
-        default, read, takes, says, panel, short, off, kind, in_decoder, in_vit, is_list, needs
+        default,
+        read,
+        takes,
+        says,
+        panel,
+        short,
+        off,
+        kind,
+        in_decoder,
+        in_vit,
+        is_list,
+        needs,
+        flag,
     )
     is_open = is_open or in_decoder is not None or kind in (LAYERS, IMAGE)
     unsaid = None if is_open else default

@@ -15,6 +15,7 @@ from attncalc.problem.layers.fields import LayerFields
 from attncalc.problem.normalisation.fields import NormalisationFields
 from attncalc.problem.patches.fields import PatchFields
 from attncalc.problem.residual.fields import ResidualFields
+from attncalc.problem.stating import EquationFields
 
 _PART = re.compile(r"(?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?")
 """What stands before the name of a matrix in a part: the layer, and the side of a decoder."""
@@ -42,6 +43,7 @@ OWNERS = (
     FeedForwardFields,
     HeadFields,
     GradientFields,
+    EquationFields,
 )
 """Who declares fields; a further part adds its own."""
 GIVEN: dict[str, Given] = {n: each for o in OWNERS for n, each in declared(o, Given).items()}
@@ -77,6 +79,7 @@ WHOLE = (
     *("block", "read", "tied", "activation_pre", "labels", *TEXTS),
     *declared(GradientFields, Given),
     *declared(GradientFields, Setting),
+    "equations",
 )
 """What belongs to the whole of a problem, and not to a layer in it."""
 

@@ -14,9 +14,11 @@ from attncalc.problem.layers.fields import DECODER, LayerFields
 from attncalc.problem.normalisation.fields import NormalisationFields
 from attncalc.problem.patches.fields import PatchFields
 from attncalc.problem.residual.fields import ResidualFields
+from attncalc.problem.stating import EquationFields
 
 
 class Scope(
+    EquationFields,
     GradientFields,
     HeadFields,
     FeedForwardFields,

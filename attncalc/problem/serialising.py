@@ -20,6 +20,7 @@ from attncalc.problem.attention.part import is_there as attends
 from attncalc.problem.attention.rope import scaling_as_typed
 from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, role_of
 from attncalc.problem.problem import Problem, nested_fields
+from attncalc.problem.stating import Lines
 from attncalc.text import harmless_cell
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"
@@ -64,6 +65,8 @@ def _setting_as_typed(value: Any) -> Any:
     """Return a setting as a file states it: a fraction and a list of names as texts."""
     if isinstance(value, RopeScaling):
         return scaling_as_typed(value)
+    if isinstance(value, Lines):
+        return list(value)
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return as_written(value) if isinstance(value, Fraction) else value

@@ -31,7 +31,7 @@ from attncalc.problem.scope import Outer
 
 OF_ALL = (
     *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
-    *("backward", "target_ids", "step"),
+    *("backward", "target_ids", "step", "equations"),
 )
 """Settings that the whole reads, whatever its parts: of gradients their own rules refuse."""
 NEEDED = {
