@@ -56,6 +56,11 @@ class Back(NamedTuple):
     sizes: Mapping[str, Node]
 
 
+def is_stated(name: str) -> bool:
+    """Say whether the library states an operation of this name."""
+    return name in stated()
+
+
 @cache
 def entry_of(name: str) -> Stated:
     """Return what is stated under a name; an equation that is none of the library states itself."""

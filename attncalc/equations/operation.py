@@ -1,20 +1,45 @@
 """What every operation is: a pure function of matrices, and the equation that states it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.equations import measure
+from attncalc.equations.algebra import plus
+from attncalc.equations.derive import gradient, gradient_name, total_name
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
-from attncalc.equations.library import TURNED, back, entry_of, equation, inputs_of, notation
+from attncalc.equations.library import (
+    TURNED,
+    back,
+    entry_of,
+    equation,
+    inputs_of,
+    is_stated,
+    notation,
+)
 from attncalc.equations.own import Line
-from attncalc.equations.tree import Entry, Equation
+from attncalc.equations.tree import (
+    ONE,
+    SIDES,
+    ZERO,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Name,
+    Node,
+    Number,
+    Operator,
+    equation_source,
+    rebuilt,
+    replaced,
+)
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 
@@ -133,6 +158,12 @@ class Operation:
         found = self.statement(PLAIN, PLAIN, PLAIN)
         return measure.is_rational(equation(found.name, found.given), found.settings)
 
+    @property
+    def recurs(self) -> bool:
+        """Whether a row of the result reads earlier rows of it."""
+        found = self.statement(PLAIN, PLAIN, PLAIN)
+        return equation(found.name, found.given).recurs is not None
+
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
         known = self._on(*(each.shape for each in matrices))
@@ -176,13 +207,17 @@ class Operation:
         return formula(own, named, found.settings, text, is_turned=is_turned)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Return how the entry at a place results from entries of the inputs."""
+        """Return how the entry at a place results from entries of the inputs.
+
+        Of a recurrence, which reads earlier rows of its own, the result is the last operand.
+        """
         from attncalc.equations.writing import explanation  # here, and not at every start
 
         served = _operands_for_each_head(operands)
         found = self.statement(*(each.matrix.shape for each in served))
-        named = dict(zip(inputs_of(found.name, found.given), served, strict=True))
         own = equation(found.name, found.given)
+        names = inputs_of(found.name, found.given)
+        named = dict(zip((*names, own.name) if own.recurs else names, served, strict=True))
         return explanation(own, place, named, found.settings, found.tables)
 
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
@@ -202,14 +237,15 @@ class Operation:
         """
         found = self.statement(*shapes)
         inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
+        own = equation(found.name, found.given)
         if to >= len(inputs) or inputs[to] not in entry_of(found.name).backs:
             raise InputError(f"no way back through {type(self).__name__} is known")
         made = back(found.name, found.given, inputs[to])
         if made is None:
             return None
-        result = equation(found.name, found.given).name
         places = {name: place for place, name in enumerate(inputs)}
-        places |= {result: RESULT, f"d{result}": GRADIENT}
+        places |= {own.name: RESULT, f"d{own.name}": GRADIENT}
+        places |= {gradient_name(own): GRADIENT, total_name(own): GRADIENT}
         reads = tuple(places[name] for name in made.reads)
         if made.name == found.name and reads == (GRADIENT,):
             return Way(self)
@@ -217,11 +253,46 @@ class Operation:
         sizes = {key: int(whole(size, known)) for key, size in made.sizes.items()}
         of_each = [shapes[place] if place >= 0 else self.shape(*shapes) for place in reads]
         flags = found.given - set(inputs) | made.given
-        statement = Statement(made.name, flags, {**found.settings, **sizes})
+        name = made.name if is_stated(made.name) else _with_sides(equation(made.name), known)
+        statement = Statement(name, flags, {**found.settings, **sizes})
         statement = statement.summing(of_each, shapes[to])
-        own = equation(made.name, statement.given)
-        tables = {name: found.tables[name] for name in own.reads if name in found.tables}
+        read = equation(name, statement.given).reads
+        tables = {name: found.tables[name] for name in read if name in found.tables}
         return Way(Stated(statement._replace(tables=tables)), reads)
+
+    def through_rows(self, parts: int, *shapes: Shape) -> Way:
+        """Return what makes the gradient of a recurrence with what comes back from later rows.
+
+        Parameters
+        ----------
+        parts
+            How many gradients arrive at it: they are added, and are read before all else.
+        shapes
+            The shapes of its inputs.
+        """
+        found = self.statement(*shapes)
+        own = equation(found.name, found.given)
+        derived = gradient(own, own.name)
+        assert derived is not None
+        arriving = gradient_name(own)
+        names = [f"{arriving}_{number}" for number in range(1, parts + 1)]
+
+        def renamed(x: Node) -> Node:
+            x = rebuilt(x, renamed)
+            if isinstance(x, Entry) and x.name == arriving:
+                return reduce(plus, (Entry(name, x.at) for name in names))
+            return x
+
+        made = replace(derived, name=total_name(own), right=renamed(derived.right))
+        inputs = [*inputs_of(found.name, found.given)]
+        reads = tuple(each for each in made.reads if each != made.name)
+        places = {name: len(inputs) + 1 + number for number, name in enumerate(names)}
+        places |= {own.name: RESULT, **{name: place for place, name in enumerate(inputs)}}
+        settings = {**found.settings}
+        return Way(
+            Stated(Statement(equation_source(made), settings=settings)),
+            tuple(places[name] for name in reads),
+        )
 
     def reach(self, *ranges: Range) -> Range:
         """Return between which values the results lie when each input lies within its range."""
@@ -321,6 +392,12 @@ class Own(Stated):
 
     line: Line
 
+    def formula(self, *operands: Expression) -> Expression:
+        """Return the right-hand side as it was typed."""
+        from attncalc.equations.notation import by_entry  # here, and not at every start
+
+        return by_entry(self.line.equation, dict(zip(self.line.reads, operands, strict=False)))
+
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step.
 
@@ -351,6 +428,31 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
         else each
         for each in matrices
     ]
+
+
+def _with_sides(own: Equation, known: Mapping[str, Setting]) -> str:
+    """Return the text of an equation with numbers for the sides of matrices it does not read."""
+
+    def put(x: Node | None) -> Node | None:
+        match x:
+            case Function(side, (Name(name),)) if side in SIDES and name not in own.reads:
+                number = known.get(f"{side}({name})")
+                return x if number is None else Number(Fraction(number))
+        return None if x is None else rebuilt(x, put)  # type: ignore[arg-type]
+
+    over = tuple(map(put, own.over))
+    only = {index: ZERO for index, size in zip(own.at, over, strict=True) if size == ONE}
+    right = _at_only(replaced(put(own.right) or own.right, only))
+    return equation_source(replace(own, over=over, right=right))
+
+
+def _at_only(x: Node) -> Node:
+    """Return a tree without the conditions that the only place of an index is that place."""
+    x = rebuilt(x, _at_only)
+    match x:
+        case If(Operator("==", (Number(a), Number(b))), then, otherwise):
+            return then if a == b else otherwise
+    return x
 
 
 class _Known(NamedTuple):

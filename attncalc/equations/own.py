@@ -38,7 +38,6 @@ from attncalc.equations.tree import (
     Number,
     Operator,
     Row,
-    equation_source,
     names_in,
     parse,
     parts,
@@ -203,7 +202,7 @@ def _refuse_large(own: Line, right: ast.expr) -> None:
                     is_large = isinstance(each, ast.Constant) and (
                         not isinstance(each.value, int | float) or abs(each.value) > LARGEST_POWER
                     )
-                    if is_large or isinstance(each, ast.BinOp) and isinstance(each.op, ast.Pow):
+                    if is_large or (isinstance(each, ast.BinOp) and isinstance(each.op, ast.Pow)):
                         raise own.fault(f"an exponent is at most {LARGEST_POWER}", each)
 
 
@@ -246,7 +245,7 @@ def resolved(
     for name, at in line.uses():
         if name != line.name and name not in known.shapes:
             raise line.fault(_unknown(name, known), at)
-    own = _sized(_explicit(line, known), known, shape)
+    own = _named(_sized(_explicit(line, known), known, shape), known)
     settings: dict[str, Setting] = {
         name: Fraction(size) for name, size in known.sizes.items() if name in names_in(*_all(own))
     }
@@ -282,11 +281,28 @@ def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
     over = tuple(
         size
         if size is not None or index in named
-        else of_rows.get(index)
-        or (Number(Fraction(sides[index])) if index in sides else None)
+        else of_rows.get(index) or (Number(Fraction(sides[index])) if index in sides else None)
         for index, size in zip(own.at, own.over, strict=True)
     )
     return replace(own, over=over)
+
+
+def _named(own: Equation, known: Known) -> Equation:
+    """Return the equation with a name for each size of the result that has one."""
+    shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
+    try:
+        runs = extents(own, shapes, known.sizes)
+    except ShapeError:  # said where sizes are checked
+        return own
+    usual = {"i": ("n",), "t": ("n",), "j": ("m",), HEAD: ("heads",)}
+    over: list[Node | None] = []
+    for index, size in zip(own.at, own.over, strict=True):
+        if size is None:
+            names = (*usual.get(index, ()), "d_k", "d_v", "d", "n", "m")
+            same = (name for name in names if known.sizes.get(name) == runs[index])
+            size = next(map(Name, same), None)
+        over.append(size)
+    return replace(own, over=tuple(over))
 
 
 def _all(own: Equation) -> list[Node]:
@@ -310,7 +326,8 @@ def _explicit(line: Line, known: Known) -> Equation:
     with_heads = [
         name
         for name in own.reads
-        if len(known.shapes.get(name, ())) == 3 and name != own.name
+        if len(known.shapes.get(name, ())) == 3
+        and name != own.name
         and any(len(x.at) < 3 for x in own.nodes if isinstance(x, Entry) and x.name == name)
     ]
     head = HEAD
@@ -389,9 +406,7 @@ def _first_use(line: Line, name: str) -> ast.expr | None:
 _SIDES = {-1: "columns", -2: "rows", -3: "heads"}
 
 
-def _check_sizes(
-    line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]
-) -> None:
+def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
     """Refuse an index that runs over sides of different lengths, or beyond a matrix."""
     shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
     try:
@@ -420,8 +435,12 @@ def _check_sizes(
             if low < 0 or high >= side:
                 what = _SIDES[axis - len(entry.at)].removesuffix("s")
                 is_plain = isinstance(place, Name)
-                reached = f"{source(place)} runs to {high + 1}" if is_plain else (
-                    f"{what} {source(place)} is {low if low < 0 else high} somewhere, counted from 0"
+                reached = (
+                    f"{source(place)} runs to {high + 1}"
+                    if is_plain
+                    else (
+                        f"{what} {source(place)} is {low if low < 0 else high} somewhere, counted from 0"
+                    )
                 )
                 raise line.fault(
                     f"{source(entry)}: {reached}, but {entry.name} has {side} {what}s",

@@ -22,8 +22,9 @@ from attncalc.errors import InputError
 class EquationError(InputError):
     """An equation that cannot be read or computed; the message shows the place with a caret."""
 
-    def __init__(self, text: str, column: int, problem: str) -> None:
-        super().__init__(f"{problem}\n  {text}\n  {' ' * column}^")
+    def __init__(self, text: str, column: int | None = None, problem: str = "") -> None:
+        # the message alone is said again with the place of a file before it
+        super().__init__(text if column is None else f"{problem}\n  {text}\n  {' ' * column}^")
 
 
 @dataclass(frozen=True)
@@ -271,7 +272,9 @@ class _Parser:
     def equation(self, body: list[ast.stmt]) -> Equation:
         match body:
             case [
-                ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=left)], value=right)
+                ast.Assign(
+                    targets=[ast.Subscript(value=ast.Name(id=name), slice=left)], value=right
+                )
             ]:
                 indices = _listed(left)
             case [ast.Assign(targets=[ast.Name(id=name)], value=right)]:

@@ -48,6 +48,19 @@ def read_lines(given: Any) -> Lines:
     return found
 
 
+def added_lines(before: Any, further: Any) -> Lines:
+    """Return equations and further ones, which replace those of the same name.
+
+    Examples
+    --------
+    >>> added_lines(["a[i] = X[i,0]", "b = 1"], ["b = 2"])
+    ('a[i] = X[i,0]', 'b = 2')
+    """
+    lines = (*read_lines(before), *read_lines(further))
+    last = {line.partition("=")[0].partition("[")[0].strip(): line for line in lines}
+    return Lines(last.values())
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class EquationFields:
     """The equations of a problem; `Problem` says what they mean."""
@@ -61,6 +74,7 @@ class EquationFields:
         is_list=True,
         flag="--equation",
     )
+    more: Any = None
 
 
 @cache

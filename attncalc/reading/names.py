@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from attncalc.numbers.typed import quoted
 from attncalc.problem.fields import ALIASES, KNOWN
+from attncalc.problem.stating import read_by, read_lines
 
 MOST_LISTED = 12
 """Names that a message lists; of more, it says only the nearest."""
@@ -75,6 +77,18 @@ def tell_unknown(
     more = len(names) - MOST_TOLD
     if more > 0:
         tell(f"{more:,} more {'name is' if more == 1 else 'names are'} not known")
+
+
+def names_of_equations(
+    of_file: Any, beside: Sequence[str] | None, strange: Iterable[str]
+) -> list[str]:
+    """Return which of these names equations read: those of a file, and those given beside it."""
+    lists = [[each] if isinstance(each, str) else each or () for each in (of_file, beside)]
+    texts = [text for each in lists for text in each]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return []
+    read = read_by(read_lines("\n".join(texts)))
+    return [name for name in dict.fromkeys(strange) if name in read]
 
 
 def unknown(name: str, known: Iterable[str] = KNOWN) -> str:

@@ -109,6 +109,12 @@ def _of_setting(name: str, setting: Setting) -> Iterator[inspect.Parameter]:
         yield _switch(name, either, setting.says, setting.panel, None)
     else:
         short = [setting.short] if setting.short else []
+        if setting.flag:
+            option = typer.Option(
+                setting.flag, metavar="TEXT", help=setting.says, rich_help_panel=setting.panel
+            )
+            yield parameter(name, list[str] | None, option)
+            return
         yield _value(name, flag, "VALUE", setting.says, setting.panel, *short)
     if setting.off:
         same = f"The same as {flag} {setting.off}."

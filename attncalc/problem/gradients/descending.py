@@ -36,7 +36,7 @@ def steps_of_descent(
     InputError
         When there are no weights to change.
     """
-    learned = [name for name in leaves if role_of(name) in LEARNED]
+    learned = [name for name in leaves if role_of(name) in LEARNED or name in (problem.more or ())]
     if not learned:
         raise InputError("step is given, and there are no weights or biases that it could change")
     standing = problem.standing
