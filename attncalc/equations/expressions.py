@@ -182,7 +182,7 @@ class Over(NamedTuple):
     """A sum, or another function, of a body for all values of an index: "Σ", "max", "softmax"."""
 
     function: str
-    index: str
+    letter: str
     size: str
     body: "Expression"
     condition: str = ""
@@ -191,7 +191,7 @@ class Over(NamedTuple):
     @property
     def under(self) -> str:
         """What is written below the sign: c<d_k."""
-        return f"{self.index}<{self.size}" + (f", {self.condition}" if self.condition else "")
+        return f"{self.letter}<{self.size}" + (f", {self.condition}" if self.condition else "")
 
 
 class Entrywise(NamedTuple):

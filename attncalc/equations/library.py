@@ -151,7 +151,9 @@ def back(name: str, given: frozenset[str], to: str) -> Back | None:
     """
     if name not in stated():
         derived = gradient(equation(name), to)
-        return derived and Back(equation_source(derived), frozenset(), derived.reads, {})
+        if derived is None:
+            return None
+        return Back(equation_source(derived), frozenset(), derived.reads, {})
     text = chosen(stated()[name].backs[to], given).strip()
     if text == "none":
         return None

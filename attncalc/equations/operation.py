@@ -280,7 +280,8 @@ class Operation:
         def renamed(x: Node) -> Node:
             x = rebuilt(x, renamed)
             if isinstance(x, Entry) and x.name == arriving:
-                return reduce(plus, (Entry(name, x.at) for name in names))
+                terms: list[Node] = [Entry(name, x.at) for name in names]
+                return reduce(plus, terms)
             return x
 
         made = replace(derived, name=total_name(own), right=renamed(derived.right))

@@ -58,6 +58,8 @@ MOST_ENTRIES = 16_000_000
 LARGEST_POWER = 1_000
 """The largest exponent of a number, and the most digits of one."""
 HEAD = "h"
+USUAL = {"i": ("n",), "t": ("n",), "j": ("m",), HEAD: ("heads",)}
+"""What indices run over by convention, where nothing says it."""
 
 
 class Line(NamedTuple):
@@ -182,15 +184,12 @@ def _uses(node: ast.AST, bound: set[str]) -> Iterator[tuple[str, ast.expr]]:
                 for test in loop.ifs:
                     yield from _uses(test, inner)
             yield from _uses(body, inner)
-        case ast.Subscript(value=value, slice=places):
-            yield from _uses(value, bound)
-            yield from _uses(places, bound)
         case ast.Name(id=name):
             if name not in bound:
                 yield name, node
         case _:
-            for each in ast.iter_child_nodes(node):
-                yield from _uses(each, bound)
+            for part in ast.iter_child_nodes(node):
+                yield from _uses(part, bound)
 
 
 def _refuse_large(own: Line, right: ast.expr) -> None:
@@ -281,7 +280,9 @@ def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
     over = tuple(
         size
         if size is not None or index in named
-        else of_rows.get(index) or (Number(Fraction(sides[index])) if index in sides else None)
+        else of_rows.get(index)
+        or (Number(Fraction(sides[index])) if index in sides else None)
+        or next((Name(name) for name in USUAL.get(index, ()) if name in known.sizes), None)
         for index, size in zip(own.at, own.over, strict=True)
     )
     return replace(own, over=over)
@@ -294,11 +295,10 @@ def _named(own: Equation, known: Known) -> Equation:
         runs = extents(own, shapes, known.sizes)
     except ShapeError:  # said where sizes are checked
         return own
-    usual = {"i": ("n",), "t": ("n",), "j": ("m",), HEAD: ("heads",)}
     over: list[Node | None] = []
     for index, size in zip(own.at, own.over, strict=True):
         if size is None:
-            names = (*usual.get(index, ()), "d_k", "d_v", "d", "n", "m")
+            names = (*USUAL.get(index, ()), "d_k", "d_v", "d", "n", "m")
             same = (name for name in names if known.sizes.get(name) == runs[index])
             size = next(map(Name, same), None)
         over.append(size)
@@ -342,7 +342,7 @@ def _explicit(line: Line, known: Known) -> Equation:
     shapes = dict(known.shapes)
     at, over = own.at, own.over
     if len(at) < 2:
-        added = [each for each in ("_0", "_1")][: 2 - len(at)]
+        added = ["_0", "_1"][: 2 - len(at)]
         at, over = (*at, *added), (*over, *[Number(Fraction(1)) for _ in added])
         shapes[own.name] = (2, 1) if len(own.at) == 1 else (1, 1)
     else:
@@ -352,8 +352,12 @@ def _explicit(line: Line, known: Known) -> Equation:
         shapes[own.name] = (heads, *shapes[own.name])
 
     def put(x: Node) -> Node:
-        if isinstance(x, Function) and x.name in SIDES:
-            return x
+        match x:
+            case Function(side, (Name(name),)) if side in SIDES:
+                size = known.shapes[name][SIDES[side] if side != "heads" else 0]
+                return Number(
+                    Fraction(size if side != "heads" or len(known.shapes[name]) > 2 else 1)
+                )
         x = rebuilt(x, put)
         match x:
             case Name(name) if name in shapes and name not in own.indices and name not in SIZES:
@@ -439,7 +443,8 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
                     f"{source(place)} runs to {high + 1}"
                     if is_plain
                     else (
-                        f"{what} {source(place)} is {low if low < 0 else high} somewhere, counted from 0"
+                        f"{what} {source(place)} is {low if low < 0 else high} somewhere, "
+                        "counted from 0"
                     )
                 )
                 raise line.fault(

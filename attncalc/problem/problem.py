@@ -473,7 +473,8 @@ class Problem(Outer):
     def stored(self, name: str) -> Matrix:
         """Return a given matrix in floats, as it stands in what was given."""
         if name in self.more:
-            return self.more[name]
+            own: Matrix = self.more[name]
+            return own
         matrix: Matrix = getattr(self._fields_of(name), own_name(name))
         return matrix
 
@@ -578,7 +579,7 @@ def _more_of(problem: Problem) -> Mapping[str, Any]:
 def _as_rows(value: Any) -> Any:
     """Return a single number as a matrix of one entry."""
     array = getattr(value, "ndim", None)
-    is_number = array == 0 or isinstance(value, int | float | Decimal | Fraction)
+    is_number = array == 0 or isinstance(value, int | float | str | Decimal | Fraction)
     return [[value.item() if array == 0 else value]] if is_number else value
 
 

@@ -4,7 +4,7 @@ A problem without an attention can be equations alone. One that lacks queries, k
 state them: the attention then reads what the equation gives.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from attncalc.problem.field import KINDS, setting
 if TYPE_CHECKING:
     from attncalc.equations.operation import Shape
     from attncalc.equations.own import Line
-    from attncalc.operations.step import Axis, Plan, Step
+    from attncalc.equations.tree import Equation
+    from attncalc.operations.step import Axis, Plan, Role, Step
     from attncalc.problem.calculation import Calculation
     from attncalc.problem.scope import Outer
 
@@ -32,11 +33,11 @@ class Lines(tuple[str, ...]):
 
 
 def read_lines(given: Any) -> Lines:
-    """Read a list of equations, or a text with one on each line.
+    r"""Read a list of equations, or a text with one on each line.
 
     Examples
     --------
-    >>> read_lines("a[i] = X[i,0]  # first\\nb[i] = X[i,1]")
+    >>> read_lines("a[i] = X[i,0]  # first\nb[i] = X[i,1]")
     ('a[i] = X[i,0]  # first', 'b[i] = X[i,1]')
     """
     listed = given.splitlines() if isinstance(given, str) else given
@@ -69,7 +70,7 @@ class EquationFields:
         Lines(),
         read_lines,
         f"a list of up to {MOST_LINES} equations, as S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)",
-        "An equation that replaces a step or adds one, as 'S[i,j] = ...  # title'; may be repeated.",
+        "An equation that replaces or adds a step, as 'S[i,j] = ...  # title'; may be repeated.",
         KINDS,
         is_list=True,
         flag="--equation",
@@ -111,8 +112,12 @@ def placeholders(problem: "Outer") -> "dict[str, Shape]":
         for line in lines
         if line.name in STATED and not problem.those_given(line.name, *INSTEAD[line.name])
     ]
-    shapes = _resolved((), lines, problem, only=missing)[1] if missing else {}
-    return {name: shapes[name] for name in missing}
+    if not missing:
+        return {}
+    resolution = _Resolution((), lines, problem)
+    for name in missing:
+        resolution.put(name)
+    return {name: resolution.shapes[name] for name in missing}
 
 
 def with_equations(problem: "Outer", calculation: "Calculation") -> "Calculation":
@@ -126,18 +131,19 @@ def with_equations(problem: "Outer", calculation: "Calculation") -> "Calculation
     from attncalc.problem.part import Built
 
     lines = parsed(problem.equations)
-    steps, _ = _resolved(calculation.steps, lines, problem)
-    replaced = {step.name for step in calculation.steps}
+    resolution = _Resolution(calculation.steps, lines, problem)
+    replaced = [step.name for step in calculation.steps]
+    for name in (*replaced, *(line.name for line in lines)):
+        resolution.put(name)
+    steps = tuple(resolution.made.values())
     added = tuple(step for step in steps if step.name not in replaced)
     says = tuple(f"{line.name} is stated by an equation" for line in lines)
     own = Built(added, names={step.name: step.name for step in added}, says=says)
     return calculation.restated(own, steps)
 
 
-def _resolved(
-    steps: "Plan", lines: "Sequence[Line]", problem: "Outer", only: Sequence[str] = ()
-) -> "tuple[Plan, dict[str, Shape]]":
-    """Return steps and equations in order, each after what it reads, and all shapes.
+class _Resolution:
+    """Steps and equations put in order, each behind what it reads.
 
     Parameters
     ----------
@@ -145,86 +151,114 @@ def _resolved(
         The steps without equations.
     lines
         The equations.
-    only
-        The equations wanted; those that cannot be reached are left out. By default all.
+    problem
+        What is given.
     """
-    from attncalc.equations.operation import Own, Statement
-    from attncalc.equations.own import Known, resolved
-    from attncalc.equations.tree import equation_source
 
-    of_lines = {line.name: line for line in lines}
-    of_steps = {step.name: step for step in steps}
-    shapes: dict[str, Shape] = {name: matrix.shape for name, matrix in problem.given.items()}
-    axes: dict[str, tuple[Axis, Axis]] = {name: _axes_of_given(name) for name in shapes}
-    made: dict[str, Step] = {}
-    opened: list[str] = []
+    def __init__(self, steps: "Plan", lines: "Sequence[Line]", problem: "Outer") -> None:
+        self._lines = {line.name: line for line in lines}
+        self._steps = {step.name: step for step in steps}
+        self._heads = problem.heads or 1
+        self.shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
+        self._axes = {name: _axes_of_given(name) for name in self.shapes}
+        self.made: dict[str, Step] = {}
+        self._opened: list[str] = []
 
-    def put(name: str) -> None:
-        if name in made or (name in shapes and name not in of_lines):
-            return
-        line, step = of_lines.get(name), of_steps.get(name)
-        if line is None and step is None:
-            return  # refused where the equation that reads it is resolved
-        if name in opened:
-            closing = next(of_lines[each] for each in reversed(opened) if each in of_lines)
-            circle = " → ".join([*opened[opened.index(name) :], name])
-            at = next((at for each, at in closing.uses() if each in opened), None)
-            raise closing.fault(f"these read one another in a circle: {circle}", at)
-        opened.append(name)
-        for each in line.reads if line is not None else step.inputs if step else ():
+    def put(self, name: str) -> None:
+        """Put a step in its place, behind all that it reads; nothing for what is given."""
+        line, step = self._lines.get(name), self._steps.get(name)
+        if name in self.made or (line is None and step is None):
+            return  # what there is not is refused where the equation that reads it is resolved
+        if name in self._opened:
+            raise self._circle(name)
+        self._opened.append(name)
+        reads = line.reads if line is not None else step.inputs if step is not None else ()
+        for each in reads:
             if each != name:
-                put(each)
-        opened.pop()
-        if line is None:
-            assert step is not None
-            made[name] = step
-            shapes[name] = step.operation.shape(*(shapes[each] for each in step.inputs))
-            axes[name] = step.rows, step.columns
-            return
-        own, settings = resolved(line, Known(shapes, _sizes(problem, shapes)), _side(step, shapes))
+                self.put(each)
+        self._opened.pop()
+        if line is not None:
+            step = self._stated(line, step)
+        assert step is not None
+        self.made[name] = step
+        self.shapes[name] = self._shape_of(step)
+        self._axes[name] = step.rows, step.columns
+
+    def _circle(self, name: str) -> Exception:
+        closing = next(self._lines[n] for n in reversed(self._opened) if n in self._lines)
+        circle = " → ".join([*self._opened[self._opened.index(name) :], name])
+        at = next((at for each, at in closing.uses() if each in self._opened), None)
+        return closing.fault(f"these read one another in a circle: {circle}", at)
+
+    def _shape_of(self, step: "Step") -> "Shape":
+        return step.operation.shape(*(self.shapes[name] for name in step.inputs))
+
+    def _stated(self, line: "Line", step: "Step | None") -> "Step":
+        """Return the step that an equation makes, in place of the one of its name."""
+        from attncalc.equations.operation import Own, Statement
+        from attncalc.equations.own import Known, resolved
+        from attncalc.equations.tree import INFINITY, equation_source
+        from attncalc.operations.step import Step
+        from attncalc.problem.parts import STEP_TITLES
+
+        is_known = step is not None and all(name in self.shapes for name in step.inputs)
+        shape = self._shape_of(step) if step is not None and is_known else None
+        own, settings = resolved(line, Known(self.shapes, self._sizes()), shape)
         operation = Own(Statement(equation_source(own), settings=settings), line)
-        inputs = tuple(each for each in own.reads if each != name)
-        made[name] = _step(line, step, operation, inputs, own, axes)
-        shapes[name] = operation.shape(*(shapes[each] for each in inputs))
-        axes[name] = made[name].rows, made[name].columns
+        inputs = tuple(each for each in own.reads if each != line.name)
+        forbids = any(x == INFINITY for x in own.nodes)
+        if step is not None:
+            title = line.title or step.title
+            made = step._replace(operation=operation, inputs=inputs, title=title)
+            return made._replace(role="masked") if forbids and step.columns == "keys" else made
+        rows, columns = (self._axis(own, index) for index in own.at[-2:])
+        title = line.title or STEP_TITLES.get(line.name, "stated by an equation")
+        role = _role(line.name, rows, columns, forbids=forbids)
+        return Step(line.name, title, operation, inputs, rows, columns, role)
 
-    for step in steps:
-        put(step.name)
-    for line in lines:
-        if not only or line.name in only:
-            put(line.name)
-    return tuple(made.values()), shapes
+    def _axis(self, own: "Equation", index: str) -> "Axis":
+        """Return what an index of a result stands for: what it does where matrices are read."""
+        from attncalc.equations.tree import Entry, Name
+
+        size = own.sizes.get(index)
+        if isinstance(size, Name) and size.name in ("n", "m"):
+            return "queries" if size.name == "n" else "keys"
+        kinds = [
+            self._axes[x.name][axis - len(x.at)]
+            for x in own.nodes
+            if isinstance(x, Entry) and x.name in self._axes
+            for axis, place in enumerate(x.at)
+            if place == Name(index) and axis - len(x.at) >= -2
+        ]
+        of_tokens = [kind for kind in kinds if kind in ("queries", "keys")]
+        return next(iter(of_tokens or kinds), "features")
+
+    def _sizes(self) -> dict[str, int]:
+        """Return the sizes that have a value, from the matrices that are known so far."""
+
+        def side(axis: int, *names: str) -> int:
+            found = (self.shapes[name] for name in names if len(self.shapes.get(name, ())) >= -axis)
+            return next((shape[axis] for shape in found), 0)
+
+        sizes = {
+            "n": side(-2, "Q", "S", "A", "X", "X1"),
+            "m": side(-2, "K_all", "K", "X", "X2") or side(-1, "S", "A"),
+            "d": side(-1, "X", "X1"),
+            "d_k": side(-1, "K", "Q"),
+            "d_v": side(-1, "V"),
+            "d_ff": side(-1, "F_1", "W_1"),
+            "heads": side(-3, "Q", "S", "A") or self._heads,
+        }
+        return {name: size for name, size in sizes.items() if size}
 
 
-def _side(step: "Step | None", shapes: "Mapping[str, Shape]") -> "Shape | None":
-    """Return the shape of the step that an equation replaces, as far as it is known."""
-    if step is None or not all(name in shapes for name in step.inputs):
-        return None
-    return step.operation.shape(*(shapes[name] for name in step.inputs))
-
-
-def _sizes(problem: "Outer", shapes: "Mapping[str, Shape]") -> dict[str, int]:
-    """Return the sizes that have a value, from the matrices that are known so far."""
-
-    def side(axis: int, *names: str) -> Iterator[int]:
-        yield from (shapes[name][axis] for name in names if name in shapes)
-
-    found = {
-        "n": side(-2, "Q", "S", "A", "X", "X1"),
-        "m": side(-2, "K_all", "K", "X", "X2"),
-        "d": side(-1, "X", "X1"),
-        "d_k": side(-1, "K", "Q"),
-        "d_v": side(-1, "V"),
-        "d_ff": side(-1, "F_1", "W_1"),
-        "heads": (shapes[name][0] for name in ("Q", "S", "A") if len(shapes.get(name, ())) > 2),
-    }
-    sizes = {name: next(values, 0) for name, values in found.items()}
-    for name in ("S", "A"):
-        if name in shapes and not sizes["m"]:
-            sizes["m"] = shapes[name][-1]
-    if not sizes["heads"]:
-        sizes["heads"] = problem.heads or 1
-    return {name: size for name, size in sizes.items() if size}
+def _role(name: str, rows: "Axis", columns: "Axis", *, forbids: bool) -> "Role":
+    """Return what a step that an equation adds is to a reader."""
+    if rows == "queries" and name == "O":
+        return "outputs"
+    if rows != "queries" or columns != "keys":
+        return ""
+    return "masked" if forbids else "weights" if name == "A" else ""
 
 
 def _axes_of_given(name: str) -> "tuple[Axis, Axis]":
@@ -236,38 +270,3 @@ def _axes_of_given(name: str) -> "tuple[Axis, Axis]":
     if role in ("tokens", "positions", "projected"):
         return ("queries" if own in ("X", "X1", "P", "P1", "Q") else "keys"), "features"
     return "values", "features"
-
-
-def _step(
-    line: "Line",
-    step: "Step | None",
-    operation: Any,
-    inputs: tuple[str, ...],
-    own: Any,
-    axes: "Mapping[str, tuple[Axis, Axis]]",
-) -> "Step":
-    """Return the step that an equation makes, in place of the one of its name."""
-    from attncalc.equations.tree import Entry, Name
-    from attncalc.operations.step import Step
-    from attncalc.problem.parts import STEP_TITLES
-
-    if step is not None:
-        return step._replace(operation=operation, inputs=inputs, title=line.title or step.title)
-    found: list[Axis] = []
-    for index in own.at[-2:]:
-        kinds = [
-            axes[x.name][axis - len(x.at) + 2]
-            for x in own.nodes
-            if isinstance(x, Entry) and x.name in axes
-            for axis, place in enumerate(x.at)
-            if place == Name(index) and axis - len(x.at) + 2 >= 0
-        ]
-        size = own.sizes.get(index)
-        by_size = {Name("n"): "queries", Name("m"): "keys"}.get(size)  # type: ignore[arg-type]
-        of_tokens = [kind for kind in kinds if kind in ("queries", "keys")]
-        found.append(by_size or next(iter(of_tokens or kinds), "features"))
-    rows, columns = found
-    title = line.title or STEP_TITLES.get(line.name, "stated by an equation")
-    role = {"O": "outputs", "A": "weights", "S_masked": "masked"}.get(line.name, "")
-    is_attention = rows == "queries" and (columns == "keys" or role == "outputs")
-    return Step(line.name, title, operation, inputs, rows, columns, role if is_attention else "")

@@ -193,7 +193,8 @@ def plain(value: Any) -> Any:
 
 def _as_rows(value: Any) -> Any:
     """Return a single number as a list of rows."""
-    return [[value]] if isinstance(value, _Number) else value
+    is_number = isinstance(value, str) and not re.search(r"[\s,;\[]", value.strip())
+    return [[value]] if is_number else value
 
 
 def _field(name: str, value: Any, faults: Faults) -> Any:
