@@ -26,21 +26,20 @@ from attncalc.equations.library import (
 from attncalc.equations.own import Line
 from attncalc.equations.tree import (
     ONE,
-    SIDES,
     ZERO,
     Entry,
     Equation,
     Function,
     If,
-    Name,
     Node,
     Number,
     Operator,
     equation_source,
     rebuilt,
     replaced,
+    source,
 )
-from attncalc.errors import InputError
+from attncalc.errors import InputError, ShapeError
 from attncalc.numbers.types import Matrix, Place, Range
 
 Setting = Fraction | int | float
@@ -253,7 +252,7 @@ class Operation:
         sizes = {key: int(whole(size, known)) for key, size in made.sizes.items()}
         of_each = [shapes[place] if place >= 0 else self.shape(*shapes) for place in reads]
         flags = found.given - set(inputs) | made.given
-        name = made.name if is_stated(made.name) else _with_sides(equation(made.name), known)
+        name = made.name if is_stated(made.name) else _simple(equation(made.name), known)
         statement = Statement(name, flags, {**found.settings, **sizes})
         statement = statement.summing(of_each, shapes[to])
         read = equation(name, statement.given).reads
@@ -389,9 +388,12 @@ class Own(Stated):
     ----------
     line
         The equation as it was typed.
+    shapes
+        The shapes of what it reads: its indices run over their sides.
     """
 
     line: Line
+    shapes: tuple[Shape, ...]
 
     def formula(self, *operands: Expression) -> Expression:
         """Return the right-hand side as it was typed."""
@@ -414,6 +416,15 @@ class Own(Stated):
             raise self.line.fault(f"{self.line.name}[{at}] is not a finite number")
         return made
 
+    def _on(self, *shapes: Shape) -> "_Known":
+        for name, own, given in zip(inputs_of(self.name), self.shapes, shapes, strict=True):
+            if given[-len(own) :] != own and given != PLAIN:
+                sizes = (" × ".join(map(str, each)) for each in (given, own))
+                raise ShapeError(
+                    f"{name} is {next(sizes)}, and {self.line.name} reads {next(sizes)}"
+                )
+        return super()._on(*shapes)
+
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:
     """Say whether some matrix has fewer heads than another, each for several of these."""
@@ -431,20 +442,14 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
     ]
 
 
-def _with_sides(own: Equation, known: Mapping[str, Setting]) -> str:
-    """Return the text of an equation with numbers for the sides of matrices it does not read."""
-
-    def put(x: Node | None) -> Node | None:
-        match x:
-            case Function(side, (Name(name),)) if side in SIDES and name not in own.reads:
-                number = known.get(f"{side}({name})")
-                return x if number is None else Number(Fraction(number))
-        return None if x is None else rebuilt(x, put)  # type: ignore[arg-type]
-
-    over = tuple(map(put, own.over))
-    only = {index: ZERO for index, size in zip(own.at, over, strict=True) if size == ONE}
-    right = _at_only(replaced(put(own.right) or own.right, only))
-    return equation_source(replace(own, over=over, right=right))
+def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
+    """Return the text of an equation without the index of a side that has one place alone."""
+    only = {
+        index: ZERO
+        for index, size in zip(own.at, own.over, strict=True)
+        if size == ONE or (isinstance(size, Function) and known.get(source(size)) == 1)
+    }
+    return equation_source(replace(own, right=_at_only(replaced(own.right, only))))
 
 
 def _at_only(x: Node) -> Node:

@@ -24,6 +24,7 @@ from attncalc.equations.extents import Setting, Shape, extents
 from attncalc.equations.tree import (
     AGGREGATES,
     FUNCTIONS,
+    ONE,
     ROWS,
     SIDES,
     ZERO,
@@ -33,16 +34,21 @@ from attncalc.equations.tree import (
     EquationError,
     Function,
     If,
+    Marked,
     Name,
     Node,
     Number,
     Operator,
+    Remark,
     Row,
+    dotted,
+    equation_source,
     names_in,
     parse,
     parts,
     rebuilt,
     source,
+    spoken,
     walk,
 )
 from attncalc.errors import ShapeError
@@ -144,7 +150,7 @@ def read_line(text: str) -> Line:
 
 def _is_size(name: ast.Name, within: ast.expr) -> bool:
     calls = [n for n in ast.walk(within) if isinstance(n, ast.Call)]
-    named = {id(each) for call in calls for each in (call.func, *call.args)}
+    named = {id(each) for call in calls for each in ast.walk(call)}
     return name.id in SIZES or id(name) in named
 
 
@@ -164,14 +170,17 @@ def _left_indices(left: ast.expr) -> set[str]:
 def _uses(node: ast.AST, bound: set[str]) -> Iterator[tuple[str, ast.expr]]:
     """Yield the matrices that are read below a node, where these names are bound."""
     match node:
-        case ast.Subscript(value=ast.Name(id=name), slice=places):
-            yield name, node
+        case ast.Subscript(value=ast.Name() | ast.Attribute() as matrix, slice=places):
+            yield dotted(matrix), node
             yield from _uses(places, bound)
         case ast.Call(func=ast.Name(id="why"), args=[value, _, *where]):
             for each in (value, *where):
                 yield from _uses(each, bound)
-        case ast.Call(func=ast.Name(id=side), args=[ast.Name() as matrix]) if side in SIDES:
-            yield matrix.id, matrix
+        case ast.Call(func=ast.Name(id=side), args=[ast.Name() | ast.Attribute() as matrix]):
+            if side in SIDES:
+                yield dotted(matrix), matrix
+            else:
+                yield from _uses(matrix, bound)
         case ast.Call(args=arguments):
             for each in arguments:
                 yield from _uses(each, bound)
@@ -244,7 +253,7 @@ def resolved(
     for name, at in line.uses():
         if name != line.name and name not in known.shapes:
             raise line.fault(_unknown(name, known), at)
-    own = _named(_sized(_explicit(line, known), known, shape), known)
+    own = _reading(line, _named(_sized(_explicit(line, known), known, shape), known), known)
     settings: dict[str, Setting] = {
         name: Fraction(size) for name, size in known.sizes.items() if name in names_in(*_all(own))
     }
@@ -354,10 +363,7 @@ def _explicit(line: Line, known: Known) -> Equation:
     def put(x: Node) -> Node:
         match x:
             case Function(side, (Name(name),)) if side in SIDES:
-                size = known.shapes[name][SIDES[side] if side != "heads" else 0]
-                return Number(
-                    Fraction(size if side != "heads" or len(known.shapes[name]) > 2 else 1)
-                )
+                return ONE if side == "heads" and len(known.shapes[name]) < 3 else x
         x = rebuilt(x, put)
         match x:
             case Name(name) if name in shapes and name not in own.indices and name not in SIZES:
@@ -368,6 +374,24 @@ def _explicit(line: Line, known: Known) -> Equation:
 
     right = put(own.right)
     return Equation(own.name, at, tuple(None if o is None else put(o) for o in over), right)
+
+
+def _reading(line: Line, own: Equation, known: Known) -> Equation:
+    """Return an equation that reads nothing with a side of some matrix for one of its sizes.
+
+    What it reads says in which kind of number it is computed.
+    """
+    if own.reads:
+        return own
+    runs = extents(own, {}, known.sizes)
+    for number, index in enumerate(own.at):
+        for name, shape in known.shapes.items():
+            for side, axis in SIDES.items():
+                if len(shape) >= -axis and shape[axis] == runs[index]:
+                    over = list(own.over)
+                    over[number] = Function(side, (Name(name),))
+                    return replace(own, over=tuple(over))
+    raise line.fault("an equation reads a matrix, or runs over the side of one")
 
 
 def _places(
@@ -509,3 +533,114 @@ def _reach(
     )
     reached = values[where]
     return (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
+
+
+def local(own: Equation) -> Equation:
+    """Return an equation with plain names for the matrices of parts, as self_Q for self.Q."""
+
+    def plain(name: str) -> str:
+        return spoken(name).replace(".", "_")
+
+    def put(x: Node) -> Node:
+        match x:
+            case Entry(name, at):
+                return Entry(plain(name), tuple(map(put, at)))
+            case Function(side, (Name(name),)) if side in SIDES:
+                return Function(side, (Name(plain(name)),))
+        return rebuilt(x, put)
+
+    over = tuple(None if size is None else put(size) for size in own.over)
+    return replace(own, name=plain(own.name), over=over, right=put(own.right))
+
+
+def as_line(
+    equation: Equation,
+    name: str,
+    names: Mapping[str, str],
+    shapes: Mapping[str, Shape],
+    settings: Mapping[str, Setting],
+) -> str:
+    """Return an equation of the library as a user could write it.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    name
+        What its result is called.
+    names
+        What the matrices that it reads are called, by their names in the equation.
+    shapes
+        The shape of each matrix, by those names.
+    settings
+        The numbers that it reads by name: they are written out.
+    """
+    own = {each: shapes[called] for each, called in names.items()}
+    runs = extents(equation, own, settings)
+    sides = _sides_of_indices(equation, own, names, runs)
+    of_sizes = {
+        size.name: index for index, size in equation.sizes.items() if isinstance(size, Name)
+    }
+
+    def sized(index: str) -> Node:
+        return sides.get(index) or Number(Fraction(runs[index]))
+
+    def put(x: Node) -> Node:
+        match x:
+            case Marked(body) | Remark(body):
+                return put(body)
+            case Operator("-", (a, Name(each))) if settings.get(each) == 0:
+                return put(a)
+            case Name(each) if each in settings:
+                return Name(each) if each in SIZES else Number(Fraction(settings[each]))
+            case Name(each) if each in of_sizes:
+                return sized(of_sizes[each])
+            case If(test, then, otherwise):
+                made = put(then), put(otherwise)
+                return made[1] if made[0] == made[1] else If(put(test), *made)
+            case Function(side, (Name(matrix),)) if side in SIDES:
+                return Function(side, (Name(names.get(matrix, matrix)),))
+            case Entry(matrix, _):
+                return Entry(names.get(matrix, matrix), tuple(map(put, _served(x, own, runs))))
+            case Aggregate() | Row():
+                inner = rebuilt(x, put)
+                assert isinstance(inner, Aggregate | Row)
+                return replace(inner, size=sized(x.index))
+        return rebuilt(x, put)
+
+    over = tuple(sized(index) for index in equation.at)
+    made = replace(equation, name=name, over=over, right=put(equation.right), taught=())
+    return equation_source(made)
+
+
+def _sides_of_indices(
+    equation: Equation,
+    shapes: Mapping[str, Shape],
+    names: Mapping[str, str],
+    runs: Mapping[str, int],
+) -> dict[str, Node]:
+    """Return for each index a side of a matrix that it runs over, by the matrix's own name."""
+    called = {axis: side for side, axis in SIDES.items()}
+    sides: dict[str, Node] = {}
+    for x in equation.nodes:
+        if not isinstance(x, Entry) or x.name not in shapes:
+            continue
+        for axis, place in enumerate(x.at, start=-len(x.at)):
+            shape = shapes[x.name]
+            if isinstance(place, Name) and len(shape) >= -axis and shape[axis] == runs[place.name]:
+                sides.setdefault(place.name, Function(called[axis], (Name(names[x.name]),)))
+    rows = [x for x in equation.nodes if isinstance(x, Row) and isinstance(x.at, Name)]
+    return {x.at.name: sides[x.index] for x in rows if x.index in sides} | sides  # type: ignore
+
+
+def _served(x: Entry, shapes: Mapping[str, Shape], runs: Mapping[str, int]) -> tuple[Node, ...]:
+    """Return the places of an entry; of a side of 1 that serves all places, its only one."""
+    shape = shapes.get(x.name, ())
+    return tuple(
+        ZERO
+        if isinstance(place, Name)
+        and len(shape) >= -axis
+        and shape[axis] == 1 != runs.get(place.name, 1)
+        else place
+        for axis, place in enumerate(x.at, start=-len(x.at))
+    )

@@ -153,8 +153,11 @@ class Equation:
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
-        """The matrices on the right-hand side, in the order of their first entry."""
-        return tuple(dict.fromkeys(x.name for x in self.nodes if isinstance(x, Entry)))
+        """The matrices that it reads, or whose sides it asks for, in the order of the text."""
+        found = [x.name for x in self.nodes if isinstance(x, Entry)]
+        sides = (y for size in (*self.over, self.right) if size is not None for y in walk(size))
+        found += [x.arguments[0].name for x in sides if is_side(x)]  # type: ignore[union-attr]
+        return tuple(dict.fromkeys(found))
 
     @cached_property
     def sizes(self) -> "dict[str, Node | None]":
@@ -190,6 +193,7 @@ _SIGNS = {
     ast.GtE: ">=", ast.UAdd: "mark", ast.USub: "neg", ast.Not: "not", ast.And: "and", ast.Or: "or",
 }  # fmt: skip
 COMPARISONS = {"<", "<=", "==", "!=", ">", ">="}
+_LAYER = re.compile(r"^L(\d+)(?=\.|$)")
 ROWS = {"softmax", "hardmax", "share"}
 AGGREGATES = {"sum", "max"}
 FUNCTIONS = {
@@ -273,12 +277,13 @@ class _Parser:
         match body:
             case [
                 ast.Assign(
-                    targets=[ast.Subscript(value=ast.Name(id=name), slice=left)], value=right
+                    targets=[ast.Subscript(value=ast.Name() | ast.Attribute() as matrix) as left],
+                    value=right,
                 )
             ]:
-                indices = _listed(left)
-            case [ast.Assign(targets=[ast.Name(id=name)], value=right)]:
-                indices = []
+                name, indices = dotted(matrix), _listed(left.slice)
+            case [ast.Assign(targets=[ast.Name() | ast.Attribute() as matrix], value=right)]:
+                name, indices = dotted(matrix), []
             case [first, *_]:
                 raise self.refused(first, "write one equation a line, as S[i,j] = ...")
             case _:
@@ -315,7 +320,7 @@ class _Parser:
                 return self._number(node, value)
             case ast.Name(id="inf"):
                 return INFINITY
-            case ast.Name(id=name):
+            case ast.Name() | ast.Attribute() if name := dotted(node):
                 return Name(name)
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _SIGNS:
                 inner, sign = self.tree(operand), _SIGNS[type(op)]
@@ -328,7 +333,9 @@ class _Parser:
                 return self._comparison(node, [left, *others], ops)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 return If(self.tree(test), self.tree(then), self.tree(otherwise))
-            case ast.Subscript(value=ast.Name(id=name), slice=places):
+            case ast.Subscript(value=ast.Name() | ast.Attribute() as matrix, slice=places) if (
+                name := dotted(matrix)
+            ):
                 return Entry(name, tuple(map(self.tree, _listed(places))))
             case ast.Subscript(value=ast.Call(func=ast.Name(id=kind)) as call, slice=place):
                 return self._row(kind, call, place)
@@ -407,6 +414,28 @@ class _Parser:
         return made
 
 
+def dotted(node: ast.AST) -> str:
+    """Return the name of a matrix of a part, as self.Q or L1.W_Q for 1.W_Q; "" for what is none.
+
+    Examples
+    --------
+    >>> dotted(ast.parse("L1.self.Q", mode="eval").body)
+    '1.self.Q'
+    """
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=part) | ast.Attribute(value=ast.Name(id=part))):
+            if part == "self" or part == "cross" or _LAYER.fullmatch(part):
+                return _LAYER.sub(r"\1", ast.unparse(node), count=1)
+    return ""
+
+
+def spoken(name: str) -> str:
+    """Return a name as an equation writes it: L1.W_Q for 1.W_Q."""
+    return f"L{name}" if name[:1].isdigit() else name
+
+
 def _smallest(largest: Aggregate) -> Node:
     """Return the smallest of what an aggregate finds the largest of."""
     body = Operator("neg", (largest.body,))
@@ -415,6 +444,11 @@ def _smallest(largest: Aggregate) -> Node:
 
 def _listed(node: ast.expr) -> list[ast.expr]:
     return list(node.elts) if isinstance(node, ast.Tuple) else [node]
+
+
+def is_side(x: Node) -> bool:
+    """Say whether a node is a side of a matrix: rows(X), columns(X) or heads(X)."""
+    return isinstance(x, Function) and x.name in SIDES and isinstance(x.arguments[0], Name)
 
 
 def parts(x: Node) -> tuple[Node, ...]:
@@ -537,9 +571,9 @@ def source(x: Node, level: int = 0) -> str:
             text = str(value)
             return put(text, 2) if "/" in text else text
         case Name(name):
-            return name
+            return spoken(name)
         case Entry(name, at):
-            return f"{name}[{','.join(map(source, at))}]"
+            return f"{spoken(name)}[{','.join(map(source, at))}]"
         case Operator("neg", (a,)):
             return put(f"-{source(a, 3)}", 1)
         case Operator("not", (a,)):
@@ -581,4 +615,4 @@ def equation_source(equation: Equation) -> str:
     )
     forms = " == ".join(source(form, 1) for form in (*equation.taught, equation.right))
     right = forms if equation.taught else source(equation.right)
-    return f"{equation.name}[{', '.join(places)}] = {right}"
+    return f"{spoken(equation.name)}[{', '.join(places)}] = {right}"

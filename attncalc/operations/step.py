@@ -31,6 +31,8 @@ class Step(NamedTuple):
         "outputs" are the result.
     is_between
         Whether a person may go past it: from the scores to the weights, without the scaled ones.
+    slices
+        What the matrices of several stand for: a "head", or the "token" of a recurrence.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Step(NamedTuple):
     columns: Axis
     role: Role = ""
     is_between: bool = False
+    slices: str = "head"
 
 
 def run(

@@ -1,10 +1,11 @@
 """Which parts a problem is a list of: an attention alone, or those of an encoder or a decoder."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.errors import AttncalcError, InputError
 from attncalc.problem.attention.part import ATTENTION, is_there
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.field import IMAGE, LAYERS
@@ -51,18 +52,32 @@ def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[s
 def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:
     """Return the parts in their places, and the tokens that are given to the first of them."""
     if problem.block == ALONE and not problem.made_tokens and problem.W_E is None:
-        stated = placeholders(problem) if problem.equations else {}
-        if stated:
-            zeros = {name: np.broadcast_to(0.0, shape) for name, shape in stated.items()}
-            return [Placed(ATTENTION, changed(problem, **zeros))], []
-        if problem.equations and not is_there(problem):
-            return [], []
-        return [Placed(ATTENTION, problem)], []
+        return _attention(problem), []
     from attncalc.problem.layers.arrangement import parts_of_layers  # here, for most are one part
 
     tokens = _tokens(problem)
     given = [_stream(problem, name) for name in TOKENS if name in problem.names]
     return parts_of_layers(problem, problem.inner, tokens), given
+
+
+def _attention(problem: Outer) -> list[Placed]:
+    """Return the attention, which may read what equations state; none where all are equations."""
+    own = Placed(ATTENTION, problem)
+    if not problem.equations:
+        return [own]
+    try:
+        Calculation([own])
+    except AttncalcError:
+        for shapes in placeholders(problem):
+            zeros = {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items()}
+            stated = Placed(ATTENTION, changed(problem, **zeros))
+            with suppress(AttncalcError):
+                Calculation([stated])
+                return [stated]
+        if is_there(problem):
+            raise
+        return []
+    return [own]
 
 
 def _with_gradients(problem: Outer, calculation: Calculation) -> Calculation:

@@ -4,7 +4,7 @@ A problem without an attention can be equations alone. One that lacks queries, k
 state them: the attention then reads what the equation gives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from attncalc.problem.scope import Outer
 
 MOST_LINES = 200
-STATED = ("Q", "K", "V", "S", "A")
-"""What an attention can read from an equation where it is not given."""
-INSTEAD = {"Q": ("W_Q",), "K": ("W_K",), "V": ("W_V",), "S": ("W_Q", "Q"), "A": ("W_Q", "Q", "S")}
-"""What is given where an attention makes these itself: an equation then replaces its step."""
 
 
 class Lines(tuple[str, ...]):
@@ -104,20 +100,22 @@ def read_by(texts: Sequence[str]) -> set[str]:
     return {name for line in lines for name in line.reads} - {line.name for line in lines}
 
 
-def placeholders(problem: "Outer") -> "dict[str, Shape]":
-    """Return the shapes of what equations state and the attention would need to be given."""
+def placeholders(problem: "Outer") -> "Iterator[dict[str, Shape]]":
+    """Yield the shapes of what an attention could be given where equations state it.
+
+    First queries, keys and values that have no weights, then scores, then the weights.
+    """
     lines = parsed(problem.equations)
-    missing = [
-        line.name
-        for line in lines
-        if line.name in STATED and not problem.those_given(line.name, *INSTEAD[line.name])
-    ]
-    if not missing:
-        return {}
-    resolution = _Resolution((), lines, problem)
-    for name in missing:
-        resolution.put(name)
-    return {name: resolution.shapes[name] for name in missing}
+    stated = {line.name for line in lines} - set(problem.names)
+    projected = [name for name in "QKV" if not problem.those_given(f"W_{name}")]
+    for names in (projected, ["S", "V"], ["A", "V"]):
+        wanted = [name for name in names if name in stated]
+        if not wanted or (names is not projected and names[0] not in stated):
+            continue
+        resolution = _Resolution((), lines, problem)
+        for name in wanted:
+            resolution.put(name)
+        yield {name: resolution.shapes[name] for name in wanted}
 
 
 def with_equations(problem: "Outer", calculation: "Calculation") -> "Calculation":
@@ -196,7 +194,7 @@ class _Resolution:
     def _stated(self, line: "Line", step: "Step | None") -> "Step":
         """Return the step that an equation makes, in place of the one of its name."""
         from attncalc.equations.operation import Own, Statement
-        from attncalc.equations.own import Known, resolved
+        from attncalc.equations.own import Known, local, resolved
         from attncalc.equations.tree import INFINITY, equation_source
         from attncalc.operations.step import Step
         from attncalc.problem.parts import STEP_TITLES
@@ -204,8 +202,9 @@ class _Resolution:
         is_known = step is not None and all(name in self.shapes for name in step.inputs)
         shape = self._shape_of(step) if step is not None and is_known else None
         own, settings = resolved(line, Known(self.shapes, self._sizes()), shape)
-        operation = Own(Statement(equation_source(own), settings=settings), line)
         inputs = tuple(each for each in own.reads if each != line.name)
+        shapes = tuple(self.shapes[each] for each in inputs)
+        operation = Own(Statement(equation_source(local(own)), settings=settings), line, shapes)
         forbids = any(x == INFINITY for x in own.nodes)
         if step is not None:
             title = line.title or step.title
@@ -214,7 +213,9 @@ class _Resolution:
         rows, columns = (self._axis(own, index) for index in own.at[-2:])
         title = line.title or STEP_TITLES.get(line.name, "stated by an equation")
         role = _role(line.name, rows, columns, forbids=forbids)
-        return Step(line.name, title, operation, inputs, rows, columns, role)
+        of_tokens = len(own.at) > 2 and self._axis(own, own.at[0]) in ("queries", "keys")
+        made = Step(line.name, title, operation, inputs, rows, columns, role)
+        return made._replace(slices="token") if of_tokens else made
 
     def _axis(self, own: "Equation", index: str) -> "Axis":
         """Return what an index of a result stands for: what it does where matrices are read."""
@@ -270,3 +271,42 @@ def _axes_of_given(name: str) -> "tuple[Axis, Axis]":
     if role in ("tokens", "positions", "projected"):
         return ("queries" if own in ("X", "X1", "P", "P1", "Q") else "keys"), "features"
     return "values", "features"
+
+
+def lines_of(problem: "Outer", calculation: "Calculation") -> "Iterator[str]":
+    """Yield each step of a calculation as a line of text that a problem can state.
+
+    Gradients follow from these, and have no lines.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    calculation
+        Its calculation.
+
+    Raises
+    ------
+    UnstatedError
+        When no equation states a step.
+    """
+    from attncalc.equations.library import equation, inputs_of
+    from attncalc.equations.operation import Own, UnstatedError, is_grouped
+    from attncalc.equations.own import as_line
+
+    shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
+    parts = calculation.parts[:-1] if problem.backward else calculation.parts
+    forward = {step.name for part in parts for step in part.plan}
+    for step in (each for each in calculation.steps if each.name in forward):
+        own = [shapes[name] for name in step.inputs]
+        shapes[step.name] = step.operation.shape(*own)
+        if isinstance(step.operation, Own):
+            yield f"{step.operation.line.text}  # {step.title}"
+            continue
+        stated = step.operation.statement(*own)
+        if (is_grouped(own) and not stated.name.startswith("Grouped")) or stated.tables:
+            raise UnstatedError(step.name)
+        names = dict(zip(inputs_of(stated.name, stated.given), step.inputs, strict=True))
+        found = equation(stated.name, stated.given)
+        line = as_line(found, step.name, names, shapes, stated.settings)
+        yield f"{line}  # {step.title}"
