@@ -584,6 +584,11 @@ def _reach(
     return (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
 
 
+def plainly(x: Node) -> Node:
+    """Return a tree without the marks and remarks that the written-out work alone reads."""
+    return plainly(x.body) if isinstance(x, Marked | Remark) else rebuilt(x, plainly)
+
+
 def local(own: Equation) -> Equation:
     """Return an equation with plain names for the matrices of parts, as self_Q for self.Q."""
 
