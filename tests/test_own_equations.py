@@ -12,18 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import Problem, read_problem, solve
+from attncalc import Problem, check, read_problem, solve
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
 from attncalc.errors import InputError
-from attncalc.grading.key import Key
-from attncalc.grading.marking import mark
 from attncalc.grading.rules import Status
-from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.problem.serialising import in_json
 from attncalc.problem.stating import lines_of
-from attncalc.reading.answers import read_answer_bytes
 
 X = [[1, 0, 2], [0, 1, 1], ["1/2", -1, 0]]
 W = {
@@ -293,9 +289,7 @@ def test_a_mistake_in_a_row_of_a_recurrence_is_followed_in_later_rows() -> None:
         equations=["B[t,c] = X[t,c] + (B[t-1,c] if t > 0 else 0) / 2"],
     )
     answer = {"B": [[1, 2], [3.5, 5.5], [6.75, 8.75], [4.38, 5.37]]}
-    marking = mark(
-        Key(problem, ToTheDigit(2)), read_answer_bytes(json.dumps(answer).encode(), "a.json")
-    )
+    marking = check(problem, answer)
     (marks,) = marking.steps
     second = [marks.status((row, 1)) for row in range(4)]
     assert second == [Status.CORRECT, Status.WRONG, Status.FOLLOWS, Status.WRONG]
