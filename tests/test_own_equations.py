@@ -288,7 +288,7 @@ def test_a_mistake_in_a_row_of_a_recurrence_is_followed_in_later_rows() -> None:
         X=[[1, 2], [3, 4], [5, 6], [1, 1]],
         equations=["B[t,c] = X[t,c] + (B[t-1,c] if t > 0 else 0) / 2"],
     )
-    answer = {"B": [[1, 2], [3.5, 5.5], [6.75, 8.75], [4.38, 5.37]]}
+    answer = {"B": [[1, 2], [3.5, 5.5], [6.75, 8.75], [4.38, 5.9]]}
     marking = check(problem, answer)
     (marks,) = marking.steps
     second = [marks.status((row, 1)) for row in range(4)]
