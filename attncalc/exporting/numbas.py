@@ -33,7 +33,7 @@ from attncalc.exporting.worksheet import inert, refuse_the_map, refuse_too_many,
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading

@@ -16,7 +16,7 @@ from attncalc.operations.step import run
 from attncalc.patterns.attended import Attended
 from attncalc.patterns.pattern import MOST_LISTED, Amount, Pattern
 from attncalc.patterns.view import Rows, counted, rows_of
-from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.solving.solution import Solution, given_in_decimals
 
 NO_SCALE = "none"

@@ -1,11 +1,157 @@
 """A calculation: a list of parts, each put in its place, and the flat list of steps they make."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from typing import Any, NamedTuple
 
-from attncalc.operations.step import Plan
+from attncalc.errors import AttncalcError
+from attncalc.operations.step import Plan, Step
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.part import Built, Placed, Stream
+
+
+class Stream(NamedTuple):
+    """Tokens on their way from part to part.
+
+    Parameters
+    ----------
+    name
+        The matrix that they are.
+    tokens, width
+        How many they are, and of how many features.
+    labels
+        What they are called.
+    """
+
+    name: str
+    tokens: int
+    width: int
+    labels: tuple[str, ...] = ()
+
+
+class Placed(NamedTuple):
+    """A part in its place.
+
+    Parameters
+    ----------
+    part
+        The part.
+    fields
+        The fields it takes its matrices and settings from: those of the problem, or of a layer.
+    prefix
+        What stands before the names of its matrices and steps: "1." in a first layer.
+    number
+        Which of several of its kind it is, as the 2 of gamma_2; "" for the only one.
+    reads
+        The tokens that it reads, by the names of their matrices.
+    gives
+        What its last step is called; "" for the name it has by itself.
+    """
+
+    part: "Part"
+    fields: Any
+    prefix: str = ""
+    number: str = ""
+    reads: tuple[str, ...] = ()
+    gives: str = ""
+
+    @property
+    def where(self) -> str:
+        """What starts a message about it: the layer, and what it is there."""
+        *layer, side = ["", *self.prefix.rstrip(".").split(".")][-2:]
+        if side.isdigit():
+            layer, side = [side], ""
+        layers = [f"layer {number}, " for number in layer if number]
+        numbered = f" {self.number}" if self.number.isdigit() and self.number != "0" else ""
+        what = f"{side}-{self.part.name}" if side else self.part.name
+        return "".join([*layers, what, numbered])
+
+    def named(self, own: str) -> str:
+        """Return what a matrix of its own is called here."""
+        return self.prefix + own
+
+    def fault(self, kind: type[AttncalcError], said: str) -> AttncalcError:
+        """Return what is wrong with it, each line of which says where."""
+        return kind("\n".join(f"{self.where}: {line}" for line in said.split("\n")))
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether tokens are columns."""
+        return bool(self.fields.standing.by_columns)
+
+    def size(self, shape: tuple[int, ...]) -> str:
+        """Return the shape of tokens as people write it, as they stand."""
+        return " × ".join(map(str, shape[::-1] if self.by_columns else shape))
+
+
+class Built(NamedTuple):
+    """A part that was put in its place.
+
+    Parameters
+    ----------
+    steps
+        Its steps, by the part's own names.
+    names
+        What its matrices are called in the calculation, where that is not just the prefix and
+        their own name.
+    prefix
+        That prefix.
+    gives
+        The tokens that come out, where others can read them.
+    attention
+        Of an attention, its fields with the tokens that it reads. A calculation that held the
+        problem it is cached in would be a reference cycle, and keep matrices alive.
+    says
+        Its conventions, each in a few words.
+    """
+
+    steps: Plan
+    gives: Stream | None = None
+    names: Mapping[str, str] = {}
+    prefix: str = ""
+    attention: Attention | None = None
+    says: tuple[str, ...] = ()
+
+    def name(self, own: str) -> str:
+        """Return what a matrix is called in the calculation, by its own name in the part."""
+        return self.names.get(own, self.prefix + own)
+
+    @property
+    def plan(self) -> Plan:
+        """The steps as they are called in the calculation."""
+        return tuple(map(self._in_place, self.steps))
+
+    def _in_place(self, step: Step) -> Step:
+        inputs = tuple(map(self.name, step.inputs))
+        return step._replace(name=self.name(step.name), inputs=inputs)
+
+
+Streams = Mapping[str, Stream]
+
+
+class Part(NamedTuple):
+    """A part of a network: a module of its own, with its fields, its rules of shape, its steps.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    build
+        Returns its steps in a place; raises an `InputError` or a `ShapeError` where its matrices
+        are missing or do not fit the tokens that it reads.
+    titles
+        Every step that it can have, in order, and what it is in words.
+    says
+        Returns its conventions, from the fields it takes them from, each in a few words.
+    settings
+        Returns the names of the settings that it reads, as its other fields are: another value of
+        one of these is another calculation.
+    """
+
+    name: str
+    build: Callable[[Placed, Streams], Built]
+    titles: Mapping[str, str]
+    says: Callable[[Any], Iterable[str]] = lambda fields: ()
+    settings: Callable[[Placed], Iterable[str]] = lambda placed: ()
 
 
 class Calculation:

@@ -23,7 +23,7 @@ LAYERS = "layers"
 """The kind of what an encoder or a decoder alone can have."""
 IMAGE = "image"
 """The kind of what a Vision Transformer alone can have."""
-LAYER_PANELS = (
+LAYER_PANELS = PATCHES, OF_LAYERS, EMBEDDING, NORMALISATION, FEED_FORWARD, HEAD = (
     "Patches of an image",
     "Layers",
     "Layers: embedding",

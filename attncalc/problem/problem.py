@@ -15,23 +15,25 @@ from attncalc.numbers.types import Matrix
 from attncalc.problem.arrangement import arranged
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.calculation import Calculation
-from attncalc.problem.entries import read_matrix
 from attncalc.problem.field import IMAGE, LAYERS, Given, Setting, declared
 from attncalc.problem.fields import (
+    ALONE,
+    DECODER,
+    ENCODER,
     GIVEN,
     LINES,
     MATRICES,
     NESTED,
     SETTINGS,
     TEXTS,
+    VIT,
     WHOLE,
+    GradientFields,
     own_name,
     read_setting,
 )
-from attncalc.problem.gradients.fields import GradientFields
-from attncalc.problem.layers.fields import ATTENTION as ALONE
-from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
-from attncalc.problem.patches.part import cut_of
+from attncalc.problem.image import cut_of
+from attncalc.problem.matrices import read_matrix
 from attncalc.problem.scope import Inner, Outer, Scope
 from attncalc.problem.standing import split_heads
 from attncalc.text import harmless, numbered, shortened, told_apart

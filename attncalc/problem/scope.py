@@ -5,15 +5,20 @@ from functools import cached_property
 from typing import Any
 
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.embedding.fields import EmbeddingFields
-from attncalc.problem.feed_forward.fields import FeedForwardFields
-from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
-from attncalc.problem.gradients.fields import GradientFields
-from attncalc.problem.head.fields import HeadFields
-from attncalc.problem.layers.fields import DECODER, LayerFields
-from attncalc.problem.normalisation.fields import NormalisationFields
-from attncalc.problem.patches.fields import PatchFields
-from attncalc.problem.residual.fields import ResidualFields
+from attncalc.problem.fields import (
+    DECODER,
+    GIVEN,
+    NESTED,
+    SETTINGS,
+    EmbeddingFields,
+    FeedForwardFields,
+    GradientFields,
+    HeadFields,
+    LayerFields,
+    NormalisationFields,
+    PatchFields,
+    ResidualFields,
+)
 
 
 class Scope(

@@ -16,8 +16,8 @@ from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix
 from attncalc.operations.frequencies import RopeScaling
-from attncalc.problem.attention.part import is_there as attends
-from attncalc.problem.attention.rope import scaling_as_typed
+from attncalc.problem.attention.placed import is_there as attends
+from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, role_of
 from attncalc.problem.problem import Problem, nested_fields
 from attncalc.text import harmless_cell

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from attncalc.problem.attention.fields import AttentionFields, even, read_scale
-from attncalc.problem.attention.rope import NEEDS, UNSCALED, read_rope_scaling
+from attncalc.problem.attention.declared import AttentionFields, even, read_scale
+from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 from attncalc.problem.field import (
     Given,
     OneOf,
@@ -22,8 +22,7 @@ from attncalc.problem.field import (
     sides,
     yes_or_no,
 )
-from attncalc.problem.fields import ALIASES, GIVEN, NESTED, SETTINGS, TEXTS, WHOLE
-from attncalc.problem.gradients.fields import read_ids
+from attncalc.problem.fields import ALIASES, GIVEN, NESTED, SETTINGS, TEXTS, WHOLE, read_ids
 from attncalc.schemas.pieces import (
     LIST_OF_TEXTS,
     TEXT,

@@ -25,7 +25,7 @@ from attncalc.numbers.types import Matrix, Place
 from attncalc.operations import Scoring
 from attncalc.operations.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem

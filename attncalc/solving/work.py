@@ -31,7 +31,7 @@ from attncalc.numbers.typed import exact
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations import Operand, Softmax
 from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.solving.solution import Solution, given_in_decimals
 

@@ -12,8 +12,8 @@ from attncalc.numbers.types import Matrix
 from attncalc.operations.frequencies import RopeScaling
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import SQRT_DK
-from attncalc.problem.attention.rope import scaling_as_object
+from attncalc.problem.attention.declared import SQRT_DK
+from attncalc.problem.attention.rope_scaling import scaling_as_object
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem

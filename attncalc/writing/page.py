@@ -14,7 +14,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.attention.declared import DISPLAY
 from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem

@@ -17,7 +17,7 @@ from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written, exact
 from attncalc.operations.step import Step
 from attncalc.patterns.view import counted
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import LONGEST_NAME, Problem
 from attncalc.solving.solution import Solution
 from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS

@@ -18,7 +18,7 @@ from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
 from attncalc.operations.activations import KINDS
 from attncalc.operations.step import run
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import SETTINGS, own_name
 from attncalc.problem.problem import Problem
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.fields import (
+from attncalc.problem.attention.declared import (
     CONCAT,
     DISTANCE,
     DOT,

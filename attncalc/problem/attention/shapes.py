@@ -7,7 +7,7 @@ import numpy as np
 
 from attncalc.errors import InputError, ShapeError
 from attncalc.problem.attention.attention import GAINS, SAME_WIDTH, Attention, size_of
-from attncalc.problem.attention.fields import ADDITIVE, DOT
+from attncalc.problem.attention.declared import ADDITIVE, DOT
 from attncalc.problem.attention.scored import check_score, check_start, score_faults
 from attncalc.problem.fields import MASKS, OF_HEADS, POSITIONS
 from attncalc.problem.standing import Standing

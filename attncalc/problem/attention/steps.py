@@ -36,9 +36,15 @@ from attncalc.operations import (
     Weigh,
 )
 from attncalc.operations.distances import Alibi, RelativeBias
+from attncalc.operations.normalisation import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
 from attncalc.operations.step import Axis, Role, Step
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
+from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
 from attncalc.problem.fields import MASKS
 
 TITLES: dict[str, str] = {
@@ -176,11 +182,37 @@ def _of_one_size(attention: Attention) -> Iterator[Step]:
     """Normalise each head's queries and keys over their features, before they are rotated."""
     if attention.qk_norm == "none":
         return
-    # here, for most attentions have none
-    from attncalc.problem.attention.normalised import normalised
+    yield from _normalised_rows(attention, "Q", _own(attention, "Q"), "queries")
+    yield from _normalised_rows(attention, "K", _all(attention, "K"), "keys")
 
-    yield from normalised(attention, "Q", _own(attention, "Q"), "queries")
-    yield from normalised(attention, "K", _all(attention, "K"), "keys")
+
+def _normalised_rows(attention: Attention, name: str, source: str, axis: Axis) -> Iterator[Step]:
+    """Yield the steps that normalise each row of a head's queries or keys, by Q or K."""
+
+    def column(step: str, title: str, operation: Operation, *inputs: str) -> Step:
+        # one number for each row, which people go past on the way
+        return Step(step, title, operation, inputs, axis, "values", is_between=True)
+
+    of = "query" if name == "Q" else "key"
+    is_centred = attention.qk_norm == "layer"
+    mean, spread = f"mu_{name}", f"var_{name}" if is_centred else f"ms_{name}"
+    if is_centred:
+        yield column(mean, f"mean of each {of}", FeatureMean(), source)
+        yield column(spread, f"variance of each {of}", FeatureVariance(), source, mean)
+    else:
+        yield column(spread, f"mean square of each {of}", FeatureSquares(), source)
+    given = attention.those_given(f"gamma_{name}", f"beta_{name}")
+    normalise = Normalise(
+        attention.norm_eps,
+        is_centred=is_centred,
+        has_gain=f"gamma_{name}" in given,
+        has_bias=f"beta_{name}" in given,
+        of=of,
+        eps_field="a qk_eps",
+    )
+    inputs = (source, *((mean, spread) if is_centred else (spread,)), *given)
+    title = "normalised queries" if name == "Q" else "normalised keys"
+    yield Step(f"{name}_norm", title, normalise, inputs, axis, "features")
 
 
 def _pair(attention: Attention) -> tuple[str, str]:

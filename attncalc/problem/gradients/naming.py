@@ -146,6 +146,6 @@ def _is_known(name: str) -> bool:
 
 
 def _is_step(name: str) -> bool:
-    from attncalc.problem.parts import STEP_TITLES  # here, for parts know how gradients are named
+    from attncalc.problem.layers import STEP_TITLES  # here, for parts know how gradients are named
 
     return name in STEP_TITLES

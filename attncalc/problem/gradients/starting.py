@@ -9,8 +9,8 @@ from attncalc.operations.losses import CrossEntropy, less_one_hot, ones, summed
 from attncalc.operations.rows import Same
 from attncalc.operations.step import Step
 from attncalc.problem.calculation import Calculation
+from attncalc.problem.fields import ALONE
 from attncalc.problem.gradients.naming import gradient_name
-from attncalc.problem.layers.fields import ATTENTION as ALONE
 from attncalc.problem.scope import Scope
 
 LOSS = "L"

@@ -20,7 +20,7 @@ from attncalc.numbers.types import Matrix
 from attncalc.operations import Multiply
 from attncalc.operations.distances import Alibi, exponents_of_slopes
 from attncalc.operations.step import Plan, Step
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import as_typed, in_json, settings

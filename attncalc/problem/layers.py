@@ -7,19 +7,75 @@ connection; Xiong et al., *On Layer Normalization in the Transformer Architectur
 from collections.abc import Iterator, Mapping, Sequence
 
 from attncalc.errors import InputError
-from attncalc.problem.attention.part import ATTENTION
-from attncalc.problem.attention.part import is_there as attends
-from attncalc.problem.feed_forward.part import FEED_FORWARD
-from attncalc.problem.feed_forward.part import GIVEN as OF_FORWARD
-from attncalc.problem.head.part import HEAD
-from attncalc.problem.head.part import is_there as has_head
-from attncalc.problem.layers.fields import ATTENTION as ALONE
-from attncalc.problem.layers.fields import LAST
-from attncalc.problem.layers.opening import has_made_tokens, opening
-from attncalc.problem.normalisation.part import NORMALISATION
-from attncalc.problem.part import Part, Placed
-from attncalc.problem.residual.part import RESIDUAL
+from attncalc.problem.attention.placed import ATTENTION
+from attncalc.problem.attention.placed import is_there as attends
+from attncalc.problem.calculation import Part, Placed
+from attncalc.problem.embedding import CLASS_TOKEN, EMBEDDING, TYPES
+from attncalc.problem.feed_forward import FEED_FORWARD
+from attncalc.problem.feed_forward import GIVEN as OF_FORWARD
+from attncalc.problem.fields import ALONE, LAST
+from attncalc.problem.head import HEAD
+from attncalc.problem.head import is_there as has_head
+from attncalc.problem.image import PATCHES
+from attncalc.problem.normalisation import NORMALISATION
+from attncalc.problem.positions import POSITIONS
+from attncalc.problem.positions import is_there as has_positions
+from attncalc.problem.residual import RESIDUAL
 from attncalc.problem.scope import Scope
+
+OPENING = (PATCHES, EMBEDDING, CLASS_TOKEN, POSITIONS, TYPES)
+"""What tokens are made of, before all layers."""
+PARTS = (*OPENING, ATTENTION, RESIDUAL, NORMALISATION, FEED_FORWARD, HEAD)
+STEP_TITLES = {name: title for part in PARTS for name, title in part.titles.items()} | {
+    "Y": "outputs of the last layer"
+}
+"""Every step that a plan can have, and what it is in words."""
+
+
+def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
+    """Return the parts before all layers, each reading what the one before it gives.
+
+    Parameters
+    ----------
+    fields
+        The fields of the whole.
+    tokens
+        What the tokens are called that are given, or that the first part makes.
+    earlier
+        How many tokens a cache holds, behind which these stand.
+    """
+    parts: list[Placed] = []
+    reads = () if has_made_tokens(fields) else (tokens,)
+    for part, gives in _parts(fields, tokens):
+        number = "E" if part is NORMALISATION else str(earlier) if part is POSITIONS else ""
+        parts.append(Placed(part, fields, "", number, reads, gives))
+        reads = (gives,)
+    return parts
+
+
+def has_made_tokens(fields: Scope) -> bool:
+    """Say whether tokens are made of an image, or of ids, and not given."""
+    return bool(fields.those_given("image", "patch", "ids"))
+
+
+def _parts(fields: Scope, tokens: str) -> Iterator[tuple[Part, str]]:
+    """Yield each part that is there, and what it gives."""
+    last = tokens
+    if fields.those_given("image", "patch"):
+        last = tokens if fields.those_given("E", "b_E") else "patches"
+        yield PATCHES, last
+    elif fields.ids is not None:
+        yield EMBEDDING, last
+    if fields.class_token is not None:
+        last = f"{tokens}_cls"
+        yield CLASS_TOKEN, last
+    if has_positions(fields, last):
+        yield POSITIONS, f"{tokens}_P"
+    if fields.those_given("type_ids", "W_type"):
+        yield TYPES, f"{tokens}_type"
+    if fields.those_given("gamma_E", "beta_E"):
+        yield NORMALISATION, "N_E"
+
 
 MEMORY = "X2"
 """What a decoder's cross-attention reads: the outputs of an encoder."""

@@ -13,7 +13,7 @@ from attncalc.operations import Add, Stack
 from attncalc.operations.rows import Lookup
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
-from attncalc.problem.part import Built, Part, Placed, Stream, Streams
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 
 LOOKED_UP = "rows of the table"
 TITLES = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from attncalc.problem.attention.rope import TAKES, read_rope_scaling
+from attncalc.problem.attention.rope_scaling import TAKES, read_rope_scaling
 from attncalc.problem.field import (
     CONVENTIONS,
     FIRST,

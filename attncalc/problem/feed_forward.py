@@ -8,7 +8,7 @@ from attncalc.operations import Project
 from attncalc.operations.activations import Activate, Gate
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
-from attncalc.problem.part import Built, Part, Placed, Stream, Streams
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 
 TITLES = {
     "F_1": "first projection",

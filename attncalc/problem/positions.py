@@ -7,7 +7,7 @@ from attncalc.errors import ShapeError
 from attncalc.operations import Add, Sinusoids
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
-from attncalc.problem.part import Built, Part, Placed, Streams
+from attncalc.problem.calculation import Built, Part, Placed, Streams
 
 
 def positions_of(tokens: str) -> str:

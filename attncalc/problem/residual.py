@@ -3,7 +3,7 @@
 from attncalc.errors import ShapeError
 from attncalc.operations import Add
 from attncalc.operations.step import Step
-from attncalc.problem.part import Built, Part, Placed, Streams
+from attncalc.problem.calculation import Built, Part, Placed, Streams
 
 TITLES = dict.fromkeys(("R_1", "R_2", "R_3"), "residual sum")
 

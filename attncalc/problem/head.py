@@ -15,9 +15,9 @@ from attncalc.operations.activations import Activate
 from attncalc.operations.rows import TakeRow, TokenMean
 from attncalc.operations.step import Axis, Step
 from attncalc.problem.attention.attention import size_of
-from attncalc.problem.feed_forward.part import IN_WORDS
-from attncalc.problem.normalisation.part import NORMALISATION, check_normalised, normalised
-from attncalc.problem.part import Built, Part, Placed, Stream, Streams
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
+from attncalc.problem.feed_forward import IN_WORDS
+from attncalc.problem.normalisation import NORMALISATION, check_normalised, normalised
 
 TITLES = {
     "Y_first": "first token",

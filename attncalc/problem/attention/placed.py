@@ -10,8 +10,8 @@ from attncalc.errors import AttncalcError, InputError
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.shapes import check_shapes
 from attncalc.problem.attention.steps import TITLES, attention_steps
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.fields import TOKENS
-from attncalc.problem.part import Built, Part, Placed, Stream, Streams
 from attncalc.text import told_apart
 
 if TYPE_CHECKING:

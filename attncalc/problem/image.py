@@ -11,8 +11,7 @@ from attncalc.operations import Project
 from attncalc.operations.rows import Patches
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
-from attncalc.problem.part import Built, Part, Placed, Stream, Streams
-from attncalc.problem.patches.fields import patch_of
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 
 TITLES = {"patches": "patches, flattened"}
 MOST_CHANNELS_LAST = 4
@@ -45,6 +44,11 @@ class Cut(NamedTuple):
         return tuple(
             f"r{i}c{j}" for i in range(1, self.down + 1) for j in range(1, self.across + 1)
         )
+
+
+def patch_of(fields: Any) -> tuple[int, int]:
+    """Return the rows and the columns of a patch."""
+    return fields.patch if isinstance(fields.patch, tuple) else (fields.patch, fields.patch)
 
 
 def cut_of(fields: Any) -> Cut:

@@ -13,8 +13,8 @@ from attncalc.operations.normalisation import (
     Normalise,
 )
 from attncalc.operations.step import Step
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.fields import TOKENS
-from attncalc.problem.part import Built, Part, Placed, Stream, Streams
 
 NUMBERS = ("1", "2", "3", "4", "E", "out", "pre")
 TITLES = {
