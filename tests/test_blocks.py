@@ -11,9 +11,10 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, solve
-from attncalc.operations.scaling import Masking
+from attncalc.operations.entrywise import Masking
+from attncalc.solving import limits as memory
 from attncalc.solving import long_inputs as blocks
-from attncalc.solving import memory, solution
+from attncalc.solving import solution
 
 N, M = 300, 420
 RANDOM = np.random.default_rng(11)

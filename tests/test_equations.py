@@ -12,18 +12,8 @@ from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import Stated, Statement
 from attncalc.numbers.decimals import decimals_of
 from attncalc.operations import distances
-from attncalc.operations.activations import KINDS, Activate, Gate
-from attncalc.operations.frequencies import RopeScaling
-from attncalc.operations.losses import CrossEntropy, descend, less_one_hot, ones, summed
-from attncalc.operations.normalisation import (
-    FeatureMean,
-    FeatureSquares,
-    FeatureVariance,
-    Normalise,
-)
-from attncalc.operations.positions import Rotate, Sinusoids
-from attncalc.operations.products import AdditiveScores, ConcatScores, DistanceScores
-from attncalc.operations.rows import (
+from attncalc.operations.angles import RopeScaling, Rotate, Sinusoids
+from attncalc.operations.assembling import (
     Add,
     Concat,
     Given,
@@ -35,6 +25,10 @@ from attncalc.operations.rows import (
     TakeRow,
     TokenMean,
 )
+from attncalc.operations.entrywise import KINDS, Activate, Gate
+from attncalc.operations.losses import CrossEntropy, descend, less_one_hot, ones, summed
+from attncalc.operations.normalising import FeatureMean, FeatureSquares, FeatureVariance, Normalise
+from attncalc.operations.products import AdditiveScores, ConcatScores, DistanceScores
 
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)

@@ -13,8 +13,8 @@ from attncalc.equations.measure import cost, factors, is_rational, shape
 from attncalc.equations.tree import parse
 from attncalc.numbers.types import Range
 from attncalc.operations import Weigh
-from attncalc.operations.activations import Activate
-from attncalc.operations.normalisation import Normalise
+from attncalc.operations.entrywise import Activate
+from attncalc.operations.normalising import Normalise
 
 SLACK = 1e-9
 GIVEN = {"bias", "keep", "ignore"}

@@ -21,7 +21,7 @@ from attncalc.equations.expressions import (
 from attncalc.numbers.rounding import fixed, half_away
 from attncalc.numbers.typed import exact
 from attncalc.operations import Operand, Softmax
-from attncalc.operations.normalizers import DivideBySum, HardMax
+from attncalc.operations.normalising import DivideBySum, HardMax
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.plan import formula

@@ -77,7 +77,7 @@ def test_scaled_frequencies_are_those_of_transformers(scaling: str) -> None:
     transformers = pytest.importorskip("transformers")
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-    from attncalc.operations.frequencies import slowness_of
+    from attncalc.operations.angles import slowness_of
 
     said = {"rope_type": scaling, "factor": 8.0, "rope_theta": 500_000.0}
     if scaling == "llama3":

@@ -13,9 +13,9 @@ from attncalc.numbers.rounding import fixed
 from attncalc.operations.step import Step
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.connections import connections
+from attncalc.solving.influence import shape
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
-from attncalc.solving.stated import shape
 from attncalc.writing.document import Cell, Document, Facts, Grid, Section, kept
 from attncalc.writing.sentences import IN_FLOATS, legend
 

@@ -10,7 +10,7 @@ from attncalc.grading.copying import Found, entry_name
 from attncalc.grading.known import Known
 from attncalc.grading.slack import Slack
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.rows import Patches
+from attncalc.operations.assembling import Patches
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 

@@ -1,15 +1,16 @@
-"""What a step does to whole matrices, how its equation is written, and how each entry comes about.
+"""The operations: what a step computes, and how its equation and each entry are written.
 
-Each operation is written once, in numpy, and so runs on floats and on arrays of Decimals alike, on
-whole matrices and on blocks of their rows. Tokens are rows here, whatever the layout. Those of
-attention are named here; those of other parts (`activations`, `normalisation`) are loaded where
-there are such parts.
+Each is written once, in numpy, and runs on floats and on arrays of Decimals, on whole matrices and
+on blocks of rows. Tokens are rows here, whatever the layout. This package names the operations of
+attention; those of other parts are imported from their modules.
 """
 
 from attncalc.equations.expressions import Operand
 from attncalc.equations.operation import Operation
-from attncalc.operations.normalizers import DivideBySum, HardMax, Softmax
-from attncalc.operations.positions import Rotate, Sinusoids
+from attncalc.operations.angles import Rotate, Sinusoids
+from attncalc.operations.assembling import Add, Concat, Given, Mean, Same, Stack
+from attncalc.operations.entrywise import DivideBySqrt, Mask, Multiply, MultiplyEach, SoftCap
+from attncalc.operations.normalising import DivideBySum, HardMax, Softmax
 from attncalc.operations.products import (
     AdditiveScores,
     ConcatScores,
@@ -19,8 +20,6 @@ from attncalc.operations.products import (
     Scoring,
     Weigh,
 )
-from attncalc.operations.rows import Add, Concat, Given, Mean, Same, Stack
-from attncalc.operations.scaling import DivideBySqrt, Mask, Multiply, MultiplyEach, SoftCap
 
 __all__ = [
     "Add",

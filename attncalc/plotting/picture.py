@@ -29,8 +29,8 @@ from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.choosing import attention_and_head
+from attncalc.solving.influence import influence
 from attncalc.solving.solution import Head, Solution
-from attncalc.solving.stated import influence
 from attncalc.text import harmless, of_each, on_a_line
 
 MOST_SPOKEN = 100

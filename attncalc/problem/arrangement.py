@@ -11,7 +11,7 @@ from typing import Any
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
-from attncalc.operations.frequencies import RopeScaling
+from attncalc.operations.angles import RopeScaling
 from attncalc.problem.attention.declared import AttentionFields
 from attncalc.problem.attention.placed import ATTENTION
 from attncalc.problem.attention.rope_scaling import scaling_as_typed

@@ -10,7 +10,7 @@ import numpy as np
 
 from attncalc.errors import InputError, ShapeError
 from attncalc.operations import Add, Stack
-from attncalc.operations.rows import Lookup
+from attncalc.operations.assembling import Lookup
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams

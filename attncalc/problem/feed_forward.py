@@ -5,7 +5,7 @@ from typing import Any
 
 from attncalc.errors import InputError, ShapeError
 from attncalc.operations import Project
-from attncalc.operations.activations import Activate, Gate
+from attncalc.operations.entrywise import Activate, Gate
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams

@@ -11,8 +11,8 @@ from typing import Any
 from attncalc.errors import InputError, ShapeError
 from attncalc.numbers.typed import as_written
 from attncalc.operations import Operation, Project, SoftCap, Softmax
-from attncalc.operations.activations import Activate
-from attncalc.operations.rows import TakeRow, TokenMean
+from attncalc.operations.assembling import TakeRow, TokenMean
+from attncalc.operations.entrywise import Activate
 from attncalc.operations.step import Axis, Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams

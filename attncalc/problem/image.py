@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from attncalc.errors import AttncalcError, InputError, ShapeError
 from attncalc.operations import Project
-from attncalc.operations.rows import Patches
+from attncalc.operations.assembling import Patches
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams

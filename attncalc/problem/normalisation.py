@@ -6,12 +6,7 @@ from typing import Any
 from attncalc.errors import InputError, ShapeError
 from attncalc.numbers.typed import as_written
 from attncalc.operations import Operation
-from attncalc.operations.normalisation import (
-    FeatureMean,
-    FeatureSquares,
-    FeatureVariance,
-    Normalise,
-)
+from attncalc.operations.normalising import FeatureMean, FeatureSquares, FeatureVariance, Normalise
 from attncalc.operations.step import Step
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.fields import TOKENS

@@ -15,7 +15,7 @@ from attncalc import __version__
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix
-from attncalc.operations.frequencies import RopeScaling
+from attncalc.operations.angles import RopeScaling
 from attncalc.problem.attention.placed import is_there as attends
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, role_of

@@ -28,8 +28,7 @@ from attncalc.operations import (
     Weigh,
 )
 from attncalc.operations.step import Plan, Report, Seen, Step, run
-from attncalc.solving.memory import refuse_what_cannot_fit
-from attncalc.solving.overflow import refuse_overflow_of
+from attncalc.solving.limits import refuse_overflow_of, refuse_what_cannot_fit
 from attncalc.solving.remade import Blocks, Remade, height_of
 
 ROWS = 256

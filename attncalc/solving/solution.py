@@ -31,8 +31,7 @@ from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import Connection, connections, count_first_places
 from attncalc.solving.exactness import digits_for
-from attncalc.solving.memory import WORTH_ASKING, refuse_what_cannot_fit
-from attncalc.solving.overflow import refuse_overflow
+from attncalc.solving.limits import WORTH_ASKING, refuse_overflow, refuse_what_cannot_fit
 from attncalc.solving.plan import plan
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from attncalc import __version__
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.operations.frequencies import RopeScaling
+from attncalc.operations.angles import RopeScaling
 from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import SQRT_DK

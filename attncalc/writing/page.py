@@ -19,9 +19,9 @@ from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
+from attncalc.solving.influence import influence, shape
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Head, Solution
-from attncalc.solving.stated import influence, shape
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
 from attncalc.writing.document import (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from attncalc.cli.streams import note
 from attncalc.operations.step import Plan
 from attncalc.problem.problem import Problem
-from attncalc.solving.memory import in_units, refuse_what_cannot_fit
+from attncalc.solving.limits import in_units, refuse_what_cannot_fit
 
 if TYPE_CHECKING:  # it belongs to what draws
     from attncalc.plotting.look import Look

@@ -118,7 +118,7 @@ def _contents(solution: Solution, chosen: Plan, form: Form, flags: Flags) -> Con
 
 
 def _entries(solution: Solution, references: list[str]) -> dict[str, tuple[Place, ...]]:
-    from attncalc.solving.entries import chosen_entries  # here, for few ask for entries
+    from attncalc.solving.choosing import chosen_entries  # here, for few ask for entries
 
     try:
         return chosen_entries(solution, references, _by_name(solution.plan))

@@ -16,7 +16,7 @@ from attncalc.numbers.arrays import Owned
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.operations.activations import KINDS
+from attncalc.operations.entrywise import KINDS
 from attncalc.operations.step import run
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import SETTINGS, own_name

@@ -19,14 +19,9 @@ from attncalc.grading.recipes.common import (
 from attncalc.grading.recipes.tokens import of_tokens
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Add, Project, Softmax
-from attncalc.operations.activations import KINDS, Activate, Gate
-from attncalc.operations.normalisation import (
-    FeatureMean,
-    FeatureSquares,
-    FeatureVariance,
-    Normalise,
-)
-from attncalc.operations.rows import TakeRow, TokenMean
+from attncalc.operations.assembling import TakeRow, TokenMean
+from attncalc.operations.entrywise import KINDS, Activate, Gate
+from attncalc.operations.normalising import FeatureMean, FeatureSquares, FeatureVariance, Normalise
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.problem import Problem
 

@@ -15,7 +15,7 @@ from attncalc.grading.recipes.common import (
 )
 from attncalc.numbers.types import Range
 from attncalc.operations import Multiply, Rotate, Scoring
-from attncalc.operations.normalisation import Normalise
+from attncalc.operations.normalising import Normalise
 from attncalc.operations.step import Plan, Step
 from attncalc.problem.attention.attention import Attention
 

@@ -9,7 +9,7 @@ import numpy as np
 from attncalc.grading.recipes.common import Read, Wrong, done_right
 from attncalc.numbers.types import Range
 from attncalc.operations import Add, Stack
-from attncalc.operations.rows import Lookup, Patches
+from attncalc.operations.assembling import Lookup, Patches
 from attncalc.operations.step import Plan, Step
 
 ORDERS = {

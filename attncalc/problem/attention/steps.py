@@ -36,12 +36,7 @@ from attncalc.operations import (
     Weigh,
 )
 from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.normalisation import (
-    FeatureMean,
-    FeatureSquares,
-    FeatureVariance,
-    Normalise,
-)
+from attncalc.operations.normalising import FeatureMean, FeatureSquares, FeatureVariance, Normalise
 from attncalc.operations.step import Axis, Role, Step
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK

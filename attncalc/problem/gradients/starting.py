@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from attncalc.equations.operation import Operation, Shape, Stated, Statement
 from attncalc.errors import InputError, ShapeError
+from attncalc.operations.assembling import Same
 from attncalc.operations.losses import CrossEntropy, less_one_hot, ones, summed
-from attncalc.operations.rows import Same
 from attncalc.operations.step import Step
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.fields import ALONE

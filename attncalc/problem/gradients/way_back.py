@@ -15,10 +15,10 @@ from attncalc.equations.library import TURNED
 from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, Statement, Way
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
+from attncalc.operations.assembling import Add
 from attncalc.operations.distances import RelativeBias
 from attncalc.operations.losses import descend
 from attncalc.operations.products import ConcatScores, Project
-from attncalc.operations.rows import Add
 from attncalc.operations.step import Axis, Plan, Step
 from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of

@@ -7,7 +7,7 @@ import numpy as np
 
 from attncalc.numbers.types import Matrix
 from attncalc.operations import Project
-from attncalc.operations.activations import Activate
+from attncalc.operations.entrywise import Activate
 
 
 def convolved(rows: Matrix, weights: Matrix, bias: Matrix, step: int) -> Matrix:
