@@ -11,7 +11,7 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, solve
-from attncalc.operations.entrywise import Masking
+from attncalc.equations.operations.entrywise import Masking
 from attncalc.solving import limits as memory
 from attncalc.solving import long_inputs as blocks
 from attncalc.solving import solution

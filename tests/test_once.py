@@ -12,9 +12,9 @@ from conftest import BUNDLED
 
 from attncalc.cli import run as run_command
 from attncalc.grading import key
-from attncalc.operations.step import Plan, run
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, run
 from attncalc.solving import solution
 
 SAMPLES = BUNDLED

@@ -10,7 +10,6 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Report
 from attncalc.problem.arrangement import OF_ALL
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.attention.declared import AttentionFields
@@ -22,6 +21,7 @@ from attncalc.problem.fields import (
     ResidualFields,
 )
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.reading.cells import Faults
 from attncalc.reading.files import read_bytes
 from attncalc.reading.models.family import MASKED

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from attncalc.equations.operations.angles import RopeScaling
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
-from attncalc.operations.angles import RopeScaling
 from attncalc.problem.attention.declared import AttentionFields
 from attncalc.problem.attention.placed import ATTENTION
 from attncalc.problem.attention.rope_scaling import scaling_as_typed

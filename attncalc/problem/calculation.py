@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from attncalc.errors import AttncalcError
-from attncalc.operations.step import Plan, Step
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.step import Plan, Step
 
 
 class Stream(NamedTuple):

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.equations.operations import Add, Stack
+from attncalc.equations.operations.assembling import Lookup
 from attncalc.errors import InputError, ShapeError
-from attncalc.operations import Add, Stack
-from attncalc.operations.assembling import Lookup
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
+from attncalc.problem.step import Step
 
 LOOKED_UP = "rows of the table"
 TITLES = {

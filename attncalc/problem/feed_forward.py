@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from attncalc.equations.operations import Project
+from attncalc.equations.operations.entrywise import Activate, Gate
 from attncalc.errors import InputError, ShapeError
-from attncalc.operations import Project
-from attncalc.operations.entrywise import Activate, Gate
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
+from attncalc.problem.step import Step
 
 TITLES = {
     "F_1": "first projection",

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from attncalc.equations.operations import Project, SoftCap, Softmax
+from attncalc.equations.operations.assembling import TakeRow, TokenMean
+from attncalc.equations.operations.entrywise import Activate
 from attncalc.errors import InputError, ShapeError
 from attncalc.numbers.typed import as_written
-from attncalc.operations import Operation, Project, SoftCap, Softmax
-from attncalc.operations.assembling import TakeRow, TokenMean
-from attncalc.operations.entrywise import Activate
-from attncalc.operations.step import Axis, Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.feed_forward import IN_WORDS
 from attncalc.problem.normalisation import NORMALISATION, check_normalised, normalised
+from attncalc.problem.step import Axis, Step
 
 TITLES = {
     "Y_first": "first token",
@@ -124,7 +124,7 @@ def _steps(placed: Placed, tokens: str) -> Iterator[Step]:
     fields = placed.fields
     rows: Axis = "queries" if fields.read == "all" else "values"  # one row, of no token's name
     if fields.read != "all":
-        row: Operation = TokenMean() if fields.read == "mean" else TakeRow(fields.read)
+        row = TokenMean() if fields.read == "mean" else TakeRow(fields.read)
         name = f"Y_{fields.read}"
         yield Step(name, TITLES[name], row, (tokens,), "values", "features")
         tokens = name

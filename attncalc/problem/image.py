@@ -6,12 +6,12 @@ Dosovitskiy et al., *An Image is Worth 16x16 Words* (2021), equation 1.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from attncalc.equations.operations import Project
+from attncalc.equations.operations.assembling import Patches
 from attncalc.errors import AttncalcError, InputError, ShapeError
-from attncalc.operations import Project
-from attncalc.operations.assembling import Patches
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
+from attncalc.problem.step import Step
 
 TITLES = {"patches": "patches, flattened"}
 MOST_CHANNELS_LAST = 4

@@ -3,13 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
+from attncalc.equations.operation import Operation
+from attncalc.equations.operations.normalising import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
 from attncalc.errors import InputError, ShapeError
 from attncalc.numbers.typed import as_written
-from attncalc.operations import Operation
-from attncalc.operations.normalising import FeatureMean, FeatureSquares, FeatureVariance, Normalise
-from attncalc.operations.step import Step
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.fields import TOKENS
+from attncalc.problem.step import Step
 
 NUMBERS = ("1", "2", "3", "4", "E", "out", "pre")
 TITLES = {

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from attncalc.equations.operations import Add, Sinusoids
 from attncalc.errors import ShapeError
-from attncalc.operations import Add, Sinusoids
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Streams
+from attncalc.problem.step import Step
 
 
 def positions_of(tokens: str) -> str:

@@ -1,9 +1,9 @@
 """A residual connection as a part: He et al., *Deep Residual Learning* (2016)."""
 
+from attncalc.equations.operations import Add
 from attncalc.errors import ShapeError
-from attncalc.operations import Add
-from attncalc.operations.step import Step
 from attncalc.problem.calculation import Built, Part, Placed, Streams
+from attncalc.problem.step import Step
 
 TITLES = dict.fromkeys(("R_1", "R_2", "R_3"), "residual sum")
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from attncalc import __version__
+from attncalc.equations.operations.angles import RopeScaling
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix
-from attncalc.operations.angles import RopeScaling
 from attncalc.problem.attention.placed import is_there as attends
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, role_of

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from attncalc.equations.operations.angles import LINEAR, RopeScaling
+from attncalc.equations.operations.distances import exponents_of_slopes
 from attncalc.numbers.typed import as_written
-from attncalc.operations.angles import LINEAR, RopeScaling
-from attncalc.operations.distances import exponents_of_slopes
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import (
     ADDITIVE,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Place
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.solving.influence import shape
 from attncalc.solving.solution import Solution
 from attncalc.text import of_each, on_a_line

@@ -6,9 +6,9 @@ from fractions import Fraction
 from functools import partial
 
 from attncalc.numbers.decimals import COST_OF_FUNCTION, Digits
-from attncalc.operations.step import Plan
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan
 
 SPARE_FACTORS = 2
 """Factors of an entry beyond those that the plan multiplies."""

@@ -6,8 +6,8 @@ import numpy as np
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head, Solution
 from attncalc.text import of_each, on_a_line

@@ -9,7 +9,7 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Plan
+from attncalc.problem.step import Plan
 
 WORTH_ASKING = 256 * 2**20
 """Bytes from which it is worth asking how much memory there is."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from attncalc.equations.operations import Scoring
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import Digits, decimals_of
 from attncalc.numbers.rounding import (
@@ -22,13 +23,12 @@ from attncalc.numbers.rounding import (
     rounded_as_read,
 )
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations import Scoring
-from attncalc.operations.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.solving.connections import Connection, connections, count_first_places
 from attncalc.solving.exactness import digits_for
 from attncalc.solving.limits import WORTH_ASKING, refuse_overflow, refuse_what_cannot_fit

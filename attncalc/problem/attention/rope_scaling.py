@@ -8,7 +8,7 @@ from attncalc.numbers.typed import as_written, quoted
 from attncalc.problem.field import plain, positive
 
 if TYPE_CHECKING:
-    from attncalc.operations.angles import RopeScaling
+    from attncalc.equations.operations.angles import RopeScaling
 
 NEEDS = {
     "linear": ("factor",),
@@ -43,7 +43,7 @@ def read_rope_scaling(given: Any) -> "RopeScaling | None":
     True
     """
     # here, for a command line needs no numpy
-    from attncalc.operations.angles import RopeScaling
+    from attncalc.equations.operations.angles import RopeScaling
 
     if isinstance(given, RopeScaling):
         return given

@@ -9,8 +9,8 @@ from functools import reduce
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
-from attncalc.operations import (
+from attncalc.equations.operation import Operation
+from attncalc.equations.operations import (
     Add,
     AdditiveScores,
     Concat,
@@ -23,7 +23,6 @@ from attncalc.operations import (
     Mask,
     Mean,
     Multiply,
-    Operation,
     Project,
     Rotate,
     Same,
@@ -35,12 +34,18 @@ from attncalc.operations import (
     Stack,
     Weigh,
 )
-from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.normalising import FeatureMean, FeatureSquares, FeatureVariance, Normalise
-from attncalc.operations.step import Axis, Role, Step
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.equations.operations.normalising import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
+from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
 from attncalc.problem.fields import MASKS
+from attncalc.problem.step import Axis, Role, Step
 
 TITLES: dict[str, str] = {
     **dict.fromkeys(("P", "P1", "P2", "P3"), "positions"),

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from attncalc.operations.step import Step
 from attncalc.problem.fields import MATRICES, TOKENS, own_name, role_of
+from attncalc.problem.step import Step
 
 OUTSIDE = (
     *("patches", "X_cls", "T", "X_type", "X_P", "X1_P", "X2_P", "X3_P", "mu_E", "var_E", "ms_E"),

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from attncalc.equations.operation import Operation, Shape, Stated, Statement
+from attncalc.equations.operations.assembling import Same
+from attncalc.equations.operations.losses import CrossEntropy, less_one_hot, ones, summed
 from attncalc.errors import InputError, ShapeError
-from attncalc.operations.assembling import Same
-from attncalc.operations.losses import CrossEntropy, less_one_hot, ones, summed
-from attncalc.operations.step import Step
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.fields import ALONE
 from attncalc.problem.gradients.naming import gradient_name
 from attncalc.problem.scope import Scope
+from attncalc.problem.step import Step
 
 LOSS = "L"
 LOSS_TITLE = "what is made small"

@@ -13,19 +13,19 @@ from typing import NamedTuple
 
 from attncalc.equations.library import TURNED
 from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, Statement, Way
+from attncalc.equations.operations.assembling import Add
+from attncalc.equations.operations.distances import RelativeBias
+from attncalc.equations.operations.losses import descend
+from attncalc.equations.operations.products import ConcatScores, Project
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
-from attncalc.operations.assembling import Add
-from attncalc.operations.distances import RelativeBias
-from attncalc.operations.losses import descend
-from attncalc.operations.products import ConcatScores, Project
-from attncalc.operations.step import Axis, Plan, Step
 from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.gradients.naming import gradient_name, part_name, title_of
 from attncalc.problem.gradients.starting import LOSS, Start, started
 from attncalc.problem.scope import Scope
 from attncalc.problem.standing import Standing
+from attncalc.problem.step import Axis, Plan, Step
 
 NO_GRADIENT = ("marks", "arriving", "ids", "frequencies")
 """Roles of given matrices that nothing is differentiated by."""

@@ -5,13 +5,17 @@ on blocks of rows. Tokens are rows here, whatever the layout. This package names
 attention; those of other parts are imported from their modules.
 """
 
-from attncalc.equations.expressions import Operand
-from attncalc.equations.operation import Operation
-from attncalc.operations.angles import Rotate, Sinusoids
-from attncalc.operations.assembling import Add, Concat, Given, Mean, Same, Stack
-from attncalc.operations.entrywise import DivideBySqrt, Mask, Multiply, MultiplyEach, SoftCap
-from attncalc.operations.normalising import DivideBySum, HardMax, Softmax
-from attncalc.operations.products import (
+from attncalc.equations.operations.angles import Rotate, Sinusoids
+from attncalc.equations.operations.assembling import Add, Concat, Given, Mean, Same, Stack
+from attncalc.equations.operations.entrywise import (
+    DivideBySqrt,
+    Mask,
+    Multiply,
+    MultiplyEach,
+    SoftCap,
+)
+from attncalc.equations.operations.normalising import DivideBySum, HardMax, Softmax
+from attncalc.equations.operations.products import (
     AdditiveScores,
     ConcatScores,
     DistanceScores,
@@ -35,8 +39,6 @@ __all__ = [
     "Mean",
     "Multiply",
     "MultiplyEach",
-    "Operand",
-    "Operation",
     "Project",
     "Rotate",
     "Same",
