@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from attncalc.errors import AttncalcError
-from attncalc.problem.attention.attention import Attention
+from attncalc.errors import AttncalcError, ShapeError
+from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.step import Plan, Step
 
 
@@ -81,6 +81,39 @@ class Placed(NamedTuple):
     def size(self, shape: tuple[int, ...]) -> str:
         """Return the shape of tokens as people write it, as they stand."""
         return " × ".join(map(str, shape[::-1] if self.by_columns else shape))
+
+    def check_product(self, tokens: Stream, weights: str, of: str = "") -> None:
+        """Refuse weights that tokens cannot be multiplied by; `of` ends the message."""
+        given, standing = getattr(self.fields, weights), self.fields.standing
+        if given.ndim != 2 or standing.upright(weights, given).shape[-2] != tokens.width:
+            name, size = self.named(weights), self.size((tokens.tokens, tokens.width))
+            raise self.fault(
+                ShapeError,
+                f"{tokens.name} is {size} and {name} is {size_of(given)}: for their product, "
+                f"{name} needs {tokens.width} {standing.ins}{of}",
+            )
+
+    def check_bias(self, bias: str, weights: str) -> None:
+        """Refuse a bias that does not have one number for each output of its weights."""
+        count, width = getattr(self.fields, bias).size, self.fields.width_of(weights)
+        if count != width:
+            raise self.fault(
+                ShapeError,
+                f"{self.named(bias)} has {count} numbers and {self.named(weights)} is "
+                f"{size_of(getattr(self.fields, weights))}: it needs {width}, one for each of its "
+                f"{self.fields.standing.outs}",
+            )
+
+    def check_features(self, name: str, tokens: Stream) -> None:
+        """Refuse a list that does not have one number for each feature of the tokens."""
+        count = getattr(self.fields, name).size
+        if count != tokens.width:
+            size = self.size((tokens.tokens, tokens.width))
+            raise self.fault(
+                ShapeError,
+                f"{self.named(name)} has {count} numbers and {tokens.name} is {size}: it needs "
+                f"{tokens.width}, one for each feature",
+            )
 
 
 class Built(NamedTuple):

@@ -67,23 +67,12 @@ def _with_class(placed: Placed, streams: Streams) -> Built:
     """Return the class token, and below it the others."""
     (name,) = placed.reads
     tokens, fields = streams[name], placed.fields
-    _check_width(placed, "class_token", tokens)
+    placed.check_features("class_token", tokens)
     step = Step(
         placed.gives, TITLES["X_cls"], Stack(), ("class_token", name), "queries", "features"
     )
     out = tokens._replace(name=step.name, tokens=tokens.tokens + 1, labels=fields.queries)
     return Built((step,), out)
-
-
-def _check_width(placed: Placed, name: str, tokens: Stream) -> None:
-    count = getattr(placed.fields, name).size
-    if count != tokens.width:
-        size = placed.size((tokens.tokens, tokens.width))
-        raise placed.fault(
-            ShapeError,
-            f"{name} has {count} numbers and {tokens.name} is {size}: it needs {tokens.width}, "
-            "one for each feature",
-        )
 
 
 def _said_of_class(fields: Any) -> Iterator[str]:

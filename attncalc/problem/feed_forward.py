@@ -35,8 +35,7 @@ def _check(placed: Placed, tokens: Stream) -> None:
     _check_presence(placed)
     for name in ("W_1", "W_3"):
         if getattr(fields, name) is not None:
-            size = placed.size((tokens.tokens, tokens.width))
-            _check_product(placed, name, tokens.name, size, tokens.width)
+            placed.check_product(tokens, name)
     inner = fields.width_of("W_1")
     if fields.W_3 is not None and fields.width_of("W_3") != inner:
         sizes = [size_of(getattr(fields, name)) for name in ("W_1", "W_3")]
@@ -45,8 +44,9 @@ def _check(placed: Placed, tokens: Stream) -> None:
             f"{placed.named('W_1')} is {sizes[0]} and {placed.named('W_3')} is {sizes[1]}: what is "
             "multiplied entry by entry must have one shape",
         )
-    _check_product(placed, "W_2", "G", placed.size((tokens.tokens, inner)), inner)
-    _check_biases(placed)
+    placed.check_product(Stream("G", tokens.tokens, inner), "W_2")
+    for name in fields.those_given("b_1", "b_2", "b_3"):
+        placed.check_bias(name, f"W{name[1:]}")
 
 
 def _check_presence(placed: Placed) -> None:
@@ -57,29 +57,6 @@ def _check_presence(placed: Placed) -> None:
         if getattr(fields, name) is None:
             other = "b_3" if name == "W_3" else there[0]
             raise placed.fault(InputError, f"{placed.named(other)} is given, and no {name}")
-
-
-def _check_biases(placed: Placed) -> None:
-    fields = placed.fields
-    for name in fields.those_given("b_1", "b_2", "b_3"):
-        weights = f"W{name[1:]}"
-        if getattr(fields, name).size != fields.width_of(weights):
-            raise placed.fault(
-                ShapeError,
-                f"{placed.named(name)} has {getattr(fields, name).size} numbers and "
-                f"{placed.named(weights)} is {size_of(getattr(fields, weights))}: it needs "
-                f"{fields.width_of(weights)}, one for each of its {fields.standing.outs}",
-            )
-
-
-def _check_product(placed: Placed, name: str, read: str, size: str, width: int) -> None:
-    weights, standing = getattr(placed.fields, name), placed.fields.standing
-    if weights.ndim != 2 or standing.upright(name, weights).shape[-2] != width:
-        raise placed.fault(
-            ShapeError,
-            f"{read} is {size} and {placed.named(name)} is {size_of(weights)}: for their product, "
-            f"{placed.named(name)} needs {width} {standing.ins}",
-        )
 
 
 def _steps(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:

@@ -195,35 +195,21 @@ def setting(
     says: str,
     panel: str,
     short: str = "",
-    off: str = "",
-    kind: str = "",
-    in_decoder: Any = None,
-    in_vit: Any = None,
     *,
-    is_list: bool = False,
     is_open: bool = False,
-    needs: str = "",
+    **more: Any,
 ) -> Any:
-    """Declare a convention; the default of an open one is only known once it is known what for."""
-    meaning = Setting(
-        default, read, takes, says, panel, short, off, kind, in_decoder, in_vit, is_list, needs
-    )
-    is_open = is_open or in_decoder is not None or kind in (LAYERS, IMAGE)
-    unsaid = None if is_open else default
-    return field(default=unsaid, metadata={"field": meaning})
+    """Declare a convention, with `more` of `Setting`; where one is open, None is its default."""
+    made = Setting(default, read, takes, says, panel, short, **more)
+    is_open = is_open or made.in_decoder is not None or made.kind in (LAYERS, IMAGE)
+    return field(default=None if is_open else default, metadata={"field": made})
 
 
-def choice(
-    *values: str,
-    says: str,
-    panel: str,
-    kind: str = "",
-    in_vit: str | None = None,
-    needs: str = "",
-) -> Any:
+def choice(*values: str, says: str, panel: str, **more: Any) -> Any:
     """Declare a convention that has one of these values, by default the first."""
-    read, takes = OneOf(values), _said(*values)
-    return setting(values[0], read, takes, says, panel, kind=kind, in_vit=in_vit, needs=needs)
+    quoted_values = [f'"{value}"' for value in values]
+    takes = f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"
+    return setting(values[0], OneOf(values), takes, says, panel, **more)
 
 
 def nested(says: str, *, several: bool = False) -> Any:
@@ -231,12 +217,7 @@ def nested(says: str, *, several: bool = False) -> Any:
     return field(default=None, metadata={"field": Nested(says, several)})
 
 
-def matrix(
-    role: str,
-    says: str,
-    panel: str,
-    kind: str = "",
-) -> Any:
+def matrix(role: str, says: str, panel: str, kind: str = "") -> Any:
     """Declare a matrix."""
     return field(default=None, metadata={"field": Given(role, says, panel, kind)})
 
@@ -308,8 +289,3 @@ def yes_or_no(given: Any) -> bool:
 def plain(given: Any) -> str:
     """Return a word as it is compared: each-step, Each Step and each_step are one."""
     return str(given).strip().lower().replace("_", "-").replace(" ", "-")
-
-
-def _said(*values: str) -> str:
-    quoted_values = [f'"{value}"' for value in values]
-    return f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"

@@ -45,8 +45,9 @@ def _built(placed: Placed, streams: Streams) -> Built:
     tokens = streams[name]
     _check_presence(placed)
     if placed.fields.W_pre is not None:
-        _check_product(placed, "W_pre", tokens.name, tokens)
-        _check_bias(placed, "pre")
+        placed.check_product(tokens, "W_pre")
+        if placed.fields.b_pre is not None:
+            placed.check_bias("b_pre", "W_pre")
         tokens = Stream("G_pre", tokens.tokens, placed.fields.width_of("W_pre"))
         if _is_normalised(placed.fields):
             check_normalised(placed._replace(number="pre"), tokens)
@@ -54,8 +55,9 @@ def _built(placed: Placed, streams: Streams) -> Built:
     if placed.fields.tied:
         _check_tied(placed, tokens)
     elif placed.fields.W_out is not None:
-        _check_product(placed, "W_out", tokens.name, tokens)
-        _check_bias(placed, "out")
+        placed.check_product(tokens, "W_out")
+        if placed.fields.b_out is not None:
+            placed.check_bias("b_out", "W_out")
     return Built(tuple(_steps(placed, name)))
 
 
@@ -77,29 +79,6 @@ def _check_presence(placed: Placed) -> None:
         raise placed.fault(InputError, "W_out is given, and weights are tied to W_E: give one")
     if fields.tied and fields.W_E is None:
         raise placed.fault(InputError, "weights are tied to W_E, which is not given")
-
-
-def _check_product(placed: Placed, name: str, read: str, tokens: Stream) -> None:
-    fields, size = placed.fields, placed.size((tokens.tokens, tokens.width))
-    given = getattr(fields, name)
-    upright = fields.standing.upright(name, given)
-    if upright.ndim != 2 or upright.shape[-2] != tokens.width:
-        raise placed.fault(
-            ShapeError,
-            f"{read} is {size} and {name} is {size_of(given)}: for their product, "
-            f"{name} needs {tokens.width} {fields.standing.ins}",
-        )
-
-
-def _check_bias(placed: Placed, number: str) -> None:
-    fields, name, weights = placed.fields, f"b_{number}", f"W_{number}"
-    bias, width = getattr(fields, name), fields.width_of(weights)
-    if bias is not None and bias.size != width:
-        raise placed.fault(
-            ShapeError,
-            f"{name} has {bias.size} numbers and {weights} is {size_of(getattr(fields, weights))}: "
-            f"it needs {width}, one for each of its {fields.standing.outs}",
-        )
 
 
 def _check_tied(placed: Placed, tokens: Stream) -> None:

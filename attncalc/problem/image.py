@@ -108,31 +108,17 @@ def _built(placed: Placed, streams: Streams) -> Built:
     width = max(cut.channels, 1) * p * q
     steps = [Step("patches", TITLES["patches"], Patches((p, q)), ("image",), "queries", "features")]
     if fields.E is not None or fields.b_E is not None:
-        _check_projection(placed, cut.patches, width)
+        if fields.E is None:
+            raise placed.fault(InputError, "b_E is given, and no E")
+        patches = Stream("patches", cut.patches, width)
+        placed.check_product(patches, "E", ", one for each number of a patch")
+        if fields.b_E is not None:
+            placed.check_bias("b_E", "E")
         inputs = ("patches", *fields.those_given("E", "b_E"))
         steps.append(Step(placed.gives, "tokens", Project(), inputs, "queries", "features"))
         width = fields.width_of("E")
     labels = fields.queries[-cut.patches :]
     return Built(tuple(steps), Stream(steps[-1].name, cut.patches, width, labels))
-
-
-def _check_projection(placed: Placed, count: int, width: int) -> None:
-    fields, size = placed.fields, placed.size((count, width))
-    if fields.E is None:
-        raise placed.fault(InputError, "b_E is given, and no E")
-    upright = fields.standing.upright("E", fields.E)
-    if upright.ndim != 2 or upright.shape[-2] != width:
-        raise placed.fault(
-            ShapeError,
-            f"patches is {size} and E is {size_of(fields.E)}: for their product, E needs {width} "
-            f"{fields.standing.ins}, one for each number of a patch",
-        )
-    if fields.b_E is not None and fields.b_E.size != upright.shape[-1]:
-        raise placed.fault(
-            ShapeError,
-            f"b_E has {fields.b_E.size} numbers and E is {size_of(fields.E)}: it needs "
-            f"{upright.shape[-1]}, one for each of its {fields.standing.outs}",
-        )
 
 
 def _said(fields: Any) -> Iterator[str]:

@@ -39,14 +39,12 @@ def check_normalised(placed: Placed, tokens: Stream) -> None:
     size = placed.size((tokens.tokens, tokens.width))
     _refuse_other_tokens(placed, tokens, size)
     for own in _gain_and_bias(placed):
-        count = getattr(placed.fields, own).size
-        if count != tokens.width:
-            raise placed.fault(
-                ShapeError,
-                f"{placed.named(own)} has {count} numbers and {tokens.name} is {size}: it needs "
-                f"{tokens.width}, one for each feature",
-            )
-    _check_ddof(placed, tokens, size)
+        placed.check_features(own, tokens)
+    if placed.fields.ddof >= tokens.width:
+        raise placed.fault(
+            InputError,
+            f"{tokens.name} is {size}: with ddof 1 a token of one feature has no variance",
+        )
 
 
 def _refuse_other_tokens(placed: Placed, tokens: Stream, size: str) -> None:
@@ -67,14 +65,6 @@ def _refuse_other_tokens(placed: Placed, tokens: Stream, size: str) -> None:
         )
 
 
-def _check_ddof(placed: Placed, tokens: Stream, size: str) -> None:
-    if placed.fields.ddof >= tokens.width:
-        raise placed.fault(
-            InputError,
-            f"{tokens.name} is {size}: with ddof 1 a token of one feature has no variance",
-        )
-
-
 def _gain_and_bias(placed: Placed) -> list[str]:
     """Return which of gain and bias are given, by their own names."""
     given: list[str] = placed.fields.those_given(f"gamma_{placed.number}", f"beta_{placed.number}")
@@ -82,33 +72,49 @@ def _gain_and_bias(placed: Placed) -> list[str]:
 
 
 def normalised(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
-    """Yield the steps of a normalisation: of its number in `placed`, of these tokens."""
-    fields, number = placed.fields, placed.number
-    is_centred = fields.normalization == "layer"
-    mean, spread = placed.named(f"mu_{number}"), placed.named(f"var_{number}")
-    if is_centred:
-        yield _column(mean, TITLES["mu_1"], FeatureMean(), (tokens,))
-        variance = FeatureVariance(fields.ddof)
-        yield _column(spread, TITLES["var_1"], variance, (tokens, mean))
-    else:
-        spread = placed.named(f"ms_{number}")
-        yield _column(spread, TITLES["ms_1"], FeatureSquares(), (tokens,))
-    own = _gain_and_bias(placed)
+    """Return the steps of a normalisation: of its number in `placed`, of these tokens."""
+    fields, number, own = placed.fields, placed.number, _gain_and_bias(placed)
     normalise = Normalise(
         fields.eps,
         fields.eps_place == "inside",
-        is_centred,
+        fields.normalization == "layer",
         has_gain=f"gamma_{number}" in own,
         has_bias=f"beta_{number}" in own,
     )
-    numbers = (mean, spread) if is_centred else (spread,)
-    inputs = (tokens, *numbers, *map(placed.named, own))
-    yield Step(gives, TITLES["N_1"], normalise, inputs, "queries", "features")
+    inputs = (tokens, *map(placed.named, own))
+    last = Step(gives, TITLES["N_1"], normalise, inputs, "queries", "features")
+    return with_statistics(last, normalise, number, placed.prefix, fields.ddof)
 
 
-def _column(name: str, title: str, operation: Operation, inputs: tuple[str, ...]) -> Step:
-    """Return a step of one number for each token, which people go past on the way."""
-    return Step(name, title, operation, inputs, "queries", "values", is_between=True)
+def with_statistics(
+    last: Step, normalise: Normalise, number: str, prefix: str = "", ddof: int = 0
+) -> Iterator[Step]:
+    """Yield the means and the variances of rows, then the step that normalises these rows.
+
+    Parameters
+    ----------
+    last, normalise
+        That step, which reads the matrix, a gain and a bias; its operation.
+    number, prefix
+        What follows and what precedes the names of means and variances, as in 1.mu_2.
+    ddof
+        As of `FeatureVariance`.
+    """
+    matrix, *own = last.inputs
+
+    def column(name: str, title: str, operation: Operation, *inputs: str) -> Step:
+        # one number for each row, which people go past on the way
+        title = f"{title} of each {normalise.of}"
+        return Step(name, title, operation, inputs, last.rows, "values", is_between=True)
+
+    names: tuple[str, ...] = (f"{prefix}ms_{number}",)
+    if normalise.is_centred:
+        names = (f"{prefix}mu_{number}", f"{prefix}var_{number}")
+        yield column(names[0], "mean", FeatureMean(), matrix)
+        yield column(names[1], "variance", FeatureVariance(ddof), matrix, names[0])
+    else:
+        yield column(names[0], "mean square", FeatureSquares(), matrix)
+    yield last._replace(inputs=(matrix, *names, *own))
 
 
 _WHERE = {

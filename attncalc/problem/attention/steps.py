@@ -36,15 +36,13 @@ from attncalc.equations.operations import (
 )
 from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.equations.operations.normalising import (
-    FeatureMean,
-    FeatureSquares,
-    FeatureVariance,
     Normalise,
 )
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
 from attncalc.problem.fields import MASKS
+from attncalc.problem.normalisation import with_statistics
 from attncalc.problem.step import Axis, Role, Step
 
 TITLES: dict[str, str] = {
@@ -182,37 +180,26 @@ def _of_one_size(attention: Attention) -> Iterator[Step]:
     """Normalise each head's queries and keys over their features, before they are rotated."""
     if attention.qk_norm == "none":
         return
-    yield from _normalised_rows(attention, "Q", _own(attention, "Q"), "queries")
-    yield from _normalised_rows(attention, "K", _all(attention, "K"), "keys")
+    yield from _normalised_rows(attention, "Q", _own(attention, "Q"), "query", "queries")
+    yield from _normalised_rows(attention, "K", _all(attention, "K"), "key", "keys")
 
 
-def _normalised_rows(attention: Attention, name: str, source: str, axis: Axis) -> Iterator[Step]:
-    """Yield the steps that normalise each row of a head's queries or keys, by Q or K."""
-
-    def column(step: str, title: str, operation: Operation, *inputs: str) -> Step:
-        # one number for each row, which people go past on the way
-        return Step(step, title, operation, inputs, axis, "values", is_between=True)
-
-    of = "query" if name == "Q" else "key"
-    is_centred = attention.qk_norm == "layer"
-    mean, spread = f"mu_{name}", f"var_{name}" if is_centred else f"ms_{name}"
-    if is_centred:
-        yield column(mean, f"mean of each {of}", FeatureMean(), source)
-        yield column(spread, f"variance of each {of}", FeatureVariance(), source, mean)
-    else:
-        yield column(spread, f"mean square of each {of}", FeatureSquares(), source)
-    given = attention.those_given(f"gamma_{name}", f"beta_{name}")
+def _normalised_rows(
+    attention: Attention, name: str, source: str, of: str, axis: Axis
+) -> Iterator[Step]:
+    """Return the steps that normalise each row of a head's queries or keys, by Q or K."""
+    own = attention.those_given(f"gamma_{name}", f"beta_{name}")
     normalise = Normalise(
         attention.norm_eps,
-        is_centred=is_centred,
-        has_gain=f"gamma_{name}" in given,
-        has_bias=f"beta_{name}" in given,
+        is_centred=attention.qk_norm == "layer",
+        has_gain=f"gamma_{name}" in own,
+        has_bias=f"beta_{name}" in own,
         of=of,
         eps_field="a qk_eps",
     )
-    inputs = (source, *((mean, spread) if is_centred else (spread,)), *given)
-    title = "normalised queries" if name == "Q" else "normalised keys"
-    yield Step(f"{name}_norm", title, normalise, inputs, axis, "features")
+    norm = f"{name}_norm"
+    last = Step(norm, TITLES[norm], normalise, (source, *own), axis, "features")
+    return with_statistics(last, normalise, name)
 
 
 def _pair(attention: Attention) -> tuple[str, str]:
