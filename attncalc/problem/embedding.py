@@ -3,9 +3,6 @@
 Devlin et al., *BERT* (2019), section 3: tokens, positions and types are added, then normalised.
 """
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 
 from attncalc.equations.operations import Add, Stack
@@ -59,10 +56,6 @@ def _check_ids(placed: Placed, ids: str, table: str, first: int) -> None:
         )
 
 
-def _said_of_ids(fields: Any) -> Iterator[str]:
-    yield f"token ids count from {fields.first_id}: that is the first of W_E (first_id)"
-
-
 def _with_class(placed: Placed, streams: Streams) -> Built:
     """Return the class token, and below it the others."""
     (name,) = placed.reads
@@ -73,10 +66,6 @@ def _with_class(placed: Placed, streams: Streams) -> Built:
     )
     out = tokens._replace(name=step.name, tokens=tokens.tokens + 1, labels=fields.queries)
     return Built((step,), out)
-
-
-def _said_of_class(fields: Any) -> Iterator[str]:
-    yield "a class token stands before the others"
 
 
 def _with_types(placed: Placed, streams: Streams) -> Built:
@@ -97,6 +86,14 @@ def _with_types(placed: Placed, streams: Streams) -> Built:
     return Built((types, step), tokens._replace(name=step.name))
 
 
-EMBEDDING = Part("embedding", _embedded, {}, _said_of_ids, lambda placed: ("first_id",))
-CLASS_TOKEN = Part("class token", _with_class, TITLES, _said_of_class)
+EMBEDDING = Part(
+    "embedding",
+    _embedded,
+    {},
+    lambda fields: [f"token ids count from {fields.first_id}: that is the first of W_E (first_id)"],
+    lambda placed: ["first_id"],
+)
+CLASS_TOKEN = Part(
+    "class token", _with_class, TITLES, lambda fields: ["a class token stands before the others"]
+)
 TYPES = Part("types", _with_types, {})

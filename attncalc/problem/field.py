@@ -141,7 +141,7 @@ class Setting(NamedTuple):
         return isinstance(self.default, bool)
 
 
-class Given(NamedTuple):
+class MatrixField(NamedTuple):
     """A matrix that can be given.
 
     Parameters
@@ -179,7 +179,7 @@ class Nested(NamedTuple):
     several: bool
 
 
-F = TypeVar("F", Setting, Given, Nested)
+F = TypeVar("F", Setting, MatrixField, Nested)
 
 
 def declared(owner: type, kind: type[F]) -> dict[str, F]:
@@ -219,7 +219,7 @@ def nested(says: str, *, several: bool = False) -> Any:
 
 def matrix(role: str, says: str, panel: str, kind: str = "") -> Any:
     """Declare a matrix."""
-    return field(default=None, metadata={"field": Given(role, says, panel, kind)})
+    return field(default=None, metadata={"field": MatrixField(role, says, panel, kind)})
 
 
 def number(given: Any) -> Fraction:

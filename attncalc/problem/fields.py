@@ -19,7 +19,7 @@ from attncalc.problem.field import (
     NORMALISATION,
     OF_LAYERS,
     PATCHES,
-    Given,
+    MatrixField,
     Nested,
     Setting,
     choice,
@@ -334,7 +334,9 @@ OWNERS = (
     GradientFields,
 )
 """Who declares fields; a further part adds its own."""
-GIVEN: dict[str, Given] = {n: each for o in OWNERS for n, each in declared(o, Given).items()}
+GIVEN: dict[str, MatrixField] = {
+    n: each for o in OWNERS for n, each in declared(o, MatrixField).items()
+}
 """Every matrix."""
 SETTINGS: dict[str, Setting] = {n: each for o in OWNERS for n, each in declared(o, Setting).items()}
 """Every convention but `labels` and the texts."""
@@ -361,11 +363,11 @@ WHOLE = (
     *TOKENS,
     *POSITIONS,
     *(name for o in (PatchFields, EmbeddingFields) for name in o.__dataclass_fields__),
-    *declared(HeadFields, Given),
+    *declared(HeadFields, MatrixField),
     *("gamma_E", "beta_E", "gamma_out", "beta_out"),
     *("rounding", "decimals", "asked", "layout", "weights_layout"),
     *("block", "read", "tied", "activation_pre", "labels", *TEXTS),
-    *declared(GradientFields, Given),
+    *declared(GradientFields, MatrixField),
     *declared(GradientFields, Setting),
 )
 """What belongs to the whole of a problem, and not to a layer in it."""

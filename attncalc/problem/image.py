@@ -18,7 +18,7 @@ MOST_CHANNELS_LAST = 4
 """Channels that an image has where its last axis may be that of its channels."""
 
 
-class Cut(NamedTuple):
+class PatchGrid(NamedTuple):
     """How an image is cut.
 
     Parameters
@@ -51,7 +51,7 @@ def patch_of(fields: Any) -> tuple[int, int]:
     return fields.patch if isinstance(fields.patch, tuple) else (fields.patch, fields.patch)
 
 
-def cut_of(fields: Any) -> Cut:
+def cut_of(fields: Any) -> PatchGrid:
     """Return how the image is cut.
 
     Raises
@@ -71,7 +71,7 @@ def cut_of(fields: Any) -> Cut:
         of_channel = " of a channel" if channels and fields.image.ndim == 2 else ""
         said += f"{side} does not divide its {of} {name}{of_channel}"
         raise ShapeError(said + _looks_turned(fields))
-    return Cut(channels, H // p, W // q)
+    return PatchGrid(channels, H // p, W // q)
 
 
 def _sides(fields: Any) -> tuple[int, int, int]:

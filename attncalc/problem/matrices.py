@@ -18,7 +18,7 @@ MOST_WHOLE = 2**53
 """Up to this number, float64 holds every whole one."""
 
 
-class Read(NamedTuple):
+class ReadMatrix(NamedTuple):
     """A matrix that was read.
 
     Parameters
@@ -36,7 +36,9 @@ class Read(NamedTuple):
     is_list: bool
 
 
-def read_matrix(name: str, given: Any, *, as_column: bool, kept: Matrix | None = None) -> Read:
+def read_matrix(
+    name: str, given: Any, *, as_column: bool, kept: Matrix | None = None
+) -> ReadMatrix:
     """Read a matrix: its floats, and the numbers as typed where floats lose something of them.
 
     Parameters
@@ -56,7 +58,7 @@ def read_matrix(name: str, given: Any, *, as_column: bool, kept: Matrix | None =
     raw = _raw(name, given)
     is_own = isinstance(given, list | tuple)  # joined here: nobody else has this array
     values = _values(name, raw, is_own=is_own, as_column=as_column)
-    return Read(values, _typed(raw, values, kept), raw.ndim == 1)
+    return ReadMatrix(values, _typed(raw, values, kept), raw.ndim == 1)
 
 
 def _raw(name: str, given: object) -> Matrix:

@@ -33,7 +33,7 @@ def _built(placed: Placed, streams: Streams) -> Built:
     given = getattr(placed.fields, P)
     steps = []
     if given is None:
-        places = Sinusoids(_place(placed))
+        places = Sinusoids(int(placed.number or 0))  # behind those that a cache holds
         steps.append(Step(P, "positions", places, (name,), "queries", "features"))
     elif placed.fields.positions == "sinusoidal":
         said = f"{P} is given, and positions are sinusoidal: give one of them"
@@ -45,11 +45,6 @@ def _built(placed: Placed, streams: Streams) -> Built:
     gives = placed.gives or f"{name}_P"
     step = Step(gives, "tokens at their places", Add(), (name, P), "queries", "features")
     return Built((*steps, step), tokens._replace(name=step.name))
-
-
-def _place(placed: Placed) -> int:
-    """Return the place of the first token: behind those that a cache holds."""
-    return int(placed.number or 0)
 
 
 def _said(fields: Any) -> Iterator[str]:

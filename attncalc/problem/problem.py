@@ -15,7 +15,7 @@ from attncalc.numbers.types import Matrix
 from attncalc.problem.arrangement import arranged
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.calculation import Calculation
-from attncalc.problem.field import IMAGE, LAYERS, Given, Setting, declared
+from attncalc.problem.field import IMAGE, LAYERS, MatrixField, Setting, declared
 from attncalc.problem.fields import (
     ALONE,
     DECODER,
@@ -494,7 +494,10 @@ class Problem(Outer):
         if name in self.typed:
             return self.typed[name]
         if name not in self._exact:
-            self._exact[name] = self._from_floats(name)
+            values = self.stored(name)
+            shortest = values.astype(str) if values.dtype == np.float32 else values
+            made = np.frompyfunc(exact, 1, 1)(shortest.astype(object))
+            self._exact[name] = np.asarray(made, dtype=object)
         return self._exact[name]
 
     @cached_property
@@ -508,12 +511,6 @@ class Problem(Outer):
     @cached_property
     def _exact(self) -> dict[str, Matrix]:
         return {}
-
-    def _from_floats(self, name: str) -> Matrix:
-        """Return the numbers of which floats have lost nothing, made once out of these."""
-        values = self.stored(name)
-        shortest = values.astype(str) if values.dtype == np.float32 else values
-        return np.asarray(np.frompyfunc(exact, 1, 1)(shortest.astype(object)), dtype=object)
 
     def _token_names(self, sources: tuple[str, ...], size: int) -> tuple[str, ...]:
         given: Sequence[str] | None
@@ -546,7 +543,7 @@ def _block(problem: Problem) -> str:
     fields = (*GIVEN.items(), *SETTINGS.items(), *((name, None) for name in NESTED))
     if problem.those_given(*(name for name, each in fields if each and each.kind == IMAGE)):
         return VIT
-    started = (*declared(GradientFields, Given), *declared(GradientFields, Setting))
+    started = (*declared(GradientFields, MatrixField), *declared(GradientFields, Setting))
     of_layers = [
         name
         for name, each in fields

@@ -35,7 +35,6 @@ ROOM_FOR_TEXTS = 1_000_000
 ALWAYS_SAID = ("scale", "rounding", "decimals")
 
 Row = Sequence[str]
-Labels = list[str] | dict[str, list[str]] | None
 
 
 def settings(problem: Problem) -> dict[str, Any]:
@@ -84,7 +83,7 @@ def as_typed(value: Any) -> str:
     return as_written(value if isinstance(value, Decimal | Fraction) else exact(value))
 
 
-def labels(problem: Problem) -> Labels:
+def labels(problem: Problem) -> list[str] | dict[str, list[str]] | None:
     """Return the names of the tokens as they were given, for each matrix where they are its own."""
     if isinstance(problem.labels, Mapping):
         return {name: [str(each) for each in names] for name, names in problem.labels.items()}

@@ -10,7 +10,7 @@ from typing import Any
 from attncalc.problem.attention.declared import AttentionFields, even, read_scale
 from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 from attncalc.problem.field import (
-    Given,
+    MatrixField,
     OneOf,
     OrNone,
     Setting,
@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def of_given(given: Given, name: str = "") -> Schema:
+def of_given(given: MatrixField, name: str = "") -> Schema:
     """Return the schema of a matrix that can be given."""
     role = "scores" if name == "S" else given.role
     kind = role if role in _ENTRIES else "numbers"

@@ -100,21 +100,13 @@ def _settings(placed: Placed) -> Iterator[str]:
         yield "eps" if fields.qk_eps is None else "qk_eps"
     if fields.rel_bias is not None:
         yield from ("rel_max_distance", "rel_bidirectional")
-    if fields.positions == "rope" or (alone and fields.positions == "sinusoidal" and _adds(fields)):
+    if alone and fields.positions == "sinusoidal" and any(name in TOKENS for name in fields.names):
         yield "positions"
     if fields.positions == "rope":
-        yield from _of_rope(fields)
-
-
-def _adds(fields: Attention) -> bool:
-    """Say whether there are tokens that sinusoids can be added to."""
-    return any(name in TOKENS for name in fields.names)
-
-
-def _of_rope(fields: Attention) -> Iterator[str]:
-    yield from ("rope_offset", "rope_query_offset", "rope_pairing", "rope_dims", "rope_scaling")
-    if fields.rope_frequencies is None:
-        yield "rope_base"
+        yield from ("positions", "rope_offset", "rope_query_offset", "rope_pairing", "rope_dims")
+        yield "rope_scaling"
+        if fields.rope_frequencies is None:
+            yield "rope_base"
 
 
 ATTENTION = Part("attention", _built, TITLES, settings=_settings)

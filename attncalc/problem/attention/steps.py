@@ -229,14 +229,17 @@ def _scored(attention: Attention) -> Iterator[Step]:
         return
     rotated = attention.positions == "rope"
     queries, keys = ("Q_rot", "K_rot") if rotated else _pair(attention)
-    for name, weights in (("Q_S", _weights_of_queries(attention)), ("K_S", "W_Sk")):
-        if weights not in attention.those_given(*attention.of_score):
+    of_queries = "W_S" if attention.score == GENERAL else "W_Sq"
+    own = attention.those_given(*attention.of_score)
+    for name, weights in (("Q_S", of_queries), ("K_S", "W_Sk")):
+        if weights not in own:
             continue
         read = queries if name == "Q_S" else keys
         axis: Axis = "queries" if name == "Q_S" else "keys"
         yield Step(name, TITLES[name], Project(), (read, weights), axis, "features")
         queries, keys = (name, keys) if name == "Q_S" else (queries, name)
-    inside = tuple(name for name in ("W_S", "v_S", "b_S") if _is_inside(attention, name))
+    is_inside = attention.score in (ADDITIVE, CONCAT)  # the step of scores reads them itself
+    inside = [name for name in ("W_S", "v_S", "b_S") if is_inside and name in own]
     kind = OPERATIONS.get(attention.score)
     scoring = Scores(_may_leave_dust(attention)) if kind is None else kind()
     yield Step("S", "scores", scoring, (queries, keys, *inside), "queries", "keys")
@@ -256,17 +259,6 @@ def _may_leave_dust(attention: Attention) -> bool:
         return False
     # decimals as typed are multiplied and added exactly
     return not (attention.qk_norm == attention.positions == "none" and attention.is_decimal)
-
-
-def _weights_of_queries(attention: Attention) -> str:
-    return "W_S" if attention.score == GENERAL else "W_Sq"
-
-
-def _is_inside(attention: Attention, name: str) -> bool:
-    """Say whether the step of scores reads a matrix itself."""
-    return attention.score in (ADDITIVE, CONCAT) and name in attention.those_given(
-        *attention.of_score
-    )
 
 
 def _normalised(attention: Attention) -> Iterator[Step]:

@@ -94,13 +94,9 @@ def gradient_from(name: str) -> Gradient | None:
     for place in reversed(places):
         of, by = rest[:place], rest[place + 1 :]
         if _is_known(of) and (_is_step(by) or by in TOKENS):
-            return Gradient(_read(of, by, prefix), _reader(of, by, prefix))
+            reader = by if by in OUTSIDE or of == by == "Y" else prefix + by
+            return Gradient(_read(of, by, prefix), reader)
     return None
-
-
-def _reader(of: str, by: str, prefix: str) -> str:
-    """Return a step in all that reads what a gradient is of, from their own names."""
-    return by if by in OUTSIDE or of == by == "Y" else prefix + by
 
 
 def _read(of: str, by: str, prefix: str) -> str:

@@ -19,6 +19,7 @@ from attncalc.equations.operations.losses import descend
 from attncalc.equations.operations.products import ConcatScores, Project
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written
+from attncalc.problem.attention.attention import LARGEST_KEPT
 from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.gradients.naming import gradient_name, part_name, title_of
@@ -57,22 +58,16 @@ def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
         shapes[step.name] = step.operation.shape(*(shapes[name] for name in step.inputs))
     start = started(problem, calculation, shapes)
     back = _WayBack(problem, calculation.steps, shapes, start)
-    steps = [*start.steps, *back.steps()]
+    steps, says = [*start.steps, *back.steps()], start.says
     if problem.step is not None:
         steps += steps_of_descent(problem, calculation.steps, start, back.leaves, shapes)
-    told_with = _told_with(calculation.steps, steps)
-    says = (*start.says, *_says_of_step(problem))
-    return calculation.followed_by(Built(tuple(steps), says=says), told_with)
-
-
-def _says_of_step(problem: Scope) -> Iterator[str]:
-    if problem.step is not None:
-        yield f"a step against them: W - {as_written(problem.step)} dW (step)"
+        says = (*says, f"a step against them: W - {as_written(problem.step)} dW (step)")
+    return calculation.followed_by(
+        Built(tuple(steps), says=says), _told_with(calculation.steps, steps)
+    )
 
 
 def _refuse_long(problem: Scope, calculation: Calculation) -> None:
-    from attncalc.problem.attention.attention import LARGEST_KEPT
-
     scores = max((each.scores for each in calculation.attentions), default=0)
     if scores > LARGEST_KEPT:
         raise InputError(
