@@ -65,6 +65,13 @@ class Whole:
     low: int
     high: int
 
+    @property
+    def takes(self) -> str:
+        """What it takes, in words."""
+        if self.high == self.low + 1:
+            return f"{self.low} or {self.high}"
+        return f"a whole number from {self.low}" + (f" to {self.high}" if self.high < 100 else "")
+
     def __call__(self, given: Any) -> int:
         """Return the number."""
         value = number(given)
@@ -82,10 +89,6 @@ class OrNone:
     def __call__(self, given: Any) -> Any:
         """Return the value; None for none."""
         return None if given is None else self.read(given)
-
-
-whole, optional = Whole, OrNone
-"""What they are called where fields are declared."""
 
 
 class Setting(NamedTuple):
@@ -191,16 +194,20 @@ def declared(owner: type, kind: type[F]) -> dict[str, F]:
 def setting(
     default: Any,
     read: Callable[[Any], Any],
-    takes: str,
     says: str,
     panel: str,
-    short: str = "",
     *,
+    takes: str = "",
     is_open: bool = False,
     **more: Any,
 ) -> Any:
-    """Declare a convention, with `more` of `Setting`; where one is open, None is its default."""
-    made = Setting(default, read, takes, says, panel, short, **more)
+    """Declare a convention, with `more` of `Setting`; one whose default is None may be left out.
+
+    The default of an open one depends on the problem.
+    """
+    takes = takes or (read.takes if isinstance(read, Whole) else TAKES[read])
+    read = OrNone(read) if default is None else read
+    made = Setting(default, read, takes, says, panel, **more)
     is_open = is_open or made.in_decoder is not None or made.kind in (LAYERS, IMAGE)
     return field(default=None if is_open else default, metadata={"field": made})
 
@@ -209,7 +216,7 @@ def choice(*values: str, says: str, panel: str, **more: Any) -> Any:
     """Declare a convention that has one of these values, by default the first."""
     quoted_values = [f'"{value}"' for value in values]
     takes = f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"
-    return setting(values[0], OneOf(values), takes, says, panel, **more)
+    return setting(values[0], OneOf(values), says, panel, takes=takes, **more)
 
 
 def nested(says: str, *, several: bool = False) -> Any:
@@ -284,6 +291,15 @@ def yes_or_no(given: Any) -> bool:
     if said not in ("true", "false", "1", "0"):
         raise ValueError
     return said in ("true", "1")
+
+
+TAKES: dict[Callable[[Any], Any], str] = {
+    number: "a number",
+    positive: "a number above 0",
+    not_negative: "a number from 0",
+    yes_or_no: "true or false",
+}
+"""What settings take, in words, by what reads them."""
 
 
 def plain(given: Any) -> str:

@@ -22,16 +22,15 @@ from attncalc.problem.field import (
     MatrixField,
     Nested,
     Setting,
+    Whole,
     choice,
     declared,
     matrix,
     nested,
     not_negative,
-    optional,
     positive,
     setting,
     sides,
-    whole,
     yes_or_no,
 )
 
@@ -47,17 +46,16 @@ class PatchFields:
     b_E: Any = matrix("bias", "Bias of that projection.", PATCHES, IMAGE)
     patch: Any = setting(
         None,
-        optional(sides),
-        "one side of a patch, as 2, or its rows and columns, as 2x3",
+        sides,
         "The side of a patch, as 16, or its rows and columns, as 2x3.",
         PATCHES,
+        takes="one side of a patch, as 2, or its rows and columns, as 2x3",
         kind=IMAGE,
         is_list=True,
     )
     channels: int | None = setting(
         None,
-        optional(whole(1, MOST_CHANNELS)),
-        "a whole number from 1",
+        Whole(1, MOST_CHANNELS),
         "How many channels stand side by side in the image.",
         PATCHES,
         kind=IMAGE,
@@ -71,7 +69,7 @@ class EmbeddingFields:
     ids: Any = matrix("ids", "Token ids, in place of X: rows of W_E.", MORE, "self")
     W_E: Any = matrix("table", "A table of embeddings, one in each row.", MORE, "self")
     first_id: int = setting(
-        0, whole(0, 1), "0 or 1", "0 or 1: the id of the first row of W_E.", MORE, kind="self"
+        0, Whole(0, 1), "0 or 1: the id of the first row of W_E.", MORE, kind="self"
     )
     class_token: Any = matrix("bias", "A token put before the others.", EMBEDDING, LAYERS)
     type_ids: Any = matrix("ids", "The type of each token: rows of W_type.", EMBEDDING, LAYERS)
@@ -124,7 +122,6 @@ class ResidualFields:
     residual: bool = setting(
         True,
         yes_or_no,
-        "true or false",
         "Whether what a part read is added to what it gives.",
         OF_LAYERS,
         kind=LAYERS,
@@ -157,7 +154,6 @@ class NormalisationFields:
     eps: Any = setting(
         Fraction(1, 100_000),
         not_negative,
-        "a number from 0",
         "What is added to the variance, 1e-5.",
         NORMALISATION,
         kind=LAYERS,
@@ -167,8 +163,7 @@ class NormalisationFields:
     )
     ddof: int = setting(
         0,
-        whole(0, 1),
-        "0 or 1",
+        Whole(0, 1),
         "0, or 1: variances are divided by d - 1.",
         NORMALISATION,
         kind=LAYERS,
@@ -229,17 +224,11 @@ class HeadFields:
         needs="a hidden layer of the head (W_pre)",
     )
     tied: bool = setting(
-        False,
-        yes_or_no,
-        "true or false",
-        "Whether the head's weights are W_E, transposed.",
-        HEAD,
-        kind=LAYERS,
+        False, yes_or_no, "Whether the head's weights are W_E, transposed.", HEAD, kind=LAYERS
     )
     softcap_out: Any = setting(
         None,
-        optional(positive),
-        "a number above 0",
+        positive,
         "Cap the logits at this number, by tanh.",
         HEAD,
         kind=LAYERS,
@@ -275,12 +264,7 @@ class GradientFields:
     """What the way back starts with; `Problem` says what it means."""
 
     backward: Any = setting(
-        False,
-        yes_or_no,
-        "true or false",
-        "Add the gradients of all that is given.",
-        GRADIENTS,
-        is_open=True,
+        False, yes_or_no, "Add the gradients of all that is given.", GRADIENTS, is_open=True
     )
     dO: Any = matrix("arriving", "The gradient that arrives at the outputs.", GRADIENTS)
     dY: Any = matrix("arriving", "The same, of layers.", GRADIENTS, LAYERS)
@@ -290,19 +274,15 @@ class GradientFields:
     )
     target_ids: Any = setting(
         None,
-        optional(read_ids),
-        "whole numbers from 0, one for each row of probabilities, as 2, 0, 1",
+        read_ids,
         "The class of each row, from 0: L = -sum log prob.",
         GRADIENTS,
+        takes="whole numbers from 0, one for each row of probabilities, as 2, 0, 1",
         kind=LAYERS,
         is_list=True,
     )
     step: Any = setting(
-        None,
-        optional(positive),
-        "a number above 0",
-        "A step against the gradients, W - 0.1 dW, and what comes of it.",
-        GRADIENTS,
+        None, positive, "A step against the gradients, W - 0.1 dW, and what comes of it.", GRADIENTS
     )
 
 

@@ -11,16 +11,15 @@ from attncalc.problem.field import (
     KINDS,
     LAYERS,
     MORE,
+    Whole,
     choice,
     matrix,
     names,
     not_negative,
     number,
-    optional,
     plain,
     positive,
     setting,
-    whole,
     yes_or_no,
 )
 
@@ -54,7 +53,7 @@ def read_scale(given: Any) -> str | Fraction:
 
 def even(given: Any) -> int:
     """Read an even number."""
-    value = whole(2, 1_000_000)(given)
+    value = Whole(2, 1_000_000)(given)
     if value % 2:
         raise ValueError
     return value
@@ -110,9 +109,9 @@ class AttentionFields:
     scale: Any = setting(
         SQRT_DK,
         read_scale,
-        '"sqrt_dk", "none" or a number that multiplies the scores',
         "sqrt_dk (divide by the root of d_k), none, or a number to multiply by, as 1/3.",
         CONVENTIONS,
+        takes='"sqrt_dk", "none" or a number that multiplies the scores',
         off=NONE,
         is_open=True,
     )
@@ -124,25 +123,20 @@ class AttentionFields:
     )
     decimals: int = setting(
         2,
-        whole(0, MOST_DECIMALS),
-        f"a whole number from 0 to {MOST_DECIMALS}",
+        Whole(0, MOST_DECIMALS),
         "Decimals shown, 0 to 12; halves go away from zero.",
         CONVENTIONS,
         short="-d",
     )
     asked: Any = setting(
         None,
-        optional(names),
-        "names of steps, as Q, S, A, and connections for the map",
+        names,
         "The steps that answers are asked for, as Q,A,O,connections.",
         CONVENTIONS,
+        takes="names of steps, as Q, S, A, and connections for the map",
     )
     heads: int | None = setting(
-        None,
-        optional(whole(1, 10_000)),
-        "a whole number from 1",
-        "How many heads stand side by side in the weights.",
-        KINDS,
+        None, Whole(1, 10_000), "How many heads stand side by side in the weights.", KINDS
     )
     combine: str = choice(
         "concat",
@@ -154,7 +148,6 @@ class AttentionFields:
     causal: bool = setting(
         False,
         yes_or_no,
-        "true or false",
         "A query may attend to keys up to its own place only.",
         KINDS,
         in_decoder=True,
@@ -171,42 +164,30 @@ class AttentionFields:
         panel=KINDS,
     )
     window: int | None = setting(
-        None,
-        optional(whole(1, 10**15)),
-        "a whole number from 1",
-        "A query sees so many keys: the last, up to its own place.",
-        KINDS,
+        None, Whole(1, 10**15), "A query sees so many keys: the last, up to its own place.", KINDS
     )
     alibi: bool = setting(
         False,
         yes_or_no,
-        "true or false (slopes of its own are alibi_slopes)",
         "Each score less a slope times the distance of query and key.",
         KINDS,
+        takes="true or false (slopes of its own are alibi_slopes)",
     )
     rel_max_distance: int = setting(
         128,
-        whole(2, 10**9),
-        "a whole number from 2",
+        Whole(2, 10**9),
         "From which distance on rel_bias has one bucket.",
         KINDS,
         needs="rel_bias",
     )
     rel_bidirectional: bool | None = setting(
         None,
-        optional(yes_or_no),
-        "true or false",
+        yes_or_no,
         "Whether keys behind a query have buckets of their own: if not causal.",
         KINDS,
         needs="rel_bias",
     )
-    softcap: Any = setting(
-        None,
-        optional(positive),
-        "a number above 0",
-        "Cap the scores at this number, by tanh.",
-        KINDS,
-    )
+    softcap: Any = setting(None, positive, "Cap the scores at this number, by tanh.", KINDS)
     qk_norm: str = choice(
         "none",
         "rms",
@@ -216,8 +197,7 @@ class AttentionFields:
     )
     qk_eps: Any = setting(
         None,
-        optional(not_negative),
-        "a number from 0",
+        not_negative,
         "What qk_norm adds inside the root; without it, eps.",
         KINDS,
         needs="qk_norm rms or layer",
@@ -236,7 +216,6 @@ class AttentionFields:
     rope_base: Any = setting(
         Fraction(10_000),
         positive,
-        "a number above 0",
         "The base of rope's angles.",
         KINDS,
         needs="positions rope, and no rope_frequencies",
@@ -244,15 +223,13 @@ class AttentionFields:
     rope_offset: Any = setting(
         Fraction(0),
         number,
-        "a number",
         "The place of the first token, for rope.",
         KINDS,
         needs="positions rope",
     )
     rope_query_offset: Any = setting(
         None,
-        optional(number),
-        "a number",
+        number,
         "The place of the first query: else as keys, m - n later if bottom-right.",
         KINDS,
         needs="positions rope",
@@ -266,18 +243,18 @@ class AttentionFields:
     )
     rope_dims: int | None = setting(
         None,
-        optional(even),
-        "an even whole number from 2",
+        even,
         "How many columns rope turns, the first ones; else all.",
         KINDS,
+        takes="an even whole number from 2",
         needs="positions rope",
     )
     rope_scaling: Any = setting(
         None,
-        optional(read_rope_scaling),
-        TAKES,
+        read_rope_scaling,
         "How rope is slowed: linear factor=4, or llama3 with its numbers.",
         KINDS,
+        takes=TAKES,
         needs="positions rope",
     )
     layout: str = choice(
@@ -287,8 +264,5 @@ class AttentionFields:
         panel=CONVENTIONS,
     )
     weights_layout: str = choice(
-        "in-out",
-        "torch",
-        says="in-out, or torch: weights stored (out, in).",
-        panel=CONVENTIONS,
+        "in-out", "torch", says="in-out, or torch: weights stored (out, in).", panel=CONVENTIONS
     )
