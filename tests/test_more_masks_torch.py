@@ -163,5 +163,5 @@ def test_buckets_are_those_of_t5_far_beyond_the_last_one(*, both_ways: bool) -> 
 
     before = torch.arange(-400, 401)
     theirs = T5Attention._relative_position_bucket(-before, bidirectional=both_ways).numpy()
-    ours = RelativeBias(both_ways=both_ways).in_buckets.of(before.numpy())
+    ours = RelativeBias(both_ways=both_ways).buckets_of(before.numpy())
     assert (ours == theirs).all(), before.numpy()[ours != theirs]

@@ -6,7 +6,7 @@ Neither makes a matrix of distances beyond the rows and keys that it is asked fo
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -172,41 +172,6 @@ def _slope(exponent: Fraction) -> Expression:
     return Power(whole(2), given(-exponent))
 
 
-class Buckets(NamedTuple):
-    """The buckets of distances that share a bias: near ones have one each, far ones share.
-
-    Raffel et al., *T5* (2020), section 2.1, and its code.
-
-    Parameters
-    ----------
-    number
-        How many there are.
-    longest
-        From which distance on all are in the last one.
-    both_ways
-        Whether keys behind the query have buckets of their own, the second half of all; else they
-        are in the first one.
-    """
-
-    number: int
-    longest: int
-    both_ways: bool
-
-    def of(self, before: Matrix) -> Matrix:
-        """Return the bucket, from 0, of keys that stand so many places before their query."""
-        sizes = np.abs(before) if self.both_ways else np.maximum(before, 0)
-        own = self.number // 2 if self.both_ways else self.number
-        bucket: Matrix = np.searchsorted(starts_of(own, self.longest), sizes, side="right")
-        return bucket + (before < 0) * own if self.both_ways else bucket
-
-    def stated(self, name: str, place: int) -> Statement:
-        """Return the equation of a name, for queries that start at a place."""
-        starts = starts_of(self.number // 2 if self.both_ways else self.number, self.longest)
-        settings = {"buckets": self.number, "place": place}
-        tables = {"starts": starts[np.newaxis]}
-        return Statement(name, settings=settings, tables=tables).with_flags(both=self.both_ways)
-
-
 @lru_cache(maxsize=64)
 def starts_of(buckets: int, longest: int) -> Matrix:
     """Return the distance from which on each bucket after the first one counts.
@@ -266,7 +231,7 @@ class RelativeBias(_ByDistance):
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Add to each score the number of its bucket."""
         scores, table = matrices
-        buckets = self.in_buckets.of(self.before(*scores.shape[-2:]))
+        buckets = self.buckets_of(self.before(*scores.shape[-2:]))
         own = self._of_each_head(table, scores.ndim)
         bias = _laid_out(np.take(own, buckets, axis=-1), scores.shape[-1])
         if out is None or bias.shape != scores.shape:
@@ -283,10 +248,16 @@ class RelativeBias(_ByDistance):
         own = rows[:, 0] if rows.ndim > 3 else rows
         return np.asarray(own if own.ndim == axes - 1 else own[0])
 
+    def buckets_of(self, before: Matrix) -> Matrix:
+        """Return the bucket, from 0, of keys that stand so many places before their query."""
+        sizes = np.abs(before) if self.both_ways else np.maximum(before, 0)
+        bucket: Matrix = np.searchsorted(self._starts, sizes, side="right")
+        return bucket + (before < 0) * (self.buckets // 2) if self.both_ways else bucket
+
     @property
-    def in_buckets(self) -> Buckets:
-        """The buckets of its table."""
-        return Buckets(self.buckets, self.longest, self.both_ways)
+    def _starts(self) -> Matrix:
+        """The distances from which on the buckets of one direction count."""
+        return starts_of(self.buckets // 2 if self.both_ways else self.buckets, self.longest)
 
     def bound(self, largest: float, *matrices: Matrix) -> float:
         """Return the bound plus the largest bias."""
@@ -294,8 +265,10 @@ class RelativeBias(_ByDistance):
 
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
-        made = self.in_buckets.stated("RelativeBias", self.place)
-        return made.with_flags(
+        settings = {"buckets": self.buckets, "place": self.place}
+        tables = {"starts": self._starts[np.newaxis]}
+        return Statement("RelativeBias", settings=settings, tables=tables).with_flags(
+            both=self.both_ways,
             stands=self.stands,
             rows=self.stands == "rows",
             heads=len(shapes[0]) > 2,
