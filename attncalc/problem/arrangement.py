@@ -1,8 +1,8 @@
-"""Which parts a problem is a list of: an attention alone, or those of an encoder or a decoder.
+"""The parts of a problem: one attention, or those of an encoder or a decoder.
 
-What is given and read by none of them is refused: dropped silently, it would change nothing. A
-setting counts as read where a part reads it, or says its own instead; and also where only sizes
-make it idle (the mean of one head, a window wider than the text).
+Settings and matrices that no part reads are refused, and not ignored. A setting counts as read
+where a part reads it or overrides it, and where sizes alone make it idle (the mean of one head, a
+window wider than the text).
 """
 
 from collections.abc import Iterator, Sequence
@@ -70,7 +70,7 @@ def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[s
 
 
 def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:
-    """Return the parts in their places, and the tokens that are given to the first of them."""
+    """Return the parts in their places, and the given tokens."""
     if problem.block == ALONE and not problem.made_tokens and problem.W_E is None:
         return [Placed(ATTENTION, problem)], []
     from attncalc.problem.layers import parts_of_layers  # here, for most are one part
@@ -122,7 +122,7 @@ def _tokens(problem: Outer) -> str:
 
 
 def _refuse_both(problem: Outer) -> None:
-    """Refuse tokens that are given and made, or made of two things."""
+    """Refuse tokens from two sources."""
     image = problem.those_given("image", "patch", "E", "b_E", "channels")
     if image and problem.block != VIT:
         raise InputError(
@@ -152,7 +152,7 @@ OF_ALL = (
     *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
     *("backward", "target_ids", "step"),
 )
-"""Settings that the whole reads, whatever its parts: of gradients their own rules refuse."""
+"""Settings that belong to the whole, whatever its parts; gradients check their own."""
 NEEDED = {
     AttentionFields: "an attention (W_Q, W_K and W_V)",
     EmbeddingFields: "ids and W_E",
@@ -163,23 +163,23 @@ NEEDED = {
     PatchFields: "an image",
     ResidualFields: "a layer with an attention or a feed-forward part",
 }
-"""What reads the settings of each owner."""
+"""What has to be given for the settings of each owner to be read."""
 
 
 def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
-    """Refuse settings that nothing reads, in the whole and in each layer and attention of it.
+    """Refuse settings that nothing reads, in the problem and in each of its layers and attentions.
 
     Parameters
     ----------
     problem
         The problem.
     parts
-        The parts it is made of, in their places.
+        Its parts, in their places.
 
     Raises
     ------
     InputError
-        That names the setting, and what would make it count.
+        That names the setting, and what it needs to be read.
     """
     _check(problem, "", _said(problem), parts)
     for prefix, own in problem.inner.items():
@@ -192,7 +192,7 @@ def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
 
 
 def _said(problem: Outer) -> dict[str, Any]:
-    """Return the settings of the whole that are not what holds where nothing is said."""
+    """Return the settings of the whole that differ from their defaults."""
     said = {name: getattr(problem, name) for name in SETTINGS if name not in OF_ALL}
     if not problem.says_scale or problem.scale == problem.default_scale:
         del said["scale"]
@@ -224,7 +224,7 @@ def _read_by(placed: Placed) -> Iterator[str]:
 
 
 def _needs(name: str) -> str:
-    """Return what would make a setting count."""
+    """Return what a setting needs to be read."""
     return SETTINGS[name].needs or next(
         needed for owner, needed in NEEDED.items() if name in declared(owner, Setting)
     )

@@ -19,7 +19,7 @@ class Stream(NamedTuple):
     tokens, width
         How many they are, and of how many features.
     labels
-        What they are called.
+        Their names.
     """
 
     name: str
@@ -38,13 +38,13 @@ class Placed(NamedTuple):
     fields
         The fields it takes its matrices and settings from: those of the problem, or of a layer.
     prefix
-        What stands before the names of its matrices and steps: "1." in a first layer.
+        The prefix of the names of its matrices and steps: "1." in a first layer.
     number
         Which of several of its kind it is, as the 2 of gamma_2; "" for the only one.
     reads
         The tokens that it reads, by the names of their matrices.
     gives
-        What its last step is called; "" for the name it has by itself.
+        The name of its last step; "" for its own name.
     """
 
     part: "Part"
@@ -56,7 +56,7 @@ class Placed(NamedTuple):
 
     @property
     def where(self) -> str:
-        """What starts a message about it: the layer, and what it is there."""
+        """The start of a message about it: its layer and its name."""
         *layer, side = ["", *self.prefix.rstrip(".").split(".")][-2:]
         if side.isdigit():
             layer, side = [side], ""
@@ -66,11 +66,11 @@ class Placed(NamedTuple):
         return "".join([*layers, what, numbered])
 
     def named(self, own: str) -> str:
-        """Return what a matrix of its own is called here."""
+        """Return the name of one of its matrices in the calculation."""
         return self.prefix + own
 
     def fault(self, kind: type[AttncalcError], said: str) -> AttncalcError:
-        """Return what is wrong with it, each line of which says where."""
+        """Return an error whose every line says where."""
         return kind("\n".join(f"{self.where}: {line}" for line in said.split("\n")))
 
     @property
@@ -79,7 +79,7 @@ class Placed(NamedTuple):
         return bool(self.fields.standing.by_columns)
 
     def size(self, shape: tuple[int, ...]) -> str:
-        """Return the shape of tokens as people write it, as they stand."""
+        """Return the shape of tokens in words, in the layout of the problem."""
         return " × ".join(map(str, shape[::-1] if self.by_columns else shape))
 
     def check_product(self, tokens: Stream, weights: str, of: str = "") -> None:
@@ -124,12 +124,11 @@ class Built(NamedTuple):
     steps
         Its steps, by the part's own names.
     names
-        What its matrices are called in the calculation, where that is not just the prefix and
-        their own name.
+        The names of its matrices in the calculation that are not just prefix and own name.
     prefix
         That prefix.
     gives
-        The tokens that come out, where others can read them.
+        The tokens that result, where other parts can read them.
     attention
         Of an attention, its fields with the tokens that it reads. A calculation that held the
         problem it is cached in would be a reference cycle, and keep matrices alive.
@@ -145,7 +144,7 @@ class Built(NamedTuple):
     says: tuple[str, ...] = ()
 
     def name(self, own: str) -> str:
-        """Return what a matrix is called in the calculation, by its own name in the part."""
+        """Return the name of a matrix in the calculation, from its name in the part."""
         return self.names.get(own, self.prefix + own)
 
     @property
@@ -162,7 +161,7 @@ Streams = Mapping[str, Stream]
 
 
 class Part(NamedTuple):
-    """A part of a network: a module of its own, with its fields, its rules of shape, its steps.
+    """A part of a network: its checks of shapes, its steps, what it says of itself.
 
     Parameters
     ----------
@@ -212,7 +211,7 @@ class Calculation:
                 streams[made.gives.name] = made.gives
             built.append(made._replace(says=tuple(placed.part.says(placed.fields))))
         self.parts: tuple[Built, ...] = tuple(built)
-        self._told_with: dict[str, str] = {}
+        self._named_with: dict[str, str] = {}
 
     def followed_by(self, part: Built, of: Mapping[str, str]) -> "Calculation":
         """Return the calculation with one more part at its end.
@@ -222,12 +221,11 @@ class Calculation:
         part
             The part.
         of
-            For each of its steps, the step of an earlier part that it is told of together with:
-            what its rows stand for is called as there.
+            For each of its steps, the step of an earlier part that names its rows.
         """
         longer = Calculation(())
         longer.parts = (*self.parts, part)
-        longer._told_with = dict(of)
+        longer._named_with = dict(of)
         return longer
 
     @cached_property
@@ -241,8 +239,8 @@ class Calculation:
         return tuple(part.attention for part in self.parts if part.attention is not None)
 
     def part_of(self, step: str) -> Built:
-        """Return the part that a step belongs to, or is told of together with, by its name."""
-        return self._parts[self._told_with.get(step, step)]
+        """Return the part that a step belongs to, or whose tokens its rows are, by its name."""
+        return self._parts[self._named_with.get(step, step)]
 
     @cached_property
     def _parts(self) -> dict[str, Built]:

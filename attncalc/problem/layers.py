@@ -1,4 +1,4 @@
-"""How the parts of an encoder and of a decoder stand, and what each of them reads.
+"""The order of the parts in an encoder and a decoder, and what each of them reads.
 
 Vaswani et al., *Attention Is All You Need* (2017), with tokens normalised behind each residual
 connection; Xiong et al., *On Layer Normalization in the Transformer Architecture* (2020), before.
@@ -24,12 +24,12 @@ from attncalc.problem.residual import RESIDUAL
 from attncalc.problem.scope import Scope
 
 OPENING = (PATCHES, EMBEDDING, CLASS_TOKEN, POSITIONS, TYPES)
-"""What tokens are made of, before all layers."""
+"""The parts that make tokens, before all layers."""
 PARTS = (*OPENING, ATTENTION, RESIDUAL, NORMALISATION, FEED_FORWARD, HEAD)
 STEP_TITLES = {name: title for part in PARTS for name, title in part.titles.items()} | {
     "Y": "outputs of the last layer"
 }
-"""Every step that a plan can have, and what it is in words."""
+"""The title of every step that a plan can have."""
 
 
 def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
@@ -40,7 +40,7 @@ def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
     fields
         The fields of the whole.
     tokens
-        What the tokens are called that are given, or that the first part makes.
+        The name of the tokens that are given, or that the first part makes.
     earlier
         How many tokens a cache holds, behind which these stand.
     """
@@ -54,12 +54,12 @@ def opening(fields: Scope, tokens: str, earlier: int = 0) -> list[Placed]:
 
 
 def has_made_tokens(fields: Scope) -> bool:
-    """Say whether tokens are made of an image, or of ids, and not given."""
+    """Say whether tokens come from an image or from ids, and are not given."""
     return bool(fields.those_given("image", "patch", "ids"))
 
 
 def _parts(fields: Scope, tokens: str) -> Iterator[tuple[Part, str]]:
-    """Yield each part that is there, and what it gives."""
+    """Yield each part that is there, and the name of its result."""
     last = tokens
     if fields.those_given("image", "patch"):
         last = tokens if fields.those_given("E", "b_E") else "patches"
@@ -84,16 +84,16 @@ MOST_AROUND = 2
 
 
 def parts_of_layers(fields: Scope, inner: Mapping[str, Scope], tokens: str) -> list[Placed]:
-    """Return the parts of layers, each behind those whose tokens it reads.
+    """Return the parts of layers, each after those whose tokens it reads.
 
-    Of an attention alone that reads what ids name, there are those that make its tokens, and it.
+    Of one attention whose tokens come from ids: the parts that make its tokens, and the attention.
 
     Parameters
     ----------
     fields
         The fields of the whole, and of its layer where there is but one.
     inner
-        Those of each layer, and of each attention in one, by what stands before their names.
+        Those of each layer, and of each attention in one, by the prefix of their names.
     tokens
         What the first layer reads.
     """
@@ -127,14 +127,14 @@ def _numbers(fields: Scope, inner: Mapping[str, Scope]) -> Sequence[int]:
 
 
 class _Layer:
-    """A layer: attention and feed-forward, each with what joins it to the tokens.
+    """A layer: attention and feed-forward, each with its normalisations and its residual sum.
 
     Parameters
     ----------
     prefix
-        What stands before its names.
+        The prefix of its names.
     inner, fields
-        The fields of its attentions, by what stands before their names, and its own.
+        The fields of its attentions, by the prefix of their names, and its own.
     tokens
         What it reads.
     """

@@ -1,4 +1,4 @@
-"""A matrix as it is given, read into floats, and as it was typed where floats lose of it."""
+"""Reading a given matrix: as floats, and as typed where floats are not exact."""
 
 import numbers as abstract
 from decimal import Decimal
@@ -26,7 +26,7 @@ class ReadMatrix(NamedTuple):
     values
         In floats; marks in booleans.
     typed
-        As typed, where floats lose something of it.
+        As typed, where floats are not exact.
     is_list
         Whether it was given as a list of numbers, and not as rows.
     """
@@ -39,7 +39,7 @@ class ReadMatrix(NamedTuple):
 def read_matrix(
     name: str, given: Any, *, as_column: bool, kept: Matrix | None = None
 ) -> ReadMatrix:
-    """Read a matrix: its floats, and the numbers as typed where floats lose something of them.
+    """Read a matrix: its floats, and the numbers as typed where floats are not exact.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def read_matrix(
     given
         Rows of numbers, an array, or numbers of one row, which is a column if `as_column`.
     kept
-        The numbers as typed that an earlier reading kept: they stay while they come to the same.
+        The numbers as typed that an earlier reading kept: they stay while they equal the floats.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def _raw(name: str, given: object) -> Matrix:
 
 
 def _read_texts(name: str, raw: Matrix) -> Matrix:
-    """Return an array whose texts are read as those of files are: "1/2" is a half."""
+    """Return an array with its texts read as those of files: "1/2" is a half."""
     numbers = raw.astype(object)
     for place in map(tuple, np.argwhere(np.ones(raw.shape))):
         if isinstance(numbers[place], str):
@@ -112,7 +112,7 @@ def _no_matrix(name: str) -> InputError:
 
 
 def _values(name: str, raw: Matrix, *, is_own: bool, as_column: bool) -> Matrix:
-    """Return an array of floats, or for marks of booleans, that nothing can change."""
+    """Return a read-only array of floats, or for marks of booleans."""
     try:
         numbers = raw.astype(np.float64) if raw.dtype == object else raw
         values: Matrix = numbers.astype(_dtype(name, numbers), copy=not is_own)
@@ -138,7 +138,7 @@ def _dtype(name: str, numbers: Matrix) -> type[Any]:
 
 
 def _check_entries(name: str, numbers: Matrix, values: Matrix) -> None:
-    """Refuse numbers that cannot be entries; `values` is what they have become."""
+    """Refuse numbers that cannot be entries; `values` holds them as floats."""
     if role_of(name) == "marks":
         if numbers.dtype == np.bool_:  # large masks are: no array is made to look at them
             return
@@ -153,7 +153,7 @@ def _check_entries(name: str, numbers: Matrix, values: Matrix) -> None:
 
 
 def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
-    """Return the numbers as typed where floats lose something of them, and else nothing."""
+    """Return the numbers as typed where floats are not exact, and else None."""
     if kept is not None and np.array_equal(kept.astype(values.dtype), values):
         return kept
     if raw.dtype != object and not _holds_long_whole_numbers(raw):
@@ -167,7 +167,7 @@ def _typed(raw: Matrix, values: Matrix, kept: Matrix | None) -> Matrix | None:
 
 
 def _holds_long_whole_numbers(raw: Matrix) -> bool:
-    """Say whether whole numbers are beyond those that float64 has all of."""
+    """Say whether there are whole numbers that float64 may not hold."""
     whole = raw.dtype.kind in "iu" and raw.dtype.itemsize == 8
     return whole and bool(raw.max() > MOST_WHOLE or raw.min() < -MOST_WHOLE)
 

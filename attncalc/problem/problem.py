@@ -303,11 +303,11 @@ class Problem(Outer):
 
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
-        """The given matrices in floats, as the house knows them."""
+        """The given matrices in floats, in the internal layout."""
         return {name: self._fields_of(name).stood_up(own_name(name)) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a given matrix as the house knows it: upright, one matrix for each head."""
+        """Return a given matrix in the internal layout: upright, one matrix for each head."""
         if name == "image":
             return split_heads(matrix, len(matrix) if matrix.ndim == 3 else self.channels or 1)
         fields = self._fields_of(name)
@@ -469,7 +469,7 @@ class Problem(Outer):
         return matrix
 
     def as_stood(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a matrix that is as the house knows a given one, in the shape that was given.
+        """Return a matrix in the internal layout of a given one, in the shape that was given.
 
         Heads apart are side by side again where they were given so, weights are (out, in) where
         those given are, and a list is a list.

@@ -35,7 +35,7 @@ class Scope(
     """The fields of all parts; a part reads its own."""
 
     says_scale: bool
-    """Whether its scale was said, there or further up, and is not that of its kind of score."""
+    """Whether a scale was given, here or in an outer scope; else it follows from the score."""
 
 
 class Inner(Scope):
@@ -48,15 +48,15 @@ class Inner(Scope):
     """
 
     said: tuple[str, ...] = ()
-    """The settings that are said there, and not further up."""
+    """The settings that are given here, and not in an outer scope."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        # frozen to everybody else: these become what a dataclass would have made of them
+        # frozen to everybody else: these are set as a dataclass would set them
         self.__dict__.update(fields)
 
 
 class Outer(Scope):
-    """The fields of a problem, and those of its layers by what stands before their names."""
+    """The fields of a problem, and those of its layers by the prefix of their names."""
 
     inner: dict[str, Inner]
 

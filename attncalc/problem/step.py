@@ -10,22 +10,22 @@ Axis = Literal["queries", "keys", "values", "features"]
 Role = Literal["", "masked", "weights", "outputs"]
 Plan = tuple["Step", ...]
 Seen = Callable[[str, tuple[int | slice, ...], Matrix], None]
-"""What is told, on long inputs, of each block of a matrix that is not kept: name, place, values."""
+"""Called, on long inputs, with each block of a matrix that is not kept: name, place, values."""
 Report = Callable[[int, int], None]
-"""What is told, on long inputs, how many blocks of how many are done."""
+"""Called, on long inputs, with how many blocks are done, and of how many."""
 
 
 class Step(NamedTuple):
-    """One named matrix: the operation that makes it, and what its rows and columns stand for.
+    """One named matrix: the operation that makes it, and what its rows and columns belong to.
 
     Parameters
     ----------
     name, title
-        What it is called in equations, and in words.
+        Its name in equations, and its title.
     operation, inputs
         How it is made, from which matrices.
     rows, columns
-        What they stand for.
+        What each row and each column belongs to.
     role
         What it is to a reader: "masked" scores hold -∞, "weights" connect outputs with inputs,
         "outputs" are the result.

@@ -1,4 +1,4 @@
-"""What of a solution is meant: attentions and heads ("2", "mean", "cross.A,2"), and entries.
+"""Selecting parts of a solution: attentions and heads ("2", "mean", "cross.A,2"), and entries.
 
 Entries are named as A[3,1], O[3,:], S or A["cats","like"]; of heads, as A[2,3,1].
 """

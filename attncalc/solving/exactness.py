@@ -1,4 +1,4 @@
-"""Whether a problem is worked out in exact decimals, and then with how many digits."""
+"""Whether a problem is solved in exact decimals, and with how many digits."""
 
 from bisect import bisect_right
 from decimal import Decimal

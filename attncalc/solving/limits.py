@@ -1,4 +1,4 @@
-"""Saying no to what does not fit: into memory, before it is allocated, or into floats."""
+"""Refusing what does not fit: into memory, before it is allocated, or into floats."""
 
 import math
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def refuse_what_cannot_fit(
     wanted
         The steps that were asked for.
     way_out
-        What mends it; None for asking for fewer steps.
+        What to do instead; None for asking for fewer steps.
 
     Raises
     ------

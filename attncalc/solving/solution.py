@@ -1,6 +1,6 @@
-"""Solution: what each step of a problem comes to, in three values, and what follows from them.
+"""Solution: the matrix of each step of a problem, in three forms, and what follows from them.
 
-`floats` are for speed, `exact` for every digit, and `digits` are what is handed in.
+`floats` are for speed, `exact` for every digit, and `digits` are what is shown.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -93,7 +93,7 @@ class Solution:
     """The matrices of all steps, by name: `solution["A"]` is an array.
 
     Its methods give matrices as the problem's layout has them; `floats`, `exact`, `digits` and
-    `carried` hold them as the house has them, with tokens as rows.
+    `carried` hold them in the internal layout, with tokens as rows.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Solution:
     keep
         Those whose matrices are kept, or None for all of them.
     report
-        What is told, on long inputs, how many blocks of how many are done.
+        Called, on long inputs, with how many blocks are done, and of how many.
     remakes
         Whether, on long inputs, what has a row for each query and a column for each key is not
         kept, but made again as it is read: a page shows little of it.
@@ -154,10 +154,10 @@ class Solution:
             return matrix
         if role_of(of) == "buckets":  # a table is stepped as it is given
             return problem.as_listed(of, matrix)
-        of_house = problem.standing.shown(matrix)
+        upright = problem.standing.shown(matrix)
         if problem.standing.stands_otherwise(of):
-            of_house = of_house.swapaxes(-1, -2)
-        return problem.as_stood(of, of_house)
+            upright = upright.swapaxes(-1, -2)
+        return problem.as_stood(of, upright)
 
     def shape_of(self, name: str) -> tuple[int, ...]:
         """Return the shape of the matrix of one step as it is shown."""
@@ -561,7 +561,7 @@ def solved(
         if name not in names:
             raise InputError(f"no step {name}: this problem has {', '.join(names)}")
     solution = kind(problem, steps, wanted, report, remakes, proves)
-    _ = solution.floats  # worked out now, so that what cannot be solved is refused here
+    _ = solution.floats  # solved now, so that what cannot be is refused here
     return solution
 
 

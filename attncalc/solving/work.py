@@ -212,7 +212,7 @@ class Work:
         return isinstance(shown, Ratio) or shown.exact is not None
 
     def _explain(self, name: str, place: Place) -> Explanation:
-        # a quotient of rounded numbers may come to another result: more digits of them, then
+        # a quotient of rounded numbers may differ from the result: then with more digits of them
         written = (self._explain_in(name, place, more) for more in range(MOST_MORE_DIGITS))
         first = next(written)
         made = first

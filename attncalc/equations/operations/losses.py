@@ -1,4 +1,4 @@
-"""What is made small, L, the gradient that it starts with, and a step against a gradient."""
+"""The loss L, its gradient in the outputs, and a step of gradient descent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

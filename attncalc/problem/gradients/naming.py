@@ -1,4 +1,4 @@
-"""What gradients are called: dQ, 1.dW_Q, and dX_Q for what reaches X by way of Q."""
+"""Names of gradients: dQ, 1.dW_Q, and dX_Q for the part of dX that comes through Q."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _OF_A_LAYER = re.compile(r"(?:R|N|F|mu|var|ms)_\d|G")
 
 
 def gradient_name(name: str) -> str:
-    """Return what the gradient of a matrix is called.
+    """Return the name of the gradient of a matrix.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def gradient_name(name: str) -> str:
 
 
 def part_name(name: str, by: str) -> str:
-    """Return what the part of a gradient is called that comes by way of one step.
+    """Return the name of the part of a gradient that comes through one step.
 
     Examples
     --------
@@ -55,14 +55,14 @@ def title_of(name: str, made: Mapping[str, Step], by: str = "") -> str:
 
 
 class Gradient(NamedTuple):
-    """What a gradient is of, by that matrix's name in all, and by way of which step it is a part.
+    """The matrix that a gradient belongs to, by its full name, and the step it comes through.
 
     Parameters
     ----------
     of
         The matrix.
     by
-        The step, by its own name; "" for the whole gradient.
+        The step, where it is only a part; "" for the whole gradient.
     """
 
     of: str
@@ -126,7 +126,7 @@ def given_matrix_of(name: str) -> str:
 
 
 def is_of_the_way_back(name: str) -> bool:
-    """Say whether a step is a gradient, what is made small, or comes after a step against it.
+    """Say whether a step is a gradient, the loss, or follows a step of gradient descent.
 
     Examples
     --------

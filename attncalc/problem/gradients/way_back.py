@@ -1,8 +1,8 @@
 """The gradients of a calculation as a part of it: the chain rule, from the last step to the first.
 
-Each operation says its own way back; here these are put together. Where several ways lead to one
-matrix, each is a step, and their sum is one more. Rumelhart, Hinton and Williams, *Learning
-Representations by Back-propagating Errors* (1986).
+Each operation knows its own gradients; here they are chained. Where a matrix is read several
+times, each part of its gradient is a step, and their sum is one more. Rumelhart, Hinton and
+Williams, *Learning Representations by Back-propagating Errors* (1986).
 """
 
 from collections import Counter
@@ -29,15 +29,13 @@ from attncalc.problem.standing import Standing
 from attncalc.problem.step import Axis, Plan, Step
 
 NO_GRADIENT = ("marks", "arriving", "ids", "frequencies")
-"""Roles of given matrices that nothing is differentiated by."""
-
-
+"""Roles of given matrices that have no gradient."""
 OF_NO_TOKEN = ("weights", "bias", "table", "heads", "buckets", "image")
 """Roles of given matrices whose rows are no tokens."""
 
 
 class _Use(NamedTuple):
-    """A matrix read by a step, and the way its gradient comes back from there."""
+    """A matrix, a step that reads it, and how that step gives its gradient."""
 
     name: str
     by: Step
@@ -45,12 +43,12 @@ class _Use(NamedTuple):
 
 
 def with_gradients(problem: Scope, calculation: Calculation) -> Calculation:
-    """Return a calculation with the gradients of all that is given behind its steps.
+    """Return a calculation followed by the gradients of all given matrices.
 
     Raises
     ------
     InputError, ShapeError
-        When a step has no way back, or what the way starts with does not fit.
+        When a step has no gradient, or the gradient that is given does not fit.
     """
     _refuse_long(problem, calculation)
     shapes: dict[str, Shape] = {name: each.shape for name, each in problem.given.items()}
@@ -77,7 +75,7 @@ def _refuse_long(problem: Scope, calculation: Calculation) -> None:
 
 
 def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
-    """Return for each step of the way back the forward step whose tokens its rows are."""
+    """Return for each step of the way back the forward step that names its rows."""
     names = {step.name for step in forward}
     last = forward[-1].name
     of = {gradient_name(step.name): step.name for step in forward}
@@ -92,18 +90,18 @@ def _told_with(forward: Plan, steps: list[Step]) -> dict[str, str]:
 
 
 class _WayBack:
-    """The chain of ways back, from the gradient that it starts with to all that is given.
+    """The chain rule, from the gradient it starts with to all given matrices.
 
     Parameters
     ----------
     problem
         What is given.
     forward
-        The steps there.
+        The forward steps.
     shapes
         The shape of every matrix, by name.
     start
-        What the way starts with.
+        The gradient to start with.
     """
 
     def __init__(
@@ -127,14 +125,14 @@ class _WayBack:
                 yield from self._led_back(use, known, parts.setdefault(use.name, []))
 
     def _turn(self, use: _Use) -> int:
-        """Return when its turn is: weights first, and last what the way goes on through."""
+        """Return its place in the order: weights first, steps that lead further back last."""
         if role_of(use.name) in ("weights", "bias"):
             return 0
         made = self._made.get(use.name)
         return 2 if made is not None and made.columns == "keys" else 1
 
     def _led_back(self, use: _Use, known: dict[str, str], parts: list[str]) -> Iterator[Step]:
-        """Yield the gradient of a matrix, or one part of it, and their sum behind the last."""
+        """Yield the gradient of a matrix, or one part of it, and after the last part their sum."""
         count, own = self._counts[use.name], gradient_name(use.name)
         at = (*use.by.inputs, use.by.name, known[use.by.name])
         reads = tuple(at[number] for number in use.way.reads)
@@ -153,7 +151,7 @@ class _WayBack:
             self.leaves.append(use.name)
 
     def _as_stored(self, use: _Use) -> Operation:
-        """Return the operation, of what stands otherwise as that is given: weights (out, in)."""
+        """Return the operation, in the layout of the given matrix: weights may be (out, in)."""
         operation = use.way.operation
         if not self._problem.standing.stands_otherwise(use.name):
             return operation
@@ -170,7 +168,7 @@ class _WayBack:
         return Step(name, title, operation, reads, rows, columns, is_between=is_between)
 
     def _axes(self, use: _Use) -> tuple[Axis, Axis]:
-        """Return what rows and columns stand for: as of the matrix itself."""
+        """Return what rows and columns belong to: as of the matrix itself."""
         made = self._made.get(use.name)
         if made is not None:
             return made.rows, made.columns
@@ -186,7 +184,7 @@ class _WayBack:
 def _uses(
     problem: Scope, forward: Plan, shapes: Mapping[str, Shape], end: str
 ) -> dict[str, list[_Use]]:
-    """Return, by the step that reads them, the matrices that a gradient is wanted of.
+    """Return, by the step that reads them, the matrices whose gradient is wanted.
 
     Of steps up to `end`, those alone that lead there.
     """
@@ -218,7 +216,7 @@ def _uses_in(step: Step, wanted: set[str], shapes: Mapping[str, Shape]) -> Itera
 
 
 def _groups(forward: Plan) -> Iterator[list[Step]]:
-    """Yield the steps from the last to the first; those side by side, as Q, K, V, in order."""
+    """Yield the steps from the last to the first; those of one kind, as Q, K, V, in order."""
     groups: list[list[Step]] = []
     for step in forward:
         beside = groups[-1] if groups else []
@@ -233,11 +231,11 @@ def _groups(forward: Plan) -> Iterator[list[Step]]:
 LEARNED = ("weights", "bias", "table", "heads", "buckets")
 """Roles of given matrices that a step changes."""
 OF_ITSELF = ("weights", "buckets")
-"""Those of them that may stand another way where they are given than in the house."""
+"""Those of them that may be given in another layout than the internal one."""
 
 
 def new_name(name: str) -> str:
-    """Return what a matrix is called after the step."""
+    """Return the name of a matrix after the step."""
     return f"{name}_new"
 
 
@@ -282,9 +280,9 @@ def steps_of_descent(
 
 
 def _reading(step: Step, changed: Mapping[str, str], standing: Standing) -> Operation:
-    """Return the operation of a step, reading changed matrices as they stand where they are given.
+    """Return the operation of a step that reads changed matrices in the layout of the given ones.
 
-    Those of the house are upright; what a step against the gradient makes stands as it is shown.
+    Internal matrices are upright; new values of given matrices keep the layout they were given in.
     """
     operation = step.operation
     weights = [name for name in step.inputs if name in changed and role_of(name) in OF_ITSELF]
