@@ -346,3 +346,9 @@ def test_a_head_has_its_own_modification_of_scores() -> None:
     for head, slope in enumerate(more["slope"]):
         expected = np.array(solution["S_scaled"])[head] - slope * np.arange(3)[:, None]
         np.testing.assert_allclose(np.array(solution["S_mod"])[head], expected)
+
+
+def test_a_problem_is_solved_with_further_equations() -> None:
+    problem = Problem(X=X, **W, equations=["B = 2 * X[0,0]"])
+    solution = solve(problem, equations=["B = tau * X[0,0]"], more={"tau": 3})
+    assert solution.shown("B") == [["3.00"]]
