@@ -46,6 +46,7 @@ PRINTED = [
     ("export", "in.json", "--to", "moodle"),
     ("samples",),
     ("schema",),
+    ("equations",),
     ("doctor", "in.json"),
     ("plot", "in.json", "-o", "map.png"),
     # and what is refused
