@@ -6,14 +6,17 @@ window wider than the text).
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from attncalc.equations.operations.angles import RopeScaling
-from attncalc.errors import InputError
+from attncalc.errors import AttncalcError, InputError
 from attncalc.numbers.typed import as_written
 from attncalc.problem.attention.declared import AttentionFields
-from attncalc.problem.attention.placed import ATTENTION
+from attncalc.problem.attention.placed import ATTENTION, is_there
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.calculation import Calculation, Placed, Stream
 from attncalc.problem.feed_forward import FEED_FORWARD
@@ -37,7 +40,7 @@ from attncalc.problem.fields import (
     role_of,
 )
 from attncalc.problem.normalisation import NORMALISATION
-from attncalc.problem.scope import Outer
+from attncalc.problem.scope import Outer, changed
 
 
 def arranged(problem: Outer) -> Calculation:
@@ -53,6 +56,10 @@ def arranged(problem: Outer) -> Calculation:
     placed, given = _placed(problem)
     parts = Calculation(placed, given)
     refuse_unread(problem, placed)
+    if problem.equations:
+        from attncalc.problem.stating import with_equations  # here, for few state any
+
+        parts = with_equations(problem, parts)
     arriving = [name for name in problem.names if role_of(name) == "arriving"]
     # before gradients: their shapes are those of every given matrix, also of one nothing reads
     _refuse_not_read(problem, parts, [name for name in problem.names if name not in arriving])
@@ -72,12 +79,34 @@ def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[s
 def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:
     """Return the parts in their places, and the given tokens."""
     if problem.block == ALONE and not problem.made_tokens and problem.W_E is None:
-        return [Placed(ATTENTION, problem)], []
+        return _attention(problem), []
     from attncalc.problem.layers import parts_of_layers  # here, for most are one part
 
     tokens = _tokens(problem)
     given = [_stream(problem, name) for name in TOKENS if name in problem.names]
     return parts_of_layers(problem, problem.inner, tokens), given
+
+
+def _attention(problem: Outer) -> list[Placed]:
+    """Return the attention, which may read what equations state; none where all are equations."""
+    own = Placed(ATTENTION, problem)
+    if not problem.equations:
+        return [own]
+    try:
+        Calculation([own])
+    except AttncalcError:
+        from attncalc.problem.stating import placeholders
+
+        for shapes in placeholders(problem):
+            zeros = {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items()}
+            stated = Placed(ATTENTION, changed(problem, **zeros))
+            with suppress(AttncalcError):
+                Calculation([stated])
+                return [stated]
+        if is_there(problem):
+            raise
+        return []
+    return [own]
 
 
 def _with_gradients(problem: Outer, calculation: Calculation) -> Calculation:
@@ -150,7 +179,7 @@ def _stream(problem: Outer, name: str) -> Stream:
 
 OF_ALL = (
     *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
-    *("backward", "target_ids", "step"),
+    *("backward", "target_ids", "step", "equations"),
 )
 """Settings that belong to the whole, whatever its parts; gradients check their own."""
 NEEDED = {

@@ -211,6 +211,7 @@ class Calculation:
                 streams[made.gives.name] = made.gives
             built.append(made._replace(says=tuple(placed.part.says(placed.fields))))
         self.parts: tuple[Built, ...] = tuple(built)
+        self.steps: Plan = tuple(step for part in self.parts for step in part.plan)
         self._named_with: dict[str, str] = {}
 
     def followed_by(self, part: Built, of: Mapping[str, str]) -> "Calculation":
@@ -225,13 +226,24 @@ class Calculation:
         """
         longer = Calculation(())
         longer.parts = (*self.parts, part)
-        longer._named_with = dict(of)
+        longer.steps = (*self.steps, *part.plan)
+        longer._named_with = {**self._named_with, **of}
         return longer
 
-    @cached_property
-    def steps(self) -> Plan:
-        """The steps of all parts, each after those it reads."""
-        return tuple(step for part in self.parts for step in part.plan)
+    def restated(self, part: Built, steps: Plan) -> "Calculation":
+        """Return the calculation with one more part, and all steps in another order.
+
+        Parameters
+        ----------
+        part
+            The part; of those before, steps may have another operation.
+        steps
+            The steps of all parts, each after those it reads.
+        """
+        last = next((each.steps[-1].name for each in self.parts if each.attention), None)
+        longer = self.followed_by(part, {} if last is None else dict.fromkeys(part.names, last))
+        longer.steps = steps
+        return longer
 
     @cached_property
     def attentions(self) -> tuple[Attention, ...]:

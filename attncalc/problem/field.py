@@ -118,6 +118,8 @@ class Setting(NamedTuple):
         Whether it takes several values.
     needs
         What else is to be given for it to count; "" for no more than its part.
+    flag
+        The flag that adds one of its values, where it may be repeated.
     """
 
     default: Any
@@ -132,6 +134,7 @@ class Setting(NamedTuple):
     in_vit: Any = None
     is_list: bool = False
     needs: str = ""
+    flag: str = ""
 
     def default_in(self, block: str) -> Any:
         """Return what holds in a block where nothing is said."""

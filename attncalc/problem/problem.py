@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -213,6 +214,12 @@ class Problem(Outer):
         A list of mappings with the fields of each layer.
     self, cross
         The fields of a decoder's attentions, as mappings.
+    equations
+        A list of equations in index notation, as `"S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)"`,
+        each of which replaces the step of its name or adds one; `#` starts a title. See
+        docs/equations.md.
+    more
+        The matrices that only these equations read, by name: lists, arrays, or single numbers.
     remarks
         What was done to what a file holds as it was read; pages say it with the conventions.
 
@@ -267,6 +274,8 @@ class Problem(Outer):
         for name in MATRICES:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, self._read(name, getattr(self, name), typed))
+        more = {name: self._read(name, given, typed) for name, given in _more_of(self).items()}
+        object.__setattr__(self, "more", more)
         for prefix, given, above in nested_fields(self):
             self.inner[prefix] = _inner_of(self, prefix, given, above, typed)
         object.__setattr__(self, "typed", typed)
@@ -299,7 +308,7 @@ class Problem(Outer):
             for name in MATRICES
             if getattr(fields, name) is not None
         )
-        return (*own, *inner)
+        return (*own, *self.more, *inner)
 
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
@@ -373,7 +382,7 @@ class Problem(Outer):
     def unturned(self) -> tuple[str, ...]:
         """The names of weights that stand as they are given in every layout."""
         inner = (prefix + name for prefix, own in self.inner.items() for name in own.unturned)
-        return (*super().unturned, *inner)
+        return (*super().unturned, *self.more, *inner)
 
     @cached_property
     def calculation(self) -> Calculation:
@@ -465,6 +474,9 @@ class Problem(Outer):
 
     def stored(self, name: str) -> Matrix:
         """Return a given matrix in floats, as it stands in what was given."""
+        if name in self.more:
+            own: Matrix = self.more[name]
+            return own
         matrix: Matrix = getattr(self._fields_of(name), own_name(name))
         return matrix
 
@@ -550,6 +562,24 @@ def _block(problem: Problem) -> str:
         if (each is None or each.kind == LAYERS) and name not in started
     ]
     return ENCODER if problem.those_given(*of_layers) else ALONE
+
+
+def _more_of(problem: Problem) -> Mapping[str, Any]:
+    """Return the matrices that equations alone read, by name; refuse other names."""
+    given = problem.more or {}
+    if not isinstance(given, Mapping):
+        raise InputError("more takes an object: the matrices that equations read, by name")
+    for name in given:
+        if not (isinstance(name, str) and name.isidentifier()) or name in (*GIVEN, *SETTINGS):
+            raise InputError(f"more: {quoted(str(name))} is no name that an equation could read")
+    return {name: _as_rows(value) for name, value in given.items()}
+
+
+def _as_rows(value: Any) -> Any:
+    """Return a single number as a matrix of one entry."""
+    array = getattr(value, "ndim", None)
+    is_number = array == 0 or isinstance(value, int | float | str | Decimal | Fraction)
+    return [[value.item() if array == 0 else value]] if is_number else value
 
 
 def _settle_backward(problem: Problem) -> None:

@@ -11,6 +11,7 @@ from attncalc.problem.fields import (
     NESTED,
     SETTINGS,
     EmbeddingFields,
+    EquationFields,
     FeedForwardFields,
     GradientFields,
     HeadFields,
@@ -22,6 +23,7 @@ from attncalc.problem.fields import (
 
 
 class Scope(
+    EquationFields,
     GradientFields,
     HeadFields,
     FeedForwardFields,

@@ -18,7 +18,7 @@ from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.placed import is_there as attends
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
-from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, role_of
+from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, Lines, role_of
 from attncalc.problem.problem import Problem, nested_fields
 from attncalc.text import harmless_cell
 
@@ -63,6 +63,8 @@ def _setting_as_typed(value: Any) -> Any:
     """Return a setting as a file states it: a fraction and a list of names as texts."""
     if isinstance(value, RopeScaling):
         return scaling_as_typed(value)
+    if isinstance(value, Lines):
+        return list(value)
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return as_written(value) if isinstance(value, Fraction) else value

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from attncalc.equations.operation import Operation
+from attncalc.equations.operation import Operation, Stated
 from attncalc.numbers.types import Matrix
 
 Axis = Literal["queries", "keys", "values", "features"]
@@ -31,6 +31,8 @@ class Step(NamedTuple):
         "outputs" are the result.
     is_between
         Whether a person may go past it: from the scores to the weights, without the scaled ones.
+    slices
+        What the matrices of several stand for: a "head", or the "token" of a recurrence.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Step(NamedTuple):
     columns: Axis
     role: Role = ""
     is_between: bool = False
+    slices: str = "head"
 
 
 def run(
@@ -64,7 +67,11 @@ def run(
     """
     known = dict(given)
     for step in steps:
-        matrix = step.operation.apply(*[known[name] for name in step.inputs])
+        inputs = [known[name] for name in step.inputs]
+        if after is not None and isinstance(step.operation, Stated) and step.operation.recurs:
+            matrix = step.operation.by_rows(after, *inputs)
+        else:
+            matrix = step.operation.apply(*inputs)
         # before rounding: marking and the work want what the arithmetic gave, too
         if made is not None:
             made[step.name] = matrix

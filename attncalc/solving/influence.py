@@ -42,7 +42,7 @@ def influence(problem: Problem, head: Head, connection: Connection) -> str:
 def shape(solution: Solution, step: Step) -> str:
     """Return the shape of a step's matrix, as in "3 × 2", or "2 heads of 3 × 2"."""
     *heads, rows, columns = solution.shape_of(step.name)
-    return f"{heads[0]} heads of {rows} × {columns}" if heads else f"{rows} × {columns}"
+    return f"{heads[0]} {step.slices}s of {rows} × {columns}" if heads else f"{rows} × {columns}"
 
 
 def _inputs(keys: tuple[str, ...], rounded: Matrix, decimals: int, inputs: tuple[int, ...]) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from itertools import dropwhile, islice
+from itertools import dropwhile
 from pathlib import Path
 
 import numpy as np
@@ -127,10 +127,14 @@ def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
 
 
 def _masked_from(name: str, matrices: Mapping[str, Matrix], plan: Plan) -> list[Matrix]:
-    """Return the first masked scores from a step on, which are those of its own attention."""
-    behind = dropwhile(lambda step: step.name != name, plan)
-    found = (step.name for step in behind if step.role == "masked" and step.name in matrices)
-    return [matrices[each] for each in islice(found, 1)]
+    """Return the first masked scores from a step on, which are those of its own attention.
+
+    An equation may mask before scores are scaled: what comes after it is masked, too.
+    """
+    masked = [step.name for step in plan if step.role == "masked" and step.name in matrices]
+    behind = [step.name for step in dropwhile(lambda step: step.name != name, plan)]
+    found = [each for each in masked if each in behind][:1] or masked[-1:]
+    return [matrices[each] for each in found]
 
 
 def refuse_overflow_of(outputs: Matrix, first_row: int) -> None:

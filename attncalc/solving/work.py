@@ -81,6 +81,11 @@ class Derivation(NamedTuple):
     hidden: Number | None
 
 
+def _operands(step: Step) -> tuple[str, ...]:
+    """Return what a step reads, and of a recurrence the step itself."""
+    return (*step.inputs, step.name) if step.operation.recurs else step.inputs
+
+
 class Work:
     """The written-out work of a solution.
 
@@ -146,7 +151,7 @@ class Work:
         found: dict[tuple[str, Place], None] = {}
         step = self._steps[name]
         with self.solution.arithmetic():
-            noting = (_noting(self._operand(each, 0), found) for each in step.inputs)
+            noting = (_noting(self._operand(each, 0), found) for each in _operands(step))
             step.operation.explain(place, *noting)
         return tuple(found)
 
@@ -225,7 +230,7 @@ class Work:
         step = self._steps[name]
         with self.solution.arithmetic():
             return step.operation.explain(
-                place, *(self._operand(each, more) for each in step.inputs)
+                place, *(self._operand(each, more) for each in _operands(step))
             )
 
     def _comes_out(self, form: Expression, name: str, place: Place) -> bool:

@@ -383,7 +383,7 @@ class Attention(AttentionFields):
     def stood_up(self, name: str) -> Matrix:
         """Return a given matrix in floats as the house knows it, turned once."""
         if name not in self._upright:
-            self._upright[name] = self.turned(name, getattr(self, name))
+            self._upright[name] = self.turned(name, self.stored(name))
         return self._upright[name]
 
     @cached_property

@@ -110,6 +110,7 @@ class _WayBack:
         self._problem = problem
         self._forward = forward
         self._start = start
+        self._shapes = shapes
         self._made = {step.name: step for step in forward}
         self._uses = _uses(problem, forward, shapes, start.of)
         self._counts = Counter(use.name for uses in self._uses.values() for use in uses)
@@ -118,6 +119,9 @@ class _WayBack:
     def steps(self) -> Iterator[Step]:
         """Yield the steps in the order in which they are found."""
         known = {self._start.of: self._start.gradient}
+        if self._made[self._start.of].operation.recurs:
+            known[self._start.of] = total = part_name(self._start.of, self._start.of)
+            yield self._through_rows(total, self._made[self._start.of], [self._start.gradient])
         parts: dict[str, list[str]] = {}
         for group in _groups(self._forward):
             uses = chain(*(self._uses.get(step.name, ()) for step in group if step.name in known))
@@ -134,21 +138,35 @@ class _WayBack:
     def _led_back(self, use: _Use, known: dict[str, str], parts: list[str]) -> Iterator[Step]:
         """Yield the gradient of a matrix, or one part of it, and after the last part their sum."""
         count, own = self._counts[use.name], gradient_name(use.name)
+        made = self._made.get(use.name)
+        recurs = made is not None and made.operation.recurs
         at = (*use.by.inputs, use.by.name, known[use.by.name])
         reads = tuple(at[number] for number in use.way.reads)
         operation = self._as_stored(use)
         if count > 1 and operation.name == "Same":  # as it is, it needs no name of its own
             parts.append(reads[0])
         else:
-            parts.append(part_name(use.name, use.by.name) if count > 1 else own)
+            is_part = count > 1 or recurs
+            parts.append(part_name(use.name, use.by.name) if is_part else own)
             yield self._step(parts[-1], use, operation, reads)
         if len(parts) < count:
             return
-        if count > 1:
+        if made is not None and recurs:
+            yield self._through_rows(own, made, parts)
+        elif count > 1:
             yield self._step(own, use, Add(), tuple(parts))
         known[use.name] = own
         if use.name not in self._made:
             self.leaves.append(use.name)
+
+    def _through_rows(self, name: str, made: Step, arriving: list[str]) -> Step:
+        """Return the gradient of a recurrence, with what comes back from its later rows."""
+        shapes = [self._shapes[each] for each in made.inputs]
+        way = made.operation.through_rows(len(arriving), *shapes)
+        at = (*made.inputs, made.name, *arriving)
+        reads = tuple(at[place] if place >= 0 else made.name for place in way.reads)
+        title = f"gradient of {made.name}, through all later rows"
+        return Step(name, title, way.operation, reads, made.rows, made.columns)
 
     def _as_stored(self, use: _Use) -> Operation:
         """Return the operation, in the layout of the given matrix: weights may be (out, in)."""
@@ -249,7 +267,8 @@ def steps_of_descent(
     InputError
         When there are no weights to change.
     """
-    learned = [name for name in leaves if role_of(name) in LEARNED]
+    own = problem.more or ()
+    learned = [name for name in leaves if role_of(name) in LEARNED or name in own]
     if not learned:
         raise InputError("step is given, and there are no weights or biases that it could change")
     standing = problem.standing
