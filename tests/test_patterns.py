@@ -18,9 +18,9 @@ from conftest import ROOT, Command, some_of
 
 from attncalc import InputError, Problem, read_problem, solve
 from attncalc.api import Solution
-from attncalc.patterns.finding import worth_telling
-from attncalc.patterns.pattern import CODES
 from attncalc.problem.samples import COMMANDS, sample
+from attncalc.studies.patterns.finding import worth_telling
+from attncalc.studies.patterns.pattern import CODES
 from attncalc.writing.patterns import _SAID
 
 Weights = list[list[int]]

@@ -1,6 +1,5 @@
 """What `--format json` prints of a problem that is solved: its steps, its work, its patterns."""
 
-from attncalc.patterns.pattern import CODES
 from attncalc.problem.field import OneOf, OrNone, Setting, Whole, yes_or_no
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
@@ -18,6 +17,7 @@ from attncalc.schemas.pieces import (
     shared,
     thing,
 )
+from attncalc.studies.patterns.pattern import CODES
 
 KINDS = ("self", "cross", ENCODER, DECODER, VIT)
 

@@ -21,8 +21,7 @@ from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.changes import Change, Listed, Span, value_text
-from attncalc.studies.families import at_point, families
-from attncalc.studies.family import of_solution
+from attncalc.studies.family import at_point, families, of_solution
 from attncalc.studies.vary import POINTS, Variation, vary
 from attncalc.studies.watched import (
     Matrices,

@@ -3,29 +3,97 @@
 Every matrix of a family is (problems, heads, rows, columns), with 1 where all are alike.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial, reduce
 
 import numpy as np
 
+from attncalc.errors import InputError
 from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.operations import Multiply, MultiplyEach
 from attncalc.operations.step import Plan, Step, run
 from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.fields import own_name
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution
-from attncalc.studies.watched import beyond_floats
+from attncalc.studies.changes import Change, Infinity, Value
+from attncalc.studies.watched import Matrices, beyond_floats
+
+MOST_UNASKED = 10_000_000
+"""Solves that are made without a second asking."""
+MOST_COUNTED = 10**18
+"""Solves whose time is estimated; more take longer than anybody waits."""
+LONGEST_UNASKED = 10.0
+"""Seconds."""
+OF_DRAW, OF_VALUE, OF_PROBLEM = 2e-6, 1e-4, 5e-3
+"""Seconds of a solve: of a draw, of a value with its own digits, of one with its own plan."""
+OF_SCORE, OF_NUMBER = 4e-8, 4e-9
+"""Seconds of each score, and of each multiply-and-add."""
+
+
+def seconds_of(problem: Problem, solves: int, each: float) -> float:
+    """Return about how many seconds so many solves of a problem take, in floats."""
+    attentions = problem.attentions
+    scores = sum(each.scores for each in attentions)
+    numbers = sum(matrix.size for matrix in problem.given.values())
+    most = max((max(each.n, each.m) for each in attentions), default=problem.n)
+    products = sum(each.scores * (each.d_k + each.d_v) for each in attentions) + numbers * most
+    return solves * (each + OF_SCORE * scores + OF_NUMBER * products)
+
+
+def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> None:
+    """Refuse a study that takes very long, where nobody has agreed to that.
+
+    Parameters
+    ----------
+    problem, solves
+        What is solved, and how often.
+    each
+        The seconds of a solve, beside those of its scores: `OF_DRAW` or `OF_VALUE`.
+    agreed
+        Whether it may take very long.
+
+    Raises
+    ------
+    InputError
+        That names the count, and about how long it would take; or for a problem so long that its
+        scores are not kept even once.
+    """
+    if problem.is_long:
+        scores = problem.most_scores
+        raise InputError(f"studies are for up to 4,000,000 scores: this problem has {scores:,}")
+    seconds = seconds_of(problem, min(solves, MOST_COUNTED), each)
+    if agreed or (solves <= MOST_UNASKED and seconds <= LONGEST_UNASKED):
+        return
+    raise InputError(
+        f"this is {solves:,} solves, which would take about {duration(seconds)}: "
+        "ask for fewer, or say --yes"
+    )
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> duration(5), duration(600), duration(9000)
+    ('5 seconds', '10 minutes', '2.5 hours')
+    """
+    for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{max(1, round(seconds))} seconds"
+
 
 AT_ONCE = 2**20
 """Scores that are worked out at once: more would only take more memory."""
 _ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
 """Scales that have a step of their own; where they differ is where a scale is read."""
-
-Matrices = Mapping[str, Matrix]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,3 +242,63 @@ def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> No
     for name in [last] if alone else names:
         if not np.isfinite(steps[name]).all():
             raise beyond_floats(name)
+
+
+Point = tuple[Value, ...]
+
+
+def weights_at(
+    problem: Problem, change: Change, values: Matrix, weights_name: str
+) -> Iterator[Matrix]:
+    """Yield the weights of an attention at each of these values, (heads or 1, n, m)."""
+    for part in chunks(len(values), Family(problem).chunk):
+        points = [(Fraction(float(value)),) for value in values[part]]
+        for family, count in families(problem, (change,), points, weights_name):
+            weights = family[weights_name]
+            yield from np.broadcast_to(weights, (count, *weights.shape[1:]))
+
+
+def families(
+    problem: Problem, changes: tuple[Change, ...], points: Sequence[Point], until: str = ""
+) -> Iterator[tuple[Matrices, int]]:
+    """Yield the problems at these points, solved: as few families as can be, in order.
+
+    With the name of a step, nothing behind that is worked out.
+    """
+    if not all(is_batched(change) for change in changes) or any(
+        isinstance(value, Infinity) for point in points for value in point
+    ):
+        for point in points:
+            yield Family(at_point(problem, changes, point)).solve({}, until=until), 1
+        return
+    columns = [np.array([float(value) for value in column]) for column in zip(*points, strict=True)]
+    matrices: dict[str, Matrix] = {}
+    scales: dict[str, Matrix] = {}
+    for change, values in zip(changes, columns, strict=True):
+        if change.is_setting:
+            scales[change.name] = values
+        else:
+            before = matrices.get(change.name, problem.stored(change.name)[np.newaxis])
+            matrices[change.name] = change.on_each(before, values)
+    yield Family(problem).solve(matrices, scales, until), len(points)
+
+
+def is_batched(change: Change) -> bool:
+    """Say whether problems that differ in this alone have one plan."""
+    return not change.is_setting or (own_name(change.name) == "scale" and change.is_smooth)
+
+
+def at_point(problem: Problem, changes: Sequence[Change], point: Point) -> Problem:
+    """Return the problem at a point, exactly; what it refuses names the value.
+
+    Raises
+    ------
+    InputError
+        When there is no such problem.
+    """
+    try:
+        pairs = zip(changes, point, strict=True)
+        return reduce(lambda changed, pair: pair[0].applied(changed, pair[1]), pairs, problem)
+    except InputError as error:
+        texts = ", ".join(change.text for change in changes)
+        raise InputError(f"{quoted(texts)}: {error}") from None

@@ -16,10 +16,9 @@ from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import TIE
 from attncalc.solving.plan import outputs_of, plan
-from attncalc.studies.cost import OF_DRAW, check_count
 from attncalc.studies.draws import Draw, generators
-from attncalc.studies.family import Family, Matrices
-from attncalc.studies.watched import Watched, beyond_floats, scaled, watched_values
+from attncalc.studies.family import OF_DRAW, Family, check_count
+from attncalc.studies.watched import Matrices, Watched, beyond_floats, scaled, watched_values
 
 QUANTILES = (5, 50, 95)
 USUAL_DRAWS = 1000

@@ -43,7 +43,7 @@ from attncalc.writing.document import (
 from attncalc.writing.sentences import IN_WORK, influence_to_fill_in, legend, notes
 
 if TYPE_CHECKING:  # few pages are asked for them
-    from attncalc.patterns.pattern import Pattern
+    from attncalc.studies.patterns.pattern import Pattern
 
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""
@@ -263,7 +263,7 @@ def _attended(
 
 
 def _found(solution: Solution, head: str | None) -> "tuple[Pattern, ...]":
-    from attncalc.patterns.finding import of_head, patterns_of
+    from attncalc.studies.patterns.finding import of_head, patterns_of
 
     found = patterns_of(solution)
     return found if head is None else of_head(solution, found, head)
@@ -273,7 +273,7 @@ def _patterns(
     solution: Solution, found: "tuple[Pattern, ...] | None", contents: Contents
 ) -> Iterator[Part]:
     if found:
-        from attncalc.patterns.finding import leading, worth_telling
+        from attncalc.studies.patterns.finding import leading, worth_telling
         from attncalc.writing.patterns import sentence
 
         problem = solution.problem

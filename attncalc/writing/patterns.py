@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import exact
-from attncalc.patterns.pattern import Amount, Pattern
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
+from attncalc.studies.patterns.pattern import Amount, Pattern
 from attncalc.text import LISTED, MOST_NAMED, of_each, on_a_line
 
 

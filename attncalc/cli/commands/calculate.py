@@ -11,11 +11,11 @@ from attncalc.cli.targets import deliver
 from attncalc.errors import InputError
 from attncalc.numbers.types import Place
 from attncalc.operations.step import Plan, Step
-from attncalc.patterns.plan import needed_for_patterns
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
+from attncalc.studies.patterns.finding import needed_for_patterns
 from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, folds_work, make_page
 
 Flags = Mapping[str, Any]

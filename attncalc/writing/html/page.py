@@ -33,8 +33,6 @@ from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
 from attncalc.writing.document import DAGGER, TITLE_OF_PATTERNS, Connections, Document, Form, Grid
 from attncalc.writing.html.elements import LINE, Html, element, joined
-from attncalc.writing.html.heatmap import heatmap_of
-from attncalc.writing.html.map import map_of
 from attncalc.writing.html.mathml import (
     MathMl,
     breakable,
@@ -42,7 +40,7 @@ from attncalc.writing.html.mathml import (
     in_mathml,
     name_in_mathml,
 )
-from attncalc.writing.html.picture import Panel
+from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.style import needed, style
 from attncalc.writing.html.tables import matrix_table, text_table
 from attncalc.writing.mathematics import in_text

@@ -9,10 +9,9 @@ from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
-from attncalc.studies.changeovers import MOST_SCORES, Changeover
 from attncalc.studies.changes import Change, Infinity, Value, value_text
-from attncalc.studies.families import at_point
-from attncalc.studies.vary import Variation
+from attncalc.studies.family import at_point
+from attncalc.studies.vary import MOST_SCORES, Changeover, Variation
 from attncalc.text import of_each, on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
 from attncalc.writing.sentences import IN_FLOATS

@@ -17,8 +17,11 @@ from matplotlib.ticker import MaxNLocator
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
-from attncalc.plotting.figure import NEAR, LeftOut, Room, room_of
-from attncalc.plotting.placing import (
+from attncalc.problem.attention.steps import hidden_of
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import Head, Solution
+from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
+from attncalc.writing.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
     drawn_names,
@@ -27,7 +30,7 @@ from attncalc.plotting.placing import (
     widest,
     wrapped,
 )
-from attncalc.plotting.style import (
+from attncalc.writing.plotting.style import (
     BLACK,
     GRADIENTS,
     LIGHT,
@@ -38,9 +41,6 @@ from attncalc.plotting.style import (
     Palette,
     dark_enough_for_white,
 )
-from attncalc.problem.attention.steps import hidden_of
-from attncalc.problem.problem import Problem
-from attncalc.solving.solution import Head, Solution
 
 VALUE_SIZE, TICK_SIZE = 9.0, 8.5
 HATCH, STRIPES = "////", 100

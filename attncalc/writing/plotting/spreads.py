@@ -12,8 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from attncalc.numbers.types import Matrix
-from attncalc.plotting.drawing import HEAD_GAP
-from attncalc.plotting.figure import (
+from attncalc.problem.stated import heading
+from attncalc.solving.plan import outputs_of
+from attncalc.solving.solution import solve
+from attncalc.studies.family import of_solution
+from attncalc.studies.simulate import Simulation, variance_ratios
+from attncalc.text import harmless
+from attncalc.writing.plotting.drawing import HEAD_GAP
+from attncalc.writing.plotting.figure import (
     Caption,
     HouseFigure,
     LeftOut,
@@ -24,16 +30,10 @@ from attncalc.plotting.figure import (
     beside,
     figure_of,
 )
-from attncalc.plotting.look import Look, check_drawn
-from attncalc.plotting.picture import Picture, picture_of
-from attncalc.plotting.placing import drawn_names, wrapped
-from attncalc.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, WEIGHT_SIZE, Palette
-from attncalc.problem.stated import heading
-from attncalc.solving.plan import outputs_of
-from attncalc.solving.solution import solve
-from attncalc.studies.family import of_solution
-from attncalc.studies.simulate import Simulation, variance_ratios
-from attncalc.text import harmless
+from attncalc.writing.plotting.look import Look, check_drawn
+from attncalc.writing.plotting.picture import Picture, picture_of
+from attncalc.writing.plotting.placing import drawn_names, wrapped
+from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, WEIGHT_SIZE, Palette
 from attncalc.writing.studies.simulation import said_of, significant
 
 WIDTH, HISTOGRAM, CLOUD, LEAST = 4.4, 2.6, 3.8, 1.5

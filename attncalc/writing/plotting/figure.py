@@ -23,9 +23,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 
 from attncalc.errors import InputError
-from attncalc.plotting.look import Size
-from attncalc.plotting.placing import BOLD, wrapped
-from attncalc.plotting.style import LIGHT, SMALL_SIZE, TITLE_SIZE, Palette, house_style
+from attncalc.writing.plotting.look import Size
+from attncalc.writing.plotting.placing import BOLD, wrapped
+from attncalc.writing.plotting.style import LIGHT, SMALL_SIZE, TITLE_SIZE, Palette, house_style
 
 DOTS_PER_INCH = 200
 NOTEBOOK_DOTS_PER_INCH = 100

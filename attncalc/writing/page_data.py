@@ -1,8 +1,12 @@
-"""A Solution as one JSON object, for programs."""
+"""A page as data: CSV (one file of blocks, or a file for each step), JSON, and NumPy's `.npz`.
 
-from collections.abc import Iterator
+Each of them holds the problem and can be read back as that. In CSV the problem comes first; what
+follows the line "results" is for people and spreadsheets, and is recomputed when it is read back.
+"""
+
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,19 +21,107 @@ from attncalc.problem.attention.rope import scaling_as_object
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
-from attncalc.problem.serialising import in_json
+from attncalc.problem.serialising import (
+    OWN_PROBLEM,
+    RESULTS,
+    Row,
+    in_arrays,
+    in_csv,
+    in_json,
+    in_texts,
+)
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
 from attncalc.solving.work import Derivation
-from attncalc.text import numbered
-from attncalc.writing.document import Grid, Section
-from attncalc.writing.json_pieces import json_pieces
+from attncalc.text import harmless_cell, numbered
+from attncalc.writing.document import Connections, Grid, Section
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page
-from attncalc.writing.prose import line_in_text, plain_entry
+from attncalc.writing.problem_file import as_lines, json_pieces
+from attncalc.writing.prose import line_in_text, plain_entry, texts_of_row
 
-if TYPE_CHECKING:  # few pages are asked for them
-    from attncalc.patterns.pattern import Pattern
+if TYPE_CHECKING:
+    from attncalc.studies.patterns.pattern import Pattern
+
+
+def write_csv(page: Page) -> Iterator[str]:
+    """Yield the page as one file of blocks, line by line.
+
+    Raises
+    ------
+    InputError
+        When the problem has masks for each head, which blocks cannot hold.
+    """
+    return as_lines(_blocks(page))
+
+
+def _blocks(page: Page) -> Iterator[Row]:
+    yield from in_csv(page.problem)
+    yield from ([], [RESULTS])
+    for section in page.sections:
+        for grid in section.grids:
+            yield from ([], [_name(grid)])
+            yield from _labelled(grid)
+    for name, block in _words(page):
+        yield from ([], [name], *block)
+
+
+def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
+    """Return the page as files by name: the problem, one for each step, and what is said."""
+    files = {OWN_PROBLEM: as_lines(in_csv(page.problem))}
+    for section in page.sections:
+        files[f"{section.step.name}.csv"] = as_lines(_section(section))
+    for name, block in _words(page):
+        files[f"{name}.csv"] = as_lines(block)
+    return files
+
+
+def _section(section: Section) -> Iterator[Row]:
+    for place, grid in enumerate(section.grids):
+        if grid.head:
+            yield from [[], [_name(grid)]] if place else [[_name(grid)]]
+        yield from _labelled(grid)
+
+
+def _name(grid: Grid) -> str:
+    return f"{grid.name} head {grid.head}" if grid.head else grid.name
+
+
+def _labelled(grid: Grid) -> Iterator[Row]:
+    """Yield the rows of a matrix as it is shown, between the names of its rows and columns."""
+    yield ["", *(harmless_cell(name) for name in grid.columns)]
+    for i, name in enumerate(grid.rows):
+        yield [harmless_cell(name), *texts_of_row(grid, i)]
+
+
+def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Yield the blocks of the work, the connections, the patterns and the notes."""
+    if page.lines:
+        yield "work", [[line_in_text(line)] for line in page.lines]
+    connections = [
+        [", ".join(filter(None, (part.of, f"head {head}" if head else ""))), harmless_cell(text)]
+        for part in page.parts
+        if isinstance(part, Connections)
+        for head, sentences in part.heads
+        for text in sentences
+    ]
+    if connections:
+        yield "connections", connections
+    if page.shown_patterns:
+        yield "patterns", [[harmless_cell(text)] for text in page.shown_patterns]
+    hidden = [
+        [f"not zero: {in_text(entry)}", in_text(value)]
+        for section in page.sections
+        for entry, value in _elided(section).hidden
+    ]
+    said = (*page.conventions, *page.remarks, *page.notes)
+    notes = [["note", harmless_cell(text)] for text in said]
+    yield "notes", [*hidden, *notes]
+
+
+def _elided(section: Section) -> Section:
+    """Return a step as a page shows it: what is hidden is told of no more than that."""
+    return section._replace(grids=tuple(grid._replace(full=False) for grid in section.grids))
 
 
 def write_json(page: Page) -> Iterator[str]:
@@ -190,3 +282,31 @@ def _connection(attention: Attention, head: Head, connection: Connection) -> dic
         "most": inputs(connection.most),
         "second": inputs(connection.second),
     }
+
+
+def write_npz(page: Page, file: IO[bytes]) -> None:
+    """Write the problem and each step as one array each, in the type of the results.
+
+    Texts (titles, labels, conventions, work, notes) are arrays of texts. There are no pickles.
+    """
+    arrays: Any = in_arrays(page.problem) | dict(_results(page))
+    np.savez(file, **arrays)
+
+
+def _results(page: Page) -> Iterator[tuple[str, Any]]:
+    sections = page.sections
+    given = page.problem.names  # weights that are given stand there already, exactly
+    names = [each.step.name for each in sections if each.grids and each.step.name not in given]
+    yield "steps", np.array(names, dtype=str)
+    yield from ((name, page.solution[name]) for name in names)
+    if page.lines:
+        yield "work", in_texts([line_in_text(line) for line in page.lines])
+    sentences = [text for _, sentences in page.influences for text in sentences]
+    if page.patterns is not None:
+        yield "patterns", np.array(page.shown_patterns, dtype=str)
+    for name, texts in (
+        ("conventions", page.conventions),
+        ("connections", sentences),
+        ("notes", [*page.remarks, *page.notes]),
+    ):
+        yield name, in_texts(texts)

@@ -10,7 +10,11 @@ from matplotlib.axes import Axes
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Step
-from attncalc.plotting.figure import (
+from attncalc.problem.problem import Problem
+from attncalc.problem.stated import conventions, heading
+from attncalc.solving.solution import Head, Solution
+from attncalc.text import harmless
+from attncalc.writing.plotting.figure import (
     Caption,
     Draw,
     HouseFigure,
@@ -23,7 +27,7 @@ from attncalc.plotting.figure import (
     figure_of,
     notes_of,
 )
-from attncalc.plotting.heatmap import (
+from attncalc.writing.plotting.heatmap import (
     BAR_WIDTH,
     LARGEST,
     MOST_VALUES,
@@ -35,20 +39,21 @@ from attncalc.plotting.heatmap import (
     gradient_cells,
     natural_cell,
 )
-from attncalc.plotting.lines import MapLines, lines_of
-from attncalc.plotting.look import Look
-from attncalc.plotting.map import (
+from attncalc.writing.plotting.look import Look
+from attncalc.writing.plotting.map import (
     Columns,
+    MapLines,
     columns_of,
     draw_columns,
     draw_legend,
     draw_map,
     least_width,
+    lines_of,
     natural_pitch,
     natural_room,
     ranks_of,
 )
-from attncalc.plotting.patches import (
+from attncalc.writing.plotting.patches import (
     attended_by_class,
     draw_attended,
     draw_bar_of_class,
@@ -57,11 +62,7 @@ from attncalc.plotting.patches import (
     has_class_map,
     natural_room_of_image,
 )
-from attncalc.plotting.style import DARK, LIGHT, TEXT_SIZE, Palette, house_style
-from attncalc.problem.problem import Problem
-from attncalc.problem.stated import conventions, heading
-from attncalc.solving.solution import Head, Solution
-from attncalc.text import harmless
+from attncalc.writing.plotting.style import DARK, LIGHT, TEXT_SIZE, Palette, house_style
 
 MOST_IN_A_ROW = 4
 """Heads."""

@@ -1,29 +1,66 @@
-"""All patterns of a solution, most telling first, and which of them say something of their own."""
+"""Which steps of a plan patterns are worked out of."""
 
 from collections.abc import Callable, Iterator
 
 from attncalc.errors import InputError
-from attncalc.patterns.attended import Attended, attended
-from attncalc.patterns.band import band
-from attncalc.patterns.comparing import masked, rounded_away, scaling
-from attncalc.patterns.heads import compared, heads_alike, heads_differ
-from attncalc.patterns.pattern import CODES, Pattern
-from attncalc.patterns.places import identity, one_hot, permutation, shift
-from attncalc.patterns.plan import NO_ATTENTION, needed_for_patterns
-from attncalc.patterns.shares import (
+from attncalc.operations.step import Plan
+from attncalc.problem.problem import Problem
+from attncalc.solving.choosing import attention_and_head
+from attncalc.solving.solution import Solution
+from attncalc.studies.patterns.attention import (
+    compared,
+    heads_alike,
+    heads_differ,
+    masked,
+    rounded_away,
+    scaling,
+)
+from attncalc.studies.patterns.pattern import CODES, Pattern
+from attncalc.studies.patterns.rows import (
     all_own,
+    band,
     blocks,
     equal_rows,
+    identity,
+    margin,
     none_own,
+    one_hot,
+    permutation,
+    shift,
     sink,
+    spread,
     ties,
     unattended,
     uniform,
 )
-from attncalc.patterns.spreading import margin, spread
-from attncalc.patterns.view import View
-from attncalc.solving.choosing import attention_and_head
-from attncalc.solving.solution import Solution
+from attncalc.studies.patterns.view import SolvedAttention, View, attended
+
+NO_ATTENTION = "this problem has no attention: there are no weights to explain"
+
+
+def needed_for_patterns(problem: Problem) -> dict[str, None]:
+    """Return the names of the steps that patterns are worked out of."""
+    plan = problem.calculation.steps
+    if problem.is_alone:
+        return _read_alone(plan)
+    # what an attention in layers reads, and all of it that has no column for each key
+    return {
+        step.name: None
+        for step in plan
+        if step.columns != "keys" or step.role in ("masked", "weights")
+    }
+
+
+def _read_alone(plan: Plan) -> dict[str, None]:
+    place = next(i for i, step in enumerate(plan) if step.role == "weights")
+    after = plan[place + 1 :]
+    read = {name for step in after for name in step.inputs}
+    return {
+        step.name: None
+        for step in plan
+        if step.role in ("masked", "weights") or step.name in read or step in after
+    }
+
 
 OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
     identity,
@@ -42,7 +79,7 @@ OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
     spread,
     margin,
 )
-OF_ALL: tuple[Callable[[Attended], Iterator[Pattern]], ...] = (masked, scaling, rounded_away)
+OF_ALL: tuple[Callable[[SolvedAttention], Iterator[Pattern]], ...] = (masked, scaling, rounded_away)
 
 
 def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
@@ -61,7 +98,7 @@ def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     return tuple(pattern for each in attended(solution) for pattern in _of_attention(each))
 
 
-def _of_attention(attention: Attended) -> list[Pattern]:
+def _of_attention(attention: SolvedAttention) -> list[Pattern]:
     return sorted(_found(attention), key=lambda pattern: CODES.index(pattern.code))
 
 
@@ -74,7 +111,7 @@ def _check_kept(solution: Solution) -> None:
         )
 
 
-def _found(attention: Attended) -> Iterator[Pattern]:
+def _found(attention: SolvedAttention) -> Iterator[Pattern]:
     views = [View(attention, head) for head in attention.heads]
     for view in views:
         for of_a_head in OF_A_HEAD:

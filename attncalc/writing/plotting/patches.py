@@ -17,10 +17,20 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attncalc.numbers.rounding import fixed
-from attncalc.plotting.figure import NEAR, LeftOut, Room, room_of
-from attncalc.plotting.heatmap import TICK_SIZE, Scale
-from attncalc.plotting.placing import POINTS, SMALLEST_TEXT, name_step, row_text_size, widest
-from attncalc.plotting.style import (
+from attncalc.problem.patches.fields import patch_of
+from attncalc.problem.patches.part import cut_of
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import Head
+from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
+from attncalc.writing.plotting.heatmap import TICK_SIZE, Scale
+from attncalc.writing.plotting.placing import (
+    POINTS,
+    SMALLEST_TEXT,
+    name_step,
+    row_text_size,
+    widest,
+)
+from attncalc.writing.plotting.style import (
     BLACK,
     LIGHT,
     NAME_SIZE,
@@ -30,10 +40,6 @@ from attncalc.plotting.style import (
     Palette,
     dark_enough_for_white,
 )
-from attncalc.problem.patches.fields import patch_of
-from attncalc.problem.patches.part import cut_of
-from attncalc.problem.problem import Problem
-from attncalc.solving.solution import Head
 
 CLASS = 0
 """The place of the class token."""

@@ -1,13 +1,121 @@
-"""How rows share their weight out: evenly, all to one input, none to some, in blocks, alike."""
+"""Which input an output takes alone: its own, another's, each its own, the one some places away."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
+from attncalc.numbers.rounding import blocks_of_rows
 from attncalc.numbers.types import Matrix
-from attncalc.patterns.pattern import EVEN, MOST_LISTED, Pattern, little
-from attncalc.patterns.view import View, counted
 from attncalc.solving.connections import TIE
+from attncalc.studies.patterns.pattern import (
+    ALONE,
+    EVEN,
+    MOST_LISTED,
+    MOST_ROWS,
+    NEAR,
+    Pattern,
+    little,
+)
+from attncalc.studies.patterns.view import View, counted
+
+
+def identity(view: View) -> Iterator[Pattern]:
+    """Yield that each output takes its own input alone."""
+    if view.n == view.m > 1 and view.alone.all() and (view.rows.lead == np.arange(view.n)).all():
+        yield view.pattern("identity", {"is_own": view.has_own, "threshold": ALONE})
+
+
+def permutation(view: View) -> Iterator[Pattern]:
+    """Yield that the outputs take the inputs in another order, each alone and each once."""
+    lead = view.rows.lead
+    is_one = view.n == view.m > 1 and view.alone.all() and len(np.unique(lead)) == view.n
+    if is_one and (lead != np.arange(view.n)).any():
+        yield view.pattern("permutation", {"inputs": counted(lead), "threshold": ALONE})
+
+
+def shift(view: View) -> Iterator[Pattern]:
+    """Yield that each output takes the input alone that is some places from its own.
+
+    At the edge, where there is no such input, an output may do anything. It takes two outputs, and
+    half of all.
+    """
+    offsets = (view.rows.lead - np.arange(view.n))[view.alone]
+    for by in np.unique(offsets[offsets != 0]).tolist():
+        start, stop = max(0, -by), min(view.n, view.m - by)
+        if stop - start < max(2, view.n / 2):
+            continue
+        rows = slice(start, stop)
+        if view.alone[rows].all() and (view.rows.lead[rows] == np.arange(start, stop) + by).all():
+            outputs = [start + 1, stop]
+            yield view.pattern("shift", {"by": by, "outputs": outputs, "threshold": ALONE})
+
+
+def one_hot(view: View) -> Iterator[Pattern]:
+    """Yield which outputs take one input alone."""
+    found = np.flatnonzero(view.alone)
+    if len(found):
+        values = {"outputs": counted(found), "inputs": counted(view.rows.lead[found])}
+        yield view.pattern("one-hot", {**values, "threshold": ALONE})
+
+
+class _Window(NamedTuple):
+    """From which to which place, beside its own, any output attends."""
+
+    low: int
+    high: int
+
+    @property
+    def width(self) -> int:
+        return self.high - self.low + 1
+
+
+def band(view: View) -> Iterator[Pattern]:
+    """Yield the kernel of the rows, where they are translates and narrower than all the inputs.
+
+    Outputs so near an edge that the kernel does not fit are not compared; there must be two others.
+    """
+    window = _window(view.weights)
+    if window is None or window.width == 1:
+        return
+    start, stop = max(0, -window.low), min(view.n, view.m - window.high)
+    if stop - start < 2 or not _are_translates(view.weights, window, start, stop):
+        return
+    inside = range(start + window.low, start + window.high + 1)
+    kernel = [view.weight(start, column) for column in inside]
+    offsets = {"from": window.low, "to": window.high}
+    yield view.pattern(
+        "band", {**offsets, "kernel": kernel, "outputs": [start + 1, stop], "threshold": NEAR}
+    )
+
+
+def _window(weights: Matrix) -> _Window | None:
+    """Return the narrowest window outside of which each row has less than `NEAR` in all."""
+    lows, highs = [], []
+    for place in blocks_of_rows(weights.shape):
+        sizes = np.abs(weights[place])
+        if not sizes.any(axis=1).all():  # a row without any weight is no translate
+            return None
+        outputs = np.arange(len(weights))[place[0]]
+        from_left = sizes.cumsum(axis=1) >= NEAR / 2
+        from_right = sizes[:, ::-1].cumsum(axis=1) >= NEAR / 2
+        lows.append((from_left.argmax(axis=1) - outputs).min())
+        highs.append((weights.shape[1] - 1 - from_right.argmax(axis=1) - outputs).max())
+    return _Window(int(min(lows)), int(max(highs)))
+
+
+def _are_translates(weights: Matrix, window: _Window, start: int, stop: int) -> bool:
+    """Say whether the rows in which the window fits hold the same in it, but for `NEAR` each."""
+    first = weights[start:, start + window.low :]
+    down, across = first.strides
+    shape = (stop - start, window.width)
+    inside = as_strided(first, shape, (down + across, across), writeable=False)
+    return all(
+        bool((np.abs(inside[place] - inside[0]).sum(axis=1) < NEAR).all())
+        for place in blocks_of_rows(shape)
+    )
+
 
 SEED = 1
 """Of the numbers that rows are summed up with, to find which could be equal."""
@@ -190,3 +298,64 @@ def _shown_alike(view: View, group: list[int]) -> bool:
 
 def _largest(weights: Matrix, axis: int) -> Matrix:
     return np.asarray(np.maximum(weights.max(axis=axis), -weights.min(axis=axis)))
+
+
+def spread(view: View) -> Iterator[Pattern]:
+    """Yield between which values the spread of the rows lies, or where these are few, each's."""
+    effective = view.rows.effective
+    known = np.flatnonzero(np.isfinite(effective))
+    if view.m == 1 or not len(known):
+        return
+    if view.n * view.attended.fields.n_heads <= MOST_ROWS:
+        yield from (_of_output(view, int(output)) for output in known)
+        return
+    ends = (known[effective[known].argmin()], known[effective[known].argmax()])
+    lowest, highest = (_end(view, int(output)) for output in ends)
+    mean = view.attended.amount(effective[known].mean())
+    each = [float(value) if np.isfinite(value) else None for value in effective]
+    values = {"lowest": lowest, "highest": highest, "mean": mean, "of": view.m}
+    yield view.pattern("spread", {**values, "effective": each})
+
+
+def _end(view: View, output: int) -> dict[str, object]:
+    return {
+        "output": output + 1,
+        "effective": view.attended.amount(view.rows.effective[output]),
+    }
+
+
+def _of_output(view: View, output: int) -> Pattern:
+    digits = np.asarray(view.head.rounded[output])
+    seen = np.flatnonzero(digits != 0)
+    order = seen[np.argsort(-view.weights[output, seen], kind="stable")]
+    values = {
+        "output": output + 1,
+        "inputs": counted(order),
+        "weights": [view.weight(output, int(source)) for source in order],
+        "entropy": view.attended.amount(view.rows.entropy[output]),
+        "effective": view.attended.amount(view.rows.effective[output]),
+        "of": view.m,
+    }
+    return view.pattern("spread", values, output)
+
+
+def margin(view: View) -> Iterator[Pattern]:
+    """Yield between which values the lead of the first input over the second lies."""
+    known = np.flatnonzero(view.rows.total > 0)
+    if view.m == 1 or not len(known):
+        return
+    margins = view.rows.top - view.rows.second
+    ends = (known[margins[known].argmin()], known[margins[known].argmax()])
+    lowest, highest = (_lead(view, int(output)) for output in ends)
+    values = {"lowest": lowest, "highest": highest, "margins": margins.tolist()}
+    yield view.pattern("margin", values)
+
+
+def _lead(view: View, output: int) -> dict[str, object]:
+    first, second = int(view.rows.lead[output]), int(view.rows.runner[output])
+    return {
+        "output": output + 1,
+        "first": first + 1,
+        "second": second + 1,
+        "margin": view.difference(output, first, second),
+    }

@@ -12,8 +12,13 @@ from matplotlib.ticker import MaxNLocator
 
 from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.numbers.types import Matrix
-from attncalc.plotting.drawing import MOST_IN_A_ROW
-from attncalc.plotting.figure import (
+from attncalc.problem.stated import heading
+from attncalc.studies.changes import Change, Infinity, value_text
+from attncalc.studies.vary import Changeover, Variation, curve
+from attncalc.studies.watched import Watched
+from attncalc.text import harmless, on_a_line
+from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
+from attncalc.writing.plotting.figure import (
     Caption,
     Draw,
     HouseFigure,
@@ -25,7 +30,7 @@ from attncalc.plotting.figure import (
     beside,
     figure_of,
 )
-from attncalc.plotting.heatmap import (
+from attncalc.writing.plotting.heatmap import (
     BAR_WIDTH,
     LARGEST_WITHOUT_VALUES,
     MOST_VALUES,
@@ -35,10 +40,10 @@ from attncalc.plotting.heatmap import (
     draw_heatmap,
     natural_cell,
 )
-from attncalc.plotting.look import Look, check_drawn
-from attncalc.plotting.picture import Picture, picture_of
-from attncalc.plotting.placing import POINTS, widest
-from attncalc.plotting.style import (
+from attncalc.writing.plotting.look import Look, check_drawn
+from attncalc.writing.plotting.picture import Picture, picture_of
+from attncalc.writing.plotting.placing import POINTS, widest
+from attncalc.writing.plotting.style import (
     DARK,
     LIGHT,
     NAME_SIZE,
@@ -48,12 +53,6 @@ from attncalc.plotting.style import (
     Palette,
     line_looks,
 )
-from attncalc.problem.stated import heading
-from attncalc.studies.changeovers import Changeover
-from attncalc.studies.changes import Change, Infinity, value_text
-from attncalc.studies.vary import Variation, curve
-from attncalc.studies.watched import Watched
-from attncalc.text import harmless, on_a_line
 from attncalc.writing.studies.variation import said_of
 
 WIDTH, HEIGHT, LEAST = 6.4, 3.4, 1.5

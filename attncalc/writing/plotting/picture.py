@@ -13,18 +13,6 @@ from attncalc.errors import InputError, OutputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import quoted
 from attncalc.operations.step import Plan, Step
-from attncalc.plotting.drawing import (
-    MOST_HEADS,
-    draw,
-    draw_blank,
-    draw_gradient,
-    draw_on,
-    texts_of,
-)
-from attncalc.plotting.figure import FORMS, HouseFigure
-from attncalc.plotting.look import Look, read_size
-from attncalc.plotting.patches import has_class_map
-from attncalc.plotting.style import undrawable
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
@@ -32,6 +20,18 @@ from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import Head, Solution
 from attncalc.solving.stated import influence
 from attncalc.text import harmless, of_each, on_a_line
+from attncalc.writing.plotting.drawing import (
+    MOST_HEADS,
+    draw,
+    draw_blank,
+    draw_gradient,
+    draw_on,
+    texts_of,
+)
+from attncalc.writing.plotting.figure import FORMS, HouseFigure
+from attncalc.writing.plotting.look import Look, read_size
+from attncalc.writing.plotting.patches import has_class_map
+from attncalc.writing.plotting.style import undrawable
 
 MOST_SPOKEN = 100
 """Outputs whose connections, and weights, a description tells; nobody listens to more."""

@@ -1,30 +1,93 @@
-"""What another choice would change: another scale, no mask, weights of 0 where they show as 0.
-
-Each is the same plan once more, run on a problem, or an attention, that differs in that alone.
-"""
+"""Which heads have the same weights, and how far apart the others are."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_UP, Context, Decimal
-from itertools import islice
-from typing import Any
+from itertools import combinations, islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.numbers.rounding import blocks_of_rows
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import run
-from attncalc.patterns.attended import Attended
-from attncalc.patterns.pattern import MOST_LISTED, Amount, Pattern
-from attncalc.patterns.view import Rows, counted, rows_of
 from attncalc.problem.attention.fields import SQRT_DK
 from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.studies.patterns.pattern import MOST_LISTED, NEAR, Amount, Pattern
+from attncalc.studies.patterns.view import Rows, SolvedAttention, counted, rows_of
+
+MOST_HEADS = 16
+"""Heads that are compared each with each; more are compared with the first."""
+
+
+class _Pair(NamedTuple):
+    """Two heads, from 1, and by how much each of their rows differs, its sizes added up."""
+
+    one: int
+    other: int
+    apart: Matrix
+
+
+def heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
+    """Yield groups of heads whose weights are the same, but for `NEAR` in each row."""
+    groups: list[set[int]] = []
+    for one, other, apart in pairs:
+        if apart.max() < NEAR:
+            known = next((group for group in groups if one in group), None)
+            if known is None:
+                groups.append({one, other})
+            elif _all_near(pairs, known, other):
+                known.add(other)
+    for group in map(sorted, groups):
+        yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
+
+
+def _all_near(pairs: list[_Pair], known: set[int], other: int) -> bool:
+    """Say whether a head is near all of a group that were compared with it."""
+    return all(
+        pair.apart.max() < NEAR for pair in pairs if pair.other == other and pair.one in known
+    )
+
+
+def heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
+    """Yield, of the heads that are not alike, the two that differ most, and where."""
+    differing = [pair for pair in pairs if pair.apart.max() >= NEAR]
+    if not differing:
+        return
+    most = max(differing, key=lambda pair: float(pair.apart.mean()))
+    leads = [attended.heads[number - 1].weights.argmax(axis=1) for number in most[:2]]
+    values = {
+        "heads": [most.one, most.other],
+        "output": int(most.apart.argmax()) + 1,
+        "elsewhere": attended.amount(most.apart.max() / 2),
+        "mean": attended.amount(most.apart.mean() / 2),
+        "leads": (np.flatnonzero(leads[0] != leads[1]) + 1).tolist(),
+        "pairs": [[pair.one, pair.other] for pair in differing],
+        "only_with_first": len(attended.heads) > MOST_HEADS,
+        "threshold": NEAR,
+    }
+    yield attended.pattern("heads-differ", "heads", values)
+
+
+def compared(attended: SolvedAttention) -> list[_Pair]:
+    """Return pairs of heads: all, or of very many those with the first."""
+    numbers = range(1, len(attended.heads) + 1)
+    every = len(numbers) <= MOST_HEADS
+    pairs = combinations(numbers, 2) if every else ((1, other) for other in numbers[1:])
+    return [_Pair(one, other, _apart(attended, one, other)) for one, other in pairs]
+
+
+def _apart(attended: SolvedAttention, one: int, other: int) -> Matrix:
+    left, right = (attended.heads[number - 1].weights for number in (one, other))
+    blocks = blocks_of_rows(left.shape)
+    return np.concatenate([np.abs(left[rows] - right[rows]).sum(axis=1) for rows in blocks])
+
 
 NO_SCALE = "none"
 UP = Context(prec=2, rounding=ROUND_UP)
 """How a bound is shown: with two digits, and never too low."""
 
 
-def scaling(attended: Attended) -> Iterator[Pattern]:
+def scaling(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield how spread the rows are, and would be with scores that are scaled another way."""
     fields = attended.fields
     scale = fields.scale
@@ -50,7 +113,7 @@ def scaling(attended: Attended) -> Iterator[Pattern]:
         yield attended.pattern("scaling", attended.weights.name, values)
 
 
-def _with_and_without(attended: Attended, own: Matrix, others: Matrix) -> dict[str, Any]:
+def _with_and_without(attended: SolvedAttention, own: Matrix, others: Matrix) -> dict[str, Any]:
     return {"here": attended.amount(own.mean()), "other": attended.amount(others.mean())}
 
 
@@ -58,7 +121,7 @@ def _all_rows(heads: Iterable[Matrix]) -> Rows:
     return Rows(*(np.concatenate(parts) for parts in zip(*map(rows_of, heads), strict=True)))
 
 
-def masked(attended: Attended) -> Iterator[Pattern]:
+def masked(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield how many weights a mask forbids, and how large they would be without it."""
     where = attended.forbidden
     if where is None or not (where.any() or attended.fields.bias is not None):
@@ -98,7 +161,7 @@ def masked(attended: Attended) -> Iterator[Pattern]:
     yield attended.pattern("masked", attended.weights.name, values)
 
 
-def rounded_away(attended: Attended) -> Iterator[Pattern]:
+def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield which weights are not 0 and show as 0, and how much they matter to an output."""
     solution, name = attended.solution, attended.weights.name
     made = solution.exact[name]
@@ -122,7 +185,7 @@ def rounded_away(attended: Attended) -> Iterator[Pattern]:
     yield attended.pattern("rounded-away", name, values)
 
 
-def _hidden(attended: Attended, made: Matrix) -> Matrix:
+def _hidden(attended: SolvedAttention, made: Matrix) -> Matrix:
     digits = attended.solution.digits[attended.weights.name]
     hidden = np.zeros(made.shape, bool)
     for place in blocks_of_rows(made.shape):
@@ -130,7 +193,7 @@ def _hidden(attended: Attended, made: Matrix) -> Matrix:
     return hidden
 
 
-def _outputs(attended: Attended, weights: Matrix) -> Matrix:
+def _outputs(attended: SolvedAttention, weights: Matrix) -> Matrix:
     """Return how far these weights move the outputs: what follows them, less what 0 gives."""
     solution, name = attended.solution, attended.weights.name
     place = [step.name for step in attended.steps].index(name)
