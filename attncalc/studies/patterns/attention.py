@@ -1,6 +1,10 @@
-"""Which heads have the same weights, and how far apart the others are."""
+"""Patterns of all heads of an attention: how they compare, and what another choice would change.
 
-from collections.abc import Iterable, Iterator, Mapping
+Another scale, no mask, weights of 0 where they show as 0: each is the same plan run on a problem,
+or an attention, that differs in that alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import ROUND_UP, Context, Decimal
 from itertools import combinations, islice
 from typing import Any, NamedTuple
@@ -11,7 +15,7 @@ from attncalc.numbers.rounding import blocks_of_rows
 from attncalc.numbers.types import Matrix, Place
 from attncalc.operations.step import run
 from attncalc.problem.attention.fields import SQRT_DK
-from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.solving.solution import given_in_decimals
 from attncalc.studies.patterns.pattern import MOST_LISTED, NEAR, Amount, Pattern
 from attncalc.studies.patterns.view import Rows, SolvedAttention, counted, rows_of
 
@@ -27,7 +31,15 @@ class _Pair(NamedTuple):
     apart: Matrix
 
 
-def heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
+def heads(attended: SolvedAttention) -> Iterator[Pattern]:
+    """Yield which heads have the same weights, and which two of the others differ most."""
+    if len(attended.heads) > 1:
+        pairs = _compared(attended)
+        yield from _heads_alike(attended, pairs)
+        yield from _heads_differ(attended, pairs)
+
+
+def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
     """Yield groups of heads whose weights are the same, but for `NEAR` in each row."""
     groups: list[set[int]] = []
     for one, other, apart in pairs:
@@ -35,20 +47,17 @@ def heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Patte
             known = next((group for group in groups if one in group), None)
             if known is None:
                 groups.append({one, other})
-            elif _all_near(pairs, known, other):
+            elif all(
+                pair.apart.max() < NEAR
+                for pair in pairs
+                if pair.other == other and pair.one in known
+            ):  # it is near all of the group that were compared with it
                 known.add(other)
     for group in map(sorted, groups):
         yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
 
 
-def _all_near(pairs: list[_Pair], known: set[int], other: int) -> bool:
-    """Say whether a head is near all of a group that were compared with it."""
-    return all(
-        pair.apart.max() < NEAR for pair in pairs if pair.other == other and pair.one in known
-    )
-
-
-def heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
+def _heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
     """Yield, of the heads that are not alike, the two that differ most, and where."""
     differing = [pair for pair in pairs if pair.apart.max() >= NEAR]
     if not differing:
@@ -68,18 +77,18 @@ def heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Patt
     yield attended.pattern("heads-differ", "heads", values)
 
 
-def compared(attended: SolvedAttention) -> list[_Pair]:
+def _compared(attended: SolvedAttention) -> list[_Pair]:
     """Return pairs of heads: all, or of very many those with the first."""
     numbers = range(1, len(attended.heads) + 1)
     every = len(numbers) <= MOST_HEADS
     pairs = combinations(numbers, 2) if every else ((1, other) for other in numbers[1:])
-    return [_Pair(one, other, _apart(attended, one, other)) for one, other in pairs]
-
-
-def _apart(attended: SolvedAttention, one: int, other: int) -> Matrix:
-    left, right = (attended.heads[number - 1].weights for number in (one, other))
-    blocks = blocks_of_rows(left.shape)
-    return np.concatenate([np.abs(left[rows] - right[rows]).sum(axis=1) for rows in blocks])
+    found = []
+    for one, other in pairs:
+        left, right = (attended.heads[number - 1].weights for number in (one, other))
+        blocks = blocks_of_rows(left.shape)
+        apart = [np.abs(left[rows] - right[rows]).sum(axis=1) for rows in blocks]
+        found.append(_Pair(one, other, np.concatenate(apart)))
+    return found
 
 
 NO_SCALE = "none"
@@ -174,7 +183,8 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
         "step": name,
         "count": count,
         "weights": [
-            _shown_place(solution, place) for place in islice(_places(hidden), MOST_LISTED)
+            counted(solution.problem.standing.place(place))
+            for place in islice(_places(hidden), MOST_LISTED)
         ],
         "decimals": solution.problem.decimals,
     }
@@ -224,6 +234,10 @@ def _places(hidden: Matrix) -> Iterator[Place]:
             yield (*place, column)
 
 
-def _shown_place(solution: Solution, place: Place) -> list[int]:
-    """Return where an entry is shown, counted from 1: its head where there are any, row, column."""
-    return counted(solution.problem.standing.place(place))
+OF_ALL: tuple[Callable[[SolvedAttention], Iterator[Pattern]], ...] = (
+    heads,
+    masked,
+    scaling,
+    rounded_away,
+)
+"""What finds the patterns of all heads of an attention."""

@@ -1,39 +1,16 @@
-"""Which steps of a plan patterns are worked out of."""
+"""All patterns of a solution, most telling first, and which of them repeat no other."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from attncalc.errors import InputError
-from attncalc.operations.step import Plan
 from attncalc.problem.problem import Problem
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import Solution
-from attncalc.studies.patterns.attention import (
-    compared,
-    heads_alike,
-    heads_differ,
-    masked,
-    rounded_away,
-    scaling,
-)
+from attncalc.studies.patterns.attention import OF_ALL
 from attncalc.studies.patterns.pattern import CODES, Pattern
-from attncalc.studies.patterns.rows import (
-    all_own,
-    band,
-    blocks,
-    equal_rows,
-    identity,
-    margin,
-    none_own,
-    one_hot,
-    permutation,
-    shift,
-    sink,
-    spread,
-    ties,
-    unattended,
-    uniform,
-)
-from attncalc.studies.patterns.view import SolvedAttention, View, attended
+from attncalc.studies.patterns.rows import OF_A_HEAD
+from attncalc.studies.patterns.view import SolvedAttention, View
 
 NO_ATTENTION = "this problem has no attention: there are no weights to explain"
 
@@ -41,45 +18,14 @@ NO_ATTENTION = "this problem has no attention: there are no weights to explain"
 def needed_for_patterns(problem: Problem) -> dict[str, None]:
     """Return the names of the steps that patterns are worked out of."""
     plan = problem.calculation.steps
-    if problem.is_alone:
-        return _read_alone(plan)
-    # what an attention in layers reads, and all of it that has no column for each key
-    return {
-        step.name: None
-        for step in plan
-        if step.columns != "keys" or step.role in ("masked", "weights")
-    }
-
-
-def _read_alone(plan: Plan) -> dict[str, None]:
+    weights = ("masked", "weights")
+    if not problem.is_alone:
+        # what an attention in layers reads, and all of it that has no column for each key
+        return {s.name: None for s in plan if s.columns != "keys" or s.role in weights}
     place = next(i for i, step in enumerate(plan) if step.role == "weights")
     after = plan[place + 1 :]
-    read = {name for step in after for name in step.inputs}
-    return {
-        step.name: None
-        for step in plan
-        if step.role in ("masked", "weights") or step.name in read or step in after
-    }
-
-
-OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
-    identity,
-    permutation,
-    shift,
-    band,
-    blocks,
-    uniform,
-    one_hot,
-    sink,
-    equal_rows,
-    ties,
-    unattended,
-    none_own,
-    all_own,
-    spread,
-    margin,
-)
-OF_ALL: tuple[Callable[[SolvedAttention], Iterator[Pattern]], ...] = (masked, scaling, rounded_away)
+    read = {name for step in after for name in (step.name, *step.inputs)}
+    return {step.name: None for step in plan if step.role in weights or step.name in read}
 
 
 def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
@@ -95,11 +41,9 @@ def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     if not solution.problem.attentions:
         raise InputError(NO_ATTENTION)
     _check_kept(solution)
-    return tuple(pattern for each in attended(solution) for pattern in _of_attention(each))
-
-
-def _of_attention(attention: SolvedAttention) -> list[Pattern]:
-    return sorted(_found(attention), key=lambda pattern: CODES.index(pattern.code))
+    by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
+    attentions = (SolvedAttention(solution, weights) for weights in solution.all_weights)
+    return tuple(pattern for each in attentions for pattern in by_code(_found(each)))
 
 
 def _check_kept(solution: Solution) -> None:
@@ -112,14 +56,10 @@ def _check_kept(solution: Solution) -> None:
 
 
 def _found(attention: SolvedAttention) -> Iterator[Pattern]:
-    views = [View(attention, head) for head in attention.heads]
-    for view in views:
+    for head in attention.heads:
+        view = View(attention, head)
         for of_a_head in OF_A_HEAD:
             yield from of_a_head(view)
-    if len(views) > 1:
-        pairs = compared(attention)
-        yield from heads_alike(attention, pairs)
-        yield from heads_differ(attention, pairs)
     for of_all in OF_ALL:
         yield from of_all(attention)
 

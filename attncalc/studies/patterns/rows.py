@@ -1,6 +1,6 @@
-"""Which input an output takes alone: its own, another's, each its own, the one some places away."""
+"""Patterns of one head: of which inputs its outputs are made, how alike and how spread."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -164,7 +164,8 @@ def sink(view: View) -> Iterator[Pattern]:
 def unattended(view: View) -> Iterator[Pattern]:
     """Yield the inputs that no output attends to."""
     limit = little(view.m)
-    found = np.flatnonzero(_largest(view.weights, axis=0) < limit)
+    largest = np.maximum(view.weights.max(axis=0), -view.weights.min(axis=0))
+    found = np.flatnonzero(largest < limit)
     if view.m > 1 and len(found):
         yield view.pattern("unattended", {"inputs": counted(found), "threshold": limit})
 
@@ -273,17 +274,13 @@ def _equal(view: View) -> list[list[int]]:
             if sums[row] - sums[first] > near[row] + near[first]:
                 groups.append([row])
                 break
-            if _are_equal(view, first, row):
+            size = TIE * abs(max(view.rows.top[first], view.rows.top[row]))
+            if (np.abs(view.weights[first] - view.weights[row]) <= size).all():
                 group.append(row)
                 break
         else:
             groups.append([row])
     return sorted(sorted(group) for group in groups if len(group) > 1)
-
-
-def _are_equal(view: View, one: int, other: int) -> bool:
-    size = max(view.rows.top[one], view.rows.top[other])
-    return bool((np.abs(view.weights[one] - view.weights[other]) <= TIE * abs(size)).all())
 
 
 def _shown_alike(view: View, group: list[int]) -> bool:
@@ -294,10 +291,6 @@ def _shown_alike(view: View, group: list[int]) -> bool:
     digits = view.solution.digits[outputs.name]
     first = np.asarray(digits[group[0]])
     return all(bool((np.asarray(digits[row]) == first).all()) for row in group[1:])
-
-
-def _largest(weights: Matrix, axis: int) -> Matrix:
-    return np.asarray(np.maximum(weights.max(axis=axis), -weights.min(axis=axis)))
 
 
 def spread(view: View) -> Iterator[Pattern]:
@@ -318,10 +311,7 @@ def spread(view: View) -> Iterator[Pattern]:
 
 
 def _end(view: View, output: int) -> dict[str, object]:
-    return {
-        "output": output + 1,
-        "effective": view.attended.amount(view.rows.effective[output]),
-    }
+    return {"output": output + 1, "effective": view.attended.amount(view.rows.effective[output])}
 
 
 def _of_output(view: View, output: int) -> Pattern:
@@ -359,3 +349,23 @@ def _lead(view: View, output: int) -> dict[str, object]:
         "second": second + 1,
         "margin": view.difference(output, first, second),
     }
+
+
+OF_A_HEAD: tuple[Callable[[View], Iterator[Pattern]], ...] = (
+    identity,
+    permutation,
+    shift,
+    band,
+    blocks,
+    uniform,
+    one_hot,
+    sink,
+    equal_rows,
+    ties,
+    unattended,
+    none_own,
+    all_own,
+    spread,
+    margin,
+)
+"""What finds the patterns of a head."""

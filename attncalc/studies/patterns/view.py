@@ -97,11 +97,6 @@ class SolvedAttention:
         return tuple(head.weights for head in found.heads)
 
 
-def attended(solution: Solution) -> tuple[SolvedAttention, ...]:
-    """Return the attentions of a solution whose weights are kept."""
-    return tuple(SolvedAttention(solution, weights) for weights in solution.all_weights)
-
-
 class Rows(NamedTuple):
     """What follows from each row of weights: arrays, one entry for each output.
 
@@ -232,12 +227,14 @@ class View:
     def weight(self, output: int, source: int) -> Amount:
         """Return a weight as the table shows it."""
         digits = np.asarray(self.head.rounded[output, source]).item()
-        return Amount(float(self.weights[output, source]), self._fixed(digits))
+        shown = fixed(digits, self.solution.problem.decimals)
+        return Amount(float(self.weights[output, source]), shown)
 
     def difference(self, output: int, one: int, other: int) -> Amount:
         """Return by how much one weight of a row is larger than another, exact where they are."""
         matrix = self.solution.carried[self.attended.weights.name]
-        row = matrix[(*self._place, output)]
+        head = (self.head.number - 1,) if self.head.number else ()
+        row = matrix[(*head, output)]
         return self.attended.amount(row[one] - row[other])
 
     def pattern(self, code: str, values: Mapping[str, Any], output: int | None = None) -> Pattern:
@@ -247,13 +244,6 @@ class View:
         named += [] if output is None else [f"output {self.attended.fields.queries[output]}"]
         about = ", ".join(named) or self.attended.weights.name
         return self.attended.pattern(code, about, values, number)
-
-    @property
-    def _place(self) -> tuple[int, ...]:
-        return (self.head.number - 1,) if self.head.number else ()
-
-    def _fixed(self, digits: Any) -> str:
-        return fixed(digits, self.solution.problem.decimals)
 
 
 def counted(indices: Any) -> list[int]:
