@@ -89,9 +89,9 @@ class _Sentences(NamedTuple):
         low, high = _place(values["from"]), _place(values["to"])
         return (
             f"Rows are translates of one another: the outputs {self._from_to(values['outputs'])} "
-            f"are a convolution of the values of the inputs{self.of_which} with the kernel ({kernel}), "
-            f"from {low} to {high} (each row within {values['threshold']}, added up, of output "
-            f"{self.output(values['outputs'][0])})"
+            f"are a convolution of the values of the inputs{self.of_which} with the kernel "
+            f"({kernel}), from {low} to {high} (each row within {values['threshold']}, added up, "
+            f"of output {self.output(values['outputs'][0])})"
         )
 
     def blocks(self, values: Mapping[str, Any]) -> str:
@@ -209,7 +209,8 @@ class _Sentences(NamedTuple):
         return (
             f"Outputs are as spread as {low['effective'].shown} "
             f"(output {self.output(low['output'])}) to {high['effective'].shown} "
-            f"(output {self.output(high['output'])}) of {values['of']} inputs{self.of_which}, {values['mean'].shown} on average (e^H)"
+            f"(output {self.output(high['output'])}) of {values['of']} "
+            f"inputs{self.of_which}, {values['mean'].shown} on average (e^H)"
         )
 
     def margin(self, values: Mapping[str, Any]) -> str:
@@ -244,8 +245,8 @@ class _Sentences(NamedTuple):
         effective, entropy = values["effective"], values["entropy"]
         return (
             f"With scores {here} an output is on average as spread as {effective['here'].shown} "
-            f"inputs (entropy {entropy['here'].shown} nats); {other}, as {effective['other'].shown} "
-            f"({entropy['other'].shown} nats)"
+            f"inputs (entropy {entropy['here'].shown} nats); {other}, as "
+            f"{effective['other'].shown} ({entropy['other'].shown} nats)"
         )
 
     def rounded_away(self, values: Mapping[str, Any]) -> str:
