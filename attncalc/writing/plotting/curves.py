@@ -1,7 +1,7 @@
 """Pictures of a problem at many values: lines over what changes, or heatmaps of a grid."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from math import ceil, floor, log10
 from typing import Any
@@ -20,7 +20,6 @@ from attncalc.text import harmless, on_a_line
 from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
 from attncalc.writing.plotting.figure import (
     Caption,
-    Draw,
     HouseFigure,
     LeftOut,
     Mosaic,
@@ -29,6 +28,9 @@ from attncalc.writing.plotting.figure import (
     below,
     beside,
     figure_of,
+    furnish,
+    panel_of,
+    with_column,
 )
 from attncalc.writing.plotting.heatmap import (
     BAR_WIDTH,
@@ -49,7 +51,6 @@ from attncalc.writing.plotting.style import (
     NAME_SIZE,
     SMALL_SIZE,
     TEXT_SIZE,
-    WEIGHT_SIZE,
     Palette,
     line_looks,
 )
@@ -147,10 +148,8 @@ def _lines(variation: Variation, palette: Palette) -> Mosaic:
         return left_out + LeftOut({PANELS_LEFT_OUT: unseen if places is groups[0] else 0})
 
     def part(number: int) -> Mosaic:
-        name, tracks = f"lines {number}", (Track(wide + margin, LEAST + margin),)
-        return Mosaic(
-            ((name,),), tracks, (Track(HEIGHT, LEAST),), {name: partial(panel, groups[number])}
-        )
+        tracks = Track(wide + margin, LEAST + margin), Track(HEIGHT, LEAST)
+        return panel_of(f"lines {number}", *tracks, partial(panel, groups[number]))
 
     across = 1 if len(groups) < FEW else MOST_ACROSS
     rows = range(0, min(len(groups), MOST_PANELS), across)
@@ -186,7 +185,7 @@ def draw_lines(
     span = float(axis.at[-1] - axis.at[0]) or 1.0
     axes.set_ylim(low, high)
     axes.set_xlim(axis.at[0], axis.at[0] + span * room[0] / (room[0] - margin))
-    _furnish(axes, axis, change, span, palette)
+    _label(axes, axis, change, span, palette)
     _mark_changeovers(axes, variation, _found(variation, places), axis, palette)
     _name_ends(axes, axis, [variation.watched[i] for i in drawn], values[-1], room, palette)
     return LeftOut({LEFT_OUT: len(places) - len(drawn)})
@@ -200,11 +199,9 @@ def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
     return low - around, high + around
 
 
-def _furnish(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(palette.rule)
+def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
+    furnish(axes, palette)
     axes.spines["bottom"].set_bounds(axis.at[0], axis.at[0] + span)
-    axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
     ticks = axis.ticks
     if ticks is None:
         end = axis.at[0] + span
@@ -336,13 +333,11 @@ def _grids(variation: Variation, palette: Palette) -> Mosaic:
     if not left_out:
         return mosaic
     first, *_ = mosaic.draws
-    draws: dict[str, Draw] = dict(mosaic.draws)
 
     def counted(axes: Axes, room: Room) -> LeftOut:
         return mosaic.draws[first](axes, room) + LeftOut({GRIDS_LEFT_OUT: left_out})
 
-    draws[first] = counted
-    return Mosaic(mosaic.rows, mosaic.widths, mosaic.heights, draws)
+    return replace(mosaic, draws={**mosaic.draws, first: counted})
 
 
 def _grid(variation: Variation, place: int, palette: Palette) -> Mosaic:
@@ -353,7 +348,6 @@ def _grid(variation: Variation, place: int, palette: Palette) -> Mosaic:
         scale = scale[0], scale[0] + 1.0
     rows, columns = values.shape
     cell = natural_cell(cells, largest=LARGEST_WITHOUT_VALUES)
-    name, bar = f"grid {place}", f"bar {place}"
 
     def panel(axes: Axes, room: Room) -> LeftOut:
         return draw_heatmap(axes, cells, scale, room=room, palette=palette)
@@ -362,9 +356,9 @@ def _grid(variation: Variation, place: int, palette: Palette) -> Mosaic:
         draw_bar(axes, scale, harmless(watched.name), palette)
         return LeftOut()
 
-    widths = Track(cell[0] * columns, LEAST), Track(BAR_WIDTH, BAR_WIDTH, is_rigid=True)
-    return Mosaic(
-        ((name, bar),), widths, (Track(cell[1] * rows, LEAST),), {name: panel, bar: colours}
+    tracks = Track(cell[0] * columns, LEAST), Track(cell[1] * rows, LEAST)
+    return with_column(
+        panel_of(f"grid {place}", *tracks, panel), f"bar {place}", BAR_WIDTH, colours
     )
 
 

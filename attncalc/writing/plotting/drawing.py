@@ -26,6 +26,8 @@ from attncalc.writing.plotting.figure import (
     beside,
     figure_of,
     notes_of,
+    with_column,
+    with_row,
 )
 from attncalc.writing.plotting.heatmap import (
     BAR_WIDTH,
@@ -41,6 +43,8 @@ from attncalc.writing.plotting.heatmap import (
 )
 from attncalc.writing.plotting.look import Look
 from attncalc.writing.plotting.map import (
+    MOST,
+    SECOND,
     Columns,
     MapLines,
     columns_of,
@@ -54,11 +58,11 @@ from attncalc.writing.plotting.map import (
     ranks_of,
 )
 from attncalc.writing.plotting.patches import (
+    COVER,
+    FRAME,
     attended_by_class,
     draw_attended,
-    draw_bar_of_class,
     draw_image,
-    frames_in_words,
     has_class_map,
     natural_room_of_image,
 )
@@ -76,6 +80,8 @@ LEAST_SIDE = 0.8
 """Inches that a panel keeps at least."""
 HEAD_GAP = 9.0
 """Points below the name of a head."""
+FRAMED = (MOST, SECOND)
+"""The ranks of patches that have a frame."""
 LEGEND_ROW, LEGEND_WIDTH = 0.2, 1.8
 """Inches of what is said of a rank of lines."""
 FULL_FROM = 0.5
@@ -162,13 +168,13 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
             (cells,) = _cells(problem, [head], look)
             return notes_of(draw_heatmap(axes, cells, scale, palette=palette))
         if _is_of_class(problem, head, look):
-            of_image = _frames(axes, palette, loc="upper center", bbox_to_anchor=(0.5, -0.08))
+            below_it: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08)}
+            draw_legend(axes, FRAMED, palette, linewidth=FRAME, **below_it)
             attended = attended_by_class(problem, head, values=look.values)
             scale = _scale_of_class([attended.weights])
-            of_image += draw_attended(axes, problem, attended, scale, palette=palette)
-            return notes_of(of_image)
+            return notes_of(draw_attended(axes, problem, attended, scale, palette=palette))
         chosen = _chosen(problem, [head], look)
-        draw_legend(axes, chosen, palette, loc="upper center", bbox_to_anchor=(0.5, 0.0))
+        draw_legend(axes, ranks_of(chosen), palette, loc="upper center", bbox_to_anchor=(0.5, 0.0))
         reach = _reach(scale, look)
         left_out = draw_map(axes, _columns(problem, head), chosen[0], palette=palette, reach=reach)
         return (*_notes(problem, chosen), *notes_of(left_out))
@@ -212,7 +218,7 @@ def _maps(
     problem: Problem, heads: Sequence[Head], chosen: Sequence[MapLines], look: Look
 ) -> Mosaic:
     """Return the maps of all heads, four in a row, and below them what their lines mean."""
-    columns, palette = _columns(problem, heads[0]), _palette(look)
+    columns, palette, ranks = _columns(problem, heads[0]), _palette(look), ranks_of(chosen)
     reach = _reach(scale_of(heads), look)
 
     def panel(head: Head, lines: MapLines, axes: Axes, room: Room) -> LeftOut:
@@ -221,18 +227,16 @@ def _maps(
 
     def legend(axes: Axes, _: Room) -> LeftOut:
         axes.set_axis_off()
-        draw_legend(axes, chosen, palette, rows=rows, loc="center")
+        draw_legend(axes, ranks, palette, rows=rows, loc="center")
         return LeftOut()
 
     tracks = _tracks(natural_room(columns, chosen), least_width(columns))
     panels = [partial(panel, *each) for each in zip(heads, chosen, strict=True)]
     maps = _in_rows("map", panels, tracks)
-    if not ranks_of(chosen):
+    if not ranks:
         return maps
-    rows, width = _legend_rows(len(ranks_of(chosen)), len(heads), look), len(maps.widths)
-    row = Track(LEGEND_ROW * rows, LEGEND_ROW * rows, is_rigid=True)
-    under = Mosaic((("legend",) * width,), (Track(),) * width, (row,), {"legend": legend})
-    return below(maps, under)
+    rows = _legend_rows(len(ranks), len(heads), look)
+    return with_row(maps, "legend", LEGEND_ROW * rows, legend)
 
 
 def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
@@ -258,10 +262,11 @@ def _images(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
 
     def legend(axes: Axes, _: Room) -> LeftOut:
         axes.set_axis_off()
-        return _frames(axes, palette, rows=rows, loc="center")
+        draw_legend(axes, FRAMED, palette, linewidth=FRAME, rows=rows, loc="center")
+        return LeftOut()
 
     def shades(axes: Axes, _: Room) -> LeftOut:
-        draw_bar_of_class(axes, scale, palette)
+        draw_bar(axes, scale, "weight", palette, alpha=COVER)
         return LeftOut()
 
     tracks = _tracks(natural_room_of_image(problem), LEAST_SIDE)
@@ -270,33 +275,16 @@ def _images(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
         cells = below(_in_rows("image", [image], tracks), _in_rows("attended", panels, tracks))
     else:
         cells = _in_rows("image", [image, *panels], tracks)
-    height, thin = len(cells.heights), Track(BAR_WIDTH, BAR_WIDTH, is_rigid=True)
-    bar = Mosaic((("shades",),) * height, (thin,), (Track(),) * height, {"shades": shades})
-    both, rows = beside(cells, bar), _legend_rows(2, len(heads), look)
-    row, width = Track(LEGEND_ROW * rows, LEGEND_ROW * rows, is_rigid=True), len(both.widths)
-    under = Mosaic((("frames",) * width,), (Track(),) * width, (row,), {"frames": legend})
-    return below(both, under)
+    rows = _legend_rows(2, len(heads), look)
+    both = with_column(cells, "shades", BAR_WIDTH, shades)
+    return with_row(both, "frames", LEGEND_ROW * rows, legend)
 
 
 def _scale_of_class(weights: Sequence[Matrix]) -> Scale:
     """Return the smallest and the largest weight of a patch that the colours show."""
-    low, high = (
-        min(float(each.min()) for each in weights),
-        max(float(each.max()) for each in weights),
-    )
+    low = min(float(each.min()) for each in weights)
+    high = max(float(each.max()) for each in weights)
     return (min(low, 0.0), max(high, 0.0)) if high > 0 or low < 0 else (0.0, 1.0)
-
-
-def _frames(axes: Axes, palette: Palette, *, rows: int = 1, **where: Any) -> LeftOut:
-    """Say on an axes what the frames around patches mean."""
-    handles = frames_in_words(palette)
-    look: dict[str, Any] = {"frameon": False, "borderpad": 0, "handlelength": 4}
-    size = TEXT_SIZE - 1
-    columns = len(handles) if rows == 1 else 1
-    axes.legend(
-        handles=handles, ncols=columns, fontsize=size, labelcolor=palette.strong, **look, **where
-    )
-    return LeftOut()
 
 
 def _legend_rows(ranks: int, heads: int, look: Look) -> int:
@@ -340,9 +328,7 @@ def _coloured(
 
     tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)
     cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(every))], tracks)
-    height = len(cells.heights)
-    thin = Track(BAR_WIDTH, BAR_WIDTH, is_rigid=True)
-    return beside(cells, Mosaic((("bar",),) * height, (thin,), (Track(),) * height, {"bar": bar}))
+    return with_column(cells, "bar", BAR_WIDTH, bar)
 
 
 def _in_rows(kind: str, draws: Sequence[Draw], tracks: tuple[Track, Track]) -> Mosaic:

@@ -25,7 +25,14 @@ from matplotlib.transforms import Bbox
 from attncalc.errors import InputError
 from attncalc.writing.plotting.look import Size
 from attncalc.writing.plotting.placing import BOLD, wrapped
-from attncalc.writing.plotting.style import LIGHT, SMALL_SIZE, TITLE_SIZE, Palette, house_style
+from attncalc.writing.plotting.style import (
+    LIGHT,
+    SMALL_SIZE,
+    TITLE_SIZE,
+    WEIGHT_SIZE,
+    Palette,
+    house_style,
+)
 
 DOTS_PER_INCH = 200
 NOTEBOOK_DOTS_PER_INCH = 100
@@ -119,6 +126,24 @@ class Caption:
     title: str = ""
     footnote: str = ""
     texts: tuple[str, ...] = ()
+
+
+def panel_of(name: str, width: Track, height: Track, draw: Draw) -> Mosaic:
+    """Return a mosaic of one panel."""
+    return Mosaic(((name,),), (width,), (height,), {name: draw})
+
+
+def with_column(mosaic: Mosaic, name: str, inches: float, draw: Draw) -> Mosaic:
+    """Return a mosaic with a rigid panel to its right, as high as all of it."""
+    count, width = len(mosaic.heights), Track(inches, inches, is_rigid=True)
+    column = Mosaic(((name,),) * count, (width,), (Track(),) * count, {name: draw})
+    return beside(mosaic, column)
+
+
+def with_row(mosaic: Mosaic, name: str, inches: float, draw: Draw) -> Mosaic:
+    """Return a mosaic with a rigid panel below it, as wide as all of it."""
+    count, height = len(mosaic.widths), Track(inches, inches, is_rigid=True)
+    return below(mosaic, Mosaic(((name,) * count,), (Track(),) * count, (height,), {name: draw}))
 
 
 def beside(left: Mosaic, right: Mosaic) -> Mosaic:
@@ -239,9 +264,18 @@ def figure_of(
     with house_style((caption.title, *caption.texts)):
         fit = partial(_fitted, mosaic, caption, palette)
         figure, needed = fit(size)
-        if size is not None and _exceeds(needed, size):
+        if size is not None and (
+            needed[0] > size[0] + SLACK or (size[1] is not None and needed[1] > size[1] + SLACK)
+        ):
             raise InputError(_too_small(fit, size, needed))
         return figure
+
+
+def furnish(axes: Axes, palette: Palette) -> None:
+    """Give an axes of curves or points two sides alone, and the colours of its ticks."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(palette.rule)
+    axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
 
 
 def notes_of(left_out: LeftOut) -> tuple[str, ...]:
@@ -351,10 +385,6 @@ def _page(figure: HouseFigure, rooms: Rooms) -> Room:
         across - sum(widths) * (width / widths[0] - 1),
         down - sum(heights) * (height / heights[0] - 1),
     )
-
-
-def _exceeds(needed: Room, size: Size) -> bool:
-    return needed[0] > size[0] + SLACK or (size[1] is not None and needed[1] > size[1] + SLACK)
 
 
 def _too_small(fit: Callable[[Size], tuple[Any, Room]], size: Size, needed: Room) -> str:

@@ -238,14 +238,20 @@ def draw_heatmap(
 
 
 def draw_bar(
-    axes: Axes, scale: Scale, label: str, palette: Palette = LIGHT, colours: str = WEIGHTS
+    axes: Axes,
+    scale: Scale,
+    label: str,
+    palette: Palette = LIGHT,
+    colours: str = WEIGHTS,
+    alpha: float | None = None,
 ) -> None:
-    """Draw on an axes of its own which colour stands for which value."""
+    """Draw on an axes of its own which colour means which value; `alpha` is its opacity."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     bar = figure.colorbar(
         ScalarMappable(Normalize(*scale), colours),
         cax=axes,
+        alpha=alpha,
         ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
         format="%g",
     )

@@ -307,12 +307,18 @@ def draw_columns(
 
 
 def draw_legend(
-    axes: Axes, chosen: Sequence[MapLines], palette: Palette, *, rows: int = 1, **where: Any
+    axes: Axes,
+    numbers: Sequence[int],
+    palette: Palette,
+    *,
+    linewidth: float = 2.0,
+    rows: int = 1,
+    **where: Any,
 ) -> None:
-    """Say on an axes what the lines of maps mean, in one row or each rank in its own."""
-    ranks = [palette.ranks[number] for number in ranks_of(chosen)]
+    """Write on an axes what the lines of these ranks mean, in one row or each in its own."""
+    ranks = [palette.ranks[number] for number in numbers]
     handles = [
-        Line2D([], [], linewidth=2.0, label=rank.label, color=rank.color, linestyle=rank.linestyle)
+        Line2D([], [], lw=linewidth, label=rank.label, color=rank.color, ls=rank.linestyle)
         for rank in ranks
     ]
     columns = len(handles) if rows == 1 else 1

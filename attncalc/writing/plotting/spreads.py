@@ -29,11 +29,13 @@ from attncalc.writing.plotting.figure import (
     below,
     beside,
     figure_of,
+    furnish,
+    panel_of,
 )
 from attncalc.writing.plotting.look import Look, check_drawn
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import drawn_names, wrapped
-from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, WEIGHT_SIZE, Palette
+from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, Palette
 from attncalc.writing.studies.simulation import said_of, significant
 
 WIDTH, HISTOGRAM, CLOUD, LEAST = 4.4, 2.6, 3.8, 1.5
@@ -70,7 +72,12 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
         When the size that is asked for is too small.
     """
     figure = draw_simulations(simulations, look)
-    told = [*said_of(simulations), *(_told(each) for each in simulations), *_ratios(simulations)]
+    first = [each.statistics[0] for each in simulations]
+    means = (
+        f"{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
+        for each in first
+    )
+    told = [*said_of(simulations), *means, *_ratios(simulations)]
     return picture_of(figure, form, _title(simulations), told, _texts(simulations))
 
 
@@ -98,11 +105,6 @@ def _texts(simulations: Sequence[Simulation]) -> tuple[str, ...]:
     texts = [heading(each.problem) for each in simulations]
     texts += [name for each in simulations for name in (*each.problem.keys, *each.problem.queries)]
     return tuple(map(harmless, texts))
-
-
-def _told(simulation: Simulation) -> str:
-    each = simulation.statistics[0]
-    return f"{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
 
 
 def _ratios(simulations: Sequence[Simulation]) -> Iterator[str]:
@@ -182,16 +184,14 @@ def _column(
 ) -> Mosaic:
     title = f"{place + 1}: {harmless(heading(simulation.problem))}" if is_one_of_many else ""
     width = Track(WIDTH, LEAST)
-    name = f"histogram {place}"
     draw = partial(_histogram, simulation, shared, title, palette)
-    mosaic = Mosaic(((name,),), (width,), (Track(HISTOGRAM, LEAST),), {name: draw})
+    mosaic = panel_of(f"histogram {place}", width, Track(HISTOGRAM, LEAST), draw)
     if shared.cloud is None:
         return mosaic
     moving, joined = _moving(simulation), below if is_one_of_many else beside
     for output in moving[:MOST_CLOUDS]:
-        name = f"cloud {place} {output}"
         cloud = partial(_cloud, simulation, output, shared.cloud, palette)
-        part = Mosaic(((name,),), (width,), (Track(CLOUD, LEAST),), {name: cloud})
+        part = panel_of(f"cloud {place} {output}", width, Track(CLOUD, LEAST), cloud)
         mosaic = joined(mosaic, part)
     return mosaic
 
@@ -221,7 +221,7 @@ def _histogram(
         axes.set_title(wide, size=TEXT_SIZE, color=palette.strong, pad=HEAD_GAP, parse_math=False)
     std = significant(float(values.std(ddof=1)), 3)
     mean = significant(float(values.mean()), 3)
-    _furnish(axes, f"{shared.name}: mean {mean} (dashed), std {std}", "share of draws", palette)
+    _label(axes, f"{shared.name}: mean {mean} (dashed), std {std}", "share of draws", palette)
     return LeftOut()
 
 
@@ -256,7 +256,7 @@ def _cloud(
             name, (x, y) = names[key], values[key]
             axes.annotate(f"v_{name}", (x, y), xytext=(6, 5), textcoords="offset points", **text)
     name = f"{outputs_of(simulation.problem)}[{output + 1},:]"
-    _furnish(axes, f"{name}, first number", "second number", palette)
+    _label(axes, f"{name}, first number", "second number", palette)
     if output != _moving(simulation)[0]:
         return LeftOut()
     unseen = len(_moving(simulation)) - MOST_CLOUDS
@@ -270,10 +270,8 @@ def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
     return int(order[0]), int(order[min(1, len(order) - 1)])
 
 
-def _furnish(axes: Axes, below: str, left: str, palette: Palette) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(palette.rule)
-    axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
+def _label(axes: Axes, below: str, left: str, palette: Palette) -> None:
+    furnish(axes, palette)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(**TICKS))
     label: Any = {"size": NAME_SIZE, "color": palette.strong, "parse_math": False}
