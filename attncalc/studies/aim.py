@@ -45,7 +45,7 @@ SWEEPS = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class TargetWeights:
     """What is aimed for: a weight for each input, as it was typed."""
 
     text: str
@@ -99,7 +99,7 @@ class Aim:
     """
 
     problem: Problem
-    target: Target
+    target: TargetWeights
     change: Change
     beta: Fraction
     queries: Matrix
@@ -116,12 +116,12 @@ class Aim:
     @property
     def weights(self) -> Matrix:
         """The weights of each head, (heads, m)."""
-        return self._family[_role(self.problem, "weights")][0, :, 0, :]
+        return self._family[step_of(self.problem, "weights")][0, :, 0, :]
 
     @property
     def c(self) -> Matrix:
         """The output, (d_v,)."""
-        return self._family[_role(self.problem, "outputs")][0, 0, 0, :]
+        return self._family[step_of(self.problem, "outputs")][0, 0, 0, :]
 
     @property
     def aimed_at(self) -> Matrix:
@@ -159,7 +159,7 @@ class Aim:
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused
 def aim(
     problem: Problem,
-    target: Target,
+    target: TargetWeights,
     *,
     beta: Fraction = USUAL_BETA,
     heads: int = 1,
@@ -188,7 +188,10 @@ def aim(
     """
     check_aim(problem)
     keys, values = _keys_and_values(problem)
-    factor = 1 / sqrt(problem.d_k) if problem.scale == SQRT_DK else _factor(problem)
+    scale = problem.scale
+    factor = float(scale) if isinstance(scale, Fraction) else 1.0
+    if scale == SQRT_DK:
+        factor = 1 / sqrt(problem.d_k)
     # keys of about 1 in size: the squares of others would be no floats
     small, power = scaled(keys, None)
     designs = [_design(small * factor, weights) for weights in _of_heads(target, heads)]
@@ -238,16 +241,15 @@ def check_aim(problem: Problem) -> None:
             )
 
 
-def aimed_at(family: Matrices, target: Target) -> Matrix:
+def aimed_at(family: Matrices, target: TargetWeights) -> Matrix:
     """Return the output that is aimed for: the values, weighted, (d_v,)."""
     weights = np.array([float(weight) for weight in target.weights])
     return np.asarray(weights @ family["V"][0, 0])
 
 
-def watched_of(problem: Problem, target: Target) -> tuple[Watched, ...]:
+def watched_of(problem: Problem, target: TargetWeights) -> tuple[Watched, ...]:
     """Return what is watched of a designed query: weights, outputs, and how far off they are."""
-    steps = {step.role: step.name for step in plan(problem) if step.role}
-    weights, outputs = steps["weights"], steps["outputs"]
+    weights, outputs = step_of(problem, "weights"), step_of(problem, "outputs")
     several = problem.n_heads > 1
     places = [
         (*([head] if several else []), 0, key)
@@ -273,12 +275,9 @@ def watched_of(problem: Problem, target: Target) -> tuple[Watched, ...]:
     return (*watched, Watched("error", error))
 
 
-def _role(problem: Problem, role: str) -> str:
+def step_of(problem: Problem, role: str) -> str:
+    """Return the name of the step with a role: weights, outputs."""
     return next(step.name for step in plan(problem) if step.role == role)
-
-
-def _factor(problem: Problem) -> float:
-    return float(problem.scale) if isinstance(problem.scale, Fraction) else 1.0
 
 
 def _keys_and_values(problem: Problem) -> tuple[Matrix, dict[str, Any]]:
@@ -304,7 +303,7 @@ def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Probl
     return Problem(Q=Q, labels={"Q": ["q"], "K": list(problem.keys)}, **values, **own)
 
 
-def _of_heads(target: Target, heads: int) -> list[tuple[Fraction, ...]]:
+def _of_heads(target: TargetWeights, heads: int) -> list[tuple[Fraction, ...]]:
     """Return the weights that each head aims for: all of them, or a single value each."""
     if heads == 1:
         return [target.weights]
@@ -434,7 +433,9 @@ def _obstacle(missed: Matrix, scores: Matrix) -> Obstacle:
     return Obstacle(key, others, makes, float(scores[key]))
 
 
-def _least_beta(problem: Problem, change: Change, target: Target, within: float) -> float | None:
+def _least_beta(
+    problem: Problem, change: Change, target: TargetWeights, within: float
+) -> float | None:
     """Return from which β on the error is as small; None where no β reaches it."""
 
     def error(betas: Matrix) -> Matrix:

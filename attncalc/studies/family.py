@@ -97,7 +97,7 @@ _ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class ProblemFamily:
     """Problems that differ in some matrices, or in their scale, and in nothing else.
 
     Parameters
@@ -137,7 +137,8 @@ class Family:
         after = partial(round_floats, decimals=self.problem.decimals) if rounds else None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             plan_of_all = self._scaled(scales) if scales else self._plan
-            steps = run(_up_to(plan_of_all, until), given, after)
+            names = [step.name for step in plan_of_all]
+            steps = run(plan_of_all[: names.index(until) + 1 if until else None], given, after)
         refuse_overflow_in(steps, plan_of_all, alone=self.problem.is_alone)
         return {**given, **steps}
 
@@ -168,9 +169,9 @@ class Family:
         return {name: in_family(matrix) for name, matrix in self.problem.given.items()}
 
     def _turned(self, name: str, matrices: Matrix) -> Matrix:
-        """Return matrices as given as the house knows them, turned as one matrix would be."""
+        """Return matrices as they are given with tokens as rows and weights (in, out)."""
         shape = matrices.shape[1:]
-        # where each number goes is asked of the numbers 0, 1, 2, …: turning is never written twice
+        # the numbers 0, 1, 2, … show where each entry goes: turning is stated in one place alone
         places = self.problem.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
         turned: Matrix = matrices.reshape(len(matrices), -1)[:, places]
         return turned if turned.ndim == 4 else turned[:, np.newaxis]
@@ -186,17 +187,12 @@ def numbers_of(problem: Problem) -> int:
     return scores + given + tokens * sum(int(m.shape[-1]) for m in problem.given.values())
 
 
-def _up_to(steps: Plan, last: str) -> Plan:
-    names = [step.name for step in steps]
-    return steps[: names.index(last) + 1] if last else steps
-
-
 def _differ(step: Step, other: Step) -> bool:
     """Say whether two steps multiply by different scales."""
     one, another = step.operation, other.operation
-    if not (isinstance(one, Multiply) and isinstance(another, Multiply)):
-        return False
-    return one.factor != another.factor
+    return (
+        isinstance(one, Multiply) and isinstance(another, Multiply) and one.factor != another.factor
+    )
 
 
 def in_family(matrix: Matrix) -> Matrix:
@@ -251,7 +247,7 @@ def weights_at(
     problem: Problem, change: Change, values: Matrix, weights_name: str
 ) -> Iterator[Matrix]:
     """Yield the weights of an attention at each of these values, (heads or 1, n, m)."""
-    for part in chunks(len(values), Family(problem).chunk):
+    for part in chunks(len(values), ProblemFamily(problem).chunk):
         points = [(Fraction(float(value)),) for value in values[part]]
         for family, count in families(problem, (change,), points, weights_name):
             weights = family[weights_name]
@@ -269,7 +265,7 @@ def families(
         isinstance(value, Infinity) for point in points for value in point
     ):
         for point in points:
-            yield Family(at_point(problem, changes, point)).solve({}, until=until), 1
+            yield ProblemFamily(at_point(problem, changes, point)).solve({}, until=until), 1
         return
     columns = [np.array([float(value) for value in column]) for column in zip(*points, strict=True)]
     matrices: dict[str, Matrix] = {}
@@ -280,7 +276,7 @@ def families(
         else:
             before = matrices.get(change.name, problem.stored(change.name)[np.newaxis])
             matrices[change.name] = change.on_each(before, values)
-    yield Family(problem).solve(matrices, scales, until), len(points)
+    yield ProblemFamily(problem).solve(matrices, scales, until), len(points)
 
 
 def is_batched(change: Change) -> bool:

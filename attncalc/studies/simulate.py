@@ -14,11 +14,17 @@ from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
-from attncalc.solving.connections import TIE
 from attncalc.solving.plan import outputs_of, plan
 from attncalc.studies.draws import Draw, generators
-from attncalc.studies.family import OF_DRAW, Family, check_count
-from attncalc.studies.watched import Matrices, Watched, beyond_floats, scaled, watched_values
+from attncalc.studies.family import OF_DRAW, ProblemFamily, check_count
+from attncalc.studies.watched import (
+    Matrices,
+    Watched,
+    beyond_floats,
+    leading,
+    scaled,
+    watched_values,
+)
 
 QUANTILES = (5, 50, 95)
 USUAL_DRAWS = 1000
@@ -187,7 +193,7 @@ class _Run:
         self.count = 0
         self.values: list[Matrix] = []
         self.kept: list[Matrix] = []
-        self._problem, self._family = problem, Family(problem)
+        self._problem, self._family = problem, ProblemFamily(problem)
         self._generators = generators(seed, len(draws))
         steps = plan(problem)
         weights = [step.name for step in steps if step.role == "weights"]
@@ -277,8 +283,7 @@ def first_shares(weights: Matrix) -> Matrix:
     >>> first_shares(np.array([[0.4, 0.4, 0.2]])).tolist()
     [[0.5, 0.5, 0.0]]
     """
-    largest = weights.max(axis=-1, keepdims=True)
-    leads = (weights >= largest * (1 - TIE)) & (largest > 0)
+    leads = leading(weights)
     return np.asarray(leads / np.maximum(leads.sum(axis=-1, keepdims=True), 1))
 
 

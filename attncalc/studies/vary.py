@@ -15,7 +15,6 @@ from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
 from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
-from attncalc.solving.connections import TIE
 from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
@@ -23,8 +22,8 @@ from attncalc.studies.changes import FINE, Change, Infinity, Listed, Span
 from attncalc.studies.family import (
     OF_PROBLEM,
     OF_VALUE,
-    Family,
     Point,
+    ProblemFamily,
     at_point,
     check_count,
     chunks,
@@ -33,7 +32,7 @@ from attncalc.studies.family import (
     of_solution,
     weights_at,
 )
-from attncalc.studies.watched import Watched, watched_values
+from attncalc.studies.watched import Watched, leading, watched_values
 
 HALVINGS = 100
 """After so many a bracket is one float, whatever its ends were."""
@@ -79,11 +78,6 @@ class _Bracket(NamedTuple):
     output: int
     before: tuple[int, ...]
     after: tuple[int, ...]
-
-
-def can_be_sought(problem: Problem) -> bool:
-    """Say whether a problem is small enough for its changeovers to be looked for."""
-    return sum(each.scores for each in problem.attentions) <= MOST_SCORES
 
 
 def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
@@ -134,31 +128,24 @@ def _looked_at(sought: _Sought) -> Matrix:
     return np.concatenate([*between, values[-1:]])
 
 
-def _leading(weights: Matrix) -> Matrix:
-    """Say which inputs share the first place of their row; none where all weights are 0."""
-    largest: Matrix = weights.max(axis=-1, keepdims=True)
-    leads: Matrix = np.where(largest > 0, weights >= largest * (1 - TIE), False)
-    return leads
-
-
 def _brackets(values: Matrix, sought: _Sought) -> Iterator[_Bracket]:
     """Yield between which neighbours those that have led lead no more."""
     current: Matrix | None = None
     last = 0.0
     for value, weights in zip(values, sought.at(values), strict=True):
-        leading = _leading(weights)
+        first = leading(weights)
         if current is None:
-            current, last = leading, float(value)
+            current, last = first, float(value)
             continue
-        both = current & leading
-        lost = ~both.any(axis=-1) & current.any(axis=-1) & leading.any(axis=-1)
+        both = current & first
+        lost = ~both.any(axis=-1) & current.any(axis=-1) & first.any(axis=-1)
         for head, output in np.argwhere(lost):
             before, after = (
-                tuple(map(int, np.flatnonzero(each[head, output]))) for each in (current, leading)
+                tuple(map(int, np.flatnonzero(each[head, output]))) for each in (current, first)
             )
             yield _Bracket(last, float(value), int(head), int(output), before, after)
         # those that share a place keep it until they share it no more
-        current = np.where(both.any(axis=-1, keepdims=True), both, leading)
+        current = np.where(both.any(axis=-1, keepdims=True), both, first)
         last = float(value)
 
 
@@ -182,7 +169,7 @@ def _found(sought: _Sought, brackets: list[_Bracket], splits: int) -> list[Chang
     rows = _rows_at(sought, at, brackets)
     found, parted = [], []
     for bracket, value, row in zip(brackets, at, rows, strict=True):
-        third = tuple(map(int, np.flatnonzero(_leading(row[np.newaxis])[0])))
+        third = tuple(map(int, np.flatnonzero(leading(row))))
         if splits and not {*third} & {*bracket.before, *bracket.after}:
             parted.append(bracket._replace(high=float(value), after=third))
             parted.append(bracket._replace(low=float(value), before=third))
@@ -290,27 +277,17 @@ def vary(
     check_count(problem, count, each, agreed=agreed)
     study = tuple(changes), tuple(watched)
     points = tuple(product(*(change.values for change in changes)))
-    one_by_one = count <= MOST_EXACT and count * _cost(problem, study[0], points) <= COST_EXACT
+    one_by_one = count <= MOST_EXACT
+    if one_by_one:  # how many digits they take differs from value to value: some are estimated
+        some = points[:: -(-count // ASKED)]
+        costs = [cost_in_its_decimals(at_point(problem, study[0], point)) for point in some]
+        one_by_one = count * (COST_OF_SOLVING + sum(costs) / len(costs)) <= COST_EXACT
     solving = _one_by_one if one_by_one else _together
     values, digits, is_exact = solving(problem, *study, points, report)
-    sought = len(changes) == 1 and changes[0].is_smooth and is_sought_in(problem)
+    scores = sum(each.scores for each in problem.attentions)
+    sought = len(changes) == 1 and changes[0].is_smooth and 0 < scores <= MOST_SCORES
     found = changeovers(problem, changes[0]) if sought else ()
     return Variation(problem, *study, points, values, digits, found, is_exact, sought)
-
-
-def _cost(problem: Problem, changes: tuple[Change, ...], points: tuple[Point, ...]) -> float:
-    """Return about how much work one of the problems is in exact decimals.
-
-    How many digits they take differs from value to value: some of them are asked.
-    """
-    some = points[:: -(-len(points) // ASKED)]
-    costs = [cost_in_its_decimals(at_point(problem, changes, point)) for point in some]
-    return COST_OF_SOLVING + sum(costs) / len(costs)
-
-
-def is_sought_in(problem: Problem) -> bool:
-    """Say whether changeovers are looked for: where there are weights, and not too many."""
-    return bool(problem.attentions) and can_be_sought(problem)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -376,7 +353,7 @@ def _together(
     for place, change in enumerate(changes):
         if change.name == "decimals":
             decimals = [int(float(str(point[place]))) for point in points]
-    size = Family(problem).chunk
+    size = ProblemFamily(problem).chunk
     for part in chunks(len(points), size):
         here = points[part]
         for family, count in families(problem, changes, here):

@@ -133,7 +133,7 @@ class Grid(NamedTuple):
                     yield Indexed(self.name, (*head, i + 1, j + 1)), cell.hidden
 
 
-class Told(Sequence[str]):
+class LazySentences(Sequence[str]):
     """Sentences that are made as they are read: of very many, few are shown.
 
     Parameters
@@ -421,7 +421,7 @@ def _without_middle(heads: tuple[Grid, ...]) -> list[Grid]:
 T = TypeVar("T")
 
 
-class Form(Generic[T]):
+class DocumentWriter(Generic[T]):
     """A form of output: it writes a part by the method that is named like its class."""
 
     hint = ""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from attncalc.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
-from attncalc.writing.document import LEFT_OUT, TITLE_OF_PATTERNS, Document, Form
+from attncalc.writing.document import LEFT_OUT, TITLE_OF_PATTERNS, Document, DocumentWriter
 from attncalc.writing.latex_lines import LINE, LINE_OF_OWN, by_rows, in_columns
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_matrix import (
@@ -92,7 +92,7 @@ def _body(document: Document, picture: str | None, room: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Latex(Form[str]):
+class _Latex(DocumentWriter[str]):
     """Yields lines of LaTeX."""
 
     def __init__(self, picture: str | None, room: float) -> None:

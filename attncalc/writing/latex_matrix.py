@@ -29,7 +29,7 @@ _STRUT = r"\vphantom{\tfrac{1}{2}}"
 LOOKS = {"most": r"\mathbf{%s}", "second": r"\underline{%s}", "wrong": r"\textbf{%s}"}
 
 
-class Block(NamedTuple):
+class MatrixBlock(NamedTuple):
     """A matrix, or the part of one that fits a line.
 
     Parameters
@@ -50,7 +50,7 @@ class Block(NamedTuple):
     caption: str
 
 
-def matrix_blocks(grid: Grid, room: float) -> Iterator[Block]:
+def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
     """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
     rows, columns = grid.row_places, grid.column_places
     texts = [
@@ -74,7 +74,7 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[Block]:
             if titles and not heads:
                 said.append(f"columns: {'; '.join(titles[left:right])}")
             part = [row[left:right] for row in texts[top:bottom]]
-            yield Block(
+            yield MatrixBlock(
                 name,
                 _bracketed(names[top:bottom], _headed(heads[left:right], part)),
                 beside + sum(widths[left:right]) + COLUMN_GAP * (right - left - 1),
@@ -82,12 +82,12 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[Block]:
             )
 
 
-def fits_beside(equation: str, block: Block, room: float) -> bool:
+def fits_beside(equation: str, block: MatrixBlock, room: float) -> bool:
     """Say whether a matrix fits on the line of its equation, with nothing to say above it."""
     return not block.caption and set_width(f"{equation} =") + block.width <= room
 
 
-def side_by_side(blocks: Iterable[Block], room: float, first: str = "") -> Iterator[str]:
+def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") -> Iterator[str]:
     """Yield lines of a display, each with as many matrices as fit it, after a first equation."""
     line = [first] if first else []
     used = set_width(first) + BETWEEN if first else 0.0

@@ -11,7 +11,7 @@ from attncalc.writing.document import (
     TITLE_OF_PATTERNS,
     Cell,
     Document,
-    Form,
+    DocumentWriter,
     Grid,
 )
 from attncalc.writing.latex_lines import by_rows, in_rows
@@ -62,7 +62,7 @@ def _shown(found: re.Match[str]) -> str:
     return f"<span>{entity}</span>" if is_linking else entity
 
 
-class _Markdown(Form[str]):
+class _Markdown(DocumentWriter[str]):
     """Yields paragraphs, headings and tables."""
 
     hint = ": --full shows all of it"

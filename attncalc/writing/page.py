@@ -35,10 +35,10 @@ from attncalc.writing.document import (
     Field,
     Given,
     Grid,
+    LazySentences,
     Part,
     Patterns,
     Section,
-    Told,
 )
 from attncalc.writing.sentences import IN_WORK, influence_to_fill_in, legend, notes
 
@@ -426,7 +426,7 @@ def _influences(
         return influence_to_fill_in(queries[output])
 
     for head in solution.heads_of(step):
-        yield head.number, Told(len(queries), asked if blank else partial(told, head))
+        yield head.number, LazySentences(len(queries), asked if blank else partial(told, head))
 
 
 def _on_carrying(solution: Solution, sections: tuple[Section, ...]) -> Iterator[str]:

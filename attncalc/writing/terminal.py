@@ -10,7 +10,14 @@ from rich.text import Text
 
 from attncalc.text import on_a_line, within
 from attncalc.writing import document as parts
-from attncalc.writing.document import DAGGER, TITLE_OF_PATTERNS, Cell, Document, Form, Grid
+from attncalc.writing.document import (
+    DAGGER,
+    TITLE_OF_PATTERNS,
+    Cell,
+    Document,
+    DocumentWriter,
+    Grid,
+)
 from attncalc.writing.frames import Continued, Screen, Styled, fitting, framed, padded
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, line_in_text, plain_entry
@@ -46,7 +53,7 @@ def write_notes(document: Document) -> Iterator[str]:
     return _Terminal(Screen()).all_notes(document)
 
 
-class _Terminal(Form[Text]):
+class _Terminal(DocumentWriter[Text]):
     hint = ": --full shows all of it"
 
     def __init__(self, screen: Screen) -> None:

@@ -31,7 +31,14 @@ from typing import NamedTuple
 
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
-from attncalc.writing.document import DAGGER, TITLE_OF_PATTERNS, Connections, Document, Form, Grid
+from attncalc.writing.document import (
+    DAGGER,
+    TITLE_OF_PATTERNS,
+    Connections,
+    Document,
+    DocumentWriter,
+    Grid,
+)
 from attncalc.writing.html.elements import LINE, Html, element, joined
 from attncalc.writing.html.mathml import (
     MathMl,
@@ -171,7 +178,7 @@ def _in_full(part: parts.Part) -> parts.Part:
     return part
 
 
-class _HtmlForm(Form[Html]):
+class _HtmlForm(DocumentWriter[Html]):
     """Yields elements."""
 
     hint = ": --full shows all of it"

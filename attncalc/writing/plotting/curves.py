@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.numbers.types import Matrix
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import Change, Infinity, value_text
@@ -54,6 +53,7 @@ from attncalc.writing.plotting.style import (
     Palette,
     line_looks,
 )
+from attncalc.writing.studies.common import shown
 from attncalc.writing.studies.variation import said_of
 
 WIDTH, HEIGHT, LEAST = 6.4, 3.4, 1.5
@@ -272,7 +272,7 @@ def _mark_changeovers(
         if x - last < 0.07 * width:  # its number would stand on the one before
             continue
         last = x
-        text = fixed(round_floats(np.array([value]), decimals)[0], decimals)
+        text = shown(value, decimals)
         look: dict[str, Any] = {"size": SMALL_SIZE, "color": palette.small_print}
         axes.annotate(
             text, (x, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", **look

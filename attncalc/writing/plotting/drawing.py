@@ -46,7 +46,7 @@ from attncalc.writing.plotting.map import (
     MOST,
     SECOND,
     Columns,
-    MapLines,
+    DrawnLines,
     columns_of,
     draw_columns,
     draw_legend,
@@ -215,13 +215,13 @@ def scale_of(heads: Sequence[Head]) -> Scale:
 
 
 def _maps(
-    problem: Problem, heads: Sequence[Head], chosen: Sequence[MapLines], look: Look
+    problem: Problem, heads: Sequence[Head], chosen: Sequence[DrawnLines], look: Look
 ) -> Mosaic:
     """Return the maps of all heads, four in a row, and below them what their lines mean."""
     columns, palette, ranks = _columns(problem, heads[0]), _palette(look), ranks_of(chosen)
     reach = _reach(scale_of(heads), look)
 
-    def panel(head: Head, lines: MapLines, axes: Axes, room: Room) -> LeftOut:
+    def panel(head: Head, lines: DrawnLines, axes: Axes, room: Room) -> LeftOut:
         _named(axes, head.number, palette)
         return draw_map(axes, columns, lines, room=room, palette=palette, reach=reach)
 
@@ -366,7 +366,7 @@ def _reach(scale: Scale, look: Look) -> float | None:
     return max(scale[1], -scale[0]) if look.every_line else None
 
 
-def _chosen(problem: Problem, heads: Sequence[Head], look: Look) -> list[MapLines]:
+def _chosen(problem: Problem, heads: Sequence[Head], look: Look) -> list[DrawnLines]:
     most = MOST_LINES // len(heads)
     wishes = {"every_line": look.every_line, "values": look.values}
     return [lines_of(head, problem.decimals, most_lines=most, **wishes) for head in heads]
@@ -377,7 +377,7 @@ def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[Cells]:
     return [cells_of(problem, head, values=look.values, most=most) for head in heads]
 
 
-def _notes(problem: Problem, chosen: Sequence[MapLines]) -> list[str]:
+def _notes(problem: Problem, chosen: Sequence[DrawnLines]) -> list[str]:
     """Return what should be said about lines that are left out."""
     drawn = sum(len(lines.texts) for lines in chosen)
     left_out = sum(lines.left_out for lines in chosen)

@@ -46,7 +46,7 @@ Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class MapLines:
+class DrawnLines:
     """The lines of one head, output by output and the largest weight first; and what has none.
 
     Parameters
@@ -75,7 +75,7 @@ class MapLines:
 
 def lines_of(
     head: Head, decimals: int, *, every_line: bool, values: bool, most_lines: int
-) -> MapLines:
+) -> DrawnLines:
     """Choose the lines of a head.
 
     Parameters
@@ -102,7 +102,7 @@ def lines_of(
     elif values:
         texts, unwritten = _thinned(_texts(head, decimals, outputs, inputs, ranks), ranks)
     weights = head.weights[outputs, inputs].astype(np.float64)
-    return MapLines(outputs, inputs, ranks, weights, tuple(texts), left_out, too_small, unwritten)
+    return DrawnLines(outputs, inputs, ranks, weights, tuple(texts), left_out, too_small, unwritten)
 
 
 def _found(head: Head, *, every_line: bool) -> Indices:
@@ -228,7 +228,7 @@ def natural_pitch(rows: int) -> float:
     return min(0.75, max(0.36, 6.0 / rows), TALLEST / rows)
 
 
-def natural_room(columns: Columns, chosen: Sequence[MapLines] = ()) -> Room:
+def natural_room(columns: Columns, chosen: Sequence[DrawnLines] = ()) -> Room:
     """Return the inches a map needs for no weight of any head to be written on another."""
     width = min(4.2 + 0.06 * max(0, columns.rows - 8), 7.0)
     height = natural_pitch(columns.rows) * columns.rows
@@ -248,7 +248,7 @@ def least_width(columns: Columns) -> float:
 def draw_map(
     axes: Axes,
     columns: Columns,
-    lines: MapLines,
+    lines: DrawnLines,
     *,
     room: Room | None = None,
     palette: Palette = LIGHT,
@@ -333,7 +333,7 @@ def draw_legend(
     )
 
 
-def ranks_of(chosen: Sequence[MapLines]) -> list[int]:
+def ranks_of(chosen: Sequence[DrawnLines]) -> list[int]:
     """Return which ranks any line has."""
     return sorted({int(rank) for lines in chosen for rank in np.unique(lines.ranks)})
 
@@ -341,7 +341,7 @@ def ranks_of(chosen: Sequence[MapLines]) -> list[int]:
 def _draw_lines(
     axes: Axes,
     columns: Columns,
-    lines: MapLines,
+    lines: DrawnLines,
     room: Room,
     palette: Palette,
     reach: float | None,
@@ -367,7 +367,7 @@ def _draw_lines(
 
 
 def _write_weights(
-    axes: Axes, columns: Columns, lines: MapLines, room: Room, palette: Palette
+    axes: Axes, columns: Columns, lines: DrawnLines, room: Room, palette: Palette
 ) -> LeftOut:
     look: dict[str, Any] = {"ha": "center", "va": "center", "size": _weight_size(columns, room)}
     behind = {"facecolor": axes.get_facecolor(), "edgecolor": "none", "pad": 0.8}
@@ -387,7 +387,7 @@ def _weight_size(columns: Columns, room: Room) -> float:
     return row_text_size(WEIGHT_SIZE, room[1] / columns.rows)
 
 
-def _ends(columns: Columns, lines: MapLines) -> NDArray[np.float64]:
+def _ends(columns: Columns, lines: DrawnLines) -> NDArray[np.float64]:
     """Return both ends of each line, in units of the axes: (k, 2, 2), the output's first."""
     starts = columns.heights(columns.outputs)[lines.outputs]
     stops = columns.heights(columns.inputs)[lines.inputs]
@@ -395,14 +395,14 @@ def _ends(columns: Columns, lines: MapLines) -> NDArray[np.float64]:
     return np.stack([np.stack([x[0], starts], axis=1), np.stack([x[1], stops], axis=1)], axis=1)
 
 
-def _unplaced(columns: Columns, lines: MapLines, room: Room) -> bool:
+def _unplaced(columns: Columns, lines: DrawnLines, room: Room) -> bool:
     """Say whether a weight finds no place on its line; where none is written, no width helps."""
     if _weight_size(columns, room) < SMALLEST_TEXT:
         return False
     return None in _spots(columns, lines, room).values()
 
 
-def _spots(columns: Columns, lines: MapLines, room: Room) -> dict[int, Point | None]:
+def _spots(columns: Columns, lines: DrawnLines, room: Room) -> dict[int, Point | None]:
     """Return where each weight is written, in inches, by line; None where there is no room."""
     labelled = list(compress(range(len(lines.texts)), lines.texts))
     size = _weight_size(columns, room)

@@ -5,14 +5,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.draws import GENERATOR
 from attncalc.studies.simulate import QUANTILES, First, Simulation, variance_ratios
 from attncalc.text import on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
-from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet
+from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet, shown
 
 MORE = 2
 """Decimals that statistics have beyond those of the problem: a standard error is small."""
@@ -96,10 +95,9 @@ def _directions(simulation: Simulation) -> Iterator[str]:
             yield f"Output {output} does not vary."
         elif len(each.along) > 1:
             along = ", ".join(shown(number, problem.decimals) for number in each.along)
-            percent = fixed(round_floats(np.array([100 * each.share]), 1)[0], 1)
             yield (
                 f"Output {output} spreads most along ({along}): std {shown(each.std, decimals)}, "
-                f"{percent} % of its variance"
+                f"{shown(100 * each.share, 1)} % of its variance"
             )
 
 
@@ -113,11 +111,6 @@ def _ratios(simulations: Sequence[Simulation], *, full: bool) -> Sheet:
         return "-" if ratio is None else significant(ratio, 4)
 
     return sheet("Ratios of the variances", names, columns, text, full=full)
-
-
-def shown(value: float, decimals: int) -> str:
-    """Return a number at so many decimals."""
-    return fixed(round_floats(np.array([value]), decimals)[0], decimals)
 
 
 def significant(value: float, digits: int = 2) -> str:
