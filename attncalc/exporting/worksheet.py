@@ -14,7 +14,7 @@ from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution
 from attncalc.text import on_a_line
 from attncalc.writing import document as parts
-from attncalc.writing.document import Document, DocumentWriter, Grid
+from attncalc.writing.document import DocumentWriter, Grid
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 
@@ -91,10 +91,6 @@ class _Html(DocumentWriter[str]):
 
     def __init__(self, asks: Asks) -> None:
         self.asks = asks
-
-    def document(self, document: Document) -> Iterator[str]:
-        for part in document.parts:
-            yield from self.write(part)
 
     def field(self, field: parts.Field) -> Iterator[str]:
         """Leave out the line for a name: the system knows who answers."""

@@ -96,6 +96,11 @@ class Grid(NamedTuple):
         return f"{one_of(self.name)} {self.head}" if self.head else ""
 
     @property
+    def called(self) -> str:
+        """Its name, and which of several it is."""
+        return f"{self.name}, {self.which}" if self.head else self.name
+
+    @property
     def tokens(self) -> tuple[bool, bool]:
         """Whether rows, and whether columns, have names that are more than numbers."""
         names = self.rows, self.columns
@@ -430,6 +435,16 @@ class DocumentWriter(Generic[T]):
     def write(self, part: Part) -> Iterator[T]:
         """Yield the part in this form."""
         yield from getattr(self, type(part).__name__.lower())(part)
+
+    def document(self, document: Document) -> Iterator[T]:
+        """Yield a document in this form."""
+        for part in document.parts:
+            yield from self.write(part)
+
+    def appendix(self, appendix: Appendix) -> Iterator[T]:
+        """Yield the documents that follow, one after another."""
+        for document in appendix.documents:
+            yield from self.document(document)
 
     def notes(self, document: Document) -> Iterator[str]:
         """Yield the notes that are no advice, and what is left out."""

@@ -15,6 +15,7 @@ from attncalc.sources import identity_of, refuse_to_fill, refuse_to_write
 from attncalc.text import as_key, what_forbids
 
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
+"""The folders in which what is open already goes by its number."""
 ON_WINDOWS = sys.platform == "win32"
 MOST_LINKS = 40
 """Links that are followed from one to the next: more is a circle."""
@@ -85,7 +86,8 @@ def descriptor_of(path: Path) -> int | None:
     way = path
     with naming(path):
         for _ in range(MOST_LINKS):
-            if way.name.isdecimal() and os.path.realpath(way.parent) in _open_already():
+            is_open = os.path.realpath(way.parent) in map(os.path.realpath, _DESCRIPTORS)
+            if way.name.isdecimal() and is_open:
                 return int(way.name)
             if not way.is_symlink():
                 return None
@@ -132,11 +134,6 @@ def _check_around(path: Path, folder: Path) -> None:
 
 def _may_fill(folder: Path) -> bool:
     return os.access(folder, os.W_OK | os.X_OK)
-
-
-def _open_already() -> set[str]:
-    """Return the folders in which what is open already goes by its number."""
-    return {os.path.realpath(folder) for folder in _DESCRIPTORS}
 
 
 def _check_apart(places: Iterable[Path]) -> None:
@@ -219,14 +216,10 @@ def as_bytes(content: Writer) -> bytes:
 
 
 def _write_straight(path: Path, content: Content) -> None:
-    descriptor = descriptor_of(path)
-    with naming(path), path.open("wb") if descriptor is None else _again(descriptor) as file:
-        _fill(file, as_bytes(content) if callable(content) else content, ())
-
-
-def _again(descriptor: int) -> IO[bytes]:
-    """Return what is open already, to be written on where it stands."""
-    return os.fdopen(os.dup(descriptor), "wb")
+    with naming(path):
+        again = descriptor_of(path)  # what is open already is written on from where it is
+        with path.open("wb") if again is None else os.fdopen(os.dup(again), "wb") as file:
+            _fill(file, as_bytes(content) if callable(content) else content, ())
 
 
 def _write_set(files: Mapping[Path, Content], new: Path | None, came: Sequence[int]) -> None:
@@ -237,7 +230,8 @@ def _write_set(files: Mapping[Path, Content], new: Path | None, came: Sequence[i
         for path, content in files.items():
             if inside is not None and new is not None and new in path.parents:
                 ready = inside / path.relative_to(new)
-                _make_folder(path.parent, ready.parent)
+                with naming(path.parent):
+                    ready.parent.mkdir(parents=True, exist_ok=True)
             else:
                 moves.append(_beside(path))
                 ready = moves[-1].ready
@@ -262,13 +256,6 @@ def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
     with naming(folder):
         moves[-1].ready.mkdir()
     return moves[-1].ready
-
-
-def _make_folder(folder: Path, ready: Path) -> None:
-    """Make a folder within a new one, where it is not there yet."""
-    with naming(folder):
-        if not ready.exists():
-            ready.mkdir(parents=True)
 
 
 def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:

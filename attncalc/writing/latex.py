@@ -102,8 +102,7 @@ class _Latex(DocumentWriter[str]):
     def document(self, document: Document) -> Iterator[str]:
         if document.title:
             yield rf"\section*{{{in_latex(document.title)}}}"
-        for part in document.parts:
-            yield from self.write(part)
+        yield from super().document(document)
         if notes := list(self.notes(document)):
             yield r"\subsection*{Notes}"
             yield from map(_said, notes)
@@ -192,10 +191,6 @@ class _Latex(DocumentWriter[str]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
         yield rf"\subsection*{{{in_latex(_capital(sheet.title))}}}"
         yield from tabulars(sheet.grid, self.room)
-
-    def appendix(self, appendix: parts.Appendix) -> Iterator[str]:
-        for document in appendix.documents:
-            yield from self.document(document)
 
 
 def _footnote(section: parts.Section) -> Iterator[str]:

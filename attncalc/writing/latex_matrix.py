@@ -7,7 +7,7 @@ from typing import NamedTuple
 from attncalc.latex_text import in_latex
 from attncalc.text import shown_names
 from attncalc.writing.blocks import blocks_of, caption
-from attncalc.writing.document import Cell, Grid, Mark
+from attncalc.writing.document import Cell, Grid
 from attncalc.writing.latex_lines import set_width, text_width
 from attncalc.writing.latex_math import in_tex, name_in_tex
 
@@ -124,7 +124,13 @@ def tabulars(grid: Grid, room: float) -> Iterator[str]:
     """Yield numbers under headings as tables, each as wide as a line and as long as a page."""
     names = names_in_latex(grid.rows, grid.row_places)
     heads = names_in_latex(grid.columns, grid.column_places)
-    texts = [[r"\dots{}" if cell is None else _plain(cell) for cell in row] for row in grid.cells()]
+
+    def text(cell: Cell | None) -> str:
+        if cell is None:
+            return r"\dots{}"
+        return in_latex(cell.content) if isinstance(cell.content, str) else rf"\({_entry(cell)}\)"
+
+    texts = [[*map(text, row)] for row in grid.cells()]
     columns = zip(heads, *texts, strict=True)
     widths = [max(map(text_width, column)) for column in columns]
     room -= max(map(_name_width, names), default=0.0)
@@ -132,19 +138,10 @@ def tabulars(grid: Grid, room: float) -> Iterator[str]:
         for left, right in blocks_of(widths, room, COLUMN_GAP):
             rows = [["", *heads[left:right]]]
             rows += [[names[i], *texts[i][left:right]] for i in range(top, bottom)]
-            lines = [" & ".join(row) + r" \\" for row in rows]
-            yield "\n".join(
-                [
-                    rf"\par\noindent\begin{{tabular}}{{l*{{{right - left}}}{{r}}}}",
-                    rf"{lines[0]} \hline",
-                    *lines[1:],
-                    r"\end{tabular}\par\medskip",
-                ]
-            )
-
-
-def _plain(cell: Cell) -> str:
-    return in_latex(cell.content) if isinstance(cell.content, str) else rf"\({_entry(cell)}\)"
+            first, *lines = (" & ".join(row) + r" \\" for row in rows)
+            begin = rf"\par\noindent\begin{{tabular}}{{l*{{{right - left}}}{{r}}}}"
+            end = r"\end{tabular}\par\medskip"
+            yield "\n".join([begin, rf"{first} \hline", *lines, end])
 
 
 def _joined(equations: list[str]) -> str:
@@ -190,18 +187,13 @@ def _entry(cell: Cell) -> str:
     content = cell.content
     if content is None:
         return _EMPTY
-    if isinstance(content, str):
-        return _written(content, cell.mark)
+    if isinstance(content, str):  # what a person wrote, and the sign of its mark
+        sign, look = (cell.mark.sign, cell.mark.look) if cell.mark else ("", "")
+        return LOOKS.get(look, r"\text{%s}") % in_latex(f"{content} {sign}".strip())
     text = in_tex(content)
     if cell.hidden:
         text = rf"{{{text}}}^{{\dagger}}"
     return LOOKS.get(cell.rank, "%s") % text
-
-
-def _written(text: str, mark: Mark | None) -> str:
-    """Return what a person wrote, and the sign of its mark."""
-    sign, look = (mark.sign, mark.look) if mark else ("", "")
-    return LOOKS.get(look, r"\text{%s}") % in_latex(f"{text} {sign}".strip())
 
 
 def _entry_width(text: str) -> float:

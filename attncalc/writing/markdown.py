@@ -52,14 +52,14 @@ def escaped(text: str) -> str:
     >>> escaped("a|b *c* $d$")
     'a&#124;b &#42;c&#42; &#36;d&#36;'
     """
-    return _SPECIAL.sub(_shown, on_a_line(text))
 
+    def shown(found: re.Match[str]) -> str:
+        entity = f"&#{ord(found[0])};"
+        # an entity that would make a link is in an element of its own
+        is_linking = _LINKING.match(found.string, found.start())
+        return f"<span>{entity}</span>" if is_linking else entity
 
-def _shown(found: re.Match[str]) -> str:
-    """Return a sign as an entity; one that would make a link in an element of its own."""
-    entity = f"&#{ord(found[0])};"
-    is_linking = _LINKING.match(found.string, found.start())
-    return f"<span>{entity}</span>" if is_linking else entity
+    return _SPECIAL.sub(shown, on_a_line(text))
 
 
 class _Markdown(DocumentWriter[str]):
@@ -73,8 +73,7 @@ class _Markdown(DocumentWriter[str]):
     def document(self, document: Document) -> Iterator[str]:
         if document.title:
             yield f"# {escaped(document.title)}"
-        for part in document.parts:
-            yield from self.write(part)
+        yield from super().document(document)
         if notes := list(self.notes(document)):
             yield "## Notes"
             yield _bullets(notes)
@@ -143,10 +142,6 @@ class _Markdown(DocumentWriter[str]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
         yield f"## {escaped(sheet.title)}"
         yield _matrix(sheet.grid)
-
-    def appendix(self, appendix: parts.Appendix) -> Iterator[str]:
-        for document in appendix.documents:
-            yield from self.document(document)
 
 
 def _bullets(texts: Iterable[str]) -> str:

@@ -109,19 +109,19 @@ def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
         yield "connections", connections
     if page.shown_patterns:
         yield "patterns", [[harmless_cell(text)] for text in page.shown_patterns]
+    # hidden values are listed for the entries alone that a page shows
+    elided = [
+        section._replace(grids=tuple(grid._replace(full=False) for grid in section.grids))
+        for section in page.sections
+    ]
     hidden = [
         [f"not zero: {in_text(entry)}", in_text(value)]
-        for section in page.sections
-        for entry, value in _elided(section).hidden
+        for section in elided
+        for entry, value in section.hidden
     ]
     said = (*page.conventions, *page.remarks, *page.notes)
     notes = [["note", harmless_cell(text)] for text in said]
     yield "notes", [*hidden, *notes]
-
-
-def _elided(section: Section) -> Section:
-    """Return a step as a page shows it: what is hidden is told of no more than that."""
-    return section._replace(grids=tuple(grid._replace(full=False) for grid in section.grids))
 
 
 def write_json(page: Page) -> Iterator[str]:
@@ -173,33 +173,22 @@ def _pattern(problem: Problem, pattern: "Pattern") -> dict[str, Any]:
 def _conventions(problem: Problem) -> dict[str, Any]:
     """Return all that is no default, and as numbers what follows: the scale, the queries' place."""
     alone = problem.attentions[0] if len(problem.attentions) == 1 else None
-    stated: dict[str, Any] = {
-        **({"scale": _factor(alone)} if alone else {}),
-        "rounding": problem.rounding,
-        "decimals": problem.decimals,
-    }
+    stated: dict[str, Any] = {}
+    if alone:
+        factor = 1.0 if isinstance(alone.scale, str) else float(alone.scale)
+        stated["scale"] = float(alone.d_k**-0.5) if alone.scale == SQRT_DK else factor
+    stated |= {"rounding": problem.rounding, "decimals": problem.decimals}
     for name, setting in SETTINGS.items():
         value = getattr(problem, name)
         if name not in stated and value != setting.default_in(problem.block):
-            stated[name] = _plain(value)
+            if isinstance(value, RopeScaling):
+                value = scaling_as_object(value)
+            stated[name] = float(value) if isinstance(value, Fraction) else value
     if alone and alone.positions == "rope" and len(set(alone.rope_places)) > 1:
         stated["rope_query_offset"] = float(alone.rope_places[0])
     if alone and alone.n_heads > 1:
         stated |= {"heads": alone.n_heads, "kv_heads": alone.n_kv_heads}
     return stated
-
-
-def _plain(value: Any) -> Any:
-    """Return the value of a setting in numbers and texts."""
-    if isinstance(value, RopeScaling):
-        return scaling_as_object(value)
-    return float(value) if isinstance(value, Fraction) else value
-
-
-def _factor(problem: Attention) -> float:
-    if problem.scale == SQRT_DK:
-        return float(problem.d_k**-0.5)
-    return 1.0 if isinstance(problem.scale, str) else float(problem.scale)
 
 
 def _step(page: Page, section: Section) -> dict[str, Any]:
@@ -235,10 +224,8 @@ def _shown(page: Page, section: Section) -> Any:
 
 
 def _texts(grid: Grid) -> list[list[str]]:
-    def text(i: int, j: int) -> str:
-        return plain_entry(grid.cell(i, j))
-
-    return [[text(i, j) for j in range(len(grid.columns))] for i in range(len(grid.rows))]
+    columns = range(len(grid.columns))
+    return [[plain_entry(grid.cell(i, j)) for j in columns] for i in range(len(grid.rows))]
 
 
 def _numbers(matrix: Matrix) -> Any:

@@ -84,7 +84,7 @@ class _Terminal(DocumentWriter[Text]):
         for place, grid in enumerate(given.shown):
             if place:
                 yield Text()
-            yield self._line(", ".join(filter(None, (grid.name, grid.which))), "bold")
+            yield self._line(grid.called, "bold")
             yield from self._matrix(grid)
 
     def section(self, section: parts.Section) -> Iterator[Text]:

@@ -104,7 +104,11 @@ def write_html(
     body = joined(_HtmlForm(unfolded=unfolded).document(whole), LINE)
     look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
     look = needed(look, f"{body} compact {live.script if live else ''}")
-    scripts = [_data(live.problem), element("script", _own(live.script))] if live else []
+    scripts = []
+    if live:  # nothing in the JSON is an end, or a beginning, of an element
+        json = live.problem.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+        data = element("script", Html(json), type="application/json", id="problem")
+        scripts = [data, element("script", _own(live.script))]
     head = (
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy(look, live)),
@@ -145,12 +149,6 @@ def _own(text: str) -> Html:
     """Return a style or a script of the package as it is: nothing in it may end it."""
     assert "</" not in text
     return Html(text)
-
-
-def _data(text: str) -> Html:
-    """Return JSON as a part of the page; nothing in it is an end, or a beginning, of anything."""
-    harmless = text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
-    return element("script", Html(harmless), type="application/json", id="problem")
 
 
 def _as_whole_as_fits(document: Document, *, is_sure: bool = False) -> Document:
@@ -196,10 +194,8 @@ class _HtmlForm(DocumentWriter[Html]):
         self._not_drawn, self._steps = [], {each.step.name for each in document.sections}
         if document.title:
             yield self._heading(0, document.title)
-        for part in document.parts:
-            yield from self.write(part)
-        notes = list(self.notes(document))
-        if notes := [*notes, *self._not_drawn]:
+        yield from super().document(document)
+        if notes := [*self.notes(document), *self._not_drawn]:
             listed = _bullets(notes, id=f"{self.prefix}notes")
             yield self._section("Notes", listed, class_="notes")
 
@@ -215,15 +211,11 @@ class _HtmlForm(DocumentWriter[Html]):
         yield _bullets(bullets.texts)
 
     def given(self, given: parts.Given) -> Iterator[Html]:
-        tables = (
-            matrix_table(grid, _caption(grid), self._of_given(grid), given=True)
-            for grid in given.shown
-        )
+        tables = []
+        for grid in given.shown:  # a step may have the name of a given matrix, too
+            prefix = f"{self.prefix}given-" if grid.name in self._steps else self.prefix
+            tables.append(matrix_table(grid, _caption(grid), prefix, given=True))
         yield self._section("Given", _beside(tables), class_="given")
-
-    def _of_given(self, grid: Grid) -> str:
-        """Return what the names of a given matrix begin with, which a step may be called, too."""
-        return f"{self.prefix}given-" if grid.name in self._steps else self.prefix
 
     def section(self, section: parts.Section) -> Iterator[Html]:
         name = section.step.name
@@ -281,7 +273,7 @@ class _HtmlForm(DocumentWriter[Html]):
             "div",
             *([self._heading(2, f"Head {number}")] if number else []),
             _bullets(told, **name),
-            _beside(_FIGURES[kind](panel) for kind in kinds),
+            _beside(_figure(panel, kind) for kind in kinds),
             class_="head",
         )
 
@@ -340,20 +332,6 @@ class _HtmlForm(DocumentWriter[Html]):
         return element("section", LINE, joined([heading, *content], LINE), LINE, **attributes)
 
 
-def _map_figure(panel: Panel) -> Html:
-    said = "Solid: the largest weight of an output; dashed: the second."
-    return _figure(map_of(panel), TO_DRAW if panel.connections.is_blank else said)
-
-
-def _heatmap_figure(panel: Panel) -> Html:
-    sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
-    said = f"{sides[0]} down, {sides[1]} across: the stronger the shade, the larger the weight."
-    return _figure(heatmap_of(panel), said)
-
-
-_FIGURES = {"map": _map_figure, "heatmap": _heatmap_figure}
-
-
 def _equation(section: parts.Section) -> Html:
     is_open = len(section.shown) == 1  # its matrix stands beside it
     equation = formula_in_mathml(section.step.name, section.formula, is_open=is_open)
@@ -362,7 +340,14 @@ def _equation(section: parts.Section) -> Html:
     return element("div", equation, class_=look, **room)
 
 
-def _figure(picture: Html, said: str) -> Html:
+def _figure(panel: Panel, kind: str) -> Html:
+    """Return the map of a head, or its heatmap, with what its lines or shades mean."""
+    picture = map_of(panel) if kind == "map" else heatmap_of(panel)
+    sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
+    said = f"{sides[0]} down, {sides[1]} across: the stronger the shade, the larger the weight."
+    if kind == "map":
+        said = "Solid: the largest weight of an output; dashed: the second."
+        said = TO_DRAW if panel.connections.is_blank else said
     shown = element("div", picture, class_="wide", role="group", tabindex=0, aria_label="Picture")
     return element("figure", shown, element("figcaption", said))
 
