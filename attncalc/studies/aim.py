@@ -184,7 +184,7 @@ def aim(
     ------
     InputError
         When the problem has masks, heads or positions that a designed query cannot be for, or the
-        weights cannot be parted among the heads.
+        weights cannot be divided among the heads.
     """
     check_aim(problem)
     keys, values = _keys_and_values(problem)
@@ -331,7 +331,7 @@ def _wanted(weights: Sequence[Fraction]) -> tuple[Matrix, Matrix]:
 
 
 class _Design(NamedTuple):
-    """A query for each unit of β, what is added to it whatever β is, and what stood in the way."""
+    """A query for each unit of β, what is added to it whatever β is, and the obstacle."""
 
     slope: Matrix
     offset: Matrix
@@ -414,13 +414,13 @@ def _margin(ahead: Matrix) -> Matrix | None:
 
 def _least(keys: Matrix, scores: Matrix) -> Matrix:
     found: Matrix = np.linalg.lstsq(keys, scores, rcond=NOTHING)[0]
-    # beside what a single key would take, the rest is dust
+    # relative to what a single key would take, the rest is rounding error
     size = np.abs(scores).max() / max(float(np.abs(keys).max()), 1e-300)
     return _clean(np.where(np.abs(found) > 1e-12 * size, found, 0.0))
 
 
 def _obstacle(missed: Matrix, scores: Matrix) -> Obstacle:
-    """Return which key hangs on others: what is missed is a sum of keys that comes to nothing."""
+    """Return which key depends on others: what is missed is a sum of keys that vanishes."""
     key = int(np.abs(missed).argmax())
     shares = -missed / missed[key]
     dust = NOTHING * 1000

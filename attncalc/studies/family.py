@@ -47,14 +47,14 @@ def seconds_of(problem: Problem, solves: int, each: float) -> float:
 
 
 def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> None:
-    """Refuse a study that takes very long, where nobody has agreed to that.
+    """Refuse a study that takes very long, unless that is agreed.
 
     Parameters
     ----------
     problem, solves
         What is solved, and how often.
     each
-        The seconds of a solve, beside those of its scores: `OF_DRAW` or `OF_VALUE`.
+        The seconds of a solve, in addition to those of its scores: `OF_DRAW` or `OF_VALUE`.
     agreed
         Whether it may take very long.
 

@@ -31,7 +31,7 @@ USUAL_DRAWS = 1000
 MOST_KEPT = 2000
 """Draws whose outputs are kept, for a picture of their cloud."""
 STEP = 1000
-"""Draws after which it is asked anew whether the mean is known well enough."""
+"""Draws after which the standard error is checked again."""
 
 
 class Statistic(NamedTuple):
@@ -155,14 +155,14 @@ def simulate(
     until
         A standard error: it is drawn until that of each mean is as small.
     report
-        What is told how many draws of how many are done.
+        Called with how many draws of how many are done.
     agreed
         Whether it may take very long.
 
     Raises
     ------
     InputError
-        When it would take very long and nobody has agreed, or numbers grow beyond floats.
+        When it would take very long and that is not agreed, or numbers grow beyond floats.
     """
     check_count(problem, count, OF_DRAW, agreed=agreed)
     run = _Run(problem, tuple(draws), tuple(watched), seed)
@@ -184,7 +184,7 @@ def simulate(
 
 
 class _Run:
-    """Draws as they are made, and what has come of them so far."""
+    """Draws as they are made, and their sums so far."""
 
     def __init__(
         self, problem: Problem, draws: tuple[Draw, ...], watched: tuple[Watched, ...], seed: int

@@ -37,7 +37,7 @@ from attncalc.studies.watched import Watched, leading, watched_values
 HALVINGS = 100
 """After so many a bracket is one float, whatever its ends were."""
 MOST_SPLITS = 6
-"""How often a bracket in which a third input leads for a while is parted."""
+"""How often a bracket in which a third input leads for a while is split."""
 MOST_WEIGHTS = 20_000_000
 """Weights that are looked at before it is looked at fewer values."""
 
@@ -258,14 +258,14 @@ def vary(
     changes, watched
         What changes, and what is watched.
     report
-        What is told how many solves of how many are done.
+        Called with how many solves of how many are done.
     agreed
         Whether it may take very long.
 
     Raises
     ------
     InputError
-        When it would take very long and nobody has agreed, a value cannot be solved, or one change
+        When it would take very long and that is not agreed, a value cannot be solved, or one change
         leaves nothing of another.
     """
     for first, second in pairwise(changes):

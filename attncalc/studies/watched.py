@@ -28,7 +28,7 @@ class Watched:
     measure
         What it comes to.
     step, place
-        Of an entry, the step, and where it stands in the plan's matrix; "" for a measure.
+        Of an entry, the step, and its place in the plan's matrix; "" for a measure.
     is_weight
         Whether it lies between 0 and 1, as a weight does.
     is_masked

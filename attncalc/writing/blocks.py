@@ -15,7 +15,7 @@ def blocks_of(
     room
         That of a line, or None where it may be as long as it must be.
     between
-        What parts two columns.
+        The gap between two columns.
 
     Examples
     --------

@@ -49,9 +49,9 @@ def handout(problem: Problem, name: str, folder: str, formats: Sequence[str]) ->
     problem
         Their version of the problem.
     name
-        Their name, which stands on the worksheet.
+        The student's name, which the worksheet shows.
     folder
-        Where it stands in the set, as "ada" or "ada/2".
+        The folder in the set, as "ada" or "ada/2".
     formats
         The forms of the worksheet and of the key, as `FORMS` has them.
     """

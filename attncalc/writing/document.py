@@ -25,14 +25,14 @@ MOST_SENTENCES = 100
 LEADING = 3
 """Facts about the weights that are shown unless all are asked for."""
 DAGGER = "†"
-"""What stands beside a value that is not 0 and is shown as 0.00."""
+"""The sign after a value that is not 0 and is shown as 0.00."""
 TITLE_OF_PATTERNS = "What the weights show"
 LEFT_OUT = "…"
 """Where the middle of a list is left out."""
 
 
 class Mark(NamedTuple):
-    """What stands beside an entry that was marked, what it means, and how the entry looks."""
+    """The sign after a marked entry, what it means, and how the entry looks."""
 
     sign: str
     means: str
@@ -70,7 +70,7 @@ class Grid(NamedTuple):
     head
         Which head it is, or channel of an image, from 1; 0 where there are none.
     rows, columns
-        What its rows and columns stand for: tokens, by name, or numbers of features.
+        What its rows and columns are: tokens, by name, or numbers of features.
     cell
         Returns the entry at a row and a column, from 0.
     full
@@ -170,7 +170,7 @@ class Section(NamedTuple):
     step, formula
         The step and its equation.
     said
-        What is told beside it: its title and shape, or of a step that was marked its credit.
+        Its title and shape, or the credit of a step that was marked.
     grids
         Its matrix, or that of each head.
     remarks
@@ -180,7 +180,7 @@ class Section(NamedTuple):
     legend
         Ranks, and what each means.
     is_marked
-        Whether an answer is told, which needs no equation.
+        Whether it shows an answer, which needs no equation.
     has_room
         Whether there is room to work in.
     """
@@ -339,7 +339,7 @@ class Legend(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of texts under their headings, with a title; and each row as it is told in words."""
+    """Rows of texts under their headings, with a title; and each row in words."""
 
     title: str
     headings: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A set of files, written whole or not at all: beside their places, then moved into them."""
+"""A set of files, written whole or not at all: next to their places, then moved into them."""
 
 import errno
 import io
@@ -165,7 +165,7 @@ LONGEST = 20
 
 
 class _Move(NamedTuple):
-    """What stands ready beside its place, a file or a new folder of them, and how it is called."""
+    """A file or a new folder, ready in a temporary place, its final place, and the path to name."""
 
     ready: Path
     place: Path
@@ -173,7 +173,7 @@ class _Move(NamedTuple):
 
     @property
     def kept(self) -> Path:
-        """Where what stood in the place is kept until all have moved."""
+        """Where the replaced file is kept until all have moved."""
         return self.ready.with_suffix(".old")
 
 
@@ -181,7 +181,7 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     """Write several files: all of them, or none.
 
     What is no file, as a pipe, is written straight, and first: it cannot be taken back. The others
-    are written beside their places and put on the disk, and when all of them are, they are moved.
+    are written next to their places and put on the disk, and when all of them are, they are moved.
     A run that is killed leaves at most names like `.page.md.1a2b3c4d.tmp`.
 
     Parameters
@@ -259,7 +259,7 @@ def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
 
 
 def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:
-    """Write a file that, until it has the rights of the one it replaces, nobody else reads."""
+    """Write a file that nobody else can read until it has the rights of the one it replaces."""
     rights = 0o600 if path.exists() else 0o666
     with naming(path), open(ready, "xb", opener=lambda at, how: os.open(at, how, rights)) as file:
         _fill(file, content, came)
@@ -312,7 +312,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _move_all(moves: Sequence[_Move]) -> None:
-    """Move all into place; where one cannot be, put back what stood in the others' places."""
+    """Move all into place; where one cannot be moved, restore the others."""
     moved: dict[_Move, bool] = {}
     try:
         for move in moves:
@@ -349,7 +349,7 @@ def _move(move: _Move, *, replaces: bool, alone: bool) -> None:
 
 
 def _taken_back(move: _Move, replaced: bool) -> bool:
-    """Put back what stood in a place, and say whether that went well."""
+    """Restore the file of a place, and return whether that succeeded."""
     if replaced and not move.kept.exists():
         return False
     try:

@@ -1,6 +1,6 @@
 r"""A document as LaTeX: a body to \input into a document with amsmath, or a document of its own.
 
-No line is wider than the narrowest of LaTeX's own pages: wide matrices stand in blocks of columns,
+No line is wider than the narrowest of LaTeX's own pages: wide matrices are in blocks of columns,
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
 """
 
@@ -46,7 +46,7 @@ _HEAD = (
 )
 _WORK = rf"\small{_SKIPS}\setlength{{\jot}}{{1pt}}"
 SMALL = 0.9
-"""How wide small letters are, beside those of the page."""
+"""How wide small letters are, relative to those of the page."""
 RULE_OF_LINES = (
     "for each output, draw a solid line to the input of its largest weight, "
     "and a dashed line to that of its second"
@@ -147,11 +147,11 @@ class _Latex(DocumentWriter[str]):
             lines = list(side_by_side(blocks, room, first=equation))
             if len(lines) == 1:
                 yield from displayed(lines)
-            else:  # the equation alone then, and the heads beside one another
+            else:  # the equation alone then, and the heads side by side
                 yield from displayed(list(side_by_side(blocks, room)), equation)
 
     def _work(self, section: parts.Section) -> Iterator[str]:
-        """Yield the work, small, as many entries beside one another as there is room for."""
+        """Yield the work, small, with as many entries side by side as fit."""
         for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
             yield rf"{{{_WORK}\begin{{align*}}"
             yield " \\\\\n".join(in_columns(lines, self.room / SMALL))

@@ -30,14 +30,14 @@ _WORDS = {r"\tanh": "tanh", r"\sin": "sin", r"\cos": "cos", r"\Phi": "Φ"}
 """Commands that are set as letters."""
 _NARROW, _BROAD = 5.7, 10.5
 SCRIPT, BOLD = 0.8, 1.16
-"""How wide small and bold letters are, beside others."""
+"""How wide small and bold letters are, relative to others."""
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
 _LACKING = re.compile(r"\\attncalcletter\{.\}\{[0-9A-F]+\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
 def width(tex: str) -> float:
-    """Return how wide mathematics is at most, in points; what stands raised counts in full."""
+    """Return how wide mathematics is at most, in points; superscripts count in full."""
     plain = _COMMAND.sub(lambda command: (_SIGNS | _WORDS).get(command[0], ""), tex)
     return sum(_WIDTHS.get(c, _DIGIT if c.isdigit() else _LETTER) for c in plain)
 
@@ -48,13 +48,13 @@ def set_width(tex: str) -> float:
 
 
 def text_width(tex: str) -> float:
-    """Return how wide text is at most, in points; a letter that LaTeX lacks stands as U+732B."""
+    """Return how wide text is at most, in points; a letter that LaTeX lacks is shown as U+732B."""
     plain = _COMMAND.sub("M", _LACKING.sub("MMMM", tex))
     return sum(_of_token(letter, iter(())) for letter in plain if letter not in "{}\\^_")
 
 
 def _of_group(tokens: Iterator[str]) -> float:
-    """Return the width up to the brace that closes a group; raised and lowered stand together."""
+    """Return the width up to the brace that closes a group; its scripts share their room."""
     total, scripts = 0.0, [0.0]
     for token in tokens:
         if token == "}":
@@ -101,7 +101,7 @@ def by_rows(lines: Sequence[Derivation], at_least: int = 1) -> Iterator[list[Der
 
 
 def in_columns(lines: Sequence[Derivation], room: float) -> Iterator[str]:
-    """Yield rows of an aligned block, with as many entries beside one another as fit.
+    """Yield rows of an aligned block, with as many entries side by side as fit.
 
     As many as a row of the matrix has, or as make whole rows or parts of one that are equal.
     """
@@ -134,7 +134,7 @@ def in_rows(line: Derivation, room: float) -> str:
 
 
 def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[str]:
-    """Lay equal things out in rows: beside one another, below, or broken, as there is room.
+    """Lay equal things out in rows: side by side, below, or broken, as there is room.
 
     Parameters
     ----------

@@ -13,10 +13,10 @@ from attncalc.writing.latex_math import in_tex, name_in_tex
 
 COLUMN_GAP, BRACKETS = 10.0, 14.0
 MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
-"""Rows that stand in one matrix: more would not fit on a page."""
+"""Rows of one matrix: more would not fit on a page."""
 LONGEST_NAME = 24
 WIDEST_HEAD = 60.0
-"""Points of a name that can stand over a column; wider ones are listed above the matrix."""
+"""Points of a name that fits over a column; wider ones are listed above the matrix."""
 BETWEEN = 20.0
 """Points between two matrices on one line."""
 _EMPTY_STRUT = r"\rule{0pt}{1.8em}"
@@ -115,7 +115,7 @@ def displayed(lines: Sequence[str], first: str = "") -> Iterator[str]:
 
 
 def names_in_latex(names: Sequence[str], shown: Sequence[int | None] | None = None) -> list[str]:
-    """Return names of tokens in LaTeX, long ones cut and still told apart."""
+    """Return names of tokens in LaTeX, long ones cut, and still distinct."""
     places = range(len(names)) if shown is None else shown
     return shown_names(names, places, LONGEST_NAME, in_latex, ("…", r"\dots{}"))
 
@@ -149,7 +149,7 @@ def _joined(equations: list[str]) -> str:
 
 
 def _headed(heads: Sequence[str], rows: list[list[str]]) -> tuple[str, list[list[str]]]:
-    """Return names to stand over columns, in TeX, and the rows, widened to make room for them.
+    """Return names over columns, in TeX, and the rows, widened to make room for them.
 
     Over each name a phantom of the widest entry keeps the name's column as wide as the entries'.
     """

@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # few pages are asked for them
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""
 MOST_FOLDED = 3000
-"""Numbers of work that stand folded in a page that can, without being asked for."""
+"""Numbers of work up to which a page that can fold it holds it by default."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Contents(NamedTuple):
     steps
         The steps that are wanted.
     given
-        Whether the problem's own matrices stand before them.
+        Whether the problem's own matrices come first.
     work
         Whether every entry of these steps is written out.
     entries
@@ -175,7 +175,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         _section(work, step, contents, [each.text for each in remarks if each.step == step.name])
         for step in contents.steps
         if contents.entries is None or step.name in contents.entries
-        if not (contents.blank and step.name in step.inputs)  # it stands there, given
+        if not (contents.blank and step.name in step.inputs)  # it is shown as given
     )
     found = _found(solution, contents.head) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
@@ -395,7 +395,7 @@ def given_grids(work: Work, *, full: bool) -> Iterator[Grid]:
 
 
 def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...]:
-    """Return the tokens that an axis of a given matrix stands for, if it does."""
+    """Return the tokens along an axis of a given matrix, if there are any."""
     size = matrix.shape[axis]
     role = role_of(name)
     if role in ("image", "table", "ids"):

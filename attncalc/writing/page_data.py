@@ -208,7 +208,7 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
 
 
 def _fitting(labels: tuple[str, ...], size: int) -> tuple[str, ...]:
-    """Return the labels of a table; where heads that it has apart stand side by side, numbers."""
+    """Return labels if they fit, and else numbers: heads side by side have none."""
     return labels if len(labels) == size else numbered(size)
 
 
@@ -282,7 +282,7 @@ def write_npz(page: Page, file: IO[bytes]) -> None:
 
 def _results(page: Page) -> Iterator[tuple[str, Any]]:
     sections = page.sections
-    given = page.problem.names  # weights that are given stand there already, exactly
+    given = page.problem.names  # given weights are there already, exactly
     names = [each.step.name for each in sections if each.grids and each.step.name not in given]
     yield "steps", np.array(names, dtype=str)
     yield from ((name, page.solution[name]) for name in names)

@@ -51,7 +51,7 @@ def influence_to_fill_in(query: str) -> str:
 
 
 def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
-    """Say what the ranks of the largest and of the second weight stand for."""
+    """Return what the ranks of the largest and of the second weight mean."""
     return ("most", f"largest of its {problem.standing.line}"), ("second", "second")
 
 
@@ -172,7 +172,7 @@ def _risen(solution: Solution) -> Iterator[Note]:
 
 
 def _on_digits(solution: Solution) -> Iterator[Note]:
-    """Say which digits are not proven: all of them, or those of values that nothing tells."""
+    """Say which digits are not proven: all of them, or those of values that cannot be decided."""
     if not solution.is_proven:
         yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
     for name, places in solution.undecided.items():

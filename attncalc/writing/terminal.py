@@ -26,7 +26,7 @@ from attncalc.writing.sentences import BLANK
 LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12
 LONGEST_HEADING = 40
-"""Characters of what stands above a column of a sheet: no name of a token is so long."""
+"""Characters of the heading of a column of a sheet, longer than the names of tokens."""
 ROOM_FOR_WORK = 4
 """Empty lines that a worksheet leaves under each matrix."""
 WIDTH_OF_TABLE = 80
@@ -40,7 +40,7 @@ STYLES = {
     "unreadable": "bold red",
 }
 OPENING = (parts.Field, parts.Facts, parts.Table)
-"""What stands under the title without an empty line."""
+"""The parts that follow the title without an empty line."""
 
 
 def write_tables(document: Document, screen: Screen) -> Iterator[Text]:
@@ -49,7 +49,7 @@ def write_tables(document: Document, screen: Screen) -> Iterator[Text]:
 
 
 def write_notes(document: Document) -> Iterator[str]:
-    """Yield what should be said beside the tables; the advice of it is not handed in."""
+    """Yield the notes that go with the tables; advice is not handed in."""
     return _Terminal(Screen()).all_notes(document)
 
 
@@ -138,7 +138,7 @@ class _Terminal(DocumentWriter[Text]):
         yield from map(self._line, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Text]:
-        """Yield a line for each row, or a few; on a terminal its columns stand below one another.
+        """Yield a line for each row, or a few; on a terminal its columns are aligned.
 
         No line is wider than the screen, and where there is none, as in a file, than 80 columns.
         """
@@ -196,6 +196,6 @@ class _Terminal(DocumentWriter[Text]):
         ]
 
     def _sign(self, cell: Cell) -> str:
-        """Return what tells an entry from others where there are no colours, a blank before it."""
+        """Return the sign that marks an entry where there are no colours, a blank before it."""
         sign = cell.mark.sign if cell.mark else RANKS.get(cell.rank, "")
         return self.known(f" {sign}") if sign else ""

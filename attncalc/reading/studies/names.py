@@ -96,11 +96,11 @@ def tokens_of(name: str, problem: Problem) -> tuple[str, ...]:
 
 
 _PIECES = re.compile(r"""\"[^\"]*+\"|'[^']*+'|[^,"']++|[,"']""")
-"""Names in quotes, what stands between commas, and what is left: a comma, or a quote alone."""
+"""Names in quotes, the text between commas, and the rest: a comma, or a quote alone."""
 
 
 def split_list(text: str) -> list[str]:
-    """Return what stands between commas; a name in quotes may hold one."""
+    """Return the parts between commas; a name in quotes may contain one."""
     cells = [""]
     for piece in _PIECES.findall(text):
         if piece == ",":
@@ -139,7 +139,7 @@ def index_of(text: str, kind: str, size: int, labels: Sequence[str], what: str) 
 
 
 def split_outside(text: str) -> list[str]:
-    """Return what stands between commas that stand in no brackets."""
+    """Return the parts between commas that are outside of brackets."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "[(") - (letter in "])")

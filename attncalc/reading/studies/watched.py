@@ -34,7 +34,7 @@ HOW_TO_WATCH = (
     "distance(O, V[b]), error(O, mean V[a,b]), norm(O)"
 )
 MOST_SHOWN_UNASKED = 12
-"""Weights that are all watched where nobody says what is."""
+"""Weights up to which all are watched by default."""
 
 
 def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:

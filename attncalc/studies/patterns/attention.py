@@ -100,7 +100,7 @@ def scaling(attended: SolvedAttention) -> Iterator[Pattern]:
     """Yield how spread the rows are, and would be with scores that are scaled another way."""
     fields = attended.fields
     scale = fields.scale
-    # of what is not scaled by custom nobody wonders about √d_k, and given scores have none
+    # where no scale is the custom √d_k is of no interest, and given scores have none
     if scale == fields.default_scale == NO_SCALE:
         return
     other: Any = NO_SCALE if scale not in (NO_SCALE, 1) else SQRT_DK

@@ -31,7 +31,7 @@ def needed_for_patterns(problem: Problem) -> dict[str, None]:
 def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     """Return every pattern that holds, most telling first, and head after head.
 
-    Of several attentions they stand one after another.
+    Those of several attentions follow one another.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def worth_telling(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
 
 
 def leading(patterns: tuple[Pattern, ...], count: int) -> tuple[Pattern, ...]:
-    """Return the patterns with so many that tell most, of whatever attention, before the others."""
+    """Return the patterns, the most important ones of all attentions, `count`, first."""
     first = sorted(patterns, key=lambda pattern: CODES.index(pattern.code))[:count]
     return (*first, *(each for each in patterns if not any(each is other for other in first)))
 

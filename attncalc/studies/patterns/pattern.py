@@ -39,7 +39,7 @@ EVEN = 0.005
 """How far from their mean, relative to it, weights are alike."""
 ONE_DIGIT = Context(prec=1, rounding=ROUND_DOWN)
 MOST_ROWS = 20
-"""Outputs, of all heads together, up to which each is told of alone."""
+"""Outputs, of all heads together, up to which each has a pattern of its own."""
 MOST_LISTED = 100
 """Places, and inputs that tie, that are listed; of more it is said how many there are."""
 
@@ -69,7 +69,7 @@ class Pattern:
     weights
         The step of the weights that it is a fact about.
     where
-        Where these stand among several attentions: "cross", "layer 2"; "" for the only ones.
+        Where these are among several attentions: "cross", "layer 2"; "" for the only ones.
     """
 
     code: str

@@ -61,7 +61,7 @@ def one_hot(view: View) -> Iterator[Pattern]:
 
 
 class _Window(NamedTuple):
-    """From which to which place, beside its own, any output attends."""
+    """From which to which place, relative to its own, any output attends."""
 
     low: int
     high: int
@@ -228,7 +228,7 @@ def blocks(view: View) -> Iterator[Pattern]:
 
 
 def _groups(linked: Matrix) -> list[tuple[list[int], list[int]]]:
-    """Return which rows and columns hang together, each row and column looked at once."""
+    """Return which rows and columns are connected, visiting each of them once."""
     rows_left, columns_left = np.ones(linked.shape[0], bool), np.ones(linked.shape[1], bool)
     groups = []
     for start in range(len(rows_left)):

@@ -61,7 +61,7 @@ class SolvedAttention:
 
     @property
     def where(self) -> str:
-        """Where it stands among several, as "cross", "1.self" and "layer 2"; "" for the only."""
+        """Where it is among several, as "cross", "1.self" and "layer 2"; "" for the only."""
         return self.solution.problem.where(self.weights.name)
 
     @cached_property
@@ -80,7 +80,7 @@ class SolvedAttention:
         return Amount(float(value), self.solution.in_digits(value))
 
     def pattern(self, code: str, about: str, values: Any, head: int = 0) -> Pattern:
-        """Return a pattern; what it is about is said with where that stands."""
+        """Return a pattern, which is about a part of this attention."""
         parts = [self.where] if about != self.weights.name else []
         named = ", ".join(part for part in (*parts, about) if part)
         return Pattern(code, named, values, head, self.weights.name, self.where)

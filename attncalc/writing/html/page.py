@@ -1,6 +1,6 @@
 """Documents as pages of HTML that are whole without JavaScript, and what makes them live.
 
-A page asks nobody for anything: its style stands in it, and its policy allows only what it knows.
+A page loads nothing: it contains its style, and its policy allows only what it contains.
 
 What a live page may count on, in every page:
 
@@ -95,7 +95,7 @@ def write_html(
     unfolded
         Whether the work is open, and so printed; else a reader opens it.
     compact
-        Whether it stands in a notebook, among other things, and has little room.
+        Whether it is shown in a notebook, with little room.
     """
     title = document.title or next(
         (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
@@ -132,7 +132,7 @@ def write_html(
 
 
 def _policy(look: str, live: Live | None) -> str:
-    """Return the policy: nothing is loaded, sent or run but what stands in the page itself."""
+    """Return the policy: nothing is loaded or sent, and only what the page contains is run."""
     runs = f"; script-src {_fingerprint(live.script)}" if live else ""
     return (
         f"default-src 'none'; style-src {_fingerprint(look)}{runs}; "
@@ -333,7 +333,7 @@ class _HtmlForm(DocumentWriter[Html]):
 
 
 def _equation(section: parts.Section) -> Html:
-    is_open = len(section.shown) == 1  # its matrix stands beside it
+    is_open = len(section.shown) == 1  # its matrix is next to it
     equation = formula_in_mathml(section.step.name, section.formula, is_open=is_open)
     room = {"role": "group", "tabindex": 0, "aria_label": f"Equation of {section.step.name}"}
     look = "equation wide" if is_open else "equation wide alone"

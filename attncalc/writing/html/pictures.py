@@ -10,11 +10,11 @@ from attncalc.writing.document import Attended, Connections
 from attncalc.writing.html.elements import LINE, Html, element, id_of, joined
 
 LONGEST_NAME = 16
-"""Letters of a name beside a dot, and at a cell."""
+"""Letters of a name next to a dot, and at a cell."""
 LETTER, WIDE_LETTER = 7.4, 14.0
 """How wide letters of names are at most; those of the East are wider."""
 BESIDE = 30.0
-"""Room that a name takes beside its letters."""
+"""Room that a name takes in addition to its letters."""
 
 
 class Panel(NamedTuple):
@@ -87,7 +87,7 @@ def framed(
 
 
 def short(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names cut where they are long, and still told apart."""
+    """Return names, long ones cut, and still distinct."""
     return shortened(names, LONGEST_NAME)
 
 
@@ -125,7 +125,7 @@ NEAR, BETWEEN = 0.17, 0.18
 
 
 class Side(NamedTuple):
-    """A column of dots: their names, where it stands, and on which side their names are."""
+    """A column of dots: their names, its position, and on which side their names are."""
 
     names: tuple[str, ...]
     x: float
@@ -134,7 +134,7 @@ class Side(NamedTuple):
     is_left: bool
 
     def y(self, place: int) -> float:
-        """Return the height of a dot: the shorter column is centred beside the longer."""
+        """Return the height of a dot: the shorter column is centred on the longer."""
         return TOP + self.pitch * (place + 0.5 + (self.rows - len(self.names)) / 2)
 
     @property
@@ -204,13 +204,13 @@ T = TypeVar("T")
 SIDE, SMALL_SIDE, MOST_WITH_TEXT = 46.0, 15.0, 16
 """Of the cells: with numbers in them up to so many columns, and without."""
 ABOVE = 26.0
-"""Room for names that stand upright above their columns."""
+"""Room for upright names above their columns."""
 FULL_FROM = 0.5
 """A largest weight from which the shades reach to 1; a smaller one ends the scale itself."""
 DEEP, MIDDLE = 0.69, 0.49
-"""Shades on which numbers stand in another colour, on light paper and on dark."""
+"""Shades on which numbers have another colour, on light paper and on dark."""
 MOST_TOLD = 100
-"""Weights that a description tells one by one; nobody listens to more."""
+"""Weights that a description lists; nobody listens to more."""
 
 
 def heatmap_of(panel: Panel) -> Html:
@@ -267,7 +267,7 @@ class Heat:
 
     @cached_property
     def is_upright(self) -> bool:
-        """Whether the names above the columns fit beside one another."""
+        """Whether the names above the columns fit next to one another."""
         return all(room_of((name,)) <= self.side + 22 for name in self.names[1])
 
     @cached_property

@@ -127,7 +127,7 @@ def _class(cell: Cell) -> str | None:
 
 
 def _text(cell: Cell | None) -> str:
-    """Return an entry as it stands in a line."""
+    """Return an entry as text in a line."""
     if cell is None:
         return LEFT_OUT
     if cell.content is None:
@@ -137,7 +137,7 @@ def _text(cell: Cell | None) -> str:
 
 
 def _content(cell: Cell) -> Iterator[object]:
-    """Yield a number, and the sign beside it with what it means for who does not see it."""
+    """Yield a number, and its sign with the meaning for screen readers."""
     if cell.content is None:
         return
     text = _text(cell)

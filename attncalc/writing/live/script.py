@@ -100,7 +100,7 @@ def _in_order(name: str) -> list[str]:
 
 
 def _read(name: str) -> tuple[Mapping[str, str], list[Token]]:
-    """Return what names stand for outside of the functions of a module, and its tokens."""
+    """Return what names mean outside of the functions of a module, and its tokens."""
     found = [each for each in tokens(IMPORT.sub("", text_of(name))) if each.text != "export"]
     return dict(imports(name)) | {own: f"{name} {own}" for own in _declared(found)}, found
 

@@ -49,9 +49,9 @@ class Token(NamedTuple):
         "name", "number", "string", "sign", "regex", or "text" of a template: from its beginning,
         or from the end of an expression in it, to its end, or to the next expression.
     text
-        As it stands.
+        The text as written.
     role
-        Of a name: "variable"; "property" of something; "both" where it stands for a property and
+        Of a name: "variable"; "property" of something; "both" where it names a property and
         the variable of that name, as in `{ name }`; "" for words of the language, and all else.
     depth
         How many brackets are open around it.
@@ -66,7 +66,7 @@ class Token(NamedTuple):
 def tokens(text: str) -> list[Token]:
     """Return the tokens of a script that is written as those of this folder are.
 
-    Strings stand in double quotes, statements end in semicolons, and there are no labels.
+    Strings are in double quotes, statements end in semicolons, and there are no labels.
 
     Raises
     ------

@@ -60,29 +60,29 @@ WIDTH, HEIGHT, LEAST = 6.4, 3.4, 1.5
 """Inches of a panel of lines, and its least side."""
 WIDTH_OF_SEVERAL = 4.2
 FEW, MOST_ACROSS, MOST_PANELS = 3, 3, 12
-"""Panels that stand below one another; otherwise beside one another; in all."""
+"""Panels in one column; in one row, if there are more; in all."""
 MOST_LINES = 12
-"""Lines of a panel; more cannot be told apart."""
+"""Lines of a panel; more could not be distinguished."""
 MOST_GRIDS = 12
 LEFT_OUT = f"{{}} of what is watched has no line in the picture: it shows the first {MOST_LINES}"
 GRIDS_LEFT_OUT = f"{{}} of what is watched is not in the picture: it shows the first {MOST_GRIDS}"
 PANELS_LEFT_OUT = "{} of what is watched has no panel in the picture: name fewer by --watch"
 LIMIT = 0.5
-"""Tens of a logarithmic axis that 0 and ∞ stand away from the last number."""
+"""Distance of 0 and ∞ from the nearest number on a logarithmic axis, in tens."""
 LABEL_GAP = 0.06
 """Inches between the end of a line and its name."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Where values stand along a picture, and which of them are named.
+    """The positions of values along a picture, and which of them are named.
 
     Parameters
     ----------
     at
-        Where each value stands.
+        The position of each value.
     ticks, names
-        Where names stand below, and the names.
+        The positions of the names below, and the names.
     place
         How many tens, 0 for an axis that is not logarithmic.
     is_log
@@ -95,7 +95,7 @@ class Axis:
     is_log: bool
 
     def place(self, value: float) -> float:
-        """Return where a number stands."""
+        """Return the position of a number."""
         return log10(value) if self.is_log else value
 
 
@@ -216,7 +216,7 @@ def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette
 
 
 def axis_of(change: Change, variation: Variation) -> Axis:
-    """Return where the values of a change stand: even, in tens, or one after another."""
+    """Return the positions of the values of a change: even, in tens, or one after another."""
     values = [point[0] for point in variation.points]
     if any(isinstance(value, str) for value in values):
         at = np.arange(float(len(values)))
@@ -269,7 +269,7 @@ def _mark_changeovers(
             continue
         x = axis.place(value)
         axes.axvline(x, color=palette.rule, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
-        if x - last < 0.07 * width:  # its number would stand on the one before
+        if x - last < 0.07 * width:  # its number would overlap the one before
             continue
         last = x
         text = shown(value, decimals)

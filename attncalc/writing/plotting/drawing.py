@@ -120,7 +120,7 @@ def _left_out(heads: int) -> tuple[str, ...]:
 
 
 def draw_gradient(solution: Solution, step: Step, look: Look) -> HouseFigure:
-    """Draw a gradient as a heatmap, its colours parted at 0; its `notes` say what was left out.
+    """Draw a gradient as a heatmap, with white at 0; its `notes` say what was left out.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
 
 
 def texts_of(problem: Problem) -> tuple[str, ...]:
-    """Return all texts from outside that stand in a picture."""
+    """Return all texts from outside that a picture shows."""
     names = (name for each in problem.attentions for name in (*each.keys, *each.queries))
     return tuple(map(harmless, (heading(problem), *names)))
 
@@ -271,7 +271,7 @@ def _images(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
 
     tracks = _tracks(natural_room_of_image(problem), LEAST_SIDE)
     panels = [partial(panel, index) for index in range(len(heads))]
-    if look.has_heatmap and len(heads) > 1:  # heads stand in line with those of the heatmaps
+    if look.has_heatmap and len(heads) > 1:  # heads are aligned with those of the heatmaps
         cells = below(_in_rows("image", [image], tracks), _in_rows("attended", panels, tracks))
     else:
         cells = _in_rows("image", [image, *panels], tracks)
@@ -306,7 +306,7 @@ def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
 def _coloured(
     every: Sequence[Cells], numbers: Sequence[int], scale: Scale, label: str, look: Look
 ) -> Mosaic:
-    """Return the heatmaps of all heads, four in a row, and beside them what their colours mean."""
+    """Return the heatmaps of all heads, four in a row, with a bar that says what colours mean."""
     palette = _palette(look)
     rows, columns = every[0].values.shape
     least = natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots

@@ -37,7 +37,7 @@ from attncalc.writing.plotting.style import (
 DOTS_PER_INCH = 200
 NOTEBOOK_DOTS_PER_INCH = 100
 PADDING = 0.17, 0.14
-"""Inches beside each panel, and above and below it."""
+"""Inches left and right of each panel, and above and below it."""
 TITLE_LINES = 4
 DIGITS = 7
 """Decimals of the places of axes, in shares of the page."""
@@ -48,7 +48,7 @@ NEAR = 0.02
 SLACK = 0.1
 """Inches by which panels may be smaller than their least."""
 AROUND = 6.0
-"""More inches than what stands around a panel ever takes."""
+"""More inches than the labels around a panel ever take."""
 
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {},
@@ -97,7 +97,7 @@ class Mosaic:
     Parameters
     ----------
     rows
-        The name of the panel in each place, "." for none. A panel whose name stands in several
+        The name of the panel in each place, "." for none. A panel whose name is in several
         places fills them all; the first fills one.
     widths, heights
         The tracks of the columns and of the rows.
@@ -118,7 +118,7 @@ class Caption:
     Parameters
     ----------
     title, footnote
-        What stands above, and in small print below.
+        The text above, and the small print below.
     texts
         All names from outside that are in it, too: their letters decide which fonts are needed.
     """
@@ -171,7 +171,7 @@ class SteadyLayout(ConstrainedLayoutEngine):
     """Constrained layout that comes to the same places each time, to the last digit.
 
     It starts from the same places, with axes that fill them: else margins would depend on where
-    axes stood before. Its solver adds in any order, so what it comes to is rounded.
+    axes were before. Its solver adds in any order, so its results are rounded.
     """
 
     def execute(self, fig: Figure) -> None:
@@ -299,7 +299,7 @@ def _fitted(
 ) -> tuple[HouseFigure, Room]:
     """Draw a mosaic, and return how large a page it needs; again where that is not its size.
 
-    What stands around the panels takes the same inches whatever their size, but that names shrink
+    The labels around the panels take the same inches whatever their size, but that names shrink
     or turn where there is little room: so a page of a given size is drawn, measured, and drawn for
     what is left.
     """

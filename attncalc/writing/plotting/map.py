@@ -34,7 +34,7 @@ from attncalc.writing.plotting.placing import (
 from attncalc.writing.plotting.style import LIGHT, TEXT_SIZE, WEIGHT_SIZE, Palette, shades
 
 MOST_TEXTS = 3
-"""Tied lines that each carry their weight; more of them share one text beside the output."""
+"""Tied lines that each carry their weight; more of them share one text near the output."""
 MOST_PLACED = 400
 """Weights that are written in a map; to find room for more takes seconds."""
 MOST_PLACED_OTHERS = 40
@@ -52,7 +52,7 @@ class DrawnLines:
     Parameters
     ----------
     outputs, inputs, ranks, weights
-        Whence and whither each line runs, its rank and its weight; (k,) each.
+        Where each line starts and ends, its rank and its weight; (k,) each.
     texts
         What is written on each line, "" for nothing.
     left_out
@@ -81,7 +81,7 @@ def lines_of(
     Parameters
     ----------
     head, decimals
-        Whose weights they stand for, and how these are written.
+        Whose weights they show, and with how many decimals.
     every_line
         Whether every weight that does not show as zero has a line, or only first and second.
     values
@@ -191,14 +191,14 @@ NOT_WRITTEN = "{} weights are not written in the picture: there is no room for t
 
 @dataclass(frozen=True)
 class Columns:
-    """What stands in the two columns of a map: names, from the top, and what they are.
+    """The two columns of a map: names, from the top, and their headings.
 
     Parameters
     ----------
     inputs, outputs
         The names of the tokens.
     headings
-        What stands above the inputs, and above the outputs.
+        The headings of the inputs and of the outputs.
     """
 
     inputs: tuple[str, ...]
@@ -241,7 +241,7 @@ def natural_room(columns: Columns, chosen: Sequence[DrawnLines] = ()) -> Room:
 
 
 def least_width(columns: Columns) -> float:
-    """Return the inches between the columns in which their headings stand apart."""
+    """Return the inches between the columns at which their headings do not overlap."""
     return sum(text_width(heading, TEXT_SIZE * 1.15) for heading in columns.headings) / 2 + 0.1
 
 

@@ -46,7 +46,7 @@ LEAST_SIDE = 2.1
 MOST_PIXELS = 400
 """Numbers that are written in an image; more of them could not be read."""
 PALEST = 0.62
-"""How light the darkest pixel is under the weights, which stand out from it."""
+"""How light the darkest pixel is under the weights, for contrast."""
 COVER = 0.62
 """How opaque the colour of a weight is, which lets the image through."""
 FRAME = 2.6
@@ -54,7 +54,7 @@ FRAME = 2.6
 FRAME_SHARE = 0.08
 """The most of a patch's side that this line takes."""
 INSET = 0.05
-"""How far inside its patch that line stands, in sides of it."""
+"""How far inside its patch that line is, relative to its side."""
 RGB = 3
 """Channels of an image that is drawn in colours."""
 NOT_WRITTEN = (
@@ -214,7 +214,7 @@ def _draw_pixels(
 
 
 def _number_patches(axes: Axes, cell: Room, problem: Problem, palette: Palette) -> None:
-    """Write numbers beside the rows and the columns of patches, as their names have them."""
+    """Write numbers next to the rows and columns of patches, as in their names."""
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     look: dict[str, Any] = {"color": palette.ink}
     edges = _edges(problem)

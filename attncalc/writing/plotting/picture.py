@@ -34,7 +34,7 @@ from attncalc.writing.plotting.patches import has_class_map
 from attncalc.writing.plotting.style import undrawable
 
 MOST_SPOKEN = 100
-"""Outputs whose connections, and weights, a description tells; nobody listens to more."""
+"""Outputs whose connections, and weights, a description lists; nobody listens to more."""
 
 _KINDS = {
     "map": "Connection map",
@@ -174,7 +174,7 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
 
 
 def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Picture:
-    """Draw a gradient as a file of the given form, its colours parted at 0.
+    """Draw a gradient as a file of the given form, with white at 0.
 
     Raises
     ------
@@ -193,12 +193,12 @@ def render_blank(
 ) -> Picture:
     """Draw the two columns of a problem without any line: a worksheet to draw the map on.
 
-    Nothing in the file tells the answers; the problem need not be solved.
+    Nothing in the file shows the answers; the problem need not be solved.
 
     Parameters
     ----------
     problem
-        Whose tokens stand in the columns; several heads have a panel each.
+        The tokens are in the columns; several heads have a panel each.
     form
         "png", "svg" or "pdf".
     dark
@@ -283,9 +283,9 @@ def picture_of(
     title, told
         What it is, and the sentences that describe it to who cannot see it.
     texts
-        All texts from outside that stand in it.
+        All texts from outside that it shows.
     """
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its words on font caches help nobody
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on font caches
     content = figure.content(form)
     if form == "svg":
         content = _described(content.decode(), title, told)

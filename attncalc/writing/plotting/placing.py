@@ -1,4 +1,4 @@
-"""How large texts are, and where those on lines stand: never on one another."""
+"""How large texts are, and where those on lines are: they never overlap."""
 
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -28,10 +28,10 @@ BOLD = 1.15
 CLEARANCE = 0.05
 """Inches kept free around each text on a line."""
 MOST_COUNTED = 1000
-"""Lines that are looked at for crossings; of more, an even part stands for all."""
+"""Lines that are looked at for crossings; of more, an even sample."""
 _POSITIONS = np.linspace(0.08, 0.92, 85)
 _FAVOURITE = 0.3
-"""Where a text best stands: nearer to its output than to its input."""
+"""The best place of a text: nearer to its output than to its input."""
 _PULL = 4.0
 """Lines a text would rather cover than move along its whole line."""
 
@@ -67,7 +67,7 @@ def name_step(pitch: float) -> int:
 
 
 def drawn_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names as they are written in a picture: harmless, short, and still told apart."""
+    """Return names as they are written in a picture: harmless, short, and still distinct."""
     return shortened([harmless(name) for name in names], LONGEST_NAME)
 
 

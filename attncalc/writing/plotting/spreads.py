@@ -1,6 +1,6 @@
 """Pictures of problems drawn again and again: a histogram of what is watched, a cloud of outputs.
 
-Several problems stand side by side, on one scale.
+Several problems are side by side, on one scale.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,13 +42,13 @@ WIDTH, HISTOGRAM, CLOUD, LEAST = 4.4, 2.6, 3.8, 1.5
 """Inches of a panel, of its height, and its least side."""
 BINS = 40
 SMALLEST_CLOUD = 1e-3
-"""A spread, beside the largest, below which a cloud is a point."""
+"""A spread, relative to the largest, below which a cloud is a point."""
 MOST_CLOUDS = 4
 """Outputs that have a cloud."""
 TICKS: Any = {"nbins": 5, "steps": [1, 2, 2.5, 5, 10]}
 CLOUDS_LEFT_OUT = f"{{}} outputs have no cloud in the picture: it shows the first {MOST_CLOUDS}"
 MOST_NAMED = 12
-"""Values whose names have room beside them; of more, those are named that the segment joins."""
+"""Values that are all named; of more, only those are that the segment joins."""
 NAMES_LEFT_OUT = "in the picture {} values have no name: it names those that a segment joins"
 
 Limits = tuple[float, float]
@@ -197,7 +197,7 @@ def _column(
 
 
 def _moving(simulation: Simulation) -> list[int]:
-    """Return the outputs whose cloud is more than a point beside the others."""
+    """Return the outputs whose cloud is more than a point relative to the others."""
     largest = max(each.std for each in simulation.directions)
     found = [each.output for each in simulation.directions if each.std > SMALLEST_CLOUD * largest]
     return found or [0]

@@ -127,7 +127,7 @@ def _short(value: float) -> str:
 
 
 def _error(value: float, digits: int = SHOWN) -> str:
-    """Return an error; of what is smaller than float64 can tell, only that it is."""
+    """Return an error, or that it is smaller than float64 resolves."""
     return f"{value:.{digits}g}" if value >= LEAST else f"below {LEAST:g}"
 
 

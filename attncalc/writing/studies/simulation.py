@@ -1,4 +1,4 @@
-"""Problems drawn again and again: how what is watched spreads, beside one another."""
+"""Problems drawn again and again: the spread of what is watched, side by side."""
 
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
