@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from attncalc.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
-from attncalc.writing.document import LEFT_OUT, TITLE_OF_PATTERNS, Document, DocumentWriter
 from attncalc.writing.latex_lines import LINE, LINE_OF_OWN, by_rows, in_columns
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.latex_matrix import (
@@ -54,7 +53,9 @@ RULE_OF_LINES = (
 KEYS = {"most": "Bold:", "second": "underlined:"}
 
 
-def write_latex(document: Document, *, standalone: bool = False, picture: str | None = None) -> str:
+def write_latex(
+    document: parts.Document, *, standalone: bool = False, picture: str | None = None
+) -> str:
     """Return a document as LaTeX.
 
     Parameters
@@ -72,7 +73,7 @@ def write_latex(document: Document, *, standalone: bool = False, picture: str | 
     return f"% \\input this into a document with \\usepackage{{amsmath}}\n{body}"
 
 
-def write_sheet(document: Document, *, picture: str | None = None) -> str:
+def write_sheet(document: parts.Document, *, picture: str | None = None) -> str:
     """Return one of the documents that `write_together` puts into a file of its own."""
     return _body(document, picture, LINE_OF_OWN)
 
@@ -87,19 +88,19 @@ def write_together(sheets: Iterable[str]) -> Iterator[str]:
     yield "\\end{document}\n"
 
 
-def _body(document: Document, picture: str | None, room: float) -> str:
+def _body(document: parts.Document, picture: str | None, room: float) -> str:
     lines = [*_HEAD, *_Latex(picture, room).document(document), r"\endgroup"]
     return "\n".join(lines) + "\n"
 
 
-class _Latex(DocumentWriter[str]):
+class _Latex(parts.DocumentWriter[str]):
     """Yields lines of LaTeX."""
 
     def __init__(self, picture: str | None, room: float) -> None:
         self.picture = picture
         self.room = room
 
-    def document(self, document: Document) -> Iterator[str]:
+    def document(self, document: parts.Document) -> Iterator[str]:
         if document.title:
             yield rf"\section*{{{in_latex(document.title)}}}"
         yield from super().document(document)
@@ -177,7 +178,7 @@ class _Latex(DocumentWriter[str]):
             yield rf"\begin{{center}}\includegraphics[{size}]{{{self.picture}}}\end{{center}}"
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
-        yield rf"\subsection*{{{TITLE_OF_PATTERNS}}}"
+        yield rf"\subsection*{{{parts.TITLE_OF_PATTERNS}}}"
         yield from map(_said, patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
@@ -221,7 +222,7 @@ def _empty_map(dots: parts.Connections, head: str) -> str:
 
 def _said(text: str) -> str:
     """Return a text as a paragraph: a sentence, with a capital and a full stop."""
-    stop = "" if text == LEFT_OUT or text.endswith(".") else "."
+    stop = "" if text == parts.LEFT_OUT or text.endswith(".") else "."
     return rf"\noindent {in_latex(_capital(text) + stop)}\par"
 
 

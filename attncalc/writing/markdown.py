@@ -5,15 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.text import on_a_line, shown_names
 from attncalc.writing import document as parts
-from attncalc.writing.document import (
-    DAGGER,
-    LEFT_OUT,
-    TITLE_OF_PATTERNS,
-    Cell,
-    Document,
-    DocumentWriter,
-    Grid,
-)
 from attncalc.writing.latex_lines import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
@@ -31,7 +22,7 @@ _SPECIAL = re.compile(rf"[\\`*_{{}}\[\]<>|~$&#!]|:(?=[\w+-]+:)|{_OF_LINKS}", re.
 """What would be more than a letter; a colon only where it starts an emoji or an address."""
 
 
-def write_markdown(document: Document, *, picture: str | None = None) -> str:
+def write_markdown(document: parts.Document, *, picture: str | None = None) -> str:
     """Return a document as markdown.
 
     Parameters
@@ -62,7 +53,7 @@ def escaped(text: str) -> str:
     return _SPECIAL.sub(shown, on_a_line(text))
 
 
-class _Markdown(DocumentWriter[str]):
+class _Markdown(parts.DocumentWriter[str]):
     """Yields paragraphs, headings and tables."""
 
     hint = ": --full shows all of it"
@@ -70,7 +61,7 @@ class _Markdown(DocumentWriter[str]):
     def __init__(self, picture: str | None) -> None:
         self.picture = picture
 
-    def document(self, document: Document) -> Iterator[str]:
+    def document(self, document: parts.Document) -> Iterator[str]:
         if document.title:
             yield f"# {escaped(document.title)}"
         yield from super().document(document)
@@ -127,7 +118,7 @@ class _Markdown(DocumentWriter[str]):
             yield f"![{dots if connections.is_blank else 'The map'}](<{self.picture}>)"
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
-        yield f"## {TITLE_OF_PATTERNS}"
+        yield f"## {parts.TITLE_OF_PATTERNS}"
         yield _bullets(patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
@@ -152,7 +143,7 @@ def _displayed(*lines: str) -> str:
     return "\n".join(["$$", *lines, "$$"])
 
 
-def _matrix(grid: Grid) -> str:
+def _matrix(grid: parts.Grid) -> str:
     """Return a matrix as a table, its rows and columns named."""
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, escaped)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, escaped)
@@ -166,13 +157,13 @@ def _piped(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _cell(cell: Cell | None) -> str:
+def _cell(cell: parts.Cell | None) -> str:
     if cell is None:
-        return LEFT_OUT
+        return parts.LEFT_OUT
     if cell.content is None:
         return "&nbsp;" * 8
     content = cell.content
     text = escaped(content) if isinstance(content, str) else in_text(content)
     look, sign = (cell.mark.look, cell.mark.sign) if cell.mark else (cell.rank, "")
-    text += DAGGER if cell.hidden else ""
+    text += parts.DAGGER if cell.hidden else ""
     return f"{LOOKS.get(look, '%s') % text} {sign}".strip()

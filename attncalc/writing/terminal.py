@@ -10,14 +10,6 @@ from rich.text import Text
 
 from attncalc.text import on_a_line, within
 from attncalc.writing import document as parts
-from attncalc.writing.document import (
-    DAGGER,
-    TITLE_OF_PATTERNS,
-    Cell,
-    Document,
-    DocumentWriter,
-    Grid,
-)
 from attncalc.writing.frames import Continued, Screen, Styled, fitting, framed, padded
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, line_in_text, plain_entry
@@ -43,24 +35,24 @@ OPENING = (parts.Field, parts.Facts, parts.Table)
 """The parts that follow the title without an empty line."""
 
 
-def write_tables(document: Document, screen: Screen) -> Iterator[Text]:
+def write_tables(document: parts.Document, screen: Screen) -> Iterator[Text]:
     """Yield the title, and each part of a document."""
     return _Terminal(screen).document(document)
 
 
-def write_notes(document: Document) -> Iterator[str]:
+def write_notes(document: parts.Document) -> Iterator[str]:
     """Yield the notes that go with the tables; advice is not handed in."""
     return _Terminal(Screen()).all_notes(document)
 
 
-class _Terminal(DocumentWriter[Text]):
+class _Terminal(parts.DocumentWriter[Text]):
     hint = ": --full shows all of it"
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
         self.known = partial(within, screen.encoding)
 
-    def document(self, document: Document) -> Iterator[Text]:
+    def document(self, document: parts.Document) -> Iterator[Text]:
         if document.title:
             yield self._line(document.title, "bold")
         for part in sorted(document.parts, key=lambda part: isinstance(part, parts.Verdict)):
@@ -116,7 +108,7 @@ class _Terminal(DocumentWriter[Text]):
             yield from self._dots(connections)
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Text]:
-        yield self._line(TITLE_OF_PATTERNS, "bold")
+        yield self._line(parts.TITLE_OF_PATTERNS, "bold")
         yield from (Continued(self.known(text)) for text in patterns.shown)
 
     def _dots(self, connections: parts.Connections) -> Iterator[Text]:
@@ -168,19 +160,19 @@ class _Terminal(DocumentWriter[Text]):
     def _line(self, text: str, style: str = "") -> Text:
         return Text(self.known(text), style=style)
 
-    def _matrix(self, grid: Grid, longest: int = LONGEST_COLUMN_NAME) -> Iterator[Text]:
+    def _matrix(self, grid: parts.Grid, longest: int = LONGEST_COLUMN_NAME) -> Iterator[Text]:
         """Yield a matrix as one table, or as one for each block of columns that fits the screen."""
         return framed(self._cells(grid, longest), grid.column_places, self.screen)
 
-    def _cells(self, grid: Grid, longest: int) -> list[list[Styled]]:
+    def _cells(self, grid: parts.Grid, longest: int) -> list[list[Styled]]:
         """Return the shown part of a matrix, its columns named above and its rows named before."""
         cells = grid.cells()
         known = [cell for row in cells for cell in row if cell]
-        dagger = self.known(DAGGER) if any(cell.hidden for cell in known) else ""
+        dagger = self.known(parts.DAGGER) if any(cell.hidden for cell in known) else ""
         wide = max((cell_len(self._sign(cell)) for cell in known), default=0)
         beside = " " * (len(dagger) + wide)
 
-        def text(cell: Cell | None) -> Styled:
+        def text(cell: parts.Cell | None) -> Styled:
             if cell is None:
                 return self.screen.ellipsis + beside, ""
             hidden = dagger if cell.hidden else " " * len(dagger)
@@ -195,7 +187,7 @@ class _Terminal(DocumentWriter[Text]):
             *([(name, "bold"), *map(text, row)] for name, row in zip(names, cells, strict=True)),
         ]
 
-    def _sign(self, cell: Cell) -> str:
+    def _sign(self, cell: parts.Cell) -> str:
         """Return the sign that marks an entry where there are no colours, a blank before it."""
         sign = cell.mark.sign if cell.mark else RANKS.get(cell.rank, "")
         return self.known(f" {sign}") if sign else ""

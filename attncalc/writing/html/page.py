@@ -31,14 +31,6 @@ from typing import NamedTuple
 
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
-from attncalc.writing.document import (
-    DAGGER,
-    TITLE_OF_PATTERNS,
-    Connections,
-    Document,
-    DocumentWriter,
-    Grid,
-)
 from attncalc.writing.html.elements import LINE, Html, element, joined
 from attncalc.writing.html.mathml import (
     MathMl,
@@ -82,7 +74,11 @@ class Live(NamedTuple):
 
 
 def write_html(
-    document: Document, *, live: Live | None = None, unfolded: bool = False, compact: bool = False
+    document: parts.Document,
+    *,
+    live: Live | None = None,
+    unfolded: bool = False,
+    compact: bool = False,
 ) -> str:
     """Return a document as a page of HTML.
 
@@ -151,7 +147,7 @@ def _own(text: str) -> Html:
     return Html(text)
 
 
-def _as_whole_as_fits(document: Document, *, is_sure: bool = False) -> Document:
+def _as_whole_as_fits(document: parts.Document, *, is_sure: bool = False) -> parts.Document:
     """Return a document whose matrices are shown whole, where that makes no page too large.
 
     It is sure to fit where it lives: what would be too large does not.
@@ -162,7 +158,7 @@ def _as_whole_as_fits(document: Document, *, is_sure: bool = False) -> Document:
     return replace(document, parts=tuple(map(_in_full, document.parts)))
 
 
-def _grids(part: parts.Part) -> Sequence[Grid]:
+def _grids(part: parts.Part) -> Sequence[parts.Grid]:
     if isinstance(part, parts.Given | parts.Section):
         return part.grids
     return (part.grid,) if isinstance(part, parts.Sheet) else ()
@@ -176,7 +172,7 @@ def _in_full(part: parts.Part) -> parts.Part:
     return part
 
 
-class _HtmlForm(DocumentWriter[Html]):
+class _HtmlForm(parts.DocumentWriter[Html]):
     """Yields elements."""
 
     hint = ": --full shows all of it"
@@ -190,7 +186,7 @@ class _HtmlForm(DocumentWriter[Html]):
         self._not_drawn: list[str] = []
         self._steps: set[str] = set()
 
-    def document(self, document: Document) -> Iterator[Html]:
+    def document(self, document: parts.Document) -> Iterator[Html]:
         self._not_drawn, self._steps = [], {each.step.name for each in document.sections}
         if document.title:
             yield self._heading(0, document.title)
@@ -249,7 +245,7 @@ class _HtmlForm(DocumentWriter[Html]):
         said = [joined([RANKS.get(key, key), f" {means}"]) for key, means in legend.entries]
         yield element("p", joined(said, ", "), class_="legend")
 
-    def connections(self, connections: Connections) -> Iterator[Html]:
+    def connections(self, connections: parts.Connections) -> Iterator[Html]:
         told, kinds = dict(connections.shown), self._drawn(connections)
         heads = (
             self._head(connections, place, number, told[number], kinds)
@@ -260,7 +256,7 @@ class _HtmlForm(DocumentWriter[Html]):
 
     def _head(
         self,
-        connections: Connections,
+        connections: parts.Connections,
         place: int,
         number: int,
         told: list[str],
@@ -277,7 +273,7 @@ class _HtmlForm(DocumentWriter[Html]):
             class_="head",
         )
 
-    def _drawn(self, connections: Connections) -> list[str]:
+    def _drawn(self, connections: parts.Connections) -> list[str]:
         """Return which pictures of these weights the page has room for, and note which not."""
         if connections.is_blank:
             return ["map"]
@@ -287,7 +283,7 @@ class _HtmlForm(DocumentWriter[Html]):
                             for kind in MOST_DRAWN if kind not in kinds]  # fmt: skip
         return kinds
 
-    def _count(self, connections: Connections, kind: str) -> float:
+    def _count(self, connections: parts.Connections, kind: str) -> float:
         """Return how many lines or cells the pictures of the page have, with these."""
         heads, outputs = len(connections.heads), len(connections.outputs)
         attended = connections.attended
@@ -301,7 +297,7 @@ class _HtmlForm(DocumentWriter[Html]):
         return self._counted[kind]
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Html]:
-        yield self._section(TITLE_OF_PATTERNS, _bullets(patterns.shown), class_="patterns")
+        yield self._section(parts.TITLE_OF_PATTERNS, _bullets(patterns.shown), class_="patterns")
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Html]:
         score = element("strong", f"Score: {verdict.score}")
@@ -360,7 +356,7 @@ def _beside(tables: Iterable[Html], name: str = "beside") -> Html:
     return element("div", LINE, joined(tables, LINE), LINE, class_=name)
 
 
-def _caption(grid: Grid) -> Html:
+def _caption(grid: parts.Grid) -> Html:
     name = in_mathml(name_in_mathml(grid.name))
     return joined([name, f", {grid.which}"]) if grid.head else name
 
@@ -375,6 +371,6 @@ def _line(line: Derivation) -> Html:
     result = in_mathml(writer.write(line.result))
     pieces += [equals if line.is_exact else nearly, result]
     shown = joined(pieces, " ")
-    hidden = DAGGER if line.hidden else ""
+    hidden = parts.DAGGER if line.hidden else ""
     remark = f" ({line.remark})" if line.remark else ""
     return element("p", shown, hidden, remark, data_of=in_text(line.entry))
