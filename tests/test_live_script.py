@@ -26,7 +26,7 @@ from attncalc.writing.live.script import (
     imports,
     script,
 )
-from attncalc.writing.live.tokens import tokens
+from attncalc.writing.live.script import tokens
 from attncalc.writing.page import Contents, make_page
 
 SCRIPTS = (PAGE, PRACTICE, MARKED)
