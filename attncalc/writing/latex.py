@@ -8,16 +8,19 @@ from collections.abc import Iterable, Iterator
 
 from attncalc.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
-from attncalc.writing.latex_lines import LINE, LINE_OF_OWN, by_rows, in_columns
-from attncalc.writing.latex_math import in_tex, name_in_tex
-from attncalc.writing.latex_matrix import (
+from attncalc.writing.latex_layout import (
+    LINE,
+    LINE_OF_OWN,
+    by_rows,
     displayed,
     fits_beside,
+    in_columns,
     matrix_blocks,
     names_in_latex,
     side_by_side,
     tabulars,
 )
+from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named
 
 LINES_TOGETHER = 40

@@ -15,7 +15,7 @@ from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
-from attncalc.studies.patterns.finding import needed_for_patterns
+from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, folds_work, make_page
 
 Flags = Mapping[str, Any]

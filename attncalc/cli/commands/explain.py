@@ -11,7 +11,7 @@ from attncalc.cli.targets import deliver
 from attncalc.errors import InputError
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import solve
-from attncalc.studies.patterns.finding import NO_ATTENTION, needed_for_patterns
+from attncalc.studies.patterns.pattern import NO_ATTENTION, needed_for_patterns
 from attncalc.writing.page import Contents, make_page
 
 

@@ -13,7 +13,7 @@ from attncalc.errors import InputError, OutputError
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
-from attncalc.studies.patterns.finding import needed_for_patterns
+from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.files import is_straight
 from attncalc.writing.plotting.drawing import MOST_HEADS
 from attncalc.writing.plotting.look import Look, read_size
