@@ -13,7 +13,7 @@ _QUOTED, _IN_BRACES = re.compile(r'"[^"]*"|[^"]+'), re.compile(r"\{[^{}|]*\}")
 _NAME = re.compile(r"\b\w+\b(?!\|)")
 _WHERE = re.compile(r" where (?=\w+ = )")
 _HEAD = re.compile(r"(\w+)\(([^)]*)\):\s*")
-_BACK = re.compile(r"\s+back (\w+): ")
+_BACK = re.compile(r" back (\w+): ")
 _STEP = re.compile(r"(\w+)\(([^;)]*)(?:; (.*))?\)")
 _REPEATED = re.compile(r"\{(\w+)\*\|([^{}]*)\}")
 TURNED = "T"
