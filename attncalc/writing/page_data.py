@@ -38,7 +38,7 @@ from attncalc.writing.document import Connections, Grid, Section
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page
 from attncalc.writing.problem_file import as_lines, json_pieces
-from attncalc.writing.prose import line_in_text, plain_entry, texts_of_row
+from attncalc.writing.prose import line_in_text, texts_of_row
 
 if TYPE_CHECKING:
     from attncalc.studies.patterns.pattern import Pattern
@@ -217,15 +217,12 @@ def _shown(page: Page, section: Section) -> Any:
     solution, name = page.solution, section.step.name
     if not page.fractions and given_matrix_of(name) not in page.problem.names:
         return solution.shown_rows(name)  # row by row: it may be long
-    shown = [_texts(grid) for grid in section.grids] if page.fractions else solution.shown(name)
-    if page.fractions and solution.digits[name].ndim == 2:
-        (shown,) = shown
+    shown: Any = solution.shown(name)
+    if page.fractions:
+        shown = [[texts_of_row(each, i) for i in range(len(each.rows))] for each in section.grids]
+        if solution.digits[name].ndim == 2:
+            (shown,) = shown
     return solution.as_given(name, np.array(shown, dtype=object)).tolist()
-
-
-def _texts(grid: Grid) -> list[list[str]]:
-    columns = range(len(grid.columns))
-    return [[plain_entry(grid.cell(i, j)) for j in columns] for i in range(len(grid.rows))]
 
 
 def _numbers(matrix: Matrix) -> Any:

@@ -93,11 +93,11 @@ def short(names: Sequence[str]) -> tuple[str, ...]:
 
 def room_of(names: Sequence[str]) -> float:
     """Return how wide a column of names is at most."""
-    return BESIDE + max(map(_width, short(names)), default=0.0)
-
-
-def _width(name: str) -> float:
-    return sum(LETTER if letter < "\u1100" else WIDE_LETTER for letter in name)
+    widths = [
+        sum(LETTER if letter < "\u1100" else WIDE_LETTER for letter in name)
+        for name in short(names)
+    ]
+    return BESIDE + max(widths, default=0.0)
 
 
 def at(number: float) -> str:

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from attncalc.numbers.types import Matrix
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import Change, Infinity, value_text
-from attncalc.studies.vary import Changeover, Variation, curve
+from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
 from attncalc.text import harmless, on_a_line
 from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
@@ -83,8 +83,6 @@ class Axis:
         The position of each value.
     ticks, names
         The positions of the names below, and the names.
-    place
-        How many tens, 0 for an axis that is not logarithmic.
     is_log
         Whether it is logarithmic.
     """
@@ -248,14 +246,13 @@ def _found(variation: Variation, places: Sequence[int]) -> list[float]:
     """Return where first places change hands: of a panel of weights, that of its output alone."""
     watched = [variation.watched[i] for i in places if variation.watched[i].is_weight]
     rows = {(each.step, *each.place[:-1]) for each in watched}
-    of = [(_row(variation, each), each.at) for each in variation.changeovers]
-    return sorted({round(at, 9) for row, at in of if not rows or row in rows})
-
-
-def _row(variation: Variation, found: Changeover) -> tuple[str | int, ...]:
-    """Return whose first place changes hands: the weights, their head if there are several, row."""
-    several = variation.problem.attention_of(found.weights).n_heads > 1
-    return (found.weights, *((found.head,) if several else ()), found.output)
+    found = set()
+    for each in variation.changeovers:
+        several = variation.problem.attention_of(each.weights).n_heads > 1
+        row = (each.weights, *((each.head,) if several else ()), each.output)
+        if not rows or row in rows:
+            found.add(round(each.at, 9))
+    return sorted(found)
 
 
 def _mark_changeovers(

@@ -5,7 +5,7 @@ an axes is one row; across, inputs are at 0 and outputs at 1.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -107,32 +107,21 @@ def lines_of(
 
 def _found(head: Head, *, every_line: bool) -> Indices:
     """Return the output, the input and the rank of all lines, (3, k), by output and rank."""
-    groups = [_group(*each) for each in _ranked(head)]
-    if every_line:
-        groups += [_group(output, inputs, OTHER) for output, inputs in _others(head)]
+    groups = []
+    for each, row in zip(head.connections, head.rounded, strict=True):
+        ranked: list[tuple[Any, int]] = [(each.most, MOST), (each.second, SECOND)]
+        if every_line:
+            visible = np.asarray(row != 0, dtype=bool)
+            visible[[*each.most, *each.second]] = False
+            ranked.append((np.flatnonzero(visible), OTHER))
+        for inputs, rank in ranked:
+            columns = np.asarray(inputs, dtype=np.intp)
+            ends = np.full_like(columns, each.output), columns
+            groups.append(np.stack([*ends, np.full_like(columns, rank)]))
     if not groups:
         return np.zeros((3, 0), dtype=np.intp)
     found = np.concatenate(groups, axis=1)
     return found[:, np.lexsort((found[2], found[0]))]
-
-
-def _ranked(head: Head) -> Iterator[tuple[int, tuple[int, ...], int]]:
-    for each in head.connections:
-        yield each.output, each.most, MOST
-        yield each.output, each.second, SECOND
-
-
-def _others(head: Head) -> Iterator[tuple[int, Indices]]:
-    """Yield, for each output, the inputs that are neither first nor second, nor show as zero."""
-    for each, row in zip(head.connections, head.rounded, strict=True):
-        visible = np.asarray(row != 0, dtype=bool)
-        visible[[*each.most, *each.second]] = False
-        yield each.output, np.flatnonzero(visible)
-
-
-def _group(output: int, inputs: Iterable[int], rank: int) -> Indices:
-    columns = np.asarray(inputs, dtype=np.intp)
-    return np.stack([np.full_like(columns, output), columns, np.full_like(columns, rank)])
 
 
 def _largest(sizes: NDArray[np.float64], ranks: Indices, most: int) -> Indices:
@@ -234,7 +223,9 @@ def natural_room(columns: Columns, chosen: Sequence[DrawnLines] = ()) -> Room:
     height = natural_pitch(columns.rows) * columns.rows
     for lines in chosen:
         for _ in range(WIDENINGS):
-            if not _unplaced(columns, lines, (width, height)):
+            # where none is written, no width helps
+            are_small = _weight_size(columns, (width, height)) < SMALLEST_TEXT
+            if are_small or None not in _spots(columns, lines, (width, height)).values():
                 break
             width *= 1.25
     return width, height
@@ -393,13 +384,6 @@ def _ends(columns: Columns, lines: DrawnLines) -> NDArray[np.float64]:
     stops = columns.heights(columns.inputs)[lines.inputs]
     x = np.ones_like(starts), np.zeros_like(stops)
     return np.stack([np.stack([x[0], starts], axis=1), np.stack([x[1], stops], axis=1)], axis=1)
-
-
-def _unplaced(columns: Columns, lines: DrawnLines, room: Room) -> bool:
-    """Say whether a weight finds no place on its line; where none is written, no width helps."""
-    if _weight_size(columns, room) < SMALLEST_TEXT:
-        return False
-    return None in _spots(columns, lines, room).values()
 
 
 def _spots(columns: Columns, lines: DrawnLines, room: Room) -> dict[int, Point | None]:

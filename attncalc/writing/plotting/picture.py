@@ -146,13 +146,10 @@ def render(
     figure = draw(problem, heads, look)
     told = _told(problem, heads[:MOST_HEADS], look)
     figure.notes = (*_of_several(solution, heads), *figure.notes)
-    return _picture(problem, figure, form, _kind_of(problem, look), told)
-
-
-def _kind_of(problem: Problem, look: Look) -> str:
+    kind = _KINDS[look.kind]
     if has_class_map(problem) and look.has_map and not look.every_line:
-        return _KINDS[look.kind].replace("Connection map", _OF_CLASS)
-    return _KINDS[look.kind]
+        kind = kind.replace("Connection map", _OF_CLASS)
+    return _picture(problem, figure, form, kind, told)
 
 
 def gradient_step(solution: Solution, name: str, look: Look) -> Step:

@@ -5,10 +5,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.draws import GENERATOR
-from attncalc.studies.simulate import QUANTILES, First, Simulation, variance_ratios
+from attncalc.studies.simulate import QUANTILES, Simulation, variance_ratios
 from attncalc.text import on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
 from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet, shown
@@ -152,6 +151,9 @@ def simulation_as_json(simulations: Sequence[Simulation]) -> str:
 
 
 def _content(simulation: Simulation) -> dict[str, Any]:
+    problem = simulation.problem
+    names = {each.weights for each in simulation.first}
+    several = {name: problem.attention_of(name).n_heads > 1 for name in names}
     return {
         "draws": simulation.count,
         "seed": simulation.seed,
@@ -167,20 +169,14 @@ def _content(simulation: Simulation) -> dict[str, Any]:
         ],
         "first": [
             {
-                **_which(simulation.problem, each),
+                **({"weights": each.weights} if problem.where(each.weights) else {}),
+                **({"head": each.head + 1} if several[each.weights] else {}),
                 "output": each.output + 1,
                 "shares": {str(place): share for place, share in enumerate(each.shares, start=1)},
             }
             for each in simulation.first
         ],
     }
-
-
-def _which(problem: Problem, first: First) -> dict[str, Any]:
-    """Return which attention is meant, and which head, where there are several."""
-    several = problem.attention_of(first.weights).n_heads > 1
-    weights = {"weights": first.weights} if problem.where(first.weights) else {}
-    return weights | ({"head": first.head + 1} if several else {})
 
 
 def simulation_as_csv(simulations: Sequence[Simulation]) -> str:
