@@ -76,7 +76,7 @@ class Obstacle(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """A designed query, or one for each head, and what it comes to.
+    """A designed query, or one for each head, and its result.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ class Change:
         return problem.with_field(self.name, matrix)
 
     def leaves_nothing_of(self, other: "Change", problem: Problem) -> bool:
-        """Say whether it sets all that another change has changed before."""
+        """Return whether it sets all that another change has changed before."""
         if self.name != other.name or self.how != "set":
             return False
         if self.is_setting:

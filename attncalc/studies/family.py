@@ -91,7 +91,7 @@ def duration(seconds: float) -> str:
 
 
 AT_ONCE = 2**20
-"""Scores that are worked out at once: more would only take more memory."""
+"""Scores that are computed at once: more would only take more memory."""
 _ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
 """Scales that have a step of their own; where they differ is where a scale is read."""
 
@@ -120,7 +120,7 @@ class ProblemFamily:
         scales
             The scales in which they differ, as "scale" or "1.scale": (problems,).
         until
-            The last step that is worked out; "" for all of them.
+            The last step that is computed; "" for all of them.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class ProblemFamily:
 
     @property
     def chunk(self) -> int:
-        """How many problems are best worked out at once."""
+        """How many problems are best computed at once."""
         return max(1, AT_ONCE // numbers_of(self.problem))
 
     @cached_property
@@ -188,7 +188,7 @@ def numbers_of(problem: Problem) -> int:
 
 
 def _differ(step: Step, other: Step) -> bool:
-    """Say whether two steps multiply by different scales."""
+    """Return whether two steps multiply by different scales."""
     one, another = step.operation, other.operation
     return (
         isinstance(one, Multiply) and isinstance(another, Multiply) and one.factor != another.factor
@@ -217,7 +217,7 @@ def of_solution(solution: Solution, *, exactly: bool = True) -> dict[str, Matrix
 
 
 def chunks(count: int, size: int) -> Iterator[slice]:
-    """Yield the parts in which many problems are worked out.
+    """Yield the parts in which many problems are computed.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def families(
 ) -> Iterator[tuple[Matrices, int]]:
     """Yield the problems at these points, solved: as few families as can be, in order.
 
-    With the name of a step, nothing behind that is worked out.
+    With the name of a step, nothing after that is computed.
     """
     if not all(is_batched(change) for change in changes) or any(
         isinstance(value, Infinity) for point in points for value in point
@@ -280,7 +280,7 @@ def families(
 
 
 def is_batched(change: Change) -> bool:
-    """Say whether problems that differ in this alone have one plan."""
+    """Return whether problems that differ in this alone have one plan."""
     return not change.is_setting or (own_name(change.name) == "scale" and change.is_smooth)
 
 

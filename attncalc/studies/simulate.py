@@ -35,7 +35,7 @@ STEP = 1000
 
 
 class Statistic(NamedTuple):
-    """What a watched value came to over all draws."""
+    """The statistics of a watched value over all draws."""
 
     name: str
     mean: float
@@ -76,7 +76,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What was drawn of a problem, and what that came to.
+    """The draws of a problem, and their results.
 
     Parameters
     ----------

@@ -332,7 +332,7 @@ def _one_by_one(
         rows.append(row)
         digits.append(
             tuple(
-                # only an entry has digits of its own; a measure is worked out from floats
+                # only an entry has digits of its own; a measure is computed from floats
                 fixed(solution.digits[each.step][each.place] if each.step else number, decimals)
                 for each, number in zip(watched, rounded, strict=True)
             )

@@ -26,7 +26,7 @@ class Watched:
     name
         What it is called: "A[1,1]", "norm(O[1,:])".
     measure
-        What it comes to.
+        What computes it.
     step, place
         Of an entry, the step, and its place in the plan's matrix; "" for a measure.
     is_weight
@@ -135,7 +135,7 @@ def distance(rows: Matrix, others: Matrix) -> Matrix:
 def scaled(values: Matrix, axis: int | None) -> tuple[Matrix, Matrix]:
     """Return values over a power of two, 1 in size at most along an axis, and the exponent.
 
-    What is worked out from these is exact up to `np.ldexp(result, exponent)`, and sums and squares
+    What is computed from these is exact up to `np.ldexp(result, exponent)`, and sums and squares
     do not overflow on the way.
     """
     power = np.frexp(np.abs(values).max(axis=axis, keepdims=True, initial=0.0))[1]

@@ -45,7 +45,7 @@ class Cell(NamedTuple):
     Parameters
     ----------
     content
-        The number, or as a text what a person wrote; None where a worksheet wants it.
+        The number, or as a text what a person wrote; None where a worksheet leaves room.
     rank
         "most" for the largest weight of its row, "second" for the second, else "".
     hidden
@@ -163,7 +163,7 @@ class LazySentences(Sequence[str]):
 
 
 class Section(NamedTuple):
-    """A step: its equation, its matrix for each head, what is said of it, its work.
+    """A step: its equation, its matrix for each head, remarks on it, its work.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class Section(NamedTuple):
     grids
         Its matrix, or that of each head.
     remarks
-        What is said of it.
+        Sentences about it.
     lines
         The work of its entries.
     legend
@@ -325,7 +325,7 @@ class Patterns(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a marking comes to: the score, its share, and what a teacher would write."""
+    """The result of a marking: the score, its share, and what a teacher would write."""
 
     score: str
     share: str
@@ -413,7 +413,7 @@ class Document:
 
 
 def _cuts(heads: tuple[Grid, ...]) -> bool:
-    """Say whether a matrix has so many heads that those in the middle are left out."""
+    """Return whether a matrix has so many heads that those in the middle are left out."""
     return len(heads) > MOST_HEADS and not heads[0].full
 
 

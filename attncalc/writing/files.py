@@ -67,7 +67,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def is_straight(path: Path) -> bool:
-    """Say whether what is written there goes on: a device, a pipe, or what is open already."""
+    """Return whether what is written there goes on: a device, a pipe, or what is open already."""
     with naming(path):
         keeps = path.is_file() or path.is_dir() or not path.exists()
     return not keeps or descriptor_of(path) is not None
@@ -251,7 +251,7 @@ def _beside(path: Path) -> _Move:
 
 
 def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
-    """Make a folder whose name it gets when all is in it: it is there whole, or not at all."""
+    """Make a temporary folder, which is renamed when it is complete."""
     moves.append(_beside(folder))
     with naming(folder):
         moves[-1].ready.mkdir()

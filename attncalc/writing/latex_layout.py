@@ -234,7 +234,7 @@ def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
 
 
 def fits_beside(equation: str, block: MatrixBlock, room: float) -> bool:
-    """Say whether a matrix fits on the line of its equation, with nothing to say above it."""
+    """Return whether a matrix fits on the line of its equation, with nothing to say above it."""
     return not block.caption and set_width(f"{equation} =") + block.width <= room
 
 

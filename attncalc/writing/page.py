@@ -96,7 +96,7 @@ class Page(Document):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is said of single steps, of all of them."""
+        """The remarks on single steps, of all of them."""
         return tuple(text for section in self.sections for text in section.remarks)
 
     @property

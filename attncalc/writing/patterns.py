@@ -15,7 +15,7 @@ from attncalc.text import LISTED, MOST_NAMED, of_each, on_a_line
 
 
 def sentence(problem: Problem, pattern: Pattern) -> str:
-    """Say what a pattern is: a sentence without its full stop.
+    """Return what a pattern is: a sentence without its full stop.
 
     Examples
     --------

@@ -30,14 +30,14 @@ IN_WORK = "every result is proven, and numbers within its work are those of floa
 MOST_HEADS_TOLD = 20
 """Heads that have a note each; of more it says how many."""
 BLANK = "_____"
-"""Where a worksheet wants an answer."""
+"""The room for an answer on a worksheet."""
 
 
 @dataclass(frozen=True)
 class Note:
     """Something a reader should know: of one step, or of the whole solution (`step` is "").
 
-    Advice is for whoever works it out, and is no part of a page that is handed in.
+    Advice is for the person who solves it, and is no part of a page that is handed in.
     """
 
     text: str
@@ -68,7 +68,7 @@ def notes(solution: Solution) -> tuple[Note, ...]:
 
 
 def _each(told: Iterable[list[str]], more: str) -> Iterator[str]:
-    """Yield what is said of each head, and of very many heads how many more there are."""
+    """Yield the sentences on each head, and of very many heads how many more there are."""
     heads = [said for said in told if said]
     yield from (text for said in heads[:MOST_HEADS_TOLD] for text in said)
     if len(heads) > MOST_HEADS_TOLD:
@@ -160,7 +160,7 @@ def _nothing_left(solution: Solution, weights: Step) -> Iterator[str]:
 
 
 def _risen(solution: Solution) -> Iterator[Note]:
-    """Say where a step against the gradients has made L larger: it went too far."""
+    """Return where a step against the gradients has made L larger: it went too far."""
     if solution.problem.step is None or not solution.keeps("L_fell"):
         return
     dust = DUST_OF_DECIMALS if solution.is_exact else float(DUST_OF_FLOATS)

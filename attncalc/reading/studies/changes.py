@@ -32,7 +32,7 @@ _HOWS: dict[str, How] = {"=": "set", "+=": "add", "*=": "multiply"}
 
 
 def looks_like_change(text: str) -> bool:
-    """Say whether a text on the command line says what changes, and is no file."""
+    """Return whether a text on the command line says what changes, and is no file."""
     return "=" in text
 
 
@@ -115,7 +115,7 @@ def _check_limit(problem: Problem, name: str) -> None:
 
 
 def _takes_all_between(name: str, values: Values) -> bool:
-    """Say whether a setting takes any number between two of these values."""
+    """Return whether a setting takes any number between two of these values."""
     if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
         return False
     try:

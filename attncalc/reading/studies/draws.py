@@ -49,7 +49,7 @@ _OUTER = re.compile(
 
 
 def looks_like_draw(text: str) -> bool:
-    """Say whether a text on the command line says what is drawn, and is no file."""
+    """Return whether a text on the command line says what is drawn, and is no file."""
     return "~" in text
 
 

@@ -150,7 +150,7 @@ def _rows(text: str, whole: str, solution: Solution) -> _Rows:
 
 
 def _is_masked(name: str, solution: Solution) -> bool:
-    """Say whether a matrix has entries of -∞, where keys are forbidden."""
+    """Return whether a matrix has entries of -∞, where keys are forbidden."""
     given = solution.problem.given
     values = given[name] if name in given else solution.floats[name]
     role = next((step.role for step in solution.plan if step.name == name), "")

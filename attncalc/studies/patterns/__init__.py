@@ -1,1 +1,1 @@
-"""Patterns: facts about what attends to what, worked out of a solution; sentences are writing's."""
+"""Patterns: facts about what attends to what, computed from a solution; writing has sentences."""

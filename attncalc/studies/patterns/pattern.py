@@ -112,7 +112,7 @@ def little(inputs: int) -> float:
 
 
 def needed_for_patterns(problem: "Problem") -> dict[str, None]:
-    """Return the names of the steps that patterns are worked out of."""
+    """Return the names of the steps that patterns read."""
     plan = problem.calculation.steps
     weights = ("masked", "weights")
     if not problem.is_alone:

@@ -106,7 +106,7 @@ def _window(weights: Matrix) -> _Window | None:
 
 
 def _are_translates(weights: Matrix, window: _Window, start: int, stop: int) -> bool:
-    """Say whether the rows in which the window fits hold the same in it, but for `NEAR` each."""
+    """Return whether the rows in which the window fits hold the same in it, but for `NEAR` each."""
     first = weights[start:, start + window.low :]
     down, across = first.strides
     shape = (stop - start, window.width)

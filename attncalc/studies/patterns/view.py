@@ -17,6 +17,7 @@ from attncalc.solving.connections import TIE
 from attncalc.solving.otherwise import weights_otherwise
 from attncalc.solving.solution import Head, Solution, solve
 from attncalc.studies.patterns.pattern import ALONE, Amount, Pattern
+from attncalc.studies.watched import entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +160,8 @@ def _rows(weights: Matrix) -> Rows:
 def _entropy(weights: Matrix) -> Matrix:
     total = weights.sum(axis=1)
     usable = (weights.min(axis=1) >= 0) & (total > 0)
-    share = weights / np.where(usable, total, 1)[:, None]
-    logs = np.log(share, out=np.zeros_like(share), where=share > 0)
-    entropy = np.abs((share * logs).sum(axis=1))  # abs: never -0
-    return np.where(usable, entropy, np.nan)
+    shares = weights / np.where(usable, total, 1)[:, None]
+    return np.where(usable, np.abs(entropy(shares)), np.nan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -362,7 +362,7 @@ def _caption(grid: parts.Grid) -> Html:
 
 
 def _line(line: Derivation) -> Html:
-    """Return the work of one entry: what it equals, and what that comes to."""
+    """Return the work of one entry: its forms and its result."""
     writer = MathMl()
     equals, nearly = (in_mathml(element("mo", sign)) for sign in "=≈")
     pieces: list[object] = [in_mathml(writer.write(line.entry))]

@@ -125,7 +125,7 @@ def _rest(pattern: re.Pattern[str], text: str, at: int) -> tuple[str, int]:
 
 
 def _is_value(found: list[tuple[str, str]]) -> bool:
-    """Say whether a value was the last, so that a slash after it divides it."""
+    """Return whether a value was the last, so that a slash after it divides it."""
     kind, text = found[-1] if found else ("", "")
     if kind == "name":
         return text not in _BEFORE_VALUE

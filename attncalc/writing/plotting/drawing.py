@@ -83,7 +83,7 @@ HEAD_GAP = 9.0
 FRAMED = (MOST, SECOND)
 """The ranks of patches that have a frame."""
 LEGEND_ROW, LEGEND_WIDTH = 0.2, 1.8
-"""Inches of what is said of a rank of lines."""
+"""Inches of an entry of a legend."""
 FULL_FROM = 0.5
 """A largest weight from which the colours reach to 1; a smaller one ends the scale itself."""
 

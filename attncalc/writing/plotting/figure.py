@@ -168,7 +168,7 @@ def _merged(some: Sequence[Track], others: Sequence[Track]) -> tuple[Track, ...]
 
 
 class SteadyLayout(ConstrainedLayoutEngine):
-    """Constrained layout that comes to the same places each time, to the last digit.
+    """Constrained layout with the same result each time, to the last digit.
 
     It starts from the same places, with axes that fill them: else margins would depend on where
     axes were before. Its solver adds in any order, so its results are rounded.

@@ -154,7 +154,7 @@ def _texts(
 
 
 def _thinned(texts: list[str], ranks: Indices) -> tuple[list[str], int]:
-    """Take away the texts there are too many of; return the others, and how many are gone."""
+    """Remove the texts of which there are too many; return the others, and how many are removed."""
     wanted = sum(map(bool, texts))
     if (ranks == OTHER).sum() > MOST_PLACED_OTHERS:
         texts = ["" if rank == OTHER else text for text, rank in zip(texts, ranks, strict=True)]

@@ -92,7 +92,7 @@ class PatchWeights:
 
 
 def has_class_map(problem: Problem) -> bool:
-    """Say whether a class token looks at the patches of an image."""
+    """Return whether a class token looks at the patches of an image."""
     return problem.image is not None and problem.class_token is not None
 
 

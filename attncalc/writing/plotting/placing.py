@@ -127,14 +127,14 @@ def _best_spot(segment: Segment, taken: Floats, starts: Floats, ends: Floats) ->
 
 
 def _within(segment: Segment, x: Floats) -> NDArray[np.bool_]:
-    """Say where the text keeps clear of the dots at both ends."""
+    """Return where the text keeps clear of the dots at both ends."""
     left, right = sorted((segment.output[0], segment.input[0]))
     margin = segment.width / 2 + 0.1
     return (x > left + margin) & (x < right - margin)
 
 
 def _free(segment: Segment, x: Floats, y: Floats, taken: Floats) -> NDArray[np.bool_]:
-    """Say where the text keeps clear of all that are placed: x, y, width and height, (k, 4)."""
+    """Return where the text keeps clear of all that are placed: x, y, width and height, (k, 4)."""
     other_x, other_y, widths, heights = taken.T[:, :, np.newaxis]
     apart = np.abs(x - other_x) > (segment.width + widths) / 2 + CLEARANCE
     above = np.abs(y - other_y) > (segment.height + heights) / 2 + CLEARANCE

@@ -108,7 +108,7 @@ def _texts(simulations: Sequence[Simulation]) -> tuple[str, ...]:
 
 
 def _ratios(simulations: Sequence[Simulation]) -> Iterator[str]:
-    """Say how much larger the variance of the first problem is than those of the others."""
+    """Return how much larger the variance of the first problem is than those of the others."""
     if len(simulations) < 2:
         return
     name = _counted(simulations)

@@ -1,4 +1,4 @@
-"""A designed query: what it is in terms of the keys, what it comes to, and how β changes that."""
+"""A designed query: in terms of the keys, its weights and output, and how β changes them."""
 
 from collections.abc import Iterator
 from typing import IO, Any
@@ -72,7 +72,7 @@ def _times(share: float, name: str) -> str:
 
 
 def obstacle_text(aim: Aim, obstacle: Obstacle) -> str:
-    """Say why no query reaches what is aimed for, and what is shown in its place."""
+    """Return why no query reaches what is aimed for, and what is shown in its place."""
     names = [on_a_line(name) for name in aim.problem.keys]
     shares = [_times(share, names[other]) for other, share in obstacle.others]
     made = " + ".join(shares).replace("+ -", "- ") or "0"
@@ -173,7 +173,7 @@ def aim_as_csv(aim: Aim) -> str:
 
 
 def write_aim_npz(aim: Aim, file: IO[bytes]) -> None:
-    """Write the queries, their weights and what they come to as arrays."""
+    """Write the queries, their weights and their output as arrays."""
     np.savez(
         file,
         q=aim.queries,

@@ -29,7 +29,7 @@ def simulation_document(simulations: Sequence[Simulation], *, full: bool = False
 
 
 def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
-    """Say what was drawn, how often, by which generator, and which conventions hold."""
+    """Return what was drawn, how often, by which generator, and which conventions hold."""
     first = simulations[0]
     counts = sorted({f"{each.count:,}" for each in simulations}, key=len)
     return (

@@ -28,7 +28,7 @@ def variation_document(variation: Variation, *, full: bool = False) -> Document:
 
 
 def said_of(variation: Variation) -> tuple[str, ...]:
-    """Say what changes, and which conventions hold at all of its values."""
+    """Return what changes, and which conventions hold at all of its values."""
     counts = [(each.text, len(each.values)) for each in variation.changes]
     said = (f"{on_a_line(text)} ({count} value{'s' * (count > 1)})" for text, count in counts)
     points = variation.points
@@ -75,7 +75,7 @@ def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets
 
 
 def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
-    """Say where the first place of an output changes hands, and between whom."""
+    """Return where the first place of an output changes hands, and between whom."""
     at = shown(found.at, problem.decimals)
     attention, place = problem.attention_of(found.weights), problem.where(found.weights)
     head = f", head {found.head + 1}" if attention.n_heads > 1 else ""
