@@ -16,31 +16,8 @@ from attncalc.studies.changes import Change, Infinity, value_text
 from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
 from attncalc.text import harmless, on_a_line
+from attncalc.writing.plotting import figure, heatmap
 from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
-from attncalc.writing.plotting.figure import (
-    Caption,
-    HouseFigure,
-    LeftOut,
-    Mosaic,
-    Room,
-    Track,
-    below,
-    beside,
-    figure_of,
-    furnish,
-    panel_of,
-    with_column,
-)
-from attncalc.writing.plotting.heatmap import (
-    BAR_WIDTH,
-    LARGEST_WITHOUT_VALUES,
-    MOST_VALUES,
-    Cells,
-    Scale,
-    draw_bar,
-    draw_heatmap,
-    natural_cell,
-)
 from attncalc.writing.plotting.look import Look, check_drawn
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import POINTS, widest
@@ -105,23 +82,23 @@ def render_variation(variation: Variation, form: str, look: Look) -> Picture:
     InputError
         When the size that is asked for is too small.
     """
-    figure = draw_variation(variation, look)
+    drawn = draw_variation(variation, look)
     names = [on_a_line(change.about) for change in variation.changes]
     watched = ", ".join(each.name for each in variation.watched[:MOST_LINES])
     told = [f"{watched} at {len(variation.points)} values of {' and '.join(names)}"]
     told += said_of(variation)
-    return picture_of(figure, form, heading(variation.problem), told, _texts(variation))
+    return picture_of(drawn, form, heading(variation.problem), told, _texts(variation))
 
 
-def draw_variation(variation: Variation, look: Look) -> HouseFigure:
+def draw_variation(variation: Variation, look: Look) -> figure.HouseFigure:
     """Draw the lines of one change, or the heatmaps of two."""
     palette = DARK if look.dark else LIGHT
     draw = _lines if len(variation.changes) == 1 else _grids
     check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
     mosaic = draw(variation, palette)
     footnote = harmless(" · ".join(said_of(variation)))
-    caption = Caption(harmless(heading(variation.problem)), footnote, _texts(variation))
-    return figure_of(mosaic, caption, palette, look.size)
+    caption = figure.Caption(harmless(heading(variation.problem)), footnote, _texts(variation))
+    return figure.figure_of(mosaic, caption, palette, look.size)
 
 
 def _texts(variation: Variation) -> tuple[str, ...]:
@@ -133,7 +110,7 @@ def _texts(variation: Variation) -> tuple[str, ...]:
 # one change: lines
 
 
-def _lines(variation: Variation, palette: Palette) -> Mosaic:
+def _lines(variation: Variation, palette: Palette) -> figure.Mosaic:
     """Return a panel for the weights of each output, and one for all that are no weights."""
     finer, groups = curve(variation), _groups(variation.watched)
     margin = widest((each.name for each in variation.watched), NAME_SIZE) + LABEL_GAP
@@ -141,18 +118,20 @@ def _lines(variation: Variation, palette: Palette) -> Mosaic:
 
     unseen = sum(map(len, groups[MOST_PANELS:]))
 
-    def panel(places: list[int], axes: Axes, room: Room) -> LeftOut:
+    def panel(places: list[int], axes: Axes, room: figure.Room) -> figure.LeftOut:
         left_out = draw_lines(axes, finer, places, room, margin, palette)
-        return left_out + LeftOut({PANELS_LEFT_OUT: unseen if places is groups[0] else 0})
+        return left_out + figure.LeftOut({PANELS_LEFT_OUT: unseen if places is groups[0] else 0})
 
-    def part(number: int) -> Mosaic:
-        tracks = Track(wide + margin, LEAST + margin), Track(HEIGHT, LEAST)
-        return panel_of(f"lines {number}", *tracks, partial(panel, groups[number]))
+    def part(number: int) -> figure.Mosaic:
+        tracks = figure.Track(wide + margin, LEAST + margin), figure.Track(HEIGHT, LEAST)
+        return figure.panel_of(f"lines {number}", *tracks, partial(panel, groups[number]))
 
     across = 1 if len(groups) < FEW else MOST_ACROSS
     rows = range(0, min(len(groups), MOST_PANELS), across)
-    parts = [reduce(beside, map(part, range(row, min(row + across, len(groups))))) for row in rows]
-    return reduce(below, parts)
+    parts = [
+        reduce(figure.beside, map(part, range(row, min(row + across, len(groups))))) for row in rows
+    ]
+    return reduce(figure.below, parts)
 
 
 def _groups(watched: Sequence[Watched]) -> list[list[int]]:
@@ -167,10 +146,10 @@ def draw_lines(
     axes: Axes,
     variation: Variation,
     places: Sequence[int],
-    room: Room,
+    room: figure.Room,
     margin: float,
     palette: Palette,
-) -> LeftOut:
+) -> figure.LeftOut:
     """Draw a line for each of what is watched, named at its end; mark where first places change."""
     (change,) = variation.changes
     axis = axis_of(change, variation)
@@ -186,7 +165,7 @@ def draw_lines(
     _label(axes, axis, change, span, palette)
     _mark_changeovers(axes, variation, _found(variation, places), axis, palette)
     _name_ends(axes, axis, [variation.watched[i] for i in drawn], values[-1], room, palette)
-    return LeftOut({LEFT_OUT: len(places) - len(drawn)})
+    return figure.LeftOut({LEFT_OUT: len(places) - len(drawn)})
 
 
 def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
@@ -198,7 +177,7 @@ def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
 
 
 def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
-    furnish(axes, palette)
+    figure.furnish(axes, palette)
     axes.spines["bottom"].set_bounds(axis.at[0], axis.at[0] + span)
     ticks = axis.ticks
     if ticks is None:
@@ -281,7 +260,7 @@ def _name_ends(
     axis: Axis,
     watched: Sequence[Watched],
     ends: Matrix,
-    room: Room,
+    room: figure.Room,
     palette: Palette,
 ) -> None:
     """Write the name of each line at its end, moved up or down where two would overlap."""
@@ -320,46 +299,50 @@ def apart(wanted: Matrix, pitch: float, low: float, high: float) -> Matrix:
 # two changes: heatmaps
 
 
-def _grids(variation: Variation, palette: Palette) -> Mosaic:
+def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
     """Return a heatmap for each of what is watched, those of weights on one scale."""
     count = min(len(variation.watched), MOST_GRIDS)
     panels = [_grid(variation, place, palette) for place in range(count)]
-    rows = [reduce(beside, panels[i : i + MOST_IN_A_ROW]) for i in range(0, count, MOST_IN_A_ROW)]
-    mosaic = reduce(below, rows)
+    rows = [
+        reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in range(0, count, MOST_IN_A_ROW)
+    ]
+    mosaic = reduce(figure.below, rows)
     left_out = len(variation.watched) - count
     if not left_out:
         return mosaic
     first, *_ = mosaic.draws
 
-    def counted(axes: Axes, room: Room) -> LeftOut:
-        return mosaic.draws[first](axes, room) + LeftOut({GRIDS_LEFT_OUT: left_out})
+    def counted(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return mosaic.draws[first](axes, room) + figure.LeftOut({GRIDS_LEFT_OUT: left_out})
 
     return replace(mosaic, draws={**mosaic.draws, first: counted})
 
 
-def _grid(variation: Variation, place: int, palette: Palette) -> Mosaic:
+def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     cells, watched = cells_of_grid(variation, place), variation.watched[place]
     values = cells.values
-    scale: Scale = (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
+    scale: heatmap.Scale = (
+        (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
+    )
     if scale[0] == scale[1]:
         scale = scale[0], scale[0] + 1.0
     rows, columns = values.shape
-    cell = natural_cell(cells, largest=LARGEST_WITHOUT_VALUES)
+    cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
 
-    def panel(axes: Axes, room: Room) -> LeftOut:
-        return draw_heatmap(axes, cells, scale, room=room, palette=palette)
+    def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
 
-    def colours(axes: Axes, _: Room) -> LeftOut:
-        draw_bar(axes, scale, harmless(watched.name), palette)
-        return LeftOut()
+    def colours(axes: Axes, _: figure.Room) -> figure.LeftOut:
+        heatmap.draw_bar(axes, scale, harmless(watched.name), palette)
+        return figure.LeftOut()
 
-    tracks = Track(cell[0] * columns, LEAST), Track(cell[1] * rows, LEAST)
-    return with_column(
-        panel_of(f"grid {place}", *tracks, panel), f"bar {place}", BAR_WIDTH, colours
+    tracks = figure.Track(cell[0] * columns, LEAST), figure.Track(cell[1] * rows, LEAST)
+    return figure.with_column(
+        figure.panel_of(f"grid {place}", *tracks, panel), f"bar {place}", heatmap.BAR_WIDTH, colours
     )
 
 
-def cells_of_grid(variation: Variation, place: int) -> Cells:
+def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:
     """Return what is watched at each pair of values, as cells with their digits."""
     shape = variation.shape
     values = variation.values[:, place].reshape(shape)
@@ -371,8 +354,8 @@ def cells_of_grid(variation: Variation, place: int) -> Cells:
         for change in variation.changes
     )
     texts: tuple[tuple[str, ...], ...] = ()
-    if values.size <= MOST_VALUES:
+    if values.size <= heatmap.MOST_VALUES:
         flat = [row[place] for row in variation.digits]
         texts = tuple(tuple(flat[i * shape[1] : (i + 1) * shape[1]]) for i in range(shape[0]))
     titles = (harmless(variation.changes[0].about), harmless(variation.changes[1].about))
-    return Cells(values, texts, (names[0], names[1]), titles, 0 if texts else values.size)
+    return heatmap.Cells(values, texts, (names[0], names[1]), titles, 0 if texts else values.size)

@@ -14,58 +14,9 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.solving.solution import Head, Solution
 from attncalc.text import harmless
-from attncalc.writing.plotting.figure import (
-    Caption,
-    Draw,
-    HouseFigure,
-    LeftOut,
-    Mosaic,
-    Room,
-    Track,
-    below,
-    beside,
-    figure_of,
-    notes_of,
-    with_column,
-    with_row,
-)
-from attncalc.writing.plotting.heatmap import (
-    BAR_WIDTH,
-    LARGEST,
-    MOST_VALUES,
-    Cells,
-    Scale,
-    cells_of,
-    draw_bar,
-    draw_heatmap,
-    gradient_cells,
-    natural_cell,
-)
+from attncalc.writing.plotting import figure, heatmap, patches
+from attncalc.writing.plotting import map as maps
 from attncalc.writing.plotting.look import Look
-from attncalc.writing.plotting.map import (
-    MOST,
-    SECOND,
-    Columns,
-    DrawnLines,
-    columns_of,
-    draw_columns,
-    draw_legend,
-    draw_map,
-    least_width,
-    lines_of,
-    natural_pitch,
-    natural_room,
-    ranks_of,
-)
-from attncalc.writing.plotting.patches import (
-    COVER,
-    FRAME,
-    attended_by_class,
-    draw_attended,
-    draw_image,
-    has_class_map,
-    natural_room_of_image,
-)
 from attncalc.writing.plotting.style import DARK, LIGHT, TEXT_SIZE, Palette, house_style
 
 MOST_IN_A_ROW = 4
@@ -80,7 +31,7 @@ LEAST_SIDE = 0.8
 """Inches that a panel keeps at least."""
 HEAD_GAP = 9.0
 """Points below the name of a head."""
-FRAMED = (MOST, SECOND)
+FRAMED = (maps.MOST, maps.SECOND)
 """The ranks of patches that have a frame."""
 LEGEND_ROW, LEGEND_WIDTH = 0.2, 1.8
 """Inches of an entry of a legend."""
@@ -88,7 +39,7 @@ FULL_FROM = 0.5
 """A largest weight from which the colours reach to 1; a smaller one ends the scale itself."""
 
 
-def draw(problem: Problem, heads: Sequence[Head], look: Look) -> HouseFigure:
+def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFigure:
     """Draw a picture of these heads; its `notes` say what was left out.
 
     Raises
@@ -100,13 +51,13 @@ def draw(problem: Problem, heads: Sequence[Head], look: Look) -> HouseFigure:
     with house_style(texts_of(problem)):
         of_class = _is_of_class(problem, heads[0], look)
         chosen = _chosen(problem, heads, look) if look.has_map and not of_class else []
-        maps = _images(problem, heads, look) if of_class else None
-        parts = [maps or _maps(problem, heads, chosen, look)] if look.has_map else []
+        map_panels = _images(problem, heads, look) if of_class else None
+        parts = [map_panels or _maps(problem, heads, chosen, look)] if look.has_map else []
         parts += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
-        mosaic = reduce(beside if len(heads) == 1 else below, parts)
-        figure = figure_of(mosaic, _caption(problem), _palette(look), look.size)
-    figure.notes = (*_left_out(count), *_notes(problem, chosen), *figure.notes)
-    return figure
+        mosaic = reduce(figure.beside if len(heads) == 1 else figure.below, parts)
+        drawn = figure.figure_of(mosaic, _caption(problem), _palette(look), look.size)
+    drawn.notes = (*_left_out(count), *_notes(problem, chosen), *drawn.notes)
+    return drawn
 
 
 def _left_out(heads: int) -> tuple[str, ...]:
@@ -119,7 +70,7 @@ def _left_out(heads: int) -> tuple[str, ...]:
     )
 
 
-def draw_gradient(solution: Solution, step: Step, look: Look) -> HouseFigure:
+def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFigure:
     """Draw a gradient as a heatmap, with white at 0; its `notes` say what was left out.
 
     Raises
@@ -130,34 +81,34 @@ def draw_gradient(solution: Solution, step: Step, look: Look) -> HouseFigure:
     matrix = solution.precisely_tabled(step.name)
     count = len(matrix) if matrix.ndim == 3 else 1
     heads = range(min(count, MOST_HEADS))
-    most = MOST_VALUES // len(heads)
-    every = [gradient_cells(solution, step, head, look.values, most) for head in heads]
+    most = heatmap.MOST_VALUES // len(heads)
+    every = [heatmap.gradient_cells(solution, step, head, look.values, most) for head in heads]
     furthest = max(float(np.abs(cells.values).max()) for cells in every) or 1.0
     numbers = [head + 1 if matrix.ndim == 3 else 0 for head in heads]
     with house_style(texts_of(solution.problem)):
         mosaic = _coloured(every, numbers, (-furthest, furthest), step.name, look)
-        figure = figure_of(mosaic, _caption(solution.problem), _palette(look), look.size)
-    figure.notes = (*_left_out(count), *figure.notes)
-    return figure
+        drawn = figure.figure_of(mosaic, _caption(solution.problem), _palette(look), look.size)
+    drawn.notes = (*_left_out(count), *drawn.notes)
+    return drawn
 
 
-def draw_blank(problem: Problem, look: Look) -> HouseFigure:
+def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
     """Draw the dots and the names of the map, and no line: a worksheet to draw the map on."""
     attention = problem.attentions[0]
-    columns, palette = columns_of(attention), _palette(look)
+    columns, palette = maps.columns_of(attention), _palette(look)
 
-    def panel(number: int, axes: Axes, room: Room) -> LeftOut:
-        draw_columns(axes, columns, room=room, palette=palette)
+    def panel(number: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
+        maps.draw_columns(axes, columns, room=room, palette=palette)
         return _named(axes, number, palette)
 
     with house_style(texts_of(problem)):
         most = min(attention.n_heads, MOST_HEADS)
         numbers = range(1, most + 1) if most > 1 else [0]
-        tracks = _tracks(natural_room(columns), least_width(columns))
-        maps = _in_rows("map", [partial(panel, number) for number in numbers], tracks)
-        figure = figure_of(maps, _caption(problem), palette, look.size)
-    figure.notes = (*_left_out(attention.n_heads), *figure.notes)
-    return figure
+        tracks = _tracks(maps.natural_room(columns), maps.least_width(columns))
+        map_panels = _in_rows("map", [partial(panel, number) for number in numbers], tracks)
+        drawn = figure.figure_of(map_panels, _caption(problem), palette, look.size)
+    drawn.notes = (*_left_out(attention.n_heads), *drawn.notes)
+    return drawn
 
 
 def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
@@ -166,18 +117,24 @@ def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, 
     with house_style(texts_of(problem)):
         if look.has_heatmap:
             (cells,) = _cells(problem, [head], look)
-            return notes_of(draw_heatmap(axes, cells, scale, palette=palette))
+            return figure.notes_of(heatmap.draw_heatmap(axes, cells, scale, palette=palette))
         if _is_of_class(problem, head, look):
             below_it: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08)}
-            draw_legend(axes, FRAMED, palette, linewidth=FRAME, **below_it)
-            attended = attended_by_class(problem, head, values=look.values)
+            maps.draw_legend(axes, FRAMED, palette, linewidth=patches.FRAME, **below_it)
+            attended = patches.attended_by_class(problem, head, values=look.values)
             scale = _scale_of_class([attended.weights])
-            return notes_of(draw_attended(axes, problem, attended, scale, palette=palette))
+            return figure.notes_of(
+                patches.draw_attended(axes, problem, attended, scale, palette=palette)
+            )
         chosen = _chosen(problem, [head], look)
-        draw_legend(axes, ranks_of(chosen), palette, loc="upper center", bbox_to_anchor=(0.5, 0.0))
+        maps.draw_legend(
+            axes, maps.ranks_of(chosen), palette, loc="upper center", bbox_to_anchor=(0.5, 0.0)
+        )
         reach = _reach(scale, look)
-        left_out = draw_map(axes, _columns(problem, head), chosen[0], palette=palette, reach=reach)
-        return (*_notes(problem, chosen), *notes_of(left_out))
+        left_out = maps.draw_map(
+            axes, _columns(problem, head), chosen[0], palette=palette, reach=reach
+        )
+        return (*_notes(problem, chosen), *figure.notes_of(left_out))
 
 
 def texts_of(problem: Problem) -> tuple[str, ...]:
@@ -186,11 +143,11 @@ def texts_of(problem: Problem) -> tuple[str, ...]:
     return tuple(map(harmless, (heading(problem), *names)))
 
 
-def _columns(problem: Problem, head: Head) -> Columns:
-    return columns_of(head.attention or problem)
+def _columns(problem: Problem, head: Head) -> maps.Columns:
+    return maps.columns_of(head.attention or problem)
 
 
-def scale_of(heads: Sequence[Head]) -> Scale:
+def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
     """Return the smallest and the largest weight that the colours of all these heads show.
 
     From 0 to 1 for most; weights that were divided by their sum may be negative or beyond 1, and
@@ -215,72 +172,74 @@ def scale_of(heads: Sequence[Head]) -> Scale:
 
 
 def _maps(
-    problem: Problem, heads: Sequence[Head], chosen: Sequence[DrawnLines], look: Look
-) -> Mosaic:
+    problem: Problem, heads: Sequence[Head], chosen: Sequence[maps.DrawnLines], look: Look
+) -> figure.Mosaic:
     """Return the maps of all heads, four in a row, and below them what their lines mean."""
-    columns, palette, ranks = _columns(problem, heads[0]), _palette(look), ranks_of(chosen)
+    columns, palette, ranks = _columns(problem, heads[0]), _palette(look), maps.ranks_of(chosen)
     reach = _reach(scale_of(heads), look)
 
-    def panel(head: Head, lines: DrawnLines, axes: Axes, room: Room) -> LeftOut:
+    def panel(head: Head, lines: maps.DrawnLines, axes: Axes, room: figure.Room) -> figure.LeftOut:
         _named(axes, head.number, palette)
-        return draw_map(axes, columns, lines, room=room, palette=palette, reach=reach)
+        return maps.draw_map(axes, columns, lines, room=room, palette=palette, reach=reach)
 
-    def legend(axes: Axes, _: Room) -> LeftOut:
+    def legend(axes: Axes, _: figure.Room) -> figure.LeftOut:
         axes.set_axis_off()
-        draw_legend(axes, ranks, palette, rows=rows, loc="center")
-        return LeftOut()
+        maps.draw_legend(axes, ranks, palette, rows=rows, loc="center")
+        return figure.LeftOut()
 
-    tracks = _tracks(natural_room(columns, chosen), least_width(columns))
+    tracks = _tracks(maps.natural_room(columns, chosen), maps.least_width(columns))
     panels = [partial(panel, *each) for each in zip(heads, chosen, strict=True)]
-    maps = _in_rows("map", panels, tracks)
+    map_panels = _in_rows("map", panels, tracks)
     if not ranks:
-        return maps
+        return map_panels
     rows = _legend_rows(len(ranks), len(heads), look)
-    return with_row(maps, "legend", LEGEND_ROW * rows, legend)
+    return figure.with_row(map_panels, "legend", LEGEND_ROW * rows, legend)
 
 
 def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
     """Say whether the map is that of the class token, on the image; all lines are between all."""
-    return look.has_map and not look.every_line and has_class_map(problem)
+    return look.has_map and not look.every_line and patches.has_class_map(problem)
 
 
-def _images(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
+def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
     """Return the image, and for each head how much the class token attends to its patches."""
     palette = _palette(look)
-    every = [attended_by_class(problem, head, values=look.values) for head in heads]
+    every = [patches.attended_by_class(problem, head, values=look.values) for head in heads]
     scale = _scale_of_class([each.weights for each in every])
 
-    def image(axes: Axes, room: Room) -> LeftOut:
-        return draw_image(axes, problem, room=room, palette=palette)
+    def image(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return patches.draw_image(axes, problem, room=room, palette=palette)
 
-    def panel(index: int, axes: Axes, room: Room) -> LeftOut:
+    def panel(index: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
         number = heads[index].number
         title = f"class token, head {number}" if number else "class token"
         axes.set_title(title, size=TEXT_SIZE, color=palette.strong)
         style: Any = {"room": room, "palette": palette}
-        return draw_attended(axes, problem, every[index], scale, **style)
+        return patches.draw_attended(axes, problem, every[index], scale, **style)
 
-    def legend(axes: Axes, _: Room) -> LeftOut:
+    def legend(axes: Axes, _: figure.Room) -> figure.LeftOut:
         axes.set_axis_off()
-        draw_legend(axes, FRAMED, palette, linewidth=FRAME, rows=rows, loc="center")
-        return LeftOut()
+        maps.draw_legend(axes, FRAMED, palette, linewidth=patches.FRAME, rows=rows, loc="center")
+        return figure.LeftOut()
 
-    def shades(axes: Axes, _: Room) -> LeftOut:
-        draw_bar(axes, scale, "weight", palette, alpha=COVER)
-        return LeftOut()
+    def shades(axes: Axes, _: figure.Room) -> figure.LeftOut:
+        heatmap.draw_bar(axes, scale, "weight", palette, alpha=patches.COVER)
+        return figure.LeftOut()
 
-    tracks = _tracks(natural_room_of_image(problem), LEAST_SIDE)
+    tracks = _tracks(patches.natural_room_of_image(problem), LEAST_SIDE)
     panels = [partial(panel, index) for index in range(len(heads))]
     if look.has_heatmap and len(heads) > 1:  # heads are aligned with those of the heatmaps
-        cells = below(_in_rows("image", [image], tracks), _in_rows("attended", panels, tracks))
+        cells = figure.below(
+            _in_rows("image", [image], tracks), _in_rows("attended", panels, tracks)
+        )
     else:
         cells = _in_rows("image", [image, *panels], tracks)
     rows = _legend_rows(2, len(heads), look)
-    both = with_column(cells, "shades", BAR_WIDTH, shades)
-    return with_row(both, "frames", LEGEND_ROW * rows, legend)
+    both = figure.with_column(cells, "shades", heatmap.BAR_WIDTH, shades)
+    return figure.with_row(both, "frames", LEGEND_ROW * rows, legend)
 
 
-def _scale_of_class(weights: Sequence[Matrix]) -> Scale:
+def _scale_of_class(weights: Sequence[Matrix]) -> heatmap.Scale:
     """Return the smallest and the largest weight of a patch that the colours show."""
     low = min(float(each.min()) for each in weights)
     high = max(float(each.max()) for each in weights)
@@ -295,7 +254,7 @@ def _legend_rows(ranks: int, heads: int, look: Look) -> int:
     return 1 if look.size[0] >= LEGEND_WIDTH * ranks * (2 if is_beside else 1) else ranks
 
 
-def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
+def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
     """Return the heatmaps of the weights of all heads."""
     every = _cells(problem, heads, look)
     return _coloured(
@@ -304,80 +263,86 @@ def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> Mosaic:
 
 
 def _coloured(
-    every: Sequence[Cells], numbers: Sequence[int], scale: Scale, label: str, look: Look
-) -> Mosaic:
+    every: Sequence[heatmap.Cells],
+    numbers: Sequence[int],
+    scale: heatmap.Scale,
+    label: str,
+    look: Look,
+) -> figure.Mosaic:
     """Return the heatmaps of all heads, four in a row, with a bar that says what colours mean."""
     palette = _palette(look)
     rows, columns = every[0].values.shape
-    least = natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
-    largest = LARGEST if len(every) == 1 else LARGEST_OF_SEVERAL
-    cell = natural_cell(every[0], least, largest)
+    least = maps.natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
+    largest = heatmap.LARGEST if len(every) == 1 else LARGEST_OF_SEVERAL
+    cell = heatmap.natural_cell(every[0], least, largest)
     is_filled = look.size is not None and look.size[1] is not None and not look.has_map
     style: Any = {"palette": palette, "proportion": None if is_filled else cell[1] / cell[0]}
 
-    def panel(index: int, axes: Axes, room: Room) -> LeftOut:
+    def panel(index: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
         _named(axes, numbers[index], palette)
         cells = every[index].untitled(row=index % MOST_IN_A_ROW > 0, column=index >= MOST_IN_A_ROW)
-        return draw_heatmap(axes, cells, scale, room=room, **style)
+        return heatmap.draw_heatmap(axes, cells, scale, room=room, **style)
 
-    def bar(axes: Axes, _: Room) -> LeftOut:
+    def bar(axes: Axes, _: figure.Room) -> figure.LeftOut:
         is_hatched = any(cells.hidden is not None for cells in every)
         told = f"{label} (hatched: masked)" if is_hatched else label
-        draw_bar(axes, scale, told, palette, every[0].colours)
-        return LeftOut()
+        heatmap.draw_bar(axes, scale, told, palette, every[0].colours)
+        return figure.LeftOut()
 
     tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)
     cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(every))], tracks)
-    return with_column(cells, "bar", BAR_WIDTH, bar)
+    return figure.with_column(cells, "bar", heatmap.BAR_WIDTH, bar)
 
 
-def _in_rows(kind: str, draws: Sequence[Draw], tracks: tuple[Track, Track]) -> Mosaic:
+def _in_rows(
+    kind: str, draws: Sequence[figure.Draw], tracks: tuple[figure.Track, figure.Track]
+) -> figure.Mosaic:
     """Return panels of the same size, four in a row."""
     names = {f"{kind} {number}": draw for number, draw in enumerate(draws, start=1)}
     columns, rows = min(len(names), MOST_IN_A_ROW), -(-len(names) // MOST_IN_A_ROW)
     places = [*names, *"." * (columns * rows - len(names))]
     table = tuple(tuple(places[i * columns : (i + 1) * columns]) for i in range(rows))
-    return Mosaic(table, (tracks[0],) * columns, (tracks[1],) * rows, names)
+    return figure.Mosaic(table, (tracks[0],) * columns, (tracks[1],) * rows, names)
 
 
-def _tracks(room: Room, least_width: float) -> tuple[Track, Track]:
+def _tracks(room: figure.Room, least: float) -> tuple[figure.Track, figure.Track]:
     width, height = room
-    return Track(width, min(least_width, width)), Track(height, min(LEAST_SIDE, height))
+    return figure.Track(width, min(least, width)), figure.Track(height, min(LEAST_SIDE, height))
 
 
-def _named(axes: Axes, number: int, palette: Palette) -> LeftOut:
+def _named(axes: Axes, number: int, palette: Palette) -> figure.LeftOut:
     """Write above a panel which head it shows, where there are several."""
     if number:
         axes.set_title(f"head {number}", pad=HEAD_GAP, size=TEXT_SIZE, color=palette.strong)
-    return LeftOut()
+    return figure.LeftOut()
 
 
-def _caption(problem: Problem) -> Caption:
+def _caption(problem: Problem) -> figure.Caption:
     footnote = " · ".join(conventions(problem))
-    return Caption(harmless(heading(problem)), footnote, texts_of(problem))
+    return figure.Caption(harmless(heading(problem)), footnote, texts_of(problem))
 
 
 def _palette(look: Look) -> Palette:
     return DARK if look.dark else LIGHT
 
 
-def _reach(scale: Scale, look: Look) -> float | None:
+def _reach(scale: heatmap.Scale, look: Look) -> float | None:
     """Return the weight of the strongest line, where every weight has a line as strong as it is."""
     return max(scale[1], -scale[0]) if look.every_line else None
 
 
-def _chosen(problem: Problem, heads: Sequence[Head], look: Look) -> list[DrawnLines]:
+def _chosen(problem: Problem, heads: Sequence[Head], look: Look) -> list[maps.DrawnLines]:
     most = MOST_LINES // len(heads)
     wishes = {"every_line": look.every_line, "values": look.values}
-    return [lines_of(head, problem.decimals, most_lines=most, **wishes) for head in heads]
+    return [maps.lines_of(head, problem.decimals, most_lines=most, **wishes) for head in heads]
 
 
-def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[Cells]:
-    most = MOST_VALUES // len(heads)
-    return [cells_of(problem, head, values=look.values, most=most) for head in heads]
+def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.Cells]:
+    most = heatmap.MOST_VALUES // len(heads)
+    return [heatmap.cells_of(problem, head, values=look.values, most=most) for head in heads]
 
 
-def _notes(problem: Problem, chosen: Sequence[DrawnLines]) -> list[str]:
+def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> list[str]:
     """Return what should be said about lines that are left out."""
     drawn = sum(len(lines.texts) for lines in chosen)
     left_out = sum(lines.left_out for lines in chosen)

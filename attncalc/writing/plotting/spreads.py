@@ -18,20 +18,8 @@ from attncalc.solving.solution import solve
 from attncalc.studies.family import of_solution
 from attncalc.studies.simulate import Simulation, variance_ratios
 from attncalc.text import harmless
+from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.drawing import HEAD_GAP
-from attncalc.writing.plotting.figure import (
-    Caption,
-    HouseFigure,
-    LeftOut,
-    Mosaic,
-    Room,
-    Track,
-    below,
-    beside,
-    figure_of,
-    furnish,
-    panel_of,
-)
 from attncalc.writing.plotting.look import Look, check_drawn
 from attncalc.writing.plotting.picture import Picture, picture_of
 from attncalc.writing.plotting.placing import drawn_names, wrapped
@@ -71,17 +59,17 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
     InputError
         When the size that is asked for is too small.
     """
-    figure = draw_simulations(simulations, look)
+    drawn = draw_simulations(simulations, look)
     first = [each.statistics[0] for each in simulations]
     means = (
         f"{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
         for each in first
     )
     told = [*said_of(simulations), *means, *_ratios(simulations)]
-    return picture_of(figure, form, _title(simulations), told, _texts(simulations))
+    return picture_of(drawn, form, _title(simulations), told, _texts(simulations))
 
 
-def draw_simulations(simulations: Sequence[Simulation], look: Look) -> HouseFigure:
+def draw_simulations(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
     """Draw a histogram for each problem and below it, where outputs are in a plane, their cloud."""
     palette = DARK if look.dark else LIGHT
     shared = _shared(simulations)
@@ -90,8 +78,8 @@ def draw_simulations(simulations: Sequence[Simulation], look: Look) -> HouseFigu
         for place, each in enumerate(simulations)
     ]
     footnote = " · ".join((*said_of(simulations), *_ratios(simulations)))
-    caption = Caption(_title(simulations), harmless(footnote), _texts(simulations))
-    return figure_of(reduce(beside, columns), caption, palette, look.size)
+    caption = figure.Caption(_title(simulations), harmless(footnote), _texts(simulations))
+    return figure.figure_of(reduce(figure.beside, columns), caption, palette, look.size)
 
 
 def _title(simulations: Sequence[Simulation]) -> str:
@@ -181,17 +169,17 @@ def values_of(simulation: Simulation) -> Matrix | None:
 
 def _column(
     place: int, simulation: Simulation, shared: _Shared, palette: Palette, is_one_of_many: bool
-) -> Mosaic:
+) -> figure.Mosaic:
     title = f"{place + 1}: {harmless(heading(simulation.problem))}" if is_one_of_many else ""
-    width = Track(WIDTH, LEAST)
+    width = figure.Track(WIDTH, LEAST)
     draw = partial(_histogram, simulation, shared, title, palette)
-    mosaic = panel_of(f"histogram {place}", width, Track(HISTOGRAM, LEAST), draw)
+    mosaic = figure.panel_of(f"histogram {place}", width, figure.Track(HISTOGRAM, LEAST), draw)
     if shared.cloud is None:
         return mosaic
-    moving, joined = _moving(simulation), below if is_one_of_many else beside
+    moving, joined = _moving(simulation), figure.below if is_one_of_many else figure.beside
     for output in moving[:MOST_CLOUDS]:
         cloud = partial(_cloud, simulation, output, shared.cloud, palette)
-        part = panel_of(f"cloud {place} {output}", width, Track(CLOUD, LEAST), cloud)
+        part = figure.panel_of(f"cloud {place} {output}", width, figure.Track(CLOUD, LEAST), cloud)
         mosaic = joined(mosaic, part)
     return mosaic
 
@@ -204,8 +192,13 @@ def _moving(simulation: Simulation) -> list[int]:
 
 
 def _histogram(
-    simulation: Simulation, shared: _Shared, title: str, palette: Palette, axes: Axes, room: Room
-) -> LeftOut:
+    simulation: Simulation,
+    shared: _Shared,
+    title: str,
+    palette: Palette,
+    axes: Axes,
+    room: figure.Room,
+) -> figure.LeftOut:
     """Draw in what share of the draws a value lies between two ends, and the mean."""
     values = _values(simulation, shared.name)
     solid, dashed, _ = palette.ranks
@@ -222,7 +215,7 @@ def _histogram(
     std = significant(float(values.std(ddof=1)), 3)
     mean = significant(float(values.mean()), 3)
     _label(axes, f"{shared.name}: mean {mean} (dashed), std {std}", "share of draws", palette)
-    return LeftOut()
+    return figure.LeftOut()
 
 
 def _cloud(
@@ -231,8 +224,8 @@ def _cloud(
     limits: tuple[Limits, Limits],
     palette: Palette,
     axes: Axes,
-    room: Room,
-) -> LeftOut:
+    room: figure.Room,
+) -> figure.LeftOut:
     """Draw an output in all draws, the values as named points, and a segment between two."""
     solid, dashed, _ = palette.ranks
     points = simulation.outputs[:, output]
@@ -258,9 +251,9 @@ def _cloud(
     name = f"{outputs_of(simulation.problem)}[{output + 1},:]"
     _label(axes, f"{name}, first number", "second number", palette)
     if output != _moving(simulation)[0]:
-        return LeftOut()
+        return figure.LeftOut()
     unseen = len(_moving(simulation)) - MOST_CLOUDS
-    return LeftOut({CLOUDS_LEFT_OUT: max(0, unseen), NAMES_LEFT_OUT: nameless})
+    return figure.LeftOut({CLOUDS_LEFT_OUT: max(0, unseen), NAMES_LEFT_OUT: nameless})
 
 
 def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
@@ -270,10 +263,10 @@ def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
     return int(order[0]), int(order[min(1, len(order) - 1)])
 
 
-def _label(axes: Axes, below: str, left: str, palette: Palette) -> None:
-    furnish(axes, palette)
+def _label(axes: Axes, across: str, up: str, palette: Palette) -> None:
+    figure.furnish(axes, palette)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(**TICKS))
     label: Any = {"size": NAME_SIZE, "color": palette.strong, "parse_math": False}
-    axes.set_xlabel(below, **label)
-    axes.set_ylabel(left, **label)
+    axes.set_xlabel(across, **label)
+    axes.set_ylabel(up, **label)
