@@ -34,6 +34,11 @@ OF_DRAW, OF_VALUE, OF_PROBLEM = 2e-6, 1e-4, 5e-3
 """Seconds of a solve: of a draw, of a value with its own digits, of one with its own plan."""
 OF_SCORE, OF_NUMBER = 4e-8, 4e-9
 """Seconds of each score, and of each multiply-and-add."""
+AT_ONCE = 2**20
+"""Scores that are computed at once: more would only take more memory."""
+_ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
+"""Scales that have a step of their own; where they differ is where a scale is read."""
+Point = tuple[Value, ...]
 
 
 def seconds_of(problem: Problem, solves: int, each: float) -> float:
@@ -88,12 +93,6 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.1f}".removesuffix(".0") + f" {unit}"
     return f"{max(1, round(seconds))} seconds"
-
-
-AT_ONCE = 2**20
-"""Scores that are computed at once: more would only take more memory."""
-_ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
-"""Scales that have a step of their own; where they differ is where a scale is read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,9 +237,6 @@ def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> No
     for name in [last] if alone else names:
         if not np.isfinite(steps[name]).all():
             raise beyond_floats(name)
-
-
-Point = tuple[Value, ...]
 
 
 def weights_at(

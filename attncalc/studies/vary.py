@@ -44,6 +44,19 @@ MOST_WEIGHTS = 20_000_000
 
 MOST_SCORES = 10_000
 """Scores of a problem in which changeovers are looked for: each takes some sixty solves."""
+MOST_EXACT = 500
+"""Problems that are solved one by one, for the digits of each; more are solved in floats."""
+COST_EXACT = 30_000_000
+"""Work of all these problems together in exact decimals, in multiply-and-adds: a few seconds."""
+ASKED = 13
+"""Problems of which the work is estimated, before they are solved one by one."""
+COST_OF_SOLVING = 15_000
+"""What it takes to solve a problem however small it is, in multiply-and-adds."""
+MOST_CHANGES = 2
+"""One makes a curve, two make a grid."""
+POINTS = 301
+"""Values of a range in a picture."""
+Found = tuple[Matrix, tuple[tuple[str, ...], ...], bool]
 
 
 class Changeover(NamedTuple):
@@ -184,20 +197,6 @@ def _rows_at(sought: _Sought, values: Matrix, brackets: list[_Bracket]) -> Matri
     return np.stack([weights[each.head, each.output] for weights, each in pairs])
 
 
-MOST_EXACT = 500
-"""Problems that are solved one by one, for the digits of each; more are solved in floats."""
-COST_EXACT = 30_000_000
-"""Work of all these problems together in exact decimals, in multiply-and-adds: a few seconds."""
-ASKED = 13
-"""Problems of which the work is estimated, before they are solved one by one."""
-COST_OF_SOLVING = 15_000
-"""What it takes to solve a problem however small it is, in multiply-and-adds."""
-MOST_CHANGES = 2
-"""One makes a curve, two make a grid."""
-POINTS = 301
-"""Values of a range in a picture."""
-
-
 @dataclass(frozen=True, eq=False)
 class Variation:
     """What is watched of a problem, at each value of what changes.
@@ -310,9 +309,6 @@ def curve(variation: Variation) -> Variation:
     points = tuple((value,) for value in finer.values)
     values, digits, _ = _together(variation.problem, (finer,), variation.watched, points, None)
     return replace(variation, changes=(finer,), points=points, values=values, digits=digits)
-
-
-Found = tuple[Matrix, tuple[tuple[str, ...], ...], bool]
 
 
 def _one_by_one(

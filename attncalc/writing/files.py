@@ -19,6 +19,15 @@ _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 ON_WINDOWS = sys.platform == "win32"
 MOST_LINKS = 40
 """Links that are followed from one to the next: more is a circle."""
+Writer = Callable[[IO[bytes]], None]
+Content = str | bytes | Writer | Iterator[str]
+"""All of it, what writes it, or its text piece by piece."""
+_NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+"""How a file system says that it cannot be asked to put something on its disk."""
+FEW, AT_ONCE = 2, 16
+"""From so many files on, so many are put on the disk at once: a thousand take a tenth the time."""
+LONGEST = 20
+"""Letters of a name that the one has by which its file is written."""
 
 
 def check_places(*places: Path) -> None:
@@ -150,18 +159,6 @@ def _check_apart(places: Iterable[Path]) -> None:
                     "they are one file: give each a file of its own"
                 )
             taken[known] = path
-
-
-Writer = Callable[[IO[bytes]], None]
-Content = str | bytes | Writer | Iterator[str]
-"""All of it, what writes it, or its text piece by piece."""
-
-_NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
-"""How a file system says that it cannot be asked to put something on its disk."""
-FEW, AT_ONCE = 2, 16
-"""From so many files on, so many are put on the disk at once: a thousand take a tenth the time."""
-LONGEST = 20
-"""Letters of a name that the one has by which its file is written."""
 
 
 class _Move(NamedTuple):

@@ -38,6 +38,20 @@ SCRIPT, BOLD = 0.8, 1.16
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
 _LACKING = re.compile(r"\\attncalcletter\{.\}\{[0-9A-F]+\}")
 _COMMAND = re.compile(r"\\[A-Za-z]+")
+COLUMN_GAP, BRACKETS = 10.0, 14.0
+MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
+"""Rows of one matrix: more would not fit on a page."""
+LONGEST_NAME = 24
+WIDEST_HEAD = 60.0
+"""Points of a name that fits over a column; wider ones are listed above the matrix."""
+BETWEEN = 20.0
+"""Points between two matrices on one line."""
+_EMPTY_STRUT = r"\rule{0pt}{1.8em}"
+_EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
+_DOTS = r"\cdots", r"\vdots"
+_STRUT = r"\vphantom{\tfrac{1}{2}}"
+"""Keeps the names of rows as far apart as rows with fractions are."""
+LOOKS = {"most": r"\mathbf{%s}", "second": r"\underline{%s}", "wrong": r"\textbf{%s}"}
 
 
 def width(tex: str) -> float:
@@ -160,24 +174,6 @@ def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[s
                 rows.append(r"\qquad")
             rows[-1] += f" {piece}"
     return rows
-
-
-COLUMN_GAP, BRACKETS = 10.0, 14.0
-MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
-"""Rows of one matrix: more would not fit on a page."""
-LONGEST_NAME = 24
-WIDEST_HEAD = 60.0
-"""Points of a name that fits over a column; wider ones are listed above the matrix."""
-BETWEEN = 20.0
-"""Points between two matrices on one line."""
-_EMPTY_STRUT = r"\rule{0pt}{1.8em}"
-_EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
-_DOTS = r"\cdots", r"\vdots"
-_STRUT = r"\vphantom{\tfrac{1}{2}}"
-"""Keeps the names of rows as far apart as rows with fractions are."""
-
-
-LOOKS = {"most": r"\mathbf{%s}", "second": r"\underline{%s}", "wrong": r"\textbf{%s}"}
 
 
 class MatrixBlock(NamedTuple):

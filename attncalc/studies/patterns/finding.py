@@ -34,6 +34,14 @@ from attncalc.studies.patterns.view import Rows, SolvedAttention, View, counted,
 
 MOST_HEADS = 16
 """Heads that are compared each with each; more are compared with the first."""
+NO_SCALE = "none"
+UP = Context(prec=2, rounding=ROUND_UP)
+"""How a bound is shown: with two digits, and never too low."""
+REPEATED = {
+    "identity": ("one-hot", "all-own"),
+    "permutation": ("one-hot",),
+}
+"""What follows from a pattern without another look at the weights."""
 
 
 class _Pair(NamedTuple):
@@ -102,11 +110,6 @@ def _compared(attended: SolvedAttention) -> list[_Pair]:
         apart = [np.abs(left[rows] - right[rows]).sum(axis=1) for rows in blocks]
         found.append(_Pair(one, other, np.concatenate(apart)))
     return found
-
-
-NO_SCALE = "none"
-UP = Context(prec=2, rounding=ROUND_UP)
-"""How a bound is shown: with two digits, and never too low."""
 
 
 def scaling(attended: SolvedAttention) -> Iterator[Pattern]:
@@ -315,13 +318,6 @@ def leading(patterns: tuple[Pattern, ...], count: int) -> tuple[Pattern, ...]:
     """Return the patterns, the most important ones of all attentions, `count`, first."""
     first = sorted(patterns, key=lambda pattern: CODES.index(pattern.code))[:count]
     return (*first, *(each for each in patterns if not any(each is other for other in first)))
-
-
-REPEATED = {
-    "identity": ("one-hot", "all-own"),
-    "permutation": ("one-hot",),
-}
-"""What follows from a pattern without another look at the weights."""
 
 
 def _says(one: Pattern, other: Pattern) -> bool:

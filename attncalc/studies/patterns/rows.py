@@ -20,6 +20,9 @@ from attncalc.studies.patterns.pattern import (
 )
 from attncalc.studies.patterns.view import View, counted
 
+SEED = 1
+"""Of the numbers that rows are summed up with, to find which could be equal."""
+
 
 def identity(view: View) -> Iterator[Pattern]:
     """Yield that each output takes its own input alone."""
@@ -115,10 +118,6 @@ def _are_translates(weights: Matrix, window: _Window, start: int, stop: int) -> 
         bool((np.abs(inside[place] - inside[0]).sum(axis=1) < NEAR).all())
         for place in blocks_of_rows(shape)
     )
-
-
-SEED = 1
-"""Of the numbers that rows are summed up with, to find which could be equal."""
 
 
 def uniform(view: View) -> Iterator[Pattern]:

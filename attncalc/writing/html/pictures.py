@@ -15,6 +15,28 @@ LETTER, WIDE_LETTER = 7.4, 14.0
 """How wide letters of names are at most; those of the East are wider."""
 BESIDE = 30.0
 """Room that a name takes in addition to its letters."""
+ACROSS = 220.0
+"""Between the two columns."""
+TOP = 44.0
+"""Above the first dots."""
+PITCH, LEAST_PITCH, USUAL_HEIGHT = 44.0, 15.0, 480.0
+"""Between two dots of a column: less where there are many."""
+MOST_WRITTEN, MOST_TIED = 40, 3
+"""Rows whose lines carry their weights, and lines of one output that share a place and do."""
+THINNEST, THICKEST = 1.2, 4.2
+NEAR, BETWEEN = 0.17, 0.18
+"""Where on a line its weight is written, as a share of it from the output on."""
+T = TypeVar("T")
+SIDE, SMALL_SIDE, MOST_WITH_TEXT = 46.0, 15.0, 16
+"""Of the cells: with numbers in them up to so many columns, and without."""
+ABOVE = 26.0
+"""Room for upright names above their columns."""
+FULL_FROM = 0.5
+"""A largest weight from which the shades reach to 1; a smaller one ends the scale itself."""
+DEEP, MIDDLE = 0.69, 0.49
+"""Shades on which numbers have another colour, on light paper and on dark."""
+MOST_TOLD = 100
+"""Weights that a description lists; nobody listens to more."""
 
 
 class Panel(NamedTuple):
@@ -111,19 +133,6 @@ def at(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
-ACROSS = 220.0
-"""Between the two columns."""
-TOP = 44.0
-"""Above the first dots."""
-PITCH, LEAST_PITCH, USUAL_HEIGHT = 44.0, 15.0, 480.0
-"""Between two dots of a column: less where there are many."""
-MOST_WRITTEN, MOST_TIED = 40, 3
-"""Rows whose lines carry their weights, and lines of one output that share a place and do."""
-THINNEST, THICKEST = 1.2, 4.2
-NEAR, BETWEEN = 0.17, 0.18
-"""Where on a line its weight is written, as a share of it from the output on."""
-
-
 class Side(NamedTuple):
     """A column of dots: their names, its position, and on which side their names are."""
 
@@ -197,20 +206,6 @@ def _lines(
             x, y = (b + (a - b) * share for a, b in zip(start, end, strict=True))
             text = element("text", row.texts[place], x=at(x), y=at(y + 4), **of)
             yield line, text if is_written else None
-
-
-T = TypeVar("T")
-
-SIDE, SMALL_SIDE, MOST_WITH_TEXT = 46.0, 15.0, 16
-"""Of the cells: with numbers in them up to so many columns, and without."""
-ABOVE = 26.0
-"""Room for upright names above their columns."""
-FULL_FROM = 0.5
-"""A largest weight from which the shades reach to 1; a smaller one ends the scale itself."""
-DEEP, MIDDLE = 0.69, 0.49
-"""Shades on which numbers have another colour, on light paper and on dark."""
-MOST_TOLD = 100
-"""Weights that a description lists; nobody listens to more."""
 
 
 def heatmap_of(panel: Panel) -> Html:

@@ -35,6 +35,19 @@ _BEFORE_VALUE = frozenset((
 ))  # fmt: skip
 _BEFORE_BLOCK = frozenset((")", "=>", ";", "{", "}", "else", "try", "finally", "do", "catch", ""))
 _OPEN, _CLOSED = frozenset("([{"), frozenset(")]}")
+PAGE, PRACTICE, MARKED = "page", "practice", "marked"
+"""What a reader does with a key, with a worksheet, and with a marked answer."""
+IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
+GLOBALS = frozenset((
+    "Array", "BigInt", "Boolean", "Error", "Float64Array", "Infinity", "JSON", "Map", "Math", "NaN",
+    "Number", "Object", "RangeError", "RegExp", "Set", "String", "SyntaxError", "WeakMap",
+    "decodeURIComponent", "document", "encodeURIComponent", "parseInt", "structuredClone", "window",
+))  # fmt: skip
+"""What browsers have, and the script reads: these names stay as they are."""
+_LETTERS = frozenset(ascii_letters + digits + "_$")
+_ONE_NAME = re.compile(r"(?<![\w$)])\(([\w$]+)\)=>")
+_SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0", "const": "let"}
+"""Words of the language that say the same in fewer letters."""
 
 
 class Token(NamedTuple):
@@ -144,21 +157,6 @@ def _role(name: str, before: str, after: str, around: str) -> str:
     if around == "class" and after == "(" and before in ("{", "}", "get", "static"):
         return "property"
     return "" if name in WORDS else "variable"
-
-
-PAGE, PRACTICE, MARKED = "page", "practice", "marked"
-"""What a reader does with a key, with a worksheet, and with a marked answer."""
-IMPORT = re.compile(r'^import \{([^}]*+)\} from "((?:\.\.?/)++)([a-z_/]++)\.js";\n', re.MULTILINE)
-GLOBALS = frozenset((
-    "Array", "BigInt", "Boolean", "Error", "Float64Array", "Infinity", "JSON", "Map", "Math", "NaN",
-    "Number", "Object", "RangeError", "RegExp", "Set", "String", "SyntaxError", "WeakMap",
-    "decodeURIComponent", "document", "encodeURIComponent", "parseInt", "structuredClone", "window",
-))  # fmt: skip
-"""What browsers have, and the script reads: these names stay as they are."""
-_LETTERS = frozenset(ascii_letters + digits + "_$")
-_ONE_NAME = re.compile(r"(?<![\w$)])\(([\w$]+)\)=>")
-_SHORTER = {"true": "!0", "false": "!1", "undefined": "void 0", "const": "let"}
-"""Words of the language that say the same in fewer letters."""
 
 
 @cache

@@ -43,6 +43,19 @@ MOST, SECOND, OTHER = range(3)
 """The ranks of lines."""
 
 Indices = NDArray[np.intp]
+THINNEST, THICKEST = 0.9, 3.4
+"""Line widths in points, for weights of 0 and of 1."""
+USUAL_PITCH = 0.2
+"""Inches between rows below which lines become thinner."""
+THINNEST_SHARE = 0.25
+"""How much of their usual width lines keep however near the rows are."""
+TALLEST = 14.4
+"""Inches a column takes at most where nothing else is asked for: forty rows of usual size."""
+WIDENINGS = 5
+"""How often the columns are moved apart to find room for all weights."""
+NAME_GAP = 0.15
+"""Inches between a dot and its name."""
+NOT_WRITTEN = "{} weights are not written in the picture: there is no room for them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,21 +174,6 @@ def _thinned(texts: list[str], ranks: Indices) -> tuple[list[str], int]:
     if sum(map(bool, texts)) > MOST_PLACED:
         texts = [""] * len(texts)
     return texts, wanted - sum(map(bool, texts))
-
-
-THINNEST, THICKEST = 0.9, 3.4
-"""Line widths in points, for weights of 0 and of 1."""
-USUAL_PITCH = 0.2
-"""Inches between rows below which lines become thinner."""
-THINNEST_SHARE = 0.25
-"""How much of their usual width lines keep however near the rows are."""
-TALLEST = 14.4
-"""Inches a column takes at most where nothing else is asked for: forty rows of usual size."""
-WIDENINGS = 5
-"""How often the columns are moved apart to find room for all weights."""
-NAME_GAP = 0.15
-"""Inches between a dot and its name."""
-NOT_WRITTEN = "{} weights are not written in the picture: there is no room for them"
 
 
 @dataclass(frozen=True)
