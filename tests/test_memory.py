@@ -18,7 +18,8 @@ from attncalc.numbers import rounding
 from attncalc.numbers.rounding import Rounded, round_floats
 from attncalc.problem.attention import attention as problems
 from attncalc.reading.answers.answer import Answer, matrix_of_floats
-from attncalc.solving import connections, memory
+from attncalc.solving import connections
+from attncalc.solving import limits as memory
 from attncalc.solving import long_inputs as blocks
 from attncalc.solving import solution as solutions
 from attncalc.writing.frames import Screen

@@ -12,8 +12,8 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.solving.plan import outputs_of, plan
 from attncalc.studies.draws import Draw, generators
 from attncalc.studies.family import OF_DRAW, ProblemFamily, check_count

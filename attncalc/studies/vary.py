@@ -13,8 +13,8 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve

@@ -11,13 +11,12 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from attncalc import __version__
+from attncalc.equations.operations.angles import RopeScaling
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.operations.frequencies import RopeScaling
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import SQRT_DK
-from attncalc.problem.attention.rope import scaling_as_object
+from attncalc.problem.attention.declared import SQRT_DK
+from attncalc.problem.attention.rope_scaling import scaling_as_object
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
@@ -30,6 +29,7 @@ from attncalc.problem.serialising import (
     in_json,
     in_texts,
 )
+from attncalc.problem.step import Step
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
 from attncalc.solving.work import Derivation

@@ -17,9 +17,9 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import LONGEST_NAME, Problem
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
 from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
 from attncalc.studies.patterns.view import counted

@@ -16,8 +16,8 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import blocks_of_rows
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.step import run
-from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.attention.declared import SQRT_DK
+from attncalc.problem.step import run
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import Solution, given_in_decimals
 from attncalc.studies.patterns.pattern import (

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
 from attncalc.text import harmless
 from attncalc.writing.plotting import figure, heatmap, patches

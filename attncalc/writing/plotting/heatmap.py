@@ -16,9 +16,9 @@ from matplotlib.ticker import MaxNLocator
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
 from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
 from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
 from attncalc.writing.plotting.placing import (

@@ -13,8 +13,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from attncalc.numbers.rounding import fixed
-from attncalc.problem.patches.fields import patch_of
-from attncalc.problem.patches.part import cut_of
+from attncalc.problem.image import cut_of, patch_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Head
 from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
