@@ -25,6 +25,7 @@ from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.told_tokens import with_rows_of_tokens
+from attncalc.reading.answers.witness import witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import name_in
@@ -82,6 +83,13 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
     _tell_columns(matrices, expected, found)
+    matrices = dict(matrices)
+    for name, written, where in witnessed(typed(page.text), expected, matrices, found):
+        matrices[name] = written
+        found.taken.append(where)
+        found.remarks.append(f"{written.place}: {where.how}")
+        lines = range(where.line, where.last + 1)
+        found.unread[:] = [each for each in found.unread if each.line not in lines]
     faults += found.faults
     for name, matrix in matrices.items():
         faults += [f"{name}{_index(where)}: {why}" for where, why in matrix.faults.items()]
