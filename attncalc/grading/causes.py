@@ -10,6 +10,7 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
+from attncalc.grading.rules import CONCEPTUAL, COPYING
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.step import Step
 from attncalc.problem.gradients.naming import is_of_the_way_back
@@ -21,6 +22,11 @@ MOST_LEFT_OUT = 40
 """Steps left out before another in which a mistake is looked for: two layers, or so."""
 MOST_OF_TWO = 12
 """The same of two mistakes at once: an attention, or so."""
+OF_COPYING = (
+    *("miscopied", "rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
+    *("entries-swapped", "transposed", "negated", "weights-signless", "heads-order"),
+)
+"""How the codes begin of what is right and written wrong: lines, signs, heads in other places."""
 TOGETHER = (("Q_rot", "K_rot"), ("Q", "K"), ("Q", "K", "V"), ("K", "V"), ("S", "H"))
 """Steps that one function of a program makes."""
 SHARED = ("rope-", "heads-viewed", "heads-interleaved", "heads-tiled", "wrong-source")
@@ -53,8 +59,15 @@ class Cause(NamedTuple):
 
     @property
     def family(self) -> str:
-        """What kind of mistake it is: W_K for W_Q, and W_Q for W_K, are one confusion."""
+        """Its code without numbers and names: W_K for W_Q, and W_Q for W_K, are one confusion."""
         return self.code.split(":")[0]
+
+    @property
+    def kind(self) -> str:
+        """Its kind: "conceptual", "copying", or "slip"."""
+        if self.is_slip:
+            return ANY_SLIP
+        return COPYING if self.code.startswith(OF_COPYING) else CONCEPTUAL
 
 
 def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:

@@ -1,9 +1,10 @@
 """The key: what each entry should be, and what every honest way of rounding makes of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,6 +178,11 @@ class Key:
             for step in part.steps
             if part.name(step.name) in self.steps
         }
+
+    @property
+    def all_recipes(self) -> Iterator[Recipe]:
+        """The wrong ways to come by any step."""
+        return chain.from_iterable(self.recipes.values())
 
     def _recipes(self, step: Step, part: Built) -> tuple[Recipe, ...]:
         """Return the wrong ways to come by a step: of an attention in its own names, at first."""

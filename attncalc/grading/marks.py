@@ -1,7 +1,7 @@
 """An answer, marked: the status of each entry, and what explains those that are wrong."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -103,10 +103,16 @@ class StepMarks:
         earned = sum(
             (rules.credit(each) * count for each, count in self.counts.items()), Fraction(0)
         )
+        wrong, lost = self.count(Status.WRONG, Status.WRONG_SHAPE), self.deduction(rules)
         if self.is_repeated:
-            again = self.count(Status.WRONG, Status.WRONG_SHAPE)
-            earned += again * rules.credit(Status.FOLLOWS)
+            earned += wrong * rules.credit(Status.FOLLOWS)
+        elif lost is not None:
+            earned = max(earned + wrong - lost * self.statuses.size, Fraction(0))
         return earned / self.statuses.size
+
+    def deduction(self, rules: Rules) -> Fraction | None:
+        """Return the share of the step that is lost for its cause; None where entries count."""
+        return None if self.is_repeated else rules.deduction(self.causes)
 
 
 class Wrong(NamedTuple):
@@ -136,6 +142,8 @@ class Marking:
         Names of matrices that are no step of this problem.
     lines
         The lines of the map, where they are asked for.
+    passed
+        The steps that are left out on the way to a written later one, each with that one.
     """
 
     key: "Key"
@@ -145,6 +153,7 @@ class Marking:
     style: "Style | None" = None
     not_asked: tuple[str, ...] = ()
     lines: "tuple[LineMark, ...]" = ()
+    passed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_right(self) -> bool:

@@ -1,9 +1,13 @@
 """What an entry can be, and how much of it counts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attncalc.grading.causes import Cause
 
 
 class Status(Enum):
@@ -29,11 +33,13 @@ class Status(Enum):
 STATUSES = tuple(Status)
 NUMBER_OF = {status: number for number, status in enumerate(STATUSES)}
 """How arrays hold a status."""
+CONCEPTUAL, COPYING = "conceptual", "copying"
+"""Kinds of causes: another way to do a step, and right numbers in wrong places or misread."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How an answer is marked.
+    """How an answer is marked: a rubric.
 
     Parameters
     ----------
@@ -41,14 +47,20 @@ class Rules:
         What an entry loses that follows from an earlier mistake, that differs from the key by
         rounding alone, or that is right with too few decimals; from 0 to 1.
     weights
-        What steps count, where not 1.
+        What steps count, and "connections" for the map, where not 1.
     asked
         The steps that are asked for, and "connections" for the map; None for what the problem
-        says, as `attncalc.grading.asked` has it.
+        says, and for all steps where it says nothing.
+    require
+        The steps that must be shown though a later one is written, and "connections" for the map.
+    points
+        What a flawless answer earns; None for the sum of what its steps count.
+    deductions
+        What a step loses that a cause explains, as a share of it and in place of its wrong
+        entries: by the code of the cause, or by its kind, "conceptual" or "copying".
     same_for_all
-        Whether every answer is asked for the same where neither these rules nor the problem say
-        for what: for every step, and for no map. A step that one may go past, as S_scaled, then
-        earns what the next one does.
+        Whether every answer is asked for the same: for no map, unless the problem or these rules
+        ask for it.
     atol, rtol
         For programs: how far a number may be off, absolute and relative to the right one. None
         for answers that are written to the problem's decimals.
@@ -59,6 +71,9 @@ class Rules:
     precision_penalty: Fraction = Fraction(1, 2)
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     asked: tuple[str, ...] | None = None
+    require: tuple[str, ...] = ()
+    points: Fraction | None = None
+    deductions: Mapping[str, Fraction] = field(default_factory=lambda: {CONCEPTUAL: Fraction(1)})
     same_for_all: bool = False
     atol: float | None = None
     rtol: float | None = None
@@ -78,3 +93,20 @@ class Rules:
             Status.PRECISION: self.precision_penalty,
         }
         return 1 - losses.get(status, Fraction(1))
+
+    def weight(self, name: str) -> Fraction:
+        """Return what a step counts, or the map."""
+        return self.weights.get(name, Fraction(1))
+
+    def deduction(self, causes: "Sequence[Cause]") -> Fraction | None:
+        """Return what a step loses for its cause; of several that explain it, the least.
+
+        None where its wrong entries are counted one by one.
+        """
+        found = [self._deducted(each) for each in causes]
+        said = [each for each in found if each is not None]
+        return min(said) if said and len(said) == len(found) else None
+
+    def _deducted(self, cause: "Cause") -> Fraction | None:
+        names = (cause.code, cause.family, cause.kind)
+        return next((self.deductions[each] for each in names if each in self.deductions), None)

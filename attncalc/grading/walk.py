@@ -18,6 +18,7 @@ from attncalc.grading.arranging import (
     with_plain_whole_numbers,
 )
 from attncalc.grading.causes import Cause, recipes_that_fit
+from attncalc.grading.credit import is_shown
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
@@ -94,7 +95,8 @@ class Walk:
             if written is not None:
                 written = with_plain_whole_numbers(written, self.key.problem.decimals)
                 marks = self._compared(known, step, written)
-                self._keep(step, written, marks)
+                if is_shown(self.answer, step.name):
+                    self._keep(known, step, written, marks)
                 return marks
         return self._of_wrong_shape(step, given, problem)
 
@@ -222,8 +224,8 @@ class Walk:
         handed_in = self.slack.written(own)
         return np.where(_are_unequal(own, right) & ~np.isnan(handed_in), handed_in, shown)
 
-    def _keep(self, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
-        """Keep a step's values for later ones; the key's where there is no answer."""
+    def _keep(self, known: Known, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
+        """Keep a step's values for later ones; what they follow from where there is no answer."""
         key, name = self.key, step.name
         shown, decimals = key.shown[name], written.decimals
         if written.shape != shown.shape:
@@ -232,9 +234,13 @@ class Walk:
         answered = ~np.isnan(written.values)
         coarse = marks.statuses == NUMBER_OF[Status.PRECISION]
         decimals = np.where(coarse, decimals, np.maximum(decimals, key.problem.decimals))
-        points = np.where(answered, written.values, shown)
+        points = np.where(answered, written.values, marks.expected)
         points = np.where(stands_for_minus_infinity(points, shown), -np.inf, points)
-        behind = self.slack.behind(points, decimals).replaced(~answered, key.ranges[name])
+        behind = self.slack.behind(points, decimals)
+        if not answered.all():
+            followed = known.result(step, None)
+            behind = behind.replaced(~answered & (points != shown), followed)
+            behind = behind.replaced(~answered & (points == shown), key.ranges[name])
         if not behind.is_point:
             may_be_exact = key.is_shown_exactly[name] & (points == shown)
             exactly = np.isinf(points) | (may_be_exact & ~marks.from_mistakes)

@@ -1,4 +1,4 @@
-"""Documents for the terminal: every step under its equation, and what matters most at the end."""
+"""Documents for the terminal: every step under its equation."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -32,7 +32,7 @@ STYLES = {
     "wrong": "bold red",
     "unreadable": "bold red",
 }
-OPENING = (parts.Field, parts.Facts, parts.Table)
+OPENING = (parts.Field, parts.Facts, parts.Table, parts.Verdict)
 """What stands under the title without an empty line."""
 
 
@@ -56,7 +56,7 @@ class _Terminal(Form[Text]):
     def document(self, document: Document) -> Iterator[Text]:
         if document.title:
             yield self._line(document.title, "bold")
-        for part in sorted(document.parts, key=lambda part: isinstance(part, parts.Verdict)):
+        for part in document.parts:
             if isinstance(part, parts.Appendix):
                 continue  # each of its documents can be asked for alone
             if not isinstance(part, OPENING):

@@ -10,9 +10,8 @@ from typing import Any
 from attncalc.cli.commands.beforehand import say_of_marking
 from attncalc.cli.commands.dumps import are_dumps, check_dumps
 from attncalc.cli.commands.marking import (
-    extent_from,
-    marks_decimals,
     rules_from,
+    shown_from,
     unforeseen,
     with_known_steps,
 )
@@ -38,7 +37,6 @@ from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
 from attncalc.writing.reports.many import Marked, Shown
-from attncalc.writing.reports.marking import marking_document
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
@@ -62,8 +60,8 @@ def check(flags: Mapping[str, Any]) -> int:
 def _check_answers(flags: Mapping[str, Any]) -> int:
     """Mark the answers to one problem, and return how the command ends."""
     page, table = _page(flags["out"]), target_of("--csv", flags["sheet"])
-    form, extent, answers = _form(flags["format"], page), extent_from(flags), flags["answers"]
-    shown = Shown(flags["fractions"], marks_decimals(flags))
+    form, answers = _form(flags["format"], page), flags["answers"]
+    shown = shown_from(flags, form)
     wants_table = flags["sheet"] is not None
     if wants_table and page == table == STDOUT:
         raise InputError("--csv and the marks both go to standard output: give one of them a file")
@@ -89,9 +87,9 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
         marked = _marked(key, read, rules, flags["jobs"] or cores(), report)
     if page.is_folder:
         printed = not alone and not (wants_table and table == STDOUT)
-        outputs = _pages(marked, form, page, extent, shown=shown, with_table=printed)
+        outputs = _pages(marked, form, page, shown, with_table=printed)
     else:
-        outputs = [_marks(marked, key, form, page, extent, shown=shown, alone=alone)]
+        outputs = [_marks(marked, key, form, page, shown, alone=alone)]
     if wants_table:
         outputs.append(output(table, many.as_csv(marked, list(key.steps), shown=shown)))
     deliver(*outputs)
@@ -220,48 +218,35 @@ def _marked_one(key: Key, rules: Rules, alone: bool, given: tuple[str, Answer | 
 
 
 def _marks(
-    marked: Sequence[Marked],
-    key: Key,
-    form: str,
-    page: Target,
-    extent: Extent,
-    *,
-    shown: Shown,
-    alone: bool,
+    marked: Sequence[Marked], key: Key, form: str, page: Target, shown: Shown, *, alone: bool
 ) -> Output:
     """Return the markings in a form; of many answers, a row for each and a summary."""
     if form == "csv":
         return output(page, many.as_csv(marked, list(key.steps), shown=shown))
     if form == "json":
-        return _json(marked, page, extent, alone=alone)
-    document = _document(marked, extent, shown=shown, alone=alone)
-    if form in _WRITERS:
-        return output(page, _written(marked[0] if alone else None, document, form, extent))
+        return _json(marked, page, shown.extent, alone=alone)
+    one = marked[0] if alone and marked[0].marking is not None else None
+    document = many.answers_document(marked, shown) if one is None else many.page_of(one, shown)
+    if form != "table":
+        return output(page, _written(one, document, form, shown))
     from attncalc.writing.terminal import write_notes
 
     return output(page, tables_of(document, page), *write_notes(document))
 
 
 def _pages(
-    marked: Sequence[Marked],
-    form: str,
-    page: Target,
-    extent: Extent,
-    *,
-    shown: Shown,
-    with_table: bool,
+    marked: Sequence[Marked], form: str, page: Target, shown: Shown, *, with_table: bool
 ) -> list[Output]:
     """Return a page for each answer, and the table of all, which is printed."""
     assert page.place is not None
-    pages, ending = many.pages(marked, extent).items(), FORMS[form][0]
+    pages, ending = many.pages(marked, shown).items(), FORMS[form][0]
     files = {
-        page.place / f"{name}{ending}": _written(each, document, form, extent)
+        page.place / f"{name}{ending}": _written(each, document, form, shown)
         for each, (name, document) in zip(marked, pages, strict=True)
     }
     outputs = [Output(page, files)]
     if with_table:
-        document = _document(marked, extent, shown=shown, alone=False)
-        outputs.append(output(STDOUT, tables_of(document, STDOUT)))
+        outputs.append(output(STDOUT, tables_of(many.answers_document(marked, shown), STDOUT)))
     return outputs
 
 
@@ -281,42 +266,20 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     return output(page, marking_as_json(marking, extent), *notes)
 
 
-def _written(answer: Marked | None, document: Document, form: str, extent: Extent) -> str:
+def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
     """Return a document in a form; in HTML, the page of one marked answer lives."""
-    if form != "html" or answer is None or answer.marking is None:
-        return _WRITERS[form](document)
-    from attncalc.writing.live.marked import write_marking
+    if form == "markdown":
+        from attncalc.writing.markdown import write_markdown
 
-    return write_marking(answer.marking, extent)
+        return write_markdown(document)
+    if form == "latex":
+        from attncalc.writing.latex import write_latex
 
+        return write_latex(document)
+    if answer is not None and answer.marking is not None:
+        from attncalc.writing.live.marked import write_marking
 
-def _in_markdown(document: Document) -> str:
-    from attncalc.writing.markdown import write_markdown
-
-    return write_markdown(document)
-
-
-def _in_latex(document: Document) -> str:
-    from attncalc.writing.latex import write_latex
-
-    return write_latex(document)
-
-
-def _in_html(document: Document) -> str:
+        return write_marking(answer.marking, shown.extent, shown.in_words)
     from attncalc.writing.html.page import write_html
 
     return write_html(document)
-
-
-_WRITERS: dict[str, Callable[[Document], str]] = {
-    "markdown": _in_markdown,
-    "latex": _in_latex,
-    "html": _in_html,
-}
-
-
-def _document(marked: Sequence[Marked], extent: Extent, *, shown: Shown, alone: bool) -> Document:
-    marking = marked[0].marking
-    if alone and marking is not None:
-        return marking_document(marking, extent)
-    return many.answers_document(marked, extent, shown=shown)

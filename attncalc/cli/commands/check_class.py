@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 from attncalc import __version__
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.marking import (
-    extent_from,
     keys_of_one_student,
-    marks_decimals,
     rules_from,
     rules_of_one,
+    shown_from,
     unforeseen,
     with_known_steps,
 )
@@ -36,10 +35,10 @@ from attncalc.sources import remember
 from attncalc.text import on_a_line
 from attncalc.workers import cores, mapped
 from attncalc.writing.classes import FORMS
-from attncalc.writing.document import Document, Extent
+from attncalc.writing.document import Document
 from attncalc.writing.reports import class_rows
 from attncalc.writing.reports.class_rows import Entry, Outcome, feedback, not_marked, outcome
-from attncalc.writing.reports.many import Marked, Shown, mark_in
+from attncalc.writing.reports.many import Marked, Shown, page_of
 
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
@@ -49,7 +48,7 @@ class _Way(NamedTuple):
     """How answers are marked and told of."""
 
     rules: Rules
-    extent: Extent
+    shown: Shown
     form: str
 
 
@@ -78,11 +77,11 @@ def check_class(flags: Mapping[str, Any]) -> int:
     page, table = _page(flags), target_of("--csv", flags["sheet"])
     wants_table = flags["sheet"] is not None
     _check_flags(flags, page, table)
-    shown = Shown(flags["fractions"], marks_decimals(flags))
+    shown = shown_from(flags)
     check_targets(page, table)
     given = read_set(Path(flags["file"]))
     samples = keys_of_one_student(given, rules_from(flags))
-    way = _Way(_rules(flags, samples), extent_from(flags), _form(flags, page))
+    way = _Way(_rules(flags, samples), shown, _form(flags, page))
     paired, unpaired = pairs(given, flags["answers"])
     _remember(given, paired, unpaired)
     check_targets(page, table)  # once more, now that it is known what is read
@@ -93,14 +92,14 @@ def check_class(flags: Mapping[str, Any]) -> int:
     strays = [(str(each.place), each.why) for each in unpaired]
     printed = page.place is not None or not wants_table
     if wants_table:
-        lines = class_rows.as_csv(entries, strays, _steps(samples), mark_in(shown))
+        lines = class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
         deliver(output(table, lines))
     if printed and flags["format"] == "csv" and page.place is None:
-        deliver(output(STDOUT, class_rows.as_csv(entries, strays, _steps(samples), mark_in(shown))))
+        lines = class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
+        deliver(output(STDOUT, lines))
     elif printed and not (wants_table and table == STDOUT):
         several = len(given.problems) > 1
-        said = mark_in(shown, decimals=2)
-        document = class_rows.class_document(entries, strays, said, several=several)
+        document = class_rows.class_document(entries, strays, shown.in_words, several=several)
         deliver(output(STDOUT, tables_of(document, STDOUT)))
     return _ends(entries, strays)
 
@@ -272,7 +271,7 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
     row = outcome(marked, answer.how, possible)
     if marked.marking is None:
         return row, not_marked(name, marked.error)
-    return row, class_rows.page_of(marked.marking, way.extent)
+    return row, page_of(marked, way.shown)
 
 
 def _attempt(key: Key, place: Path, rules: Rules) -> Marked:

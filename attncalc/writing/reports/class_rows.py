@@ -2,18 +2,26 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from attncalc.grading.credit import credits_of, share_of_lines
-from attncalc.grading.marks import Marking
+from attncalc.grading.credit import shares_of
 from attncalc.problem.fields import LINES
 from attncalc.text import harmless_cell, on_a_line
-from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Part, Table
-from attncalc.writing.reports.many import COLUMNS, Fact, Marked, fact, row_of, summary_of, told
-from attncalc.writing.reports.marking import marking_document
+from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
+from attncalc.writing.reports.many import (
+    COLUMNS,
+    Fact,
+    Marked,
+    Shown,
+    fact,
+    row_of,
+    summary_of,
+    told,
+)
+from attncalc.writing.verdict import Said
 
 OF_A_CLASS = ("student", "id", "email", "folder", "problem", "answer", "paired by")
 NO_ANSWER = "no answer"
@@ -57,12 +65,10 @@ class Outcome(NamedTuple):
 
 def outcome(answer: Marked, how: str, possible: Fraction) -> Outcome:
     """Return what is kept of an answer."""
-    marking, cells = answer.marking, tuple(row_of(answer, str))
+    marking, cells = answer.marking, tuple(row_of(answer, Shown(fractions=True).in_cell))
     if marking is None:
         return Outcome(answer.place, how, str(possible), cells, {}, None)
-    shares = {name: str(credit) for name, credit in credits_of(marking).items()}
-    if marking.lines:
-        shares[LINES] = str(share_of_lines(marking))
+    shares = {name: str(credit) for name, credit in shares_of(marking).items()}
     right, provisional, earned, most, first, mistakes = fact(marking)
     kept = (right, provisional, str(earned), str(most), first, mistakes)
     return Outcome(answer.place, how, str(most), cells, shares, kept)
@@ -86,7 +92,7 @@ def as_csv(
     entries: Sequence[Entry],
     strays: Sequence[tuple[str, str]],
     steps: Sequence[str],
-    said: Callable[[Fraction], str],
+    said: Said,
 ) -> Iterator[str]:
     """Yield the table as CSV: a row for each student and problem, then one for each stray answer.
 
@@ -122,18 +128,18 @@ def _line(cells: Sequence[str]) -> str:
     return buffer.getvalue()
 
 
-def _cells(made: Outcome, said: Callable[[Fraction], str]) -> tuple[str, ...]:
+def _cells(made: Outcome, said: Said) -> tuple[str, ...]:
     cells = list(made.cells)
     if cells[EARNED]:
         cells[EARNED] = said(Fraction(cells[EARNED]))
-    cells[POSSIBLE] = said(Fraction(made.possible))
+    cells[POSSIBLE] = said(Fraction(made.possible), least=0)
     return tuple(cells)
 
 
 def class_document(
     entries: Sequence[Entry],
     strays: Sequence[tuple[str, str]],
-    said: Callable[[Fraction], str],
+    said: Said,
     *,
     several: bool,
 ) -> Document:
@@ -171,11 +177,6 @@ def feedback(student: str, pages: Sequence[Document]) -> Document:
         return replace(pages[0], parts=(name, *pages[0].parts))
     parts: tuple[Part, ...] = (name, Appendix(tuple(pages)))
     return Document("", parts)
-
-
-def page_of(marking: Marking, extent: Extent) -> Document:
-    """Return what is told of one answer on its student's page."""
-    return marking_document(marking, extent)
 
 
 def not_marked(problem: str, why: str) -> Document:

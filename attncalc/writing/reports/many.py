@@ -3,24 +3,23 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
-from attncalc.grading.credit import credits_of, score, share_of_lines
+from attncalc.grading.credit import score, shares_of
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.problem.fields import LINES
 from attncalc.text import as_key, for_any_system, harmless_cell, in_json, on_a_line
-from attncalc.writing.counted import unread_in_words
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document
 from attncalc.writing.reports.marks import percent
-from attncalc.writing.verdict import entry_named
+from attncalc.writing.verdict import Said, entry_named, points_text, unread_in_words
 
 COLUMNS = (
     *("answer", "earned", "possible", "percent", "provisional", "first wrong", "causes", "flags"),
@@ -42,10 +41,33 @@ class Marked(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """How marks are written: as fractions, or with so many decimals; None for what fits."""
+    """How much is shown, and how points are written.
 
+    Parameters
+    ----------
+    extent
+        How much of a marking is shown.
+    fractions, decimals
+        Whether points are fractions, and else how many decimals they have at most; None for what
+        fits.
+    """
+
+    extent: Extent = "elided"
     fractions: bool = False
     decimals: int | None = None
+
+    def in_words(self, points: Fraction, least: int = 1) -> str:
+        """Return points for a person."""
+        return self._text(points, 2, least)
+
+    def in_cell(self, points: Fraction, least: int = 0) -> str:
+        """Return points for a spreadsheet, which takes 7/8 for a date."""
+        return self._text(points, DECIMALS, least)
+
+    def _text(self, points: Fraction, decimals: int, least: int) -> str:
+        if self.fractions:
+            return str(points)
+        return points_text(points, decimals if self.decimals is None else self.decimals, least)
 
 
 AS_FITS = Shown()
@@ -60,8 +82,7 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*COLUMNS, *names, LINES])
     for answer in answers:
-        said = mark_in(shown)
-        cells = (*row_of(answer, said), *_credits(answer, names, said))
+        cells = (*row_of(answer, shown.in_cell), *_credits(answer, names, shown.in_cell))
         writer.writerow([harmless_cell(cell) for cell in cells])
     return buffer.getvalue()
 
@@ -78,16 +99,12 @@ def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
     return in_json(content, indent=2) + "\n"
 
 
-def answers_document(
-    answers: Sequence[Marked], extent: Extent = "elided", *, shown: Shown = AS_FITS
-) -> Document:
+def answers_document(answers: Sequence[Marked], shown: Shown = AS_FITS) -> Document:
     """Return a row for each answer, which mistakes were common, and then each marking."""
-    said = mark_in(shown, decimals=2)
-    rows = [tuple(map(on_a_line, row_of(each, said))) for each in answers]
+    rows = [tuple(map(on_a_line, row_of(each, shown.in_words))) for each in answers]
     table = Table("Answers", COLUMNS, tuple(rows), tuple(map(told, rows)))
     bullets = Bullets(tuple(map(on_a_line, summary(answers))))
-    markings = (each.marking for each in answers if each.marking is not None)
-    each_alone = tuple(marking_document(marking, extent) for marking in markings)
+    each_alone = tuple(page_of(each, shown) for each in answers if each.marking is not None)
     return Document("", (table, bullets, Appendix(each_alone)))
 
 
@@ -103,21 +120,6 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
         *(("not found:", missing), ("not read:", unread), ("", note)),
     )
     return place, said, *(f"{opening} {what}".strip() for opening, what in more if what)
-
-
-def mark_in(shown: Shown, decimals: int = DECIMALS) -> Callable[[Fraction], str]:
-    """Return what writes a mark: as a fraction, or as a decimal without trailing zeros."""
-    if shown.fractions:
-        return str
-    most = decimals if shown.decimals is None else shown.decimals
-    return lambda mark: _in_decimals(mark, most)
-
-
-def _in_decimals(mark: Fraction, decimals: int) -> str:
-    """Return a mark without trailing zeros, half away from zero as every number here."""
-    whole = int(mark * 10**decimals + Fraction(1, 2))  # no mark is below 0
-    text = f"{whole:0{decimals + 1}d}"
-    return f"{text[:-decimals]}.{text[-decimals:]}".rstrip("0").rstrip(".") if decimals else text
 
 
 class Fact(NamedTuple):
@@ -188,7 +190,7 @@ def _answers(count: int) -> str:
     return "1 answer" if count == 1 else f"{count} answers"
 
 
-def row_of(answer: Marked, said: Callable[[Fraction], str]) -> Iterator[str]:
+def row_of(answer: Marked, said: Said) -> Iterator[str]:
     """Yield the cells of an answer's row."""
     marking = answer.marking
     yield answer.place
@@ -196,7 +198,7 @@ def row_of(answer: Marked, said: Callable[[Fraction], str]) -> Iterator[str]:
         yield from (*[""] * (len(COLUMNS) - 2), answer.error)
         return
     total = score(marking)
-    yield from (said(total.earned), said(total.possible), percent(total))
+    yield from (said(total.earned), said(total.possible, least=0), percent(total))
     yield "provisional" if marking.is_provisional else ""
     yield _first_wrong(marking)
     yield "; ".join(
@@ -224,14 +226,10 @@ def _first_wrong(marking: Marking) -> str:
     return entry_named(marking, wrong.marks, wrong.place).name
 
 
-def _credits(
-    answer: Marked, names: Sequence[str], said: Callable[[Fraction], str]
-) -> Iterator[str]:
+def _credits(answer: Marked, names: Sequence[str], said: Said) -> Iterator[str]:
     marking = answer.marking
-    shares = {} if marking is None else credits_of(marking)
-    for name in names:
-        yield said(shares[name]) if name in shares else ""
-    yield said(share_of_lines(marking)) if marking and marking.lines else ""
+    shares = {} if marking is None else shares_of(marking)
+    yield from (said(shares[name]) if name in shares else "" for name in (*names, LINES))
 
 
 def has_mistakes(answers: Sequence[Marked]) -> bool:
@@ -239,15 +237,16 @@ def has_mistakes(answers: Sequence[Marked]) -> bool:
     return any(each.marking is None or not each.marking.is_done for each in answers)
 
 
-def pages(answers: Sequence[Marked], extent: Extent = "elided") -> Mapping[str, Document]:
+def pages(answers: Sequence[Marked], shown: Shown = AS_FITS) -> Mapping[str, Document]:
     """Return the page to hand back with each answer, by the name that it has without an ending."""
     names = _apart([Path(each.place) for each in answers])
-    return {name: _page(each, extent) for name, each in zip(names, answers, strict=True)}
+    return {name: page_of(each, shown) for name, each in zip(names, answers, strict=True)}
 
 
-def _page(answer: Marked, extent: Extent) -> Document:
+def page_of(answer: Marked, shown: Shown = AS_FITS) -> Document:
+    """Return the page of one answer: its marking, or why it is not marked."""
     if answer.marking is not None:
-        return marking_document(answer.marking, extent)
+        return marking_document(answer.marking, shown.extent, shown.in_words)
     place, why = on_a_line(answer.place), on_a_line(answer.error)
     return Document("Not marked", (Field("answer", place), Bullets((why,))))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from attncalc.grading.credit import score
+from attncalc.grading.credit import points_of, score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.problem.stated import heading
@@ -21,30 +21,38 @@ from attncalc.writing.document import (
     Verdict,
 )
 from attncalc.writing.reports.marks import MARKS, heads_of, percent, place_of
-from attncalc.writing.verdict import found_text, labels_of, verdict
+from attncalc.writing.verdict import Said, found_text, labels_of, points_text, verdict
 
 
-def marking_document(marking: Marking, extent: Extent = "elided") -> Document:
-    """Return the document: to be read on a screen, or to be handed back with the answer."""
-    return Document(heading(marking.key.problem), tuple(_parts(marking, extent)))
+def marking_document(
+    marking: Marking, extent: Extent = "elided", said: Said = points_text
+) -> Document:
+    """Return the document: to be read on a screen, or to be handed back with the answer.
+
+    `said` writes points.
+    """
+    return Document(heading(marking.key.problem), tuple(_parts(marking, extent, said)))
 
 
-def _parts(marking: Marking, extent: Extent) -> Iterator[Part]:
-    earned, possible = score(marking)
+def _parts(marking: Marking, extent: Extent, said: Said) -> Iterator[Part]:
+    total = score(marking)
+    texts = f"{said(total.earned)} of {said(total.possible, least=0)}", percent(total)
     yield Field("answer", on_a_line(marking.answer.place))
-    yield Verdict(f"{earned} of {possible}", percent(score(marking)), verdict(marking))
+    yield Verdict(*texts, verdict(marking, said))
     if extent == "brief":
         return
     for marks in marking.steps:
-        yield _section(marking, marks, full=extent == "full")
+        yield _section(marking, marks, said, full=extent == "full")
     if signs := _signs(marking):
         yield Legend(signs)
 
 
-def _section(marking: Marking, marks: StepMarks, *, full: bool) -> Section:
+def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> Section:
     equation = formula(marks.step, marking.key.problem)
-    said = f"{shape(marking.key.solution, marks.step)}, credit {marks.credit(marking.rules)}"
-    section = Section(marks.step, equation, said, is_marked=True)
+    earned, possible = points_of(marking)[marks.step.name]
+    size = shape(marking.key.solution, marks.step)
+    words = f"{size}, {said(earned, least=0)} of {said(possible, least=0)}"
+    section = Section(marks.step, equation, words, is_marked=True)
     if marks.written is None or marks.count(Status.WRONG_SHAPE):
         return section._replace(remarks=(marks.problem or "not found",))
     grids = (_grid(marking, marks, head, full=full) for head in heads_of(marks))
