@@ -45,13 +45,16 @@ def accepted(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) ->
     wrong
         Where nothing else explains what is written.
     """
-    if _is_far(known, step, written, wrong):
+    is_far = _is_far(known, step, written, wrong)
+    if is_far and step.role != "weights":
         return None
     nearly: Accepted | None = None
-    for found in _ways(known, step, written):
+    for found in _ways(known, step, written, is_far=is_far):
         misses = int((~found.near & ~np.isnan(written.values)).sum())
         if not misses:
             return found
+        if is_far:
+            continue
         explained = int((found.near & wrong).sum())
         if nearly is None and misses == 1 and explained > 1 and written.values.size >= MANY:
             nearly = found
@@ -72,14 +75,17 @@ def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> 
     return int((far & wrong).sum()) > (1 if wrong.sum() > 2 else 0)
 
 
-def _ways(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Accepted]:
-    """Yield which entries each way gives: those of the step, and of steps that are left out."""
+def _ways(known: Known, step: Step, written: WrittenMatrix, *, is_far: bool) -> Iterator[Accepted]:
+    """Yield which entries each way gives: those of the step, and of steps that are left out.
+
+    What is far off comes of the digits as they are written, and of nothing that was carried on.
+    """
     fine = np.maximum(written.decimals, known.key.problem.decimals)
     for number, recipes in enumerate(_recipes(known, step)):
-        if number == PLAINEST and step.role == "weights":
+        if number == PLAINEST and step.role == "weights" and not is_far:
             yield _adjusted(known, step, written)
         near = np.zeros(written.shape, dtype=bool)
-        for rule in known.rules(step):
+        for rule in known.rules(step)[is_far:]:
             with suppress(ValueError, InputError), np.errstate(all="ignore"):
                 made = known.result(step, rule, *recipes)
                 if made.low.shape == written.shape:
