@@ -12,11 +12,14 @@ from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
 from attncalc.numbers.types import Matrix, Range
+from attncalc.operations import Softmax
 from attncalc.operations.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 FAR = 0.025
 """A weight that is further off was not rounded on the way: too much was lost to call it that."""
+LARGEST_SCORE = 30.0
+"""Beyond it no rounding of its power shows."""
 PAIRED = 6
 """Ways of one step, the most common ones, that are tried together with one of another step."""
 PLAINEST = 2
@@ -45,16 +48,13 @@ def accepted(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) ->
     wrong
         Where nothing else explains what is written.
     """
-    is_far = _is_far(known, step, written, wrong)
-    if is_far and step.role != "weights":
+    if _is_far(known, step, written, wrong):
         return None
     nearly: Accepted | None = None
-    for found in _ways(known, step, written, is_far=is_far):
+    for found in _ways(known, step, written):
         misses = int((~found.near & ~np.isnan(written.values)).sum())
         if not misses:
             return found
-        if is_far:
-            continue
         explained = int((found.near & wrong).sum())
         if nearly is None and misses == 1 and explained > 1 and written.values.size >= MANY:
             nearly = found
@@ -66,26 +66,28 @@ def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> 
     right = known.result(step, None)
     if right.low.shape != written.shape:
         return True
-    room = FAR + 10.0**-known.key.problem.decimals
+    unit = 10.0**-known.key.problem.decimals
+    room: Matrix | float = FAR + unit
     if step.role != "weights":
         finite = np.abs(right.low[np.isfinite(right.low)])
         room = 2 * room * max(1.0, float(finite.max(initial=0.0)))
+    elif isinstance(step.operation, Softmax):  # small powers lose much of what they are
+        scores = known.read(step.inputs[0], None).low
+        total = np.exp(np.minimum(scores, LARGEST_SCORE)).sum(axis=-1, keepdims=True)
+        room = room + unit * (scores.shape[-1] + 1) / np.maximum(total, unit)
     with np.errstate(invalid="ignore"):
         far = (written.values < right.low - room) | (written.values > right.high + room)
     return int((far & wrong).sum()) > (1 if wrong.sum() > 2 else 0)
 
 
-def _ways(known: Known, step: Step, written: WrittenMatrix, *, is_far: bool) -> Iterator[Accepted]:
-    """Yield which entries each way gives: those of the step, and of steps that are left out.
-
-    What is far off comes of the digits as they are written, and of nothing that was carried on.
-    """
+def _ways(known: Known, step: Step, written: WrittenMatrix) -> Iterator[Accepted]:
+    """Yield which entries each way gives: those of the step, and of steps that are left out."""
     fine = np.maximum(written.decimals, known.key.problem.decimals)
     for number, recipes in enumerate(_recipes(known, step)):
-        if number == PLAINEST and step.role == "weights" and not is_far:
+        if number == PLAINEST and step.role == "weights":
             yield _adjusted(known, step, written)
         near = np.zeros(written.shape, dtype=bool)
-        for rule in known.rules(step)[is_far:]:
+        for rule in known.rules(step):
             with suppress(ValueError, InputError), np.errstate(all="ignore"):
                 made = known.result(step, rule, *recipes)
                 if made.low.shape == written.shape:
