@@ -96,8 +96,12 @@ class DigitsWalk(Walk):
         return (*causes, any_slip) if causes else ()
 
 
-def marks_of_digits(key: Key, answer: Answer, rules: Rules) -> tuple[StepMarks, ...]:
+def marks_of_digits(
+    key: Key, answer: Answer, rules: Rules
+) -> tuple[tuple[StepMarks, ...], Style | None]:
     """Mark a script as one that rounds, that cuts digits off, or that has few significant digits.
+
+    With the marks comes how it rounds, where that is not the key's way and explains every entry.
 
     Where its digits do not show it, and a mistake is left unexplained, it is read the other way,
     too, and marked in the way that finds less amiss. Where its digits do show it, and were rounded
@@ -110,15 +114,16 @@ def marks_of_digits(key: Key, answer: Answer, rules: Rules) -> tuple[StepMarks, 
     steps = DigitsWalk(key, answer, rules, likely).marks()
     if digits := _digits(key, answer, steps):
         in_digits = DigitsWalk(key, answer, rules, ToTheDigit(decimals, digits=digits)).marks()
-        steps = min(steps, in_digits, key=_mistakes)
+        if _mistakes(in_digits) < _mistakes(steps):
+            return in_digits, Style(key.problem.rounding, RULES[0], digits)
     unexplained = [marks for marks in steps if marks.count(*WRONG) and not marks.causes]
     is_sure = abs(shown) >= SURE
     if not unexplained or (is_sure and not key.roundings[unexplained[0].step.name]):
-        return steps
+        return steps, style_of(key, steps)
     others = DigitsWalk(key, answer, rules, other).marks()
-    if is_sure:
-        return others if _is_rounded_on_the_way(others) else steps
-    return min(steps, others, key=_mistakes)
+    is_better = _is_rounded_on_the_way(others) if is_sure else _mistakes(others) < _mistakes(steps)
+    best = others if is_better else steps
+    return best, style_of(key, best)
 
 
 def _digits(key: Key, answer: Answer, steps: tuple[StepMarks, ...]) -> int:

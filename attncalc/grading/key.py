@@ -37,15 +37,16 @@ from attncalc.solving.work import Work
 
 
 class Style(NamedTuple):
-    """A way to carry and to cut numbers through a whole script."""
+    """A way to carry and to cut numbers through a whole script, to some significant digits or 0."""
 
     rounding: str
     rule: Rule
+    digits: int = 0
 
     @property
     def code(self) -> str:
-        """Its code in JSON, as in `each-step, half-even`."""
-        return f"{self.rounding}, {self.rule}"
+        """Its code in JSON, as in `each-step, half-even`, or `3 digits`."""
+        return f"{self.digits} digits" if self.digits else f"{self.rounding}, {self.rule}"
 
 
 def key_of(problem: Problem, rules: Rules) -> "Key":
@@ -68,6 +69,11 @@ class Key:
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what follows from the problem: another process works it out again."""
         return Key, (self.problem, self.slack)
+
+    def prepare(self) -> None:
+        """Work out what every marking needs: done once, before processes are copied."""
+        with np.errstate(all="ignore"), suppress(InputError):
+            _ = self.expected, self.scripts, self.reached, self.recipes, self.roundings
 
     @cached_property
     def solution(self) -> Solution:

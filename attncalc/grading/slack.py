@@ -38,7 +38,7 @@ def stands_for_minus_infinity(written: Matrix, right: Matrix) -> Matrix:
 def _alike_at_infinity(written: Matrix, right: Range) -> Matrix:
     """Say where an infinity is right and is written: no tolerance leads there from a number."""
     if np.isfinite(right.high).all():
-        return right.high == np.inf
+        return np.zeros(right.high.shape, dtype=bool)
     same: Matrix = np.isinf(written) & (written == right.low) & (written == right.high)
     return same | stands_for_minus_infinity(written, right.high)
 

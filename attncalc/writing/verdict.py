@@ -402,6 +402,8 @@ def _counted(marking: Marking, said: Said) -> Iterator[str]:
 
 def _style_in_words(marking: Marking, style: Style) -> str:
     """Say what is done otherwise than in the key."""
+    if style.digits:
+        return f"numbers are kept to {style.digits} significant digits"
     cut = {
         "half-away": "",
         "half-even": "halves go to the even digit",

@@ -32,6 +32,7 @@ from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
+from attncalc.sources import remember
 from attncalc.workers import cores, mapped
 from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
@@ -42,6 +43,9 @@ OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
+Read = tuple[str, Answer | str | None]
+"""An answer's place, and the answer, or why it cannot be read; None before it is read."""
+Work = Callable[[Read], Marked]
 MOST_NAMED = 10
 """Of what is not marked in a folder, so many are named."""
 
@@ -77,14 +81,16 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     alone = places is None
     with key.names_at_hand():
         read = [
-            (each, _read(each, key.expected, answers, alone=alone)) for each in places or answers
+            (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
+            for each in places or answers
         ]
     check_targets(page, table)  # once more, now that it is known what was read
     if flags["reading"]:
-        deliver(_reading([answer for _, answer in read], flags["format"], page))
+        deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
         return RIGHT
     with reporting() as report:
-        marked = _marked(key, read, rules, flags["jobs"] or cores(), report)
+        work = partial(_marked_one, key, rules, answers)
+        marked = _marked(key, work, read, flags["jobs"] or cores(), report)
     if page.is_folder:
         printed = not alone and not (wants_table and table == STDOUT)
         outputs = _pages(marked, form, page, shown, with_table=printed)
@@ -168,6 +174,19 @@ def _told(answer: Answer | str, tell: Callable[[Answer], str]) -> str:
     return answer if isinstance(answer, str) else tell(answer)
 
 
+def _ahead(
+    place: str, expected: Expected, named: Sequence[str], *, alone: bool, of_all: bool
+) -> Answer | str | None:
+    """Return an answer that is read before any is marked; None for a file of many, as yet unread.
+
+    Workers read those; what is read is remembered here, where files are written.
+    """
+    if alone or of_all or place == "-" or is_folder(Path(place)):
+        return _read(place, expected, named, alone=alone)
+    remember(Path(place))
+    return None
+
+
 def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) -> Answer | str:
     """Return an answer, or why it cannot be read."""
     try:
@@ -187,15 +206,11 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
 
 
 def _marked(
-    key: Key,
-    read: Sequence[tuple[str, Answer | str]],
-    rules: Rules,
-    jobs: int,
-    report: Report | None,
+    key: Key, work: Work, read: Sequence[Read], jobs: int, report: Report | None
 ) -> list[Marked]:
     """Mark each answer; among many, one that cannot be read stops none of the others."""
+    key.prepare()  # for workers, too
     marked = []
-    work = partial(_marked_one, key, rules, len(read) == 1)
     for done, each in enumerate(mapped(work, read, jobs), start=1):
         # a worker sends its own copy of the key, and no work is to be done again for it
         marking = each.marking and replace(each.marking, key=key)
@@ -205,8 +220,12 @@ def _marked(
     return marked
 
 
-def _marked_one(key: Key, rules: Rules, alone: bool, given: tuple[str, Answer | str]) -> Marked:
+def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Marked:
     place, answer = given
+    alone = answer is not None and len(named) == 1
+    if answer is None:
+        with key.names_at_hand():
+            answer = _read(place, key.expected, named, alone=False)
     if isinstance(answer, str):
         return Marked(place, None, answer)
     try:
