@@ -134,7 +134,8 @@ def _digits(key: Key, answer: Answer, steps: tuple[StepMarks, ...]) -> int:
     """
     amiss = [marks for marks in steps if marks.count(*AMISS) and marks.written is not None]
     written = answer.matrices.values()
-    if not amiss or any(given.values.size > MOST_COUNTED for given in written):
+    is_explained = all(marks.cause and not marks.count(Status.PRECISION) for marks in amiss)
+    if is_explained or any(given.values.size > MOST_COUNTED for given in written):
         return 0
     counts = (
         _significant(float(value), int(decimals))
