@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
+from attncalc.grading.rules import Cause
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations import Softmax
 from attncalc.operations.step import Step

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.grading.causes import Cause, pairs_that_fit, recipes_that_fit
+from attncalc.grading.causes import pairs_that_fit, recipes_that_fit
 from attncalc.grading.copying import miscopied
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.misplaced import misplaced
-from attncalc.grading.rules import NUMBER_OF, Status
+from attncalc.grading.rules import NUMBER_OF, Cause, Status
 from attncalc.grading.walk import Walk
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations import Concat

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
+from attncalc.grading.rules import Cause
 from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.operations import Project
 from attncalc.operations.step import Step

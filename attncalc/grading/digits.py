@@ -6,13 +6,13 @@ import numpy as np
 
 from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
-from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
+from attncalc.grading.causes import recipes_that_fit
 from attncalc.grading.copying import miscopied
 from attncalc.grading.key import Key, Style
 from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
 from attncalc.grading.misplaced import misplaced
-from attncalc.grading.rules import NUMBER_OF, Rules, Status
+from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import (
     DUST,
     MOST_CUT,

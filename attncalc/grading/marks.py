@@ -14,9 +14,9 @@ from attncalc.operations.step import Step
 from attncalc.problem.fields import LINES
 
 if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no more of the room
-    from attncalc.grading.causes import Cause
     from attncalc.grading.key import Key, Style
     from attncalc.grading.lines import LineMark
+    from attncalc.grading.rules import Cause
     from attncalc.reading.answers.answer import Answer, Unread, WrittenMatrix
 
 

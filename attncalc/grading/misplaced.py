@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.grading.causes import Cause
 from attncalc.grading.copying import Found, entry_name
 from attncalc.grading.known import Known
+from attncalc.grading.rules import Cause
 from attncalc.grading.slack import Slack
 from attncalc.numbers.types import Matrix, Range
 from attncalc.operations.rows import Patches

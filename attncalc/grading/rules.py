@@ -1,13 +1,10 @@
-"""What an entry can be, and how much of it counts."""
+"""What an entry can be, what may have gone wrong, and how much of it counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from attncalc.grading.causes import Cause
+from typing import NamedTuple
 
 
 class Status(Enum):
@@ -35,6 +32,47 @@ NUMBER_OF = {status: number for number, status in enumerate(STATUSES)}
 """How arrays hold a status."""
 CONCEPTUAL, COPYING = "conceptual", "copying"
 """Kinds of causes: another way to do a step, and right numbers in wrong places or misread."""
+
+
+OF_COPYING = (
+    *("miscopied", "rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
+    *("entries-swapped", "transposed", "negated", "weights-signless", "heads-order"),
+)
+"""How the codes begin of what is right and written wrong: lines, signs, heads in other places."""
+ANY_SLIP = "slip"
+
+
+class Cause(NamedTuple):
+    """What may have gone wrong in a step.
+
+    Parameters
+    ----------
+    code
+        What it is called in JSON.
+    says
+        What was done, as a clause.
+    step
+        The step in which it happened: this one, or one left out before it.
+    is_slip
+        Whether it is about one entry, and not the way the step was done.
+    """
+
+    code: str
+    says: str
+    step: str
+    is_slip: bool = False
+
+    @property
+    def family(self) -> str:
+        """Its code without numbers and names: W_K for W_Q, and W_Q for W_K, are one confusion."""
+        return self.code.split(":")[0]
+
+    @property
+    def kind(self) -> str:
+        """Its kind: "conceptual", "copying", or "slip"."""
+        if self.is_slip:
+            return ANY_SLIP
+        return COPYING if self.code.startswith(OF_COPYING) else CONCEPTUAL
 
 
 @dataclass(frozen=True)
@@ -98,7 +136,7 @@ class Rules:
         """Return what a step counts, or the map."""
         return self.weights.get(name, Fraction(1))
 
-    def deduction(self, causes: "Sequence[Cause]") -> Fraction | None:
+    def deduction(self, causes: Sequence[Cause]) -> Fraction | None:
         """Return what a step loses for its cause; of several that explain it, the least.
 
         None where its wrong entries are counted one by one.
@@ -107,6 +145,6 @@ class Rules:
         said = [each for each in found if each is not None]
         return min(said) if said and len(said) == len(found) else None
 
-    def _deducted(self, cause: "Cause") -> Fraction | None:
+    def _deducted(self, cause: Cause) -> Fraction | None:
         names = (cause.code, cause.family, cause.kind)
         return next((self.deductions[each] for each in names if each in self.deductions), None)

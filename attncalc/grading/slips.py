@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
+from attncalc.grading.rules import Cause
 from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place, Range

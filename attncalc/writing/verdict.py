@@ -5,14 +5,13 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
-from attncalc.grading.causes import ANY_SLIP, Cause
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import points_of
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
 from attncalc.grading.lines import LineMark, nameless, unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.rules import Status
+from attncalc.grading.rules import ANY_SLIP, Cause, Status
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Place
 from attncalc.problem.attention.attention import Attention
