@@ -7,11 +7,10 @@ import numpy as np
 from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import recipes_that_fit
-from attncalc.grading.copying import miscopied
+from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key, Style
 from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
-from attncalc.grading.misplaced import misplaced
 from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import (
     DUST,
@@ -84,8 +83,7 @@ class DigitsWalk(Walk):
         """
         found = recipes_that_fit(known, step, written)
         if wrong is not None:  # of two columns, exp(-s) is nothing but the two exchanged
-            found |= dict(miscopied(known, step, written))
-            found |= dict(misplaced(known, step, written))
+            found |= mistakes_of_copying(known, step, written)
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
             return causes

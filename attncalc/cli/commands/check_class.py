@@ -37,11 +37,13 @@ from attncalc.workers import cores, mapped
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
 from attncalc.writing.reports import class_rows
-from attncalc.writing.reports.class_rows import Entry, Outcome, feedback, not_marked, outcome
+from attncalc.writing.reports.class_rows import ClassRow, Outcome, feedback, not_marked, outcome
 from attncalc.writing.reports.many import Marked, Shown, page_of
 
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
+NOTHING = Marked("", None, class_rows.NO_ANSWER)
+"""What stands for an answer that was not handed in."""
 
 
 class _Way(NamedTuple):
@@ -175,7 +177,7 @@ def _marked(
             zip(works, mapped(partial(_mark, way), works, jobs), strict=True), start=1
         ):
             if made is None:
-                rows[work.place] = tuple(map(_again, state.rows_of(work.folder)))
+                rows[work.place] = tuple(Outcome(*row) for row in state.rows_of(work.folder))
             else:
                 rows[work.place] = made.outcomes
                 fresh += 1
@@ -186,11 +188,6 @@ def _marked(
     if folder is not None:
         _say(len(works) - fresh, fresh, folder, state.others({work.folder for work in works}))
     return rows
-
-
-def _again(kept: Sequence[Any]) -> Outcome:
-    place, how, possible, cells, shares, fact = kept
-    return Outcome(place, how, possible, tuple(cells), shares, fact)
 
 
 def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
@@ -265,10 +262,8 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
     key = key_of(problem, way.rules)
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
-    if answer is None:
-        return class_rows.missing(possible), not_marked(name, class_rows.NO_ANSWER)
-    marked = _attempt(key, answer.place, rules)
-    row = outcome(marked, answer.how, possible)
+    marked = NOTHING if answer is None else _attempt(key, answer.place, rules)
+    row = outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
         return row, not_marked(name, marked.error)
     return row, page_of(marked, way.shown)
@@ -292,16 +287,16 @@ def _entries(
     samples: Sequence[Key],
     way: _Way,
     rows: Mapping[int, tuple[Outcome, ...]],
-) -> Iterator[Entry]:
+) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
-    none = tuple(class_rows.missing(possible_of(key, _of(key, way.rules))) for key in samples)
+    none = tuple(outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples)
     for place, student in enumerate(given.students):
         who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
         for problem, made in zip(given.problems, rows.get(place, none), strict=True):
-            yield Entry((who[0], who[1], who[2], who[3]), problem, made)
+            yield ClassRow((who[0], who[1], who[2], who[3]), problem, made)
 
 
-def _ends(entries: Sequence[Entry], strays: Sequence[tuple[str, str]]) -> int:
+def _ends(entries: Sequence[ClassRow], strays: Sequence[tuple[str, str]]) -> int:
     facts = [each.outcome.marked for each in entries if each.outcome.place]
     if not any(facts):
         return UNREAD

@@ -19,8 +19,7 @@ from attncalc.writing.html.style import style
 from attncalc.writing.live.script import MARKED, script
 from attncalc.writing.page import given_grids
 from attncalc.writing.prose import line_in_text
-from attncalc.writing.reports.marking import marking_document
-from attncalc.writing.reports.marks import MARKS, place_of
+from attncalc.writing.reports.marking import MARKS, marking_document, place_of
 from attncalc.writing.verdict import Said, entry_named, expected_text, found_text, points_text
 
 MOST_NUMBERS = 20_000

@@ -36,11 +36,9 @@ class Outcome(NamedTuple):
     ----------
     place, how
         The answer, and how it is known whose it is; "" where there is none.
-    possible
-        What could be earned, as a fraction.
     cells
-        Its row, marks as fractions, from the answer's name on.
-    credits
+        Its row, points as fractions, from the answer's name on.
+    shares
         What it earns in each step, as fractions; and for the map.
     fact
         What a summary tells of it; None where it was not marked.
@@ -48,39 +46,27 @@ class Outcome(NamedTuple):
 
     place: str
     how: str
-    possible: str
-    cells: tuple[str, ...]
-    credits: Mapping[str, str]
-    fact: tuple[Any, ...] | None
+    cells: Sequence[str]
+    shares: Mapping[str, str]
+    fact: Sequence[Any] | None
 
     @property
     def marked(self) -> Fact | None:
         """What a summary tells of it."""
-        if self.fact is None:
-            return None
-        right, provisional, earned, possible, first, mistakes = self.fact
-        pairs = tuple((step, says) for step, says in mistakes)
-        return Fact(right, provisional, Fraction(earned), Fraction(possible), first, pairs)
+        return None if self.fact is None else Fact(*self.fact)
 
 
 def outcome(answer: Marked, how: str, possible: Fraction) -> Outcome:
-    """Return what is kept of an answer."""
-    marking, cells = answer.marking, tuple(row_of(answer, Shown(fractions=True).in_cell))
+    """Return what is kept of an answer, or of none."""
+    marking, cells = answer.marking, list(row_of(answer, Shown(fractions=True).in_cell))
+    cells[POSSIBLE] = cells[POSSIBLE] or str(possible)
     if marking is None:
-        return Outcome(answer.place, how, str(possible), cells, {}, None)
-    shares = {name: str(credit) for name, credit in shares_of(marking).items()}
-    right, provisional, earned, most, first, mistakes = fact(marking)
-    kept = (right, provisional, str(earned), str(most), first, mistakes)
-    return Outcome(answer.place, how, str(most), cells, shares, kept)
+        return Outcome(answer.place, how, cells, {}, None)
+    shares = {name: str(share) for name, share in shares_of(marking).items()}
+    return Outcome(answer.place, how, cells, shares, fact(marking))
 
 
-def missing(possible: Fraction, why: str = NO_ANSWER) -> Outcome:
-    """Return the row of a student who handed nothing in."""
-    cells = ("", *[""] * (len(COLUMNS) - 2), why)
-    return Outcome("", "", str(possible), cells, {}, None)
-
-
-class Entry(NamedTuple):
+class ClassRow(NamedTuple):
     """A row of the class: a student, by name, id, email and folder; a problem; what came of it."""
 
     student: tuple[str, str, str, str]
@@ -89,7 +75,7 @@ class Entry(NamedTuple):
 
 
 def as_csv(
-    entries: Sequence[Entry],
+    entries: Sequence[ClassRow],
     strays: Sequence[tuple[str, str]],
     steps: Sequence[str],
     said: Said,
@@ -112,7 +98,7 @@ def as_csv(
     for entry in entries:
         cells, made = _cells(entry.outcome, said), entry.outcome
         shares = (
-            said(Fraction(made.credits[name])) if name in made.credits else "" for name in columns
+            said(Fraction(made.shares[name])) if name in made.shares else "" for name in columns
         )
         yield _line([*entry.student, entry.problem, made.place, made.how, *cells[1:], *shares])
     for place, why in strays:
@@ -132,12 +118,12 @@ def _cells(made: Outcome, said: Said) -> tuple[str, ...]:
     cells = list(made.cells)
     if cells[EARNED]:
         cells[EARNED] = said(Fraction(cells[EARNED]))
-    cells[POSSIBLE] = said(Fraction(made.possible), least=0)
+    cells[POSSIBLE] = said(Fraction(cells[POSSIBLE]), least=0)
     return tuple(cells)
 
 
 def class_document(
-    entries: Sequence[Entry],
+    entries: Sequence[ClassRow],
     strays: Sequence[tuple[str, str]],
     said: Said,
     *,

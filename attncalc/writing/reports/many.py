@@ -17,8 +17,7 @@ from attncalc.problem.fields import LINES
 from attncalc.text import as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
-from attncalc.writing.reports.marking import marking_document
-from attncalc.writing.reports.marks import percent
+from attncalc.writing.reports.marking import marking_document, percent
 from attncalc.writing.verdict import Said, entry_named, points_text, unread_in_words
 
 COLUMNS = (
@@ -123,7 +122,7 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Fact(NamedTuple):
-    """What a summary tells of one answer that was marked.
+    """What a summary tells of one answer that was marked: plain values, as JSON has them.
 
     Parameters
     ----------
@@ -131,8 +130,8 @@ class Fact(NamedTuple):
         Whether nothing is to be said against it.
     provisional
         Whether something was not read.
-    earned, possible
-        Its score.
+    share
+        What it earns, of all there is, as a fraction; "" where nothing can be earned.
     first
         The step that first went wrong, or "".
     mistakes
@@ -141,25 +140,20 @@ class Fact(NamedTuple):
 
     right: bool
     provisional: bool
-    earned: Fraction
-    possible: Fraction
+    share: str
     first: str
-    mistakes: tuple[tuple[str, str], ...]
+    mistakes: Sequence[Sequence[str]]
 
 
 def fact(marking: Marking) -> Fact:
     """Return what a summary tells of a marking."""
-    wrong = marking.first_wrong
+    wrong, (earned, possible) = marking.first_wrong, score(marking)
     return Fact(
         marking.is_done,
         marking.is_provisional,
-        *score(marking),
+        str(earned / possible) if possible else "",
         "" if wrong is None else wrong.marks.step.name,
-        tuple(
-            (marks.step.name, marks.cause.says)
-            for marks in marking.steps
-            if marks.cause is not None
-        ),
+        [(each.step.name, each.cause.says) for each in marking.steps if each.cause is not None],
     )
 
 
@@ -175,13 +169,13 @@ def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
     yield f"{len(facts)} of {_answers(count)} marked, {right} without a mistake."
     if unread := sum(each.provisional for each in facts):
         yield f"{_answers(unread)} with a provisional score: something was not read."
-    shares = [each.earned / each.possible for each in facts if each.possible]
+    shares = [Fraction(each.share) for each in facts if each.share]
     if shares:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
     first = Counter(each.first for each in facts if each.first)
     for name, number in first.most_common(MOST_COMMON):
         yield f"{_answers(number)} first went wrong in {name}."
-    mistakes = Counter(mistake for each in facts for mistake in each.mistakes)
+    mistakes = Counter(tuple(mistake) for each in facts for mistake in each.mistakes)
     for (name, says), number in mistakes.most_common(MOST_COMMON):
         yield f"{_answers(number)}, {name}: {says}."
 
