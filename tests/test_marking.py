@@ -206,6 +206,21 @@ def test_blank_and_unreadable_entries_cost_themselves_alone() -> None:
     ]
 
 
+def test_what_follows_from_a_blank_entry_follows_from_what_led_to_it() -> None:
+    """Q[3,2] has lost its sign; S[3,1] is left blank, and A is worked out with it all the same."""
+    Q, K = np.array([[1, 3], [-1, 1], [2.5, 2]]), np.array(HAND["K"])
+    scores = Q @ K.T
+    weights = planting.cut(planting.softmax(scores), 2, "half-away")
+    written: list[list[Any]] = scores.tolist()
+    for column in range(3):
+        blank = [*written[:2], [None if j == column else s for j, s in enumerate(written[2])]]
+        marking = marked({"Q": Q.tolist(), "K": HAND["K"], "S": blank, "A": weights.tolist()})
+        assert status(marking, "S", 3, column + 1) is Status.BLANK
+        assert not marking.steps[3].count(Status.WRONG, Status.MATCHES_KEY)
+    right = marked({"Q": HAND["Q"], "K": HAND["K"], "S": [*blank[:2], [None] * 3], "A": HAND["A"]})
+    assert statuses(right, "A") == {Status.CORRECT}
+
+
 def test_after_a_wrong_shape_the_key_is_used() -> None:
     marking = marked(HAND | {"Q": [[1, -1, 2.5], [3, 1, -2]]})
     assert statuses(marking, "Q") == {Status.WRONG_SHAPE}
