@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.equations.operations import Concat
 from attncalc.grading.causes import pairs_that_fit, recipes_that_fit
 from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key
@@ -13,8 +14,7 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import NUMBER_OF, Cause, Status
 from attncalc.grading.walk import Walk
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations import Concat
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 

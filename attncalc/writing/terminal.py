@@ -85,7 +85,8 @@ class _Terminal(Form[Text]):
         yield equation.append(self.known(f"   {section.said}"), style="not bold")
         for grid in section.shown:
             if grid.head:
-                yield self._line(f"head {grid.head} of {grid.heads or section.grids[-1].head}")
+                count = grid.heads or section.grids[-1].head
+                yield self._line(f"{section.step.slices} {grid.head} of {count}")
             yield from self._matrix(grid)
         yield from (Continued(self.known(line_in_text(line))) for line in section.lines)
         if section.legend:

@@ -7,6 +7,17 @@ each says what is done as a clause: "every entry is what comes out when …".
 from collections.abc import Iterator
 from fractions import Fraction
 
+from attncalc.equations.operations import (
+    DivideBySqrt,
+    Given,
+    Mask,
+    Multiply,
+    Project,
+    Scores,
+    Scoring,
+    Weigh,
+)
+from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.grading.recipes.common import Read, Recipe, Wrong, in_place
 from attncalc.grading.recipes.distances import of_alibi, of_relative
 from attncalc.grading.recipes.gradients import of_gradients
@@ -18,21 +29,10 @@ from attncalc.grading.recipes.roundings import roundings
 from attncalc.grading.recipes.scores import of_scale, of_scale_not_asked, of_scores
 from attncalc.grading.recipes.scoring import of_other_scores, of_scored
 from attncalc.grading.recipes.weights import of_weights
-from attncalc.operations import (
-    DivideBySqrt,
-    Given,
-    Mask,
-    Multiply,
-    Project,
-    Scores,
-    Scoring,
-    Weigh,
-)
-from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.step import Plan, Step
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step
 
 __all__ = [
     "Read",

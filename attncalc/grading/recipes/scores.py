@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operations import Multiply, Rotate, Scoring
+from attncalc.equations.operations.normalising import Normalise
 from attncalc.grading.recipes.common import (
     Read,
     Wrong,
@@ -14,10 +16,8 @@ from attncalc.grading.recipes.common import (
     transposed,
 )
 from attncalc.numbers.types import Range
-from attncalc.operations import Multiply, Rotate, Scoring
-from attncalc.operations.normalisation import Normalise
-from attncalc.operations.step import Plan, Step
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.step import Plan, Step
 
 TURNS = (Rotate, Normalise)
 """What happens to queries and keys on their way to the scores."""

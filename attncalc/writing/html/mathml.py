@@ -5,10 +5,12 @@ from typing import cast
 
 from attncalc.equations.expressions import (
     Call,
+    Entrywise,
     Expression,
     Indexed,
     Negative,
     Number,
+    Over,
     Power,
     Product,
     Quotient,
@@ -70,11 +72,11 @@ class MathMl(MathWriter):
             # on a line, for a fraction in each of many lines would stand too close to the next
             return _gradient(gradient, _row(_slope_of(_word("L")), _sign("/"), _slope_of(of)))
         name = parts_of(entry.name)
-        *head, row, column = entry.place
+        head, places = entry.place[:-2], map(str, entry.place[-2:])
         number = f"{name.number};" if name.number else ""
         above = _above(name.parts, name.word, name.mark, *(f"({each})" for each in head))
         return _scripted(
-            _letters(name.letters, entry.name), _text(f"{number}{row},{column}"), above
+            _letters(name.letters, entry.name), _text(f"{number}{','.join(places)}"), above
         )
 
     def sum(self, total: Sum) -> Html:
@@ -96,7 +98,7 @@ class MathMl(MathWriter):
             parts += [_sign(product.sign) if product.sign else _THIN] if place else []
             parts.append(
                 self._bracketed(factor)
-                if isinstance(factor, Sum | Negative)
+                if isinstance(factor, Sum | Negative | Over | Where)
                 else self.write(factor)
             )
         return _row(*parts)
@@ -136,6 +138,19 @@ class MathMl(MathWriter):
             parts += [*([_sign(";")] if place else []), self.write(matrix)]
         return _row(_sign("["), *parts, _sign("]"))
 
+    def over(self, over: Over) -> Html:
+        """Return Σ with its index below, and the body behind it."""
+        sign = _sign("∑") if over.function == "Σ" else _word(over.function)
+        body = self.write(over.body)
+        if over.function != "Σ" or isinstance(over.body, Sum | Negative | Where):
+            body = _in_brackets(body)
+        return _row(element("munder", sign, _text(over.under)), body)
+
+    def entrywise(self, entries: Entrywise) -> Html:
+        """Return the entry in square brackets, its indices below."""
+        inner = _row(_sign("["), self.write(entries.body), _sign("]"))
+        return element("msub", inner, _text(",".join(entries.at)))
+
     def where(self, where: Where) -> Html:
         """Return x where causal, else −∞."""
         condition = _text(f"\u00a0where {where.condition}, else\u00a0")
@@ -161,7 +176,7 @@ class MathMl(MathWriter):
         if isinstance(term, Negative):
             sign, term = [_sign("−")], term.term
         written = self.write(term)
-        is_product = isinstance(term, Product) and term.sign == "·"
+        is_product = isinstance(term, Product | Where) and getattr(term, "sign", "·") == "·"
         if is_product or (sign and _is_negative(term)):
             written = _in_brackets(written)
         return [*sign, written]
@@ -178,7 +193,7 @@ class MathMl(MathWriter):
 
     def _bracketed(self, expression: Expression) -> Html:
         written = self.write(expression)
-        is_compound = isinstance(expression, Sum | Negative | Product)
+        is_compound = isinstance(expression, Sum | Negative | Product | Over | Where)
         return _in_brackets(written) if is_compound else written
 
 
