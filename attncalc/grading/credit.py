@@ -110,16 +110,15 @@ def shares_of(marking: Marking) -> dict[str, Fraction]:
     A step passed by earns what the later one does; all of it where one cause explains what is
     wrong there, for then the rest of the way is right.
     """
-    rules = marking.rules
     by_name = {marks.step.name: marks for marks in marking.steps}
     shares: dict[str, Fraction] = {}
     for name in marking.key.steps:
         if name in by_name:
-            shares[name] = by_name[name].credit(rules)
+            shares[name] = marking.credits[name]
         elif name in marking.passed:
             later = by_name[marking.passed[name]]
             is_known = bool(later.causes) and not any(each.is_slip for each in later.causes)
-            shares[name] = Fraction(1) if is_known else later.credit(rules)
+            shares[name] = Fraction(1) if is_known else marking.credits[later.step.name]
     if marking.lines:
         shares[LINES] = share_of_lines(marking)
     return shares

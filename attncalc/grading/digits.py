@@ -11,7 +11,7 @@ from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key, Style
 from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
-from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status
+from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status, are
 from attncalc.grading.slack import (
     DUST,
     MOST_CUT,
@@ -30,6 +30,7 @@ from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 WRONG = (Status.WRONG, Status.WRONG_SHAPE)
 AMISS = (*WRONG, Status.PRECISION)
+RIGHT = tuple(each for each in Status if each.is_right)
 FEWEST_DIGITS, MOST_DIGITS = 3, 5
 """Significant digits that people and calculators keep."""
 ON_A_DISPLAY, FEW = 4, 8
@@ -157,7 +158,7 @@ def _are_last_places(marks: StepMarks) -> bool:
     written = marks.written
     if written is None or written.shape != marks.expected.shape:
         return False
-    wrong = np.isin(marks.statuses, [NUMBER_OF[each] for each in AMISS])
+    wrong = are(marks.statuses, *AMISS)
     unit = np.maximum(10.0**-written.decimals, unit_of_digits(marks.expected, ON_A_DISPLAY))
     with np.errstate(invalid="ignore"):
         return bool((np.abs(written.values - marks.expected) <= FEW * unit)[wrong].all())
@@ -245,7 +246,7 @@ def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bo
     """Say whether the right entries of a step are those of a flawless script in this style."""
     if marks.written is None or marks.written.shape != script.shape:
         return True
-    right = np.isin(marks.statuses, [NUMBER_OF[each] for each in Status if each.is_right])
+    right = are(marks.statuses, *RIGHT)
     right &= np.isfinite(script)  # -∞ may be written as -1e9
     cut = round_floats(marks.written.values, key.problem.decimals, style.rule)
     return bool((cut == script)[right].all())

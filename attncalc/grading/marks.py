@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
+from attncalc.grading.rules import STATUSES, Rules, Status, are
 from attncalc.numbers.types import Matrix, Place
 from attncalc.problem.fields import LINES
 from attncalc.problem.step import Step
@@ -77,7 +77,7 @@ class StepMarks:
         """Yield the places of the entries that have one of these statuses."""
         if not self.count(*statuses):
             return
-        found = np.logical_or.reduce([self.statuses == NUMBER_OF[each] for each in statuses])
+        found = are(self.statuses, *statuses)
         for index in np.flatnonzero(found):  # a place at a time: few are asked for, of millions
             yield tuple(int(each) for each in np.unravel_index(index, found.shape))
 
@@ -100,9 +100,8 @@ class StepMarks:
         """Return the share of the step that is earned."""
         if not self.statuses.size:
             return Fraction(0)
-        earned = sum(
-            (rules.credit(each) * count for each, count in self.counts.items()), Fraction(0)
-        )
+        counts = ((each, count) for each, count in self.counts.items() if count)
+        earned = sum((rules.credit(each) * count for each, count in counts), Fraction(0))
         wrong, lost = self.count(Status.WRONG, Status.WRONG_SHAPE), self.deduction(rules)
         if self.is_repeated:
             earned += wrong * rules.credit(Status.FOLLOWS)
@@ -161,6 +160,11 @@ class Marking:
         return all(marks.is_right for marks in self.steps) and all(
             line.status is Status.CORRECT for line in self.lines
         )
+
+    @cached_property
+    def credits(self) -> Mapping[str, Fraction]:
+        """The share of each step that is earned."""
+        return {marks.step.name: marks.credit(self.rules) for marks in self.steps}
 
     @property
     def is_provisional(self) -> bool:

@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
+
+import numpy as np
+
+from attncalc.numbers.types import Matrix
 
 
 class Status(Enum):
@@ -30,6 +35,15 @@ class Status(Enum):
 STATUSES = tuple(Status)
 NUMBER_OF = {status: number for number, status in enumerate(STATUSES)}
 """How arrays hold a status."""
+
+
+def are(statuses: Matrix, *wanted: Status) -> Matrix:
+    """Say which entries, by the numbers of their statuses, have one of these."""
+    table = np.array([each in wanted for each in STATUSES])
+    found: Matrix = table[statuses]
+    return found
+
+
 CONCEPTUAL, COPYING = "conceptual", "copying"
 """Kinds of causes: another way to do a step, and right numbers in wrong places or misread."""
 
@@ -123,14 +137,17 @@ class Rules:
 
     def credit(self, status: Status) -> Fraction:
         """Return what an entry earns."""
-        losses = {
+        return 1 - self._losses.get(status, Fraction(1))
+
+    @cached_property
+    def _losses(self) -> Mapping[Status, Fraction]:
+        return {
             Status.CORRECT: Fraction(0),
             Status.ROUNDING: self.rounding_penalty,
             Status.FOLLOWS: self.follow_penalty,
             Status.MATCHES_KEY: Fraction(0),
             Status.PRECISION: self.precision_penalty,
         }
-        return 1 - losses.get(status, Fraction(1))
 
     def weight(self, name: str) -> Fraction:
         """Return what a step counts, or the map."""

@@ -22,7 +22,7 @@ from attncalc.grading.credit import is_shown
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks
-from attncalc.grading.rules import NUMBER_OF, Cause, Rules, Status
+from attncalc.grading.rules import NUMBER_OF, Cause, Rules, Status, are
 from attncalc.grading.slack import Slack, stands_for_minus_infinity
 from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
@@ -260,8 +260,8 @@ class Walk:
         self.own.keep(name, points, behind)
         if marks.count(Status.WRONG, Status.PRECISION, Status.MATCHES_KEY):
             self.own.doubtful.add(name)
-        own_mistakes = [NUMBER_OF[status] for status in (Status.WRONG, Status.FOLLOWS)]
-        self.tainted[name] = np.isin(marks.statuses, own_mistakes) | marks.from_mistakes
+        is_own = are(marks.statuses, Status.WRONG, Status.FOLLOWS)
+        self.tainted[name] = is_own | marks.from_mistakes
 
     def _keep_other_shape(self, name: str, written: WrittenMatrix, expected: Matrix) -> None:
         """Keep a matrix that has not the shape of the key's; what follows stands for blanks."""

@@ -245,7 +245,11 @@ def _marks(
     if form == "json":
         return _json(marked, page, shown.extent, alone=alone)
     one = marked[0] if alone and marked[0].marking is not None else None
-    document = many.answers_document(marked, shown) if one is None else many.page_of(one, shown)
+    document = (
+        many.answers_document(marked, shown, on_screen=form == "table")
+        if one is None
+        else many.page_of(one, shown)
+    )
     if form != "table":
         return output(page, _written(one, document, form, shown))
     from attncalc.writing.terminal import write_notes
@@ -265,7 +269,8 @@ def _pages(
     }
     outputs = [Output(page, files)]
     if with_table:
-        outputs.append(output(STDOUT, tables_of(many.answers_document(marked, shown), STDOUT)))
+        document = many.answers_document(marked, shown, on_screen=True)
+        outputs.append(output(STDOUT, tables_of(document, STDOUT)))
     return outputs
 
 

@@ -98,11 +98,15 @@ def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
     return in_json(content, indent=2) + "\n"
 
 
-def answers_document(answers: Sequence[Marked], shown: Shown = AS_FITS) -> Document:
-    """Return a row for each answer, which mistakes were common, and then each marking."""
+def answers_document(
+    answers: Sequence[Marked], shown: Shown = AS_FITS, *, on_screen: bool = False
+) -> Document:
+    """Return a row for each answer, which mistakes were common, and off the screen each marking."""
     rows = [tuple(map(on_a_line, row_of(each, shown.in_words))) for each in answers]
     table = Table("Answers", COLUMNS, tuple(rows), tuple(map(told, rows)))
     bullets = Bullets(tuple(map(on_a_line, summary(answers))))
+    if on_screen:
+        return Document("", (table, bullets))
     each_alone = tuple(page_of(each, shown) for each in answers if each.marking is not None)
     return Document("", (table, bullets, Appendix(each_alone)))
 
