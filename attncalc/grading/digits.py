@@ -10,8 +10,8 @@ from attncalc.grading.causes import recipes_that_fit
 from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key, Style
 from attncalc.grading.known import Known
-from attncalc.grading.marks import StepMarks
-from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status, are
+from attncalc.grading.marks import StepMarks, are
+from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import (
     DUST,
     MOST_CUT,

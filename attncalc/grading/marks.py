@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncalc.grading.rules import STATUSES, Rules, Status, are
+from attncalc.grading.rules import STATUSES, Rules, Status
 from attncalc.numbers.types import Matrix, Place
 from attncalc.problem.fields import LINES
 from attncalc.problem.step import Step
@@ -18,6 +18,13 @@ if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no 
     from attncalc.grading.lines import LineMark
     from attncalc.grading.rules import Cause
     from attncalc.reading.answers.answer import Answer, Unread, WrittenMatrix
+
+
+def are(statuses: Matrix, *wanted: Status) -> Matrix:
+    """Say which entries, by the numbers of their statuses, have one of these."""
+    table = np.array([each in wanted for each in STATUSES])
+    found: Matrix = table[statuses]
+    return found
 
 
 @dataclass(frozen=True, eq=False)

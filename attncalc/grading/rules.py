@@ -7,10 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-
-from attncalc.numbers.types import Matrix
-
 
 class Status(Enum):
     """What is said of one entry; the value is its code in JSON."""
@@ -35,15 +31,6 @@ class Status(Enum):
 STATUSES = tuple(Status)
 NUMBER_OF = {status: number for number, status in enumerate(STATUSES)}
 """How arrays hold a status."""
-
-
-def are(statuses: Matrix, *wanted: Status) -> Matrix:
-    """Say which entries, by the numbers of their statuses, have one of these."""
-    table = np.array([each in wanted for each in STATUSES])
-    found: Matrix = table[statuses]
-    return found
-
-
 CONCEPTUAL, COPYING = "conceptual", "copying"
 """Kinds of causes: another way to do a step, and right numbers in wrong places or misread."""
 

@@ -21,8 +21,8 @@ from attncalc.grading.causes import recipes_that_fit
 from attncalc.grading.credit import is_shown
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
-from attncalc.grading.marks import StepMarks
-from attncalc.grading.rules import NUMBER_OF, Cause, Rules, Status, are
+from attncalc.grading.marks import StepMarks, are
+from attncalc.grading.rules import NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import Slack, stands_for_minus_infinity
 from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
