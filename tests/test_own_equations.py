@@ -294,3 +294,61 @@ def test_a_mistake_in_a_row_of_a_recurrence_is_followed_in_later_rows() -> None:
     second = [marks.status((row, 1)) for row in range(4)]
     assert second == [Status.CORRECT, Status.WRONG, Status.FOLLOWS, Status.WRONG]
     assert all(marks.status((row, 0)) == Status.CORRECT for row in range(4))
+
+
+def test_a_wrong_matrix_is_explained_by_the_equation_that_it_fits() -> None:
+    lines = [
+        "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k) / tau",
+        "B[i,j] = Q[i,0] - K[j,1] if j <= i else 0",
+    ]
+    problem = Problem(X=X, **W, scale="none", equations=lines, more={"tau": 0.5}, decimals=4)
+    solution = solve(problem)
+    Q, K = (np.array(solution[name]) for name in "QK")
+    strict = np.where(np.tri(3, k=-1) > 0, Q[:, :1] - K[:, 1:].T, 0)
+    for name, values, code, says in (
+        ("S", Q @ K.T / 0.5, "no-division:sqrt(d_k)", "the division by sqrt(d_k) is left out"),
+        ("S", Q @ K.T / np.sqrt(2), "no-division:tau", "the division by tau is left out"),
+        ("S", K @ Q.T / np.sqrt(2) / 0.5, "exchanged:Q,K", "Q and K are exchanged"),
+        ("B", strict, "off-by-one:j <= i", "j <= i is taken as j < i (off by one)"),
+    ):
+        marking = check(problem, {name: np.round(values, 4).tolist()})
+        (marks,) = (each for each in marking.steps if each.step.name == name)
+        assert (marks.causes[0].code, marks.causes[0].says) == (f"equation-{code}", says)
+
+
+def test_scores_are_modified_as_by_flex_attention(attncalc: Callable[..., Any]) -> None:
+    lines = ["score - abs(q_idx - kv_idx) / 2", "q_idx >= kv_idx"]
+    solution = solve(Problem(X=X, **W, equations=lines))
+    assert [step.name for step in solution.plan][3:] == [
+        "S",
+        "S_scaled",
+        "S_mod",
+        "S_mod_2",
+        "A",
+        "O",
+    ]
+    apart = np.abs(np.subtract.outer(range(3), range(3)))
+    scores = np.array(solution["S_scaled"]) - apart / 2
+    powers = np.exp(np.where(np.tri(3, dtype=bool), scores, -np.inf))
+    np.testing.assert_allclose(solution["A"], powers / powers.sum(axis=1, keepdims=True))
+    run = attncalc("self", "--equation", lines[0], "--equation", lines[1], "--only", "S_mod_2")
+    assert "masked scores" in run.out
+    refused = attncalc("encoder", "--X", "1 0; 0 1", "--equation", lines[0])
+    assert "there are no scores here that it could change" in refused.err
+
+
+def test_a_head_has_its_own_modification_of_scores() -> None:
+    weights = {name: [[*row, *row] for row in W[name]] for name in W}
+    more = {"slope": [0.5, 2]}
+    solution = solve(
+        Problem(X=X, **weights, heads=2, equations=["score - slope[h] * q_idx"], more=more)
+    )
+    for head, slope in enumerate(more["slope"]):
+        expected = np.array(solution["S_scaled"])[head] - slope * np.arange(3)[:, None]
+        np.testing.assert_allclose(np.array(solution["S_mod"])[head], expected)
+
+
+def test_a_problem_is_solved_with_further_equations() -> None:
+    problem = Problem(X=X, **W, equations=["B = 2 * X[0,0]"])
+    solution = solve(problem, equations=["B = tau * X[0,0]"], more={"tau": 3})
+    assert solution.shown("B") == [["3.00"]]

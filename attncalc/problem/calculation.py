@@ -152,6 +152,19 @@ class Built(NamedTuple):
         """The steps as they are called in the calculation."""
         return tuple(map(self._in_place, self.steps))
 
+    def with_steps(self, made: Mapping[str, Step]) -> "Built":
+        """Return the part with these steps, by their names in the calculation."""
+        own = {self.name(name): name for step in self.steps for name in (step.name, *step.inputs)}
+        steps = tuple(
+            made[self.name(step.name)]._replace(
+                name=step.name,
+                inputs=tuple(own.get(name, name) for name in made[self.name(step.name)].inputs),
+            )
+            for step in self.steps
+        )
+        others = {name: name for step in steps for name in step.inputs if name not in own.values()}
+        return self._replace(steps=steps, names={**self.names, **others})
+
     def _in_place(self, step: Step) -> Step:
         inputs = tuple(map(self.name, step.inputs))
         return step._replace(name=self.name(step.name), inputs=inputs)
@@ -242,6 +255,8 @@ class Calculation:
         """
         last = next((each.steps[-1].name for each in self.parts if each.attention), None)
         longer = self.followed_by(part, {} if last is None else dict.fromkeys(part.names, last))
+        made = {step.name: step for step in steps}
+        longer.parts = (*(each.with_steps(made) for each in self.parts), part)
         longer.steps = steps
         return longer
 

@@ -10,9 +10,9 @@ from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
 from attncalc.errors import InputError
-from attncalc.patterns.plan import NO_ATTENTION, needed_for_patterns
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import solve
+from attncalc.studies.patterns.pattern import NO_ATTENTION, needed_for_patterns
 from attncalc.writing.page import Contents, make_page
 
 

@@ -25,6 +25,7 @@ from attncalc.grading.recipes.layers import of_layers, of_normalised, of_skipped
 from attncalc.grading.recipes.masks import of_mask
 from attncalc.grading.recipes.others import of_others, of_outputs, of_the_whole
 from attncalc.grading.recipes.projections import of_projection
+from attncalc.grading.recipes.rewrites import of_own
 from attncalc.grading.recipes.roundings import roundings
 from attncalc.grading.recipes.scores import of_scale, of_scale_not_asked, of_scores
 from attncalc.grading.recipes.scoring import of_other_scores, of_scored
@@ -51,6 +52,7 @@ def recipes(step: Step, problem: Attention, steps: Plan) -> tuple[Recipe, ...]:
     operation = step.operation
     if isinstance(operation, Given):
         return ()  # what is given can only be copied
+    found += of_own(step)
     if isinstance(operation, Project | Scoring):
         found += _of_product(step, problem, steps)
     elif isinstance(operation, DivideBySqrt | Multiply | Mask | Alibi | RelativeBias):
@@ -101,7 +103,7 @@ def recipes_between(step: Step, steps: Plan) -> tuple[Recipe, ...]:
 def recipes_of_layers(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
     """Return the wrong ways to come by a step of a part that is no attention."""
     of_part = of_gradients if is_of_the_way_back(step.name) else of_layers
-    found = of_part(step, problem, steps)
+    found = (*of_own(step), *of_part(step, problem, steps))
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
 
 

@@ -128,7 +128,9 @@ def of_scale_not_asked(step: Step, problem: Attention, steps: Plan) -> Iterator[
     if problem.d_k <= 1:
         return
     root, is_asked = problem.d_k**0.5, problem.scale != "none"
-    (plain,) = (each.name for each in steps if isinstance(each.operation, Scoring))
+    plain = next((each.name for each in steps if isinstance(each.operation, Scoring)), None)
+    if plain is None:  # an equation states the scores
+        return
     by_root = f"the scores are divided by √d_k = √{problem.d_k}"
     says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"
     if step.name == plain:
