@@ -231,7 +231,7 @@ const either = (known) => (known === null ? [true, false] : [known]);
  * `doubts` counts undecided entries as mistakes; `dusty`, 0 or 1, what floats alone may tell apart as apart.
  */
 function walk(key, script, cuts, doubts, dusty) {
-  const dust = DUST * 10 ** -key.asked, areApart = (a, b) => a !== b && (dusty === 1 || !(Math.abs(a - b) <= dust));
+  const dust = DUST * 10 ** -key.asked, areApart = (a, b, counts) => a !== b && (counts || !(Math.abs(a - b) <= dust));
   const known = new Known(key), slack = { cuts, asked: key.asked }, tainted = {}, found = {};
   for (const name of Object.keys(key.steps)) if (script[name]) found[name] = marksOf(name);
   return found;
@@ -239,7 +239,8 @@ function walk(key, script, cuts, doubts, dusty) {
   function marksOf(name) {
     const answers = script[name], isMistaken = Object.values(tainted).some((where) => where.includes(true));
     const clean = isMistaken ? known.mended(tainted, key.ranges[dusty]) : known, coarse = answers.map(({ decimals }) => decimals), fine = coarse.map((each) => Math.max(each, key.asked));
-    const own = known.result(name, null, true), right = clean.result(name, null, true), differs = answers.map((_, k) => areApart(own.low[k], right.low[k]) || areApart(own.high[k], right.high[k]));
+    const own = known.result(name, null, true), right = clean.result(name, null, true), [same, differ] = [false, true].map((counts) => answers.map((_, k) => areApart(own.low[k], right.low[k], counts) || areApart(own.high[k], right.high[k], counts)));
+    const differs = dusty ? differ : same;
     const fitsClean = clean.fits(name, answers, fine, slack), fits = isMistaken ? known.fits(name, answers, fine, slack) : fitsClean;
     const fitsCoarsely = coarse.every((each, k) => each === fine[k]) ? fits : known.fits(name, answers, coarse, slack);
     const [tight, loose] = [true, false].map((isTight) => key.reach(name, (each) => key.ranges[dusty][each], isTight));
@@ -248,13 +249,13 @@ function walk(key, script, cuts, doubts, dusty) {
       const [beside, isCoarse] = besideKey(key, name, answer, k);
       if (!(beside & WRONG) && !isMistaken) return beside;
       let all = 0;
-      for (const isClean of either(fitsClean[k])) for (const isOwn of isMistaken ? either(fits[k]) : [isClean]) for (const isShort of coarse[k] === fine[k] ? [isOwn] : either(fitsCoarsely[k])) {
+      for (const isClean of either(fitsClean[k])) for (const isOwn of isMistaken ? either(fits[k]) : [isClean]) for (const isShort of coarse[k] === fine[k] ? [isOwn] : either(fitsCoarsely[k])) for (const isOther of new Set([same[k], differ[k]])) {
         if (beside & ~WRONG) all |= isShort ? beside & ~WRONG : MATCHES_KEY;
         if (!(beside & WRONG)) continue;
-        if (isOwn && (differs[k] || !isClean)) all |= FOLLOWS;
+        if (isOwn && (isOther || !isClean)) all |= FOLLOWS;
         else if (isClean) all |= ROUNDING;
         else for (const isReached of either(isWithin(answer, fine[k], [tight], [loose], k, slack)))
-          all |= isReached ? (differs[k] ? MATCHES_KEY : ROUNDING) : isCoarse || isShort ? PRECISION : WRONG;
+          all |= isReached ? (isOther ? MATCHES_KEY : ROUNDING) : isCoarse || isShort ? PRECISION : WRONG;
       }
       return all;
     });
