@@ -200,3 +200,9 @@ def test_a_slip_of_one_entry_is_listed_and_never_named(
     assert code in listed
     assert listed[-1] == "slip"
     assert marking.steps[0].cause is None
+
+
+def test_an_entry_whose_row_sums_to_zero_without_one_term_is_marked() -> None:
+    key = Key(Problem(S=[[1, -1, 2]], V=[[1], [2], [3]], normalizer="sum"), ToTheDigit(2))
+    (marks, *_) = marked(key, {"A": np.array([[0.6, -0.5, 1.0]])}).steps
+    assert [marks.status((0, place)) for place in range(3)] == [Status.WRONG, *[Status.CORRECT] * 2]

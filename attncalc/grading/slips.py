@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.equations.operations import Add, Concat, Mean, Same, Softmax
+from attncalc.errors import InputError
 from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
 from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations import Add, Concat, Mean, Same, Softmax
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 MOST_MEANT = 4
@@ -158,6 +159,9 @@ def _without_a_term(known: Known, step: Step, place: Place) -> Iterator[tuple[fl
         is_left_out = np.zeros(first.low.shape, bool)
         is_left_out[(*row, k)] = True
         without = first.replaced(is_left_out, Range.at(np.array(nothing)))
-        with np.errstate(all="ignore"):
-            made = step.operation.over(without, *others)
+        try:
+            with np.errstate(all="ignore"):
+                made = step.operation.over(without, *others)
+        except InputError:  # the scores that are left sum to 0
+            continue
         yield float(made.low[place]), float(made.high[place])

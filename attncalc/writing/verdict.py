@@ -60,7 +60,7 @@ class Named(NamedTuple):
 def entry_named(marking: Marking, marks: StepMarks, place: Place) -> Named:
     """Return the name of an entry, and its row and column; with the names of tokens, if any."""
     entry = marking.key.work.entry(marks.step.name, place)
-    *head, row, column = entry.place
+    *head, row, column = map(int, entry.place)
     rows, columns = labels_of(marking, marks)
     words = [f"head {head[0]}"] if head else []
     for kind, number, labels in (("row", row, rows), ("column", column, columns)):
