@@ -9,7 +9,8 @@ else of the answer has these numbers, and it is said.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from attncalc.reading.answers.parts import entries_of
 
 ENOUGH, AGAIN = 0.75, 0.1
 """The share of a step's entries that must be the key's, and by how much more than elsewhere."""
-FEWEST, MOST_NUMBERS, MOST_CELLS = 4, 4_000, 2_000_000
+FEWEST, MOST_NUMBERS, MOST_CELLS = 4, 4_000, 20_000_000
 """Entries of a step that is looked for; numbers of a text that are looked at; pairs compared."""
 GAPS = (0.0, 0.02, 0.1, 0.2)
 """What numbers between two rows cost, by how many they are; any other distance costs `FAR`."""
@@ -66,15 +67,21 @@ def witnessed(
     if not missing:
         return
     lines = [_without_slips(line) for line in text.split("\n")]
-    tokens = list(_tokens(lines))
-    if not tokens or len(tokens) > MOST_NUMBERS:
+    tokens = list(islice(_tokens(lines), MOST_NUMBERS))
+    if len(tokens) == MOST_NUMBERS:
+        found.remarks.append(
+            f"steps without a name are looked for in {MOST_NUMBERS:,} numbers only"
+        )
+    if not tokens:
         return
-    of_others = _lines_of(found, lambda each: bool(each.what) or each.last > each.line)
+    of_others = _lines_of(found, lambda each: each.what != "" or each.last > each.line)
     free = np.array([each.line not in of_others for each in tokens])
     for name, key in missing.items():
-        own = _lines_of(found, lambda each, name=name: each.what == name)
+        own = _lines_of(found, partial(_is_of, name))
         usable = free | np.array([each.line in own for each in tokens])
-        rows = _rows_of(key, tokens, usable, lines)
+        # where entries alone could not be read, all of them must agree
+        is_faulty = name in matrices and matrices[name].shape == key.shape
+        rows = _rows_of(key, tokens, usable, lines, 1.0 if is_faulty else ENOUGH)
         if rows is None or (own and not own & {each.line for row in rows for each in row}):
             continue
         free &= usable
@@ -82,7 +89,7 @@ def witnessed(
         cells = [[each.text for each in row] for row in rows]
         where = f"line {first}" if first == last else f"lines {first} to {last}"
         written = matrix_of_entries([entries_of(cells)], where)
-        how = f"read as {name}, because its numbers are those of {name}"
+        how = f"read as {name}, because its numbers are those of {name}{_slips(rows, text)}"
         yield name, written, Taken(first, last, name, how, "; ".join(" ".join(r) for r in cells))
 
 
@@ -92,6 +99,18 @@ def _lines_of(found: Collected, wanted: Callable[[Taken], bool]) -> set[int]:
         range(each.line, max(each.line, each.last) + 1) for each in found.taken if wanted(each)
     )
     return {line for lines in ranges for line in lines}
+
+
+def _is_of(name: str, taken: Taken) -> bool:
+    return taken.what == name
+
+
+def _slips(rows: list[list[Token]], text: str) -> str:
+    """Say which letters are read as digits."""
+    lines = text.split("\n")
+    typed = {each: lines[each.line - 1][each.column : each.end] for row in rows for each in row}
+    said = [f"{given} as {each.text}" for each, given in typed.items() if re.search("[OlI]", given)]
+    return f", with {', '.join(said)}" if said else ""
 
 
 def _without_slips(line: str) -> str:
@@ -121,20 +140,20 @@ def _is_looked_for(name: str, expected: Expected, matrices: Mapping[str, Written
 
 
 def _is_broken(written: WrittenMatrix, key: Matrix) -> bool:
-    """Say whether a matrix has not the shape of its step, a row without numbers, or a fault."""
+    """Say whether a matrix has fewer numbers than its step, a row without any, or a fault."""
     if written.shape != key.shape:
-        return True
+        return int((~np.isnan(written.values)).sum()) <= key.size
     return bool(np.isnan(written.values).all(axis=1).any() or written.faults)
 
 
 def _rows_of(
-    key: Matrix, tokens: list[Token], free: Matrix, lines: list[str]
+    key: Matrix, tokens: list[Token], free: Matrix, lines: list[str], enough: float
 ) -> list[list[Token]] | None:
     """Return the rows of a step among numbers that are free, and take these; None for nowhere."""
     values, width = np.array([each.value for each in tokens]), key.shape[1]
     share, starts = _best(values, free, key)
     rows = [tokens[start : start + width] for start in starts]
-    if share < ENOUGH or not _are_apart(rows, lines):
+    if share < enough or not _are_apart(rows, lines):
         return None
     others = free.copy()
     for start in starts:
