@@ -102,7 +102,7 @@ def _lines_of(found: Collected, wanted: Callable[[Taken], bool]) -> set[int]:
 
 
 def _is_of(name: str, taken: Taken) -> bool:
-    return taken.what == name
+    return taken.what == name or taken.what.startswith((f"{name}[", f"{name} "))
 
 
 def _slips(rows: list[list[Token]], text: str) -> str:
