@@ -261,7 +261,7 @@ function walk(key, script, cuts, doubts, dusty) {
     });
     const mayBe = mayBeAccepted(name, answers, marks, fine);
     marks.forEach((all, k) => { if (all & (WRONG | PRECISION) && mayBe(k)) marks[k] |= differs[k] ? FOLLOWS : ROUNDING; });
-    keep(name, answers, marks, differs, fine);
+    keep(name, answers, marks, differs, fine, clean);
     return marks;
   }
 
@@ -285,11 +285,16 @@ function walk(key, script, cuts, doubts, dusty) {
     return far > (marks.filter((all) => all & WRONG).length > 2 ? 1 : 0);
   }
 
-  function keep(name, answers, marks, differs, fine) {
+  /** Keep a step for later ones: where nothing is written, what follows from what is. */
+  function keep(name, answers, marks, differs, fine, clean) {
     const shown = key.shown[name], is = (all, what) => all !== 0 && ((all & ~what) === 0 || (doubts && (all & what) !== 0));
-    const points = shown.map((v, k) => (answers[k].kind ? v : standsForInfinity(answers[k].v, k, shown) ? -Infinity : answers[k].v));
+    const [own, right] = [known, clean].map((each) => each.result(name, RULES[0], true).low);
+    const isBlank = answers.map(({ kind }) => Boolean(kind)), follows = isBlank.map((blank, k) => blank && clean !== known && areApart(own[k], right[k], dusty) && Number.isFinite(own[k]));
+    const expected = shown.map((v, k) => (follows[k] ? cut(own[k], key.asked, cuts ? "truncate" : RULES[0]) : v));
+    const points = shown.map((_, k) => (isBlank[k] ? expected[k] : standsForInfinity(answers[k].v, k, shown) ? -Infinity : answers[k].v));
     const decimals = answers.map((each, k) => (is(marks[k], PRECISION) ? each.decimals : fine[k]));
-    const range = putIn(behind(points, decimals, cuts), answers.map(({ kind }) => Boolean(kind)), key.ranges[dusty][name]);
+    const around = putIn(behind(points, decimals, cuts), isBlank, key.ranges[dusty][name]);
+    const range = putIn(around, points.map((v, k) => isBlank[k] && v !== shown[k]), known.result(name, null, true));
     const exactly = answers.map((_, k) => points[k] === -Infinity || (key.isExact[dusty][name][k] && points[k] === shown[k] && !differs[k]));
     known.keep(name, points, putIn(range, exactly, { low: points, high: points }));
     const odd = WRONG | PRECISION | MATCHES_KEY;
