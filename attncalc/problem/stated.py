@@ -62,8 +62,13 @@ def conventions(problem: Problem) -> tuple[str, ...]:
 
 def _parts_in_words(problem: Problem) -> Iterator[str]:
     """Yield what the parts keep: once what all of a kind do, else with the place of each."""
-    attentions = [(part.prefix, _attention_in_words(part.attention))
-                  for part in problem.calculation.parts if part.attention is not None]  # fmt: skip
+    kept = {id(step.operation) for step in problem.calculation.steps}
+    attentions = [
+        (part.prefix, tuple(_attention_in_words(part.attention, lost)))
+        for part in problem.calculation.parts
+        if part.attention is not None
+        for lost in [{step.name for step in part.steps if id(step.operation) not in kept}]
+    ]
     yield from _told_together(attentions)
     others = [part for part in problem.calculation.parts if part.attention is None]
     if others and not problem.residual:
@@ -78,15 +83,17 @@ def _told_together(parts: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
         yield text if len(places) == len(parts) else f"{', '.join(places)}: {text}"
 
 
-def _attention_in_words(attention: Attention) -> tuple[str, ...]:
-    return (
-        *_norm_in_words(attention),
-        *_positions_in_words(attention),
-        *_heads_in_words(attention),
-        *_score_in_words(attention),
-        *_scale_in_words(attention),
-        *_masks_in_words(attention),
-    )
+def _attention_in_words(attention: Attention, lost: set[str]) -> Iterator[str]:
+    """Yield what an attention keeps; nothing of the steps that equations took the place of."""
+    yield from _norm_in_words(attention)
+    yield from _positions_in_words(attention)
+    yield from _heads_in_words(attention)
+    if "S" not in lost:
+        yield from _score_in_words(attention)
+    if "S_scaled" not in lost:
+        yield from _scale_in_words(attention)
+    if "S_masked" not in lost:
+        yield from _masks_in_words(attention)
 
 
 def _layout_in_words(problem: Problem) -> Iterator[str]:

@@ -4,7 +4,7 @@ A problem without an attention can be equations alone. One that lacks queries, k
 state them: the attention then reads what the equation gives.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -133,11 +133,26 @@ def with_equations(problem: "Outer", calculation: "Calculation") -> "Calculation
     replaced = [step.name for step in calculation.steps]
     for name in (*replaced, *(line.name for line in lines)):
         resolution.put(name)
-    steps = tuple(resolution.made.values())
+    steps = _without_those_replaced(resolution.made.values(), calculation.steps, lines)
     added = tuple(step for step in steps if step.name not in replaced)
-    says = tuple(f"{line.name} is stated by an equation" for line in lines)
-    own = Built(added, names={step.name: step.name for step in added}, says=says)
+    *names, last = (line.name for line in lines)
+    said = f"{', '.join(names)} and {last} are" if names else f"{last} is"
+    own = Built(added, names={step.name: step.name for step in added}, says=(f"{said} stated by {'equations' if names else 'an equation'}",))
     return calculation.restated(own, steps)
+
+
+def _without_those_replaced(
+    made: "Iterable[Step]", before: "Plan", lines: "Sequence[Line]"
+) -> "Plan":
+    """Return steps without those that were read before, and that nothing reads any more."""
+    steps, stated = tuple(made), {line.name for line in lines}
+    read_before = {name for step in before for name in step.inputs} - stated
+    while True:
+        read = {name for step in steps for name in step.inputs}
+        kept = tuple(each for each in steps if each.name in read or each.name not in read_before)
+        if kept == steps:
+            return steps
+        steps = kept
 
 
 class _Resolution:
@@ -257,9 +272,9 @@ def _role(name: str, rows: "Axis", columns: "Axis", *, forbids: bool) -> "Role":
     """Return what a step that an equation adds is to a reader."""
     if rows == "queries" and name == "O":
         return "outputs"
-    if rows != "queries" or columns != "keys":
-        return ""
-    return "masked" if forbids else "weights" if name == "A" else ""
+    if forbids:
+        return "masked"
+    return "weights" if (name, rows, columns) == ("A", "queries", "keys") else ""
 
 
 def _axes_of_given(name: str) -> "tuple[Axis, Axis]":
