@@ -282,7 +282,7 @@ def test_every_field_is_documented_where_it_can_be_given(function: Any, kind: st
     said = documented(function)
     matrices = [name for name, each in GIVEN.items() if each.kind in ("", kind)]
     settings = [name for name, each in SETTINGS.items() if each.kind in ("", kind)]
-    assert set(said) == {*matrices, *settings, "labels", "title"}
+    assert set(said) == {*matrices, *settings, "labels", "title", "more"}
     for name in matrices:
         assert re.search(r"\((n|m|d|d_\w+|1|heads)\b.*\)", said[name]), name
 
@@ -291,7 +291,7 @@ def test_every_field_is_documented_in_the_problem() -> None:
     text = inspect.getdoc(Problem) or ""
     names = re.findall(r"^(\w+(?:, \w+)*)$", text.split("Raises\n")[0], flags=re.MULTILINE)
     listed = {each for line in names for each in line.split(", ")} - {"Parameters"}
-    texts = ("labels", "title", "made_by", "remarks")
+    texts = ("labels", "title", "made_by", "remarks", "more")
     assert listed == {*GIVEN, *SETTINGS, *NESTED, *texts}
 
 

@@ -166,6 +166,11 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
         η of a step W − η dW, after which the outputs are worked out again.
+    equations
+        A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
+        replaces the step of its name or adds one.
+    more
+        The matrices that these read under other names, as a mapping.
 
     Returns
     -------
@@ -303,6 +308,11 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
         η of a step W − η dW, after which the outputs are worked out again.
+    equations
+        A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
+        replaces the step of its name or adds one.
+    more
+        The matrices that these read under other names, as a mapping.
 
     Returns
     -------

@@ -7,7 +7,6 @@ from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
 
-from attncalc.equations.derive import gradient
 from attncalc.equations.tree import Equation, Node, chosen, equation_source, parse, read
 
 _QUOTED, _IN_BRACES = re.compile(r'"[^"]*"|[^"]+'), re.compile(r"\{[^{}|]*\}")
@@ -150,6 +149,8 @@ def back(name: str, given: frozenset[str], to: str) -> Back | None:
         When the library does not state it.
     """
     if name not in stated():
+        from attncalc.equations.derive import gradient  # here, and not at every start
+
         derived = gradient(equation(name), to)
         if derived is None:
             return None

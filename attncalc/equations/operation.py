@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.equations import measure
-from attncalc.equations.algebra import plus
-from attncalc.equations.derive import gradient, gradient_name, total_name
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
@@ -23,7 +21,6 @@ from attncalc.equations.library import (
     is_stated,
     notation,
 )
-from attncalc.equations.own import Line
 from attncalc.equations.tree import (
     ONE,
     ZERO,
@@ -39,7 +36,7 @@ from attncalc.equations.tree import (
     replaced,
     source,
 )
-from attncalc.errors import InputError, ShapeError
+from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 
 Setting = Fraction | int | float
@@ -234,6 +231,8 @@ class Operation:
         InputError
             When no way back is known, or there is none.
         """
+        from attncalc.equations.derive import gradient_name, total_name  # here, as above
+
         found = self.statement(*shapes)
         inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
         own = equation(found.name, found.given)
@@ -269,6 +268,9 @@ class Operation:
         shapes
             The shapes of its inputs.
         """
+        from attncalc.equations.algebra import plus
+        from attncalc.equations.derive import gradient, gradient_name, total_name
+
         found = self.statement(*shapes)
         own = equation(found.name, found.given)
         derived = gradient(own, own.name)
@@ -378,52 +380,6 @@ class Stated(Operation):
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         return self.stated
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Own(Stated):
-    """An equation of the user's own.
-
-    Parameters
-    ----------
-    line
-        The equation as it was typed.
-    shapes
-        The shapes of what it reads: its indices run over their sides.
-    """
-
-    line: Line
-    shapes: tuple[Shape, ...]
-
-    def formula(self, *operands: Expression) -> Expression:
-        """Return the right-hand side as it was typed."""
-        from attncalc.equations.notation import by_entry  # here, and not at every start
-
-        return by_entry(self.line.equation, dict(zip(self.line.reads, operands, strict=False)))
-
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
-        """Return the matrix of the step.
-
-        Raises
-        ------
-        EquationError
-            When an entry is not a number, or +∞.
-        """
-        made = super().apply(*matrices, out=out)
-        if made.dtype.kind == "f" and not (made < np.inf).all():
-            place = np.argwhere(~(made < np.inf))[0]
-            at = ", ".join(str(int(each) + 1) for each in place)
-            raise self.line.fault(f"{self.line.name}[{at}] is not a finite number")
-        return made
-
-    def _on(self, *shapes: Shape) -> "_Known":
-        for name, own, given in zip(inputs_of(self.name), self.shapes, shapes, strict=True):
-            if given[-len(own) :] != own and given != PLAIN:
-                sizes = (" × ".join(map(str, each)) for each in (given, own))
-                raise ShapeError(
-                    f"{name} is {next(sizes)}, and {self.line.name} reads {next(sizes)}"
-                )
-        return super()._on(*shapes)
 
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:

@@ -11,16 +11,20 @@ its head: the equation then holds for each head.
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.equations import measure
 from attncalc.equations.evaluate import Compiler, Frame
+from attncalc.equations.expressions import Expression
 from attncalc.equations.extents import Setting, Shape, extents
+from attncalc.equations.library import inputs_of
+from attncalc.equations.notation import by_entry
+from attncalc.equations.operation import PLAIN, Stated
 from attncalc.equations.tree import (
     AGGREGATES,
     FUNCTIONS,
@@ -52,6 +56,7 @@ from attncalc.equations.tree import (
     walk,
 )
 from attncalc.errors import ShapeError
+from attncalc.numbers.types import Matrix
 
 SIZES = ("n", "m", "d", "d_k", "d_v", "d_ff", "heads")
 """Sizes that an equation may name: queries, keys, features, widths of keys, values and layers."""
@@ -212,6 +217,53 @@ def _refuse_large(own: Line, right: ast.expr) -> None:
                     )
                     if is_large or (isinstance(each, ast.BinOp) and isinstance(each.op, ast.Pow)):
                         raise own.fault(f"an exponent is at most {LARGEST_POWER}", each)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Own(Stated):
+    """An equation of the user's own.
+
+    Parameters
+    ----------
+    line
+        The equation as it was typed.
+    inputs
+        The names of what it reads, in the order of the operands.
+    shapes
+        The shapes of these: its indices run over their sides.
+    """
+
+    line: Line
+    inputs: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return the right-hand side as it was typed."""
+        return by_entry(self.line.equation, dict(zip(self.inputs, operands, strict=False)))
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Return the matrix of the step.
+
+        Raises
+        ------
+        EquationError
+            When an entry is not a number, or +∞.
+        """
+        made = super().apply(*matrices, out=out)
+        if made.dtype.kind == "f" and not (made < np.inf).all():
+            place = np.argwhere(~(made < np.inf))[0]
+            at = ", ".join(str(int(each) + 1) for each in place)
+            raise self.line.fault(f"{self.line.name}[{at}] is not a finite number")
+        return made
+
+    def _on(self, *shapes: Shape) -> Any:
+        for name, own, given in zip(inputs_of(self.name), self.shapes, shapes, strict=True):
+            if given[-len(own) :] != own and given != PLAIN:
+                sizes = (" × ".join(map(str, each)) for each in (given, own))
+                raise ShapeError(
+                    f"{name} is {next(sizes)}, and {self.line.name} reads {next(sizes)}"
+                )
+        return super()._on(*shapes)
 
 
 class Known(NamedTuple):

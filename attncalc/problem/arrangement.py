@@ -14,7 +14,6 @@ from attncalc.problem.layers.fields import ATTENTION as ALONE
 from attncalc.problem.layers.fields import DECODER, ENCODER, IN_WORDS, VIT
 from attncalc.problem.part import Placed, Stream
 from attncalc.problem.scope import Outer, changed
-from attncalc.problem.stating import placeholders, with_equations
 from attncalc.problem.unread import refuse_unread
 
 
@@ -32,6 +31,8 @@ def arranged(problem: Outer) -> Calculation:
     parts = Calculation(placed, given)
     refuse_unread(problem, placed)
     if problem.equations:
+        from attncalc.problem.stating import with_equations  # here, for few state any
+
         parts = with_equations(problem, parts)
     arriving = [name for name in problem.names if role_of(name) == "arriving"]
     # before gradients: their shapes are those of every given matrix, also of one nothing reads
@@ -68,13 +69,15 @@ def _attention(problem: Outer) -> list[Placed]:
     try:
         Calculation([own])
     except AttncalcError:
+        from attncalc.problem.stating import placeholders, read_by
+
         for shapes in placeholders(problem):
             zeros = {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items()}
             stated = Placed(ATTENTION, changed(problem, **zeros))
             with suppress(AttncalcError):
                 Calculation([stated])
                 return [stated]
-        if is_there(problem):
+        if is_there(problem) and not set(problem.names) <= read_by(problem.equations):
             raise
         return []
     return [own]

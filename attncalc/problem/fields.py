@@ -7,6 +7,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.typed import NotANumber, quoted
 from attncalc.problem.attention.fields import AttentionFields
 from attncalc.problem.embedding.fields import EmbeddingFields
+from attncalc.problem.equation_fields import EquationFields
 from attncalc.problem.feed_forward.fields import FeedForwardFields
 from attncalc.problem.field import Given, Nested, Setting, declared
 from attncalc.problem.gradients.fields import GradientFields
@@ -15,7 +16,6 @@ from attncalc.problem.layers.fields import LayerFields
 from attncalc.problem.normalisation.fields import NormalisationFields
 from attncalc.problem.patches.fields import PatchFields
 from attncalc.problem.residual.fields import ResidualFields
-from attncalc.problem.stating import EquationFields
 
 _PART = re.compile(r"(?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?")
 """What stands before the name of a matrix in a part: the layer, and the side of a decoder."""

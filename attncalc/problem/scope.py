@@ -6,6 +6,7 @@ from typing import Any
 
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.embedding.fields import EmbeddingFields
+from attncalc.problem.equation_fields import EquationFields
 from attncalc.problem.feed_forward.fields import FeedForwardFields
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 from attncalc.problem.gradients.fields import GradientFields
@@ -14,7 +15,6 @@ from attncalc.problem.layers.fields import DECODER, LayerFields
 from attncalc.problem.normalisation.fields import NormalisationFields
 from attncalc.problem.patches.fields import PatchFields
 from attncalc.problem.residual.fields import ResidualFields
-from attncalc.problem.stating import EquationFields
 
 
 class Scope(

@@ -18,9 +18,9 @@ from attncalc.numbers.types import Matrix
 from attncalc.operations.frequencies import RopeScaling
 from attncalc.problem.attention.part import is_there as attends
 from attncalc.problem.attention.rope import scaling_as_typed
+from attncalc.problem.equation_fields import Lines
 from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, role_of
 from attncalc.problem.problem import Problem, nested_fields
-from attncalc.problem.stating import Lines
 from attncalc.text import harmless_cell
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"

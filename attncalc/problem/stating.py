@@ -5,77 +5,22 @@ state them: the attention then reads what the equation gives.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
-from attncalc.problem.field import KINDS, setting
-
-if TYPE_CHECKING:
-    from attncalc.equations.operation import Shape
-    from attncalc.equations.own import Line
-    from attncalc.equations.tree import Equation
-    from attncalc.operations.step import Axis, Plan, Role, Step
-    from attncalc.problem.calculation import Calculation
-    from attncalc.problem.scope import Outer
-
-MOST_LINES = 200
-
-
-class Lines(tuple[str, ...]):
-    """Equations, one text each."""
-
-    __slots__ = ()
-
-
-def read_lines(given: Any) -> Lines:
-    r"""Read a list of equations, or a text with one on each line.
-
-    Examples
-    --------
-    >>> read_lines("a[i] = X[i,0]  # first\nb[i] = X[i,1]")
-    ('a[i] = X[i,0]  # first', 'b[i] = X[i,1]')
-    """
-    listed = given.splitlines() if isinstance(given, str) else given
-    if not isinstance(listed, list | tuple) or not all(isinstance(each, str) for each in listed):
-        raise ValueError
-    found = Lines(each.strip() for each in listed if each.strip())
-    if len(found) > MOST_LINES:
-        raise ValueError
-    return found
-
-
-def added_lines(before: Any, further: Any) -> Lines:
-    """Return equations and further ones, which replace those of the same name.
-
-    Examples
-    --------
-    >>> added_lines(["a[i] = X[i,0]", "b = 1"], ["b = 2"])
-    ('a[i] = X[i,0]', 'b = 2')
-    """
-    lines = (*read_lines(before), *read_lines(further))
-    last = {line.partition("=")[0].partition("[")[0].strip(): line for line in lines}
-    return Lines(last.values())
-
-
-@dataclass(frozen=True, eq=False, repr=False, init=False)
-class EquationFields:
-    """The equations of a problem; `Problem` says what they mean."""
-
-    equations: Any = setting(
-        Lines(),
-        read_lines,
-        f"a list of up to {MOST_LINES} equations, as S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)",
-        "An equation that replaces or adds a step, as 'S[i,j] = ...  # title'; may be repeated.",
-        KINDS,
-        is_list=True,
-        flag="--equation",
-    )
-    more: Any = None
+from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.operation import Shape, Statement, UnstatedError, is_grouped
+from attncalc.equations.own import Known, Line, Own, as_line, local, read_line, resolved
+from attncalc.equations.tree import INFINITY, Entry, Equation, Name, equation_source
+from attncalc.operations.step import Axis, Plan, Role, Step
+from attncalc.problem.calculation import Calculation
+from attncalc.problem.fields import own_name, role_of
+from attncalc.problem.part import Built
+from attncalc.problem.parts import STEP_TITLES
+from attncalc.problem.scope import Outer
 
 
 @cache
-def parsed(texts: Sequence[str]) -> "tuple[Line, ...]":
+def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
     """Return equations as they are parsed.
 
     Raises
@@ -83,8 +28,6 @@ def parsed(texts: Sequence[str]) -> "tuple[Line, ...]":
     EquationError
         When one cannot be read, or a name is stated twice.
     """
-    from attncalc.equations.own import read_line
-
     found: dict[str, Line] = {}
     for text in texts:
         line = read_line(text)
@@ -100,7 +43,7 @@ def read_by(texts: Sequence[str]) -> set[str]:
     return {name for line in lines for name in line.reads} - {line.name for line in lines}
 
 
-def placeholders(problem: "Outer") -> "Iterator[dict[str, Shape]]":
+def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
     """Yield the shapes of what an attention could be given where equations state it.
 
     First queries, keys and values that have no weights, then scores, then the weights.
@@ -118,7 +61,7 @@ def placeholders(problem: "Outer") -> "Iterator[dict[str, Shape]]":
         yield {name: resolution.shapes[name] for name in wanted}
 
 
-def with_equations(problem: "Outer", calculation: "Calculation") -> "Calculation":
+def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     """Return a calculation with the equations of a problem in it.
 
     Raises
@@ -126,8 +69,6 @@ def with_equations(problem: "Outer", calculation: "Calculation") -> "Calculation
     EquationError
         When one reads what is not there, sizes do not agree, or they go round in a circle.
     """
-    from attncalc.problem.part import Built
-
     lines = parsed(problem.equations)
     resolution = _Resolution(calculation.steps, lines, problem)
     replaced = [step.name for step in calculation.steps]
@@ -135,10 +76,15 @@ def with_equations(problem: "Outer", calculation: "Calculation") -> "Calculation
         resolution.put(name)
     steps = _without_those_replaced(resolution.made.values(), calculation.steps, lines)
     added = tuple(step for step in steps if step.name not in replaced)
-    *names, last = (line.name for line in lines)
-    said = f"{', '.join(names)} and {last} are" if names else f"{last} is"
-    own = Built(added, names={step.name: step.name for step in added}, says=(f"{said} stated by {'equations' if names else 'an equation'}",))
+    own = Built(added, names={step.name: step.name for step in added}, says=(_said(lines),))
     return calculation.restated(own, steps)
+
+
+def _said(lines: "Sequence[Line]") -> str:
+    *names, last = (line.name for line in lines)
+    if not names:
+        return f"{last} is stated by an equation"
+    return f"{', '.join(names)} and {last} are stated by equations"
 
 
 def _without_those_replaced(
@@ -168,7 +114,7 @@ class _Resolution:
         What is given.
     """
 
-    def __init__(self, steps: "Plan", lines: "Sequence[Line]", problem: "Outer") -> None:
+    def __init__(self, steps: Plan, lines: Sequence[Line], problem: Outer) -> None:
         self._lines = {line.name: line for line in lines}
         self._steps = {step.name: step for step in steps}
         self._heads = problem.heads or 1
@@ -203,23 +149,19 @@ class _Resolution:
         at = next((at for each, at in closing.uses() if each in self._opened), None)
         return closing.fault(f"these read one another in a circle: {circle}", at)
 
-    def _shape_of(self, step: "Step") -> "Shape":
+    def _shape_of(self, step: Step) -> Shape:
         return step.operation.shape(*(self.shapes[name] for name in step.inputs))
 
-    def _stated(self, line: "Line", step: "Step | None") -> "Step":
+    def _stated(self, line: Line, step: Step | None) -> Step:
         """Return the step that an equation makes, in place of the one of its name."""
-        from attncalc.equations.operation import Own, Statement
-        from attncalc.equations.own import Known, local, resolved
-        from attncalc.equations.tree import INFINITY, equation_source
-        from attncalc.operations.step import Step
-        from attncalc.problem.parts import STEP_TITLES
-
         is_known = step is not None and all(name in self.shapes for name in step.inputs)
         shape = self._shape_of(step) if step is not None and is_known else None
         own, settings = resolved(line, Known(self.shapes, self._sizes()), shape)
         inputs = tuple(each for each in own.reads if each != line.name)
         shapes = tuple(self.shapes[each] for each in inputs)
-        operation = Own(Statement(equation_source(local(own)), settings=settings), line, shapes)
+        operation = Own(
+            Statement(equation_source(local(own)), settings=settings), line, inputs, shapes
+        )
         forbids = any(x == INFINITY for x in own.nodes)
         if step is not None:
             title = line.title or step.title
@@ -232,10 +174,8 @@ class _Resolution:
         made = Step(line.name, title, operation, inputs, rows, columns, role)
         return made._replace(slices="token") if of_tokens else made
 
-    def _axis(self, own: "Equation", index: str) -> "Axis":
+    def _axis(self, own: Equation, index: str) -> Axis:
         """Return what an index of a result stands for: what it does where matrices are read."""
-        from attncalc.equations.tree import Entry, Name
-
         size = own.sizes.get(index)
         if isinstance(size, Name) and size.name in ("n", "m"):
             return "queries" if size.name == "n" else "keys"
@@ -268,7 +208,7 @@ class _Resolution:
         return {name: size for name, size in sizes.items() if size}
 
 
-def _role(name: str, rows: "Axis", columns: "Axis", *, forbids: bool) -> "Role":
+def _role(name: str, rows: Axis, columns: Axis, *, forbids: bool) -> Role:
     """Return what a step that an equation adds is to a reader."""
     if rows == "queries" and name == "O":
         return "outputs"
@@ -277,9 +217,7 @@ def _role(name: str, rows: "Axis", columns: "Axis", *, forbids: bool) -> "Role":
     return "weights" if (name, rows, columns) == ("A", "queries", "keys") else ""
 
 
-def _axes_of_given(name: str) -> "tuple[Axis, Axis]":
-    from attncalc.problem.fields import own_name, role_of
-
+def _axes_of_given(name: str) -> tuple[Axis, Axis]:
     role, own = role_of(name), own_name(name)
     if role in ("scores", "marks", "start"):
         return "queries", "keys"
@@ -288,7 +226,7 @@ def _axes_of_given(name: str) -> "tuple[Axis, Axis]":
     return "values", "features"
 
 
-def lines_of(problem: "Outer", calculation: "Calculation") -> "Iterator[str]":
+def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
     """Yield each step of a calculation as a line of text that a problem can state.
 
     Gradients follow from these, and have no lines.
@@ -305,10 +243,6 @@ def lines_of(problem: "Outer", calculation: "Calculation") -> "Iterator[str]":
     UnstatedError
         When no equation states a step.
     """
-    from attncalc.equations.library import equation, inputs_of
-    from attncalc.equations.operation import Own, UnstatedError, is_grouped
-    from attncalc.equations.own import as_line
-
     shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
     parts = calculation.parts[:-1] if problem.backward else calculation.parts
     forward = {step.name for part in parts for step in part.plan}

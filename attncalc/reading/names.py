@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from attncalc.numbers.typed import quoted
+from attncalc.problem.equation_fields import read_lines
 from attncalc.problem.fields import ALIASES, KNOWN
-from attncalc.problem.stating import read_by, read_lines
 
 MOST_LISTED = 12
 """Names that a message lists; of more, it says only the nearest."""
@@ -87,6 +87,8 @@ def names_of_equations(
     texts = [text for each in lists for text in each]
     if not texts or not all(isinstance(text, str) for text in texts):
         return []
+    from attncalc.problem.stating import read_by  # here, for few state any
+
     read = read_by(read_lines("\n".join(texts)))
     return [name for name in dict.fromkeys(strange) if name in read]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from attncalc.problem.attention.fields import AttentionFields, even, read_scale
 from attncalc.problem.attention.rope import NEEDS, UNSCALED, read_rope_scaling
+from attncalc.problem.equation_fields import read_lines
 from attncalc.problem.field import (
     Given,
     OneOf,
@@ -57,6 +58,7 @@ _READERS: Mapping[Callable[[Any], Any], Schema] = {
         listed({"type": "integer", "minimum": 1}, minItems=1, maxItems=2),
     ),
     read_ids: either(TEXT, listed({"type": "integer", "minimum": 0}, minItems=1)),
+    read_lines: either(TEXT, LIST_OF_TEXTS),
     read_scale: either({"enum": ["sqrt_dk", "none"]}, _FACTOR),
     read_rope_scaling: either(
         TEXT,
@@ -96,6 +98,8 @@ def _of_reader(read: Callable[[Any], Any]) -> Schema:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else float(value)
     return value
@@ -152,8 +156,16 @@ def _problem() -> Schema:
     }
     # as the homework writes them
     others = {alias: fields[name] for alias, name in ALIASES.items() if alias.islower()}
-    return thing(
+    made = thing(
         "A problem of attention: matrices, and the conventions that hold.",
         {},
         {**alone, **fields, **others},
     )
+    # with equations, the matrices that these read have names of their own
+    own = {"required": ["equations"], "properties": {"equations": {"not": {"type": "null"}}}}
+    del made["additionalProperties"]
+    return made | {
+        "if": own,
+        "then": {"additionalProperties": either(shared("numbersMatrix"), shared("number"))},
+        "else": {"propertyNames": {"enum": list(made["properties"])}},
+    }

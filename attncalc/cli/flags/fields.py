@@ -21,8 +21,8 @@ from attncalc.problem.fields import GIVEN, SETTINGS
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 
-OF_THE_ANSWER = ("asked",)
-"""Settings of what is handed in, and none of what is handed out."""
+OF_THE_ANSWER = ("asked", "equations")
+"""Settings of one problem alone, and none of new ones."""
 
 
 def for_problems(kind: str | None) -> Decorator:
@@ -83,7 +83,8 @@ def flag_of(setting: str) -> str:
     >>> flag_of("weights_layout")
     '--weights-layout'
     """
-    return f"--{setting.replace('_', '-')}"
+    own = SETTINGS[setting].flag if setting in SETTINGS else ""
+    return own or f"--{setting.replace('_', '-')}"
 
 
 def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
