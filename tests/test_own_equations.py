@@ -1,18 +1,24 @@
 """Equations that users write, against Python's own evaluation of the same text in fractions."""
 
+import json
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from attncalc import Problem, solve
+from attncalc import Problem, read_problem, solve
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
 from attncalc.errors import InputError
+from attncalc.problem.samples import SAMPLES, sample
+from attncalc.problem.serialising import in_json
+from attncalc.problem.stating import lines_of
 
 X = [[1, 0, 2], [0, 1, 1], ["1/2", -1, 0]]
 W = {
@@ -227,3 +233,50 @@ def test_keys_can_be_stated_in_place_of_their_weights() -> None:
 def test_equations_alone_make_a_problem() -> None:
     problem = Problem(X=X, equations=["B[i,c] = 2 * X[i,c]", "D[i] = sum(B[i,c] for c in d)"])
     assert solve(problem).shown("D") == [["6.00"], ["4.00"], ["-1.00"]]
+
+
+def test_every_equation_that_is_built_in_is_listed(attncalc: Callable[..., Any]) -> None:
+    from attncalc.equations.library import stated
+
+    listed = attncalc("equations").out
+    assert all(f"\n{name}: " in f"\n{listed}" for name in stated())
+    assert attncalc("equations", "alibi").out.splitlines()[1:2] == [
+        "    Press et al., Train Short, Test Long (2022)"
+    ]
+
+
+@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
+    problem = read_problem(sample(name).path)
+    steps = problem.calculation
+    solution = solve(problem)
+    again = solve(replace(problem, equations=list(lines_of(problem, steps))))
+    assert {step.name for step in again.plan} == {step.name for step in solution.plan}
+    assert all(again.shown(step.name) == solution.shown(step.name) for step in solution.plan)
+
+
+def test_a_problem_with_equations_is_read_back_from_what_is_written(tmp_path: Path) -> None:
+    lines = [
+        "G[i,c] = sigmoid(sum(X[i,a] * W_G[a,c] for a in d))",
+        "O[i,c] = G[i,c] * V[i,c] * tau",
+    ]
+    given = {"X": X, **W, "equations": lines, "W_G": W["W_K"], "tau": 0.5}
+    (tmp_path / "in.json").write_text(json.dumps(given))
+    problem = read_problem(tmp_path / "in.json")
+    assert json.loads(json.dumps(in_json(problem)))["W_G"] == W["W_K"]
+    (tmp_path / "again.json").write_text(json.dumps(in_json(problem)))
+    again = read_problem(tmp_path / "again.json")
+    assert again.equations == problem.equations
+    assert solve(again).shown("O") == solve(problem).shown("O")
+
+
+def test_equations_of_flags_replace_those_of_the_file(
+    attncalc: Callable[..., Any], tmp_path: Path
+) -> None:
+    given = {"X": X, **W, "equations": ["B = 2 * X[0,0]", "C = X[0,0]"]}
+    (tmp_path / "in.json").write_text(json.dumps(given))
+    run = attncalc(
+        "self", str(tmp_path / "in.json"), "--equation", "B = 3 * X[0,0]", "--only", "B,C"
+    )
+    assert "3.00" in run.out
+    assert "2.00" not in run.out

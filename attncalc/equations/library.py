@@ -23,7 +23,7 @@ NO_INPUT = "-"
 
 
 class Stated(NamedTuple):
-    """An equation as the library states it: its inputs in order, its text, its notation, ways back.
+    """An equation as the library states it: inputs in order, text, notation, ways back, source.
 
     The notation is empty where it is read off the equation. An input marked + is never negative;
     the rows of one marked % are shares, and sum to 1.
@@ -34,6 +34,7 @@ class Stated(NamedTuple):
     notation: str
     backs: Mapping[str, str]
     marks: Mapping[str, str]
+    paper: str = ""
 
 
 class Back(NamedTuple):
@@ -82,9 +83,10 @@ def stated() -> dict[str, Stated]:
             inputs = tuple(each.rstrip("%+") for each in marked)
             marks = {each.rstrip("%+?"): each[-1] for each in marked if each[-1] in "%+"}
             body, *ways = _BACK.split(line[head.end() :])
+            body, _, paper = body.partition(" paper ")
             text, _, notation = body.partition(" ~ ")
             backs = dict(zip(ways[::2], ways[1::2], strict=True))
-            found[head[1]] = Stated(inputs, _written_in(text), notation, backs, marks)
+            found[head[1]] = Stated(inputs, _written_in(text), notation, backs, marks, paper)
     return found
 
 

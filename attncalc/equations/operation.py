@@ -1,9 +1,9 @@
 """What every operation is: a pure function of matrices, and the equation that states it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cache, lru_cache, reduce
+from functools import cache, cached_property, lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,20 +154,25 @@ class Operation:
         found = self.statement(PLAIN, PLAIN, PLAIN)
         return measure.is_rational(equation(found.name, found.given), found.settings)
 
-    @property
-    def recurs(self) -> bool:
-        """Whether a row of the result reads earlier rows of it."""
-        found = self.statement(PLAIN, PLAIN, PLAIN)
-        return equation(found.name, found.given).recurs is not None
+    recurs = False
+    """Whether a row of the result reads earlier rows of it."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
+        return self._applied(matrices, out)
+
+    def _applied(
+        self,
+        matrices: Sequence[Matrix],
+        out: Matrix | None = None,
+        after: Callable[[Matrix], Matrix] | None = None,
+    ) -> Matrix:
         known = self._on(*(each.shape for each in matrices))
         served = for_each_head(matrices)
         for place in known.of_one_head:
             served[place] = served[place][:, 0]
         named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
-        made = known.program(named, known.settings, out=out)
+        made = known.program(named, known.settings, out=out, after=after)
         return self._of_family(made, known, matrices) if known.is_family else made
 
     def _of_family(self, made: Matrix, known: "_Known", matrices: Sequence[Matrix]) -> Matrix:
@@ -371,6 +376,24 @@ class Stated(Operation):
     """
 
     stated: Statement
+
+    @cached_property
+    def recurs(self) -> bool:  # type: ignore[override]
+        """Whether a row of the result reads earlier rows of it."""
+        name = self.stated.name
+        return not is_stated(name) and equation(name).recurs is not None
+
+    def by_rows(self, after: Callable[[Matrix], Matrix], *matrices: Matrix) -> Matrix:
+        """Return the matrix of a recurrence, whose rows are rounded, say, before others read them.
+
+        Parameters
+        ----------
+        after
+            What happens to a row before later ones read it.
+        matrices
+            What the step reads.
+        """
+        return self._applied(matrices, after=after)
 
     @property
     def name(self) -> str:

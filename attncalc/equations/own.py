@@ -10,7 +10,7 @@ its head: the equation then holds for each head.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -241,7 +241,12 @@ class Own(Stated):
         """Return the right-hand side as it was typed."""
         return by_entry(self.line.equation, dict(zip(self.inputs, operands, strict=False)))
 
-    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+    def _applied(
+        self,
+        matrices: Sequence[Matrix],
+        out: Matrix | None = None,
+        after: Callable[[Matrix], Matrix] | None = None,
+    ) -> Matrix:
         """Return the matrix of the step.
 
         Raises
@@ -249,7 +254,7 @@ class Own(Stated):
         EquationError
             When an entry is not a number, or +∞.
         """
-        made = super().apply(*matrices, out=out)
+        made = super()._applied(matrices, out, after)
         if made.dtype.kind == "f" and not (made < np.inf).all():
             place = np.argwhere(~(made < np.inf))[0]
             at = ", ".join(str(int(each) + 1) for each in place)
@@ -585,6 +590,11 @@ def _reach(
     )
     reached = values[where]
     return (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
+
+
+def plainly(x: Node) -> Node:
+    """Return a tree without the marks and remarks that the written-out work alone reads."""
+    return plainly(x.body) if isinstance(x, Marked | Remark) else rebuilt(x, plainly)
 
 
 def local(own: Equation) -> Equation:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from attncalc.equations.operation import Operation
+from attncalc.equations.operation import Operation, Stated
 from attncalc.numbers.types import Matrix
 
 Axis = Literal["queries", "keys", "values", "features"]
@@ -67,7 +67,11 @@ def run(
     """
     known = dict(given)
     for step in steps:
-        matrix = step.operation.apply(*[known[name] for name in step.inputs])
+        inputs = [known[name] for name in step.inputs]
+        if after is not None and isinstance(step.operation, Stated) and step.operation.recurs:
+            matrix = step.operation.by_rows(after, *inputs)
+        else:
+            matrix = step.operation.apply(*inputs)
         # before rounding: marking and the work want what the arithmetic gave, too
         if made is not None:
             made[step.name] = matrix

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from attncalc.numbers.typed import quoted
-from attncalc.problem.equation_fields import read_lines
+from attncalc.problem.equation_fields import added_lines
 from attncalc.problem.fields import ALIASES, KNOWN
 
 MOST_LISTED = 12
@@ -83,13 +83,13 @@ def names_of_equations(
     of_file: Any, beside: Sequence[str] | None, strange: Iterable[str]
 ) -> list[str]:
     """Return which of these names equations read: those of a file, and those given beside it."""
-    lists = [[each] if isinstance(each, str) else each or () for each in (of_file, beside)]
-    texts = [text for each in lists for text in each]
-    if not texts or not all(isinstance(text, str) for text in texts):
+    try:
+        texts = added_lines(of_file or (), beside or ())
+    except ValueError:  # refused where the field is read
         return []
     from attncalc.problem.stating import read_by  # here, for few state any
 
-    read = read_by(read_lines("\n".join(texts)))
+    read = read_by(texts) if texts else ()
     return [name for name in dict.fromkeys(strange) if name in read]
 
 

@@ -123,6 +123,18 @@ _BETWEEN = {
 """What is written between factors."""
 
 
+def _index(text: str) -> str:
+    """Return an index, a size or a condition as it was typed, in TeX's mathematics."""
+    for sign, tex in _SIGNS.items():
+        text = text.replace(sign, tex)
+    return text
+
+
+_SIGNS = {"_": r"\_", "%": r" \bmod ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne "} | {
+    f" {word} ": rf"\ \text{{{word}}}\ " for word in ("and", "or", "if", "else")
+}
+
+
 class TexMath(MathWriter):
     r"""TeX: (1 \cdot 0) + (-1 \cdot 1), \frac{e^{8.50}}{e^{8.50} + e^{8.00}}, Q K^{\top}."""
 
@@ -149,7 +161,7 @@ class TexMath(MathWriter):
             # on a line, for a fraction in each of many lines would stand too close to the next
             return _gradient_in_tex(gradient, rf"\partial L / \partial {of}")
         name = _Name.of(entry.name)
-        places = [in_latex(str(each)) for each in entry.place]
+        places = [_index(str(each)) for each in entry.place]
         index = f"{name.number};" if name.number else ""
         above = name.raised(name.word, *(f"({each})" for each in places[:-2]))
         return name.upright(f"{name.letters}_{{{index}{','.join(places[-2:])}}}{above}")
@@ -222,7 +234,10 @@ class TexMath(MathWriter):
         r"""Return \sum_{c<d_k} Q_{i,c} \cdot K_{j,c}."""
         name = rf"\operatorname*{{{over.function}}}"
         sign = r"\sum" if over.function == "Σ" else name
-        under = in_latex(over.under).replace("≤", r"\le ").replace("≥", r"\ge ")
+        size = name_in_tex(over.size) if over.size.isidentifier() else _index(over.size)
+        under = f"{over.letter} < {size}"
+        if over.condition:
+            under = rf"{under},\ {_index(over.condition)}"
         body = self.write(over.body)
         if over.function != "Σ" or isinstance(over.body, Sum | Negative | Where):
             body = rf"\left({body}\right)"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from attncalc.cli.commands.equations import equations_of
 from attncalc.cli.commands.pages import form_from, output_of
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
@@ -18,6 +19,9 @@ from attncalc.writing.page import Contents, make_page
 def explain(flags: Mapping[str, Any]) -> None:
     """Solve, and write the patterns to where they are asked for."""
     problem = problem_from(flags, fallback="self")
+    if flags["as_equations"]:
+        equations_of(problem, flags["out"])
+        return
     if not problem.attentions:
         raise InputError(NO_ATTENTION)
     form = form_from({**flags, "blank": False, "fractions": False, "mixed": False})
