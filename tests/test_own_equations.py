@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import Problem, read_problem, solve
+from attncalc import Problem, check, read_problem, solve
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
 from attncalc.errors import InputError
+from attncalc.grading.rules import Status
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.problem.serialising import in_json
 from attncalc.problem.stating import lines_of
@@ -280,3 +281,16 @@ def test_equations_of_flags_replace_those_of_the_file(
     )
     assert "3.00" in run.out
     assert "2.00" not in run.out
+
+
+def test_a_mistake_in_a_row_of_a_recurrence_is_followed_in_later_rows() -> None:
+    problem = Problem(
+        X=[[1, 2], [3, 4], [5, 6], [1, 1]],
+        equations=["B[t,c] = X[t,c] + (B[t-1,c] if t > 0 else 0) / 2"],
+    )
+    answer = {"B": [[1, 2], [3.5, 5.5], [6.75, 8.75], [4.38, 5.9]]}
+    marking = check(problem, answer)
+    (marks,) = marking.steps
+    second = [marks.status((row, 1)) for row in range(4)]
+    assert second == [Status.CORRECT, Status.WRONG, Status.FOLLOWS, Status.WRONG]
+    assert all(marks.status((row, 0)) == Status.CORRECT for row in range(4))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache, reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from attncalc.numbers.types import Matrix, Place, Range
 
 Setting = Fraction | int | float
 Shape = tuple[int, ...]
+T = TypeVar("T")
 GRADIENT, RESULT = -1, -2
 """What a way back may read behind the inputs: the gradient that arrives, and the result."""
 
@@ -394,6 +395,23 @@ class Stated(Operation):
             What the step reads.
         """
         return self._applied(matrices, after=after)
+
+    def of_known_rows(self, inputs: Sequence[T], own: T) -> tuple[Operation, list[T]]:
+        """Return a recurrence as an operation that reads its earlier rows, and all that it reads.
+
+        Parameters
+        ----------
+        inputs
+            What the step reads.
+        own
+            Its own matrix, as the earlier rows are known.
+        """
+        recurrence = equation(self.stated.name)
+        made = replace(recurrence, name=f"next_{recurrence.name}")
+        reads = dict(zip(inputs_of(self.stated.name), inputs, strict=True))
+        reads[recurrence.name] = own
+        text = equation_source(made)
+        return Stated(self.stated._replace(name=text)), [reads[name] for name in inputs_of(text)]
 
     @property
     def name(self) -> str:

@@ -127,6 +127,8 @@ class Walk:
         is_mistaken = known.misshapen or any(each.any() for each in self.tainted.values())
         is_of_key = written.shape == self.key.shown[step.name].shape
         clean = known.mended(self.tainted) if is_mistaken and is_of_key else known
+        if step.operation.recurs and is_of_key:
+            known = self._with_own_rows(known, step, written)
         differs = self._differs(step, known, clean, written)
         codes = self._codes(step, written, known, clean, differs)
         if written.texts is not None:  # in a program's array NaN is wrong
@@ -155,6 +157,16 @@ class Walk:
             way=said,
             misread=known.misread(step),
         )
+
+    def _with_own_rows(self, known: Known, step: Step, written: WrittenMatrix) -> Known:
+        """Return what a recurrence can be based on: its own earlier rows, as they are written."""
+        shown = self.key.shown[step.name]
+        answered = ~np.isnan(written.values)
+        points = np.where(answered, written.values, shown)
+        decimals = np.maximum(written.decimals, self.key.problem.decimals)
+        behind = self.slack.behind(points, decimals)
+        behind = behind.replaced(~answered, self.key.ranges[step.name])
+        return known.with_matrix(step.name, points, behind)
 
     def _codes(
         self, step: Step, written: WrittenMatrix, known: Known, clean: Known, differs: Matrix
