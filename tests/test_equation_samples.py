@@ -460,7 +460,7 @@ SLIPS = {
     "lstm": ("H", "tanh(", "sigmoid("),
     "gru": ("h", "(1 - ", "(2 - "),
     "min-gru": ("h", "(1 - z[t,c])", "z[t,c]"),
-    "mlstm": ("O", "max(", "min("),
+    "mlstm": ("O", "o[t,b] *", "2 * o[t,b] *"),
     "aft-simple": ("O", "sigmoid(Q[i,c])", "tanh(Q[i,c])"),
     "aft": ("O", "w[i,j]", "w[j,i]"),
     "rwkv": ("wkv", "t - 1 - i", "t - i"),
