@@ -30,13 +30,15 @@ def arranged(problem: Outer) -> Calculation:
     placed, given = _placed(problem)
     parts = Calculation(placed, given)
     refuse_unread(problem, placed)
+    replaced = {name for step in parts.steps for name in step.inputs}
     if problem.equations:
         from attncalc.problem.stating import with_equations  # here, for few state any
 
         parts = with_equations(problem, parts)
     arriving = [name for name in problem.names if role_of(name) == "arriving"]
     # before gradients: their shapes are those of every given matrix, also of one nothing reads
-    _refuse_not_read(problem, parts, [name for name in problem.names if name not in arriving])
+    others = [name for name in problem.names if name not in (*arriving, *replaced)]
+    _refuse_not_read(problem, parts, others)
     calculation = _with_gradients(problem, parts)
     _refuse_not_read(problem, calculation, arriving)
     return calculation
