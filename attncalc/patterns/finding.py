@@ -9,7 +9,7 @@ from attncalc.patterns.comparing import masked, rounded_away, scaling
 from attncalc.patterns.heads import compared, heads_alike, heads_differ
 from attncalc.patterns.pattern import CODES, Pattern
 from attncalc.patterns.places import identity, one_hot, permutation, shift
-from attncalc.patterns.plan import NO_ATTENTION, needed_for_patterns
+from attncalc.patterns.plan import needed_for_patterns
 from attncalc.patterns.shares import (
     all_own,
     blocks,
@@ -55,8 +55,6 @@ def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     InputError
         When there is no attention, or its weights, or what they are weighed with, were not kept.
     """
-    if not solution.problem.attentions:
-        raise InputError(NO_ATTENTION)
     _check_kept(solution)
     return tuple(pattern for each in attended(solution) for pattern in _of_attention(each))
 

@@ -1,5 +1,6 @@
 """Which steps of a plan patterns are worked out of."""
 
+from attncalc.errors import InputError
 from attncalc.operations.step import Plan
 from attncalc.problem.problem import Problem
 
@@ -7,7 +8,15 @@ NO_ATTENTION = "this problem has no attention: there are no weights to explain"
 
 
 def needed_for_patterns(problem: Problem) -> dict[str, None]:
-    """Return the names of the steps that patterns are worked out of."""
+    """Return the names of the steps that patterns are worked out of.
+
+    Raises
+    ------
+    InputError
+        When there is no attention.
+    """
+    if not problem.attentions:
+        raise InputError(NO_ATTENTION)
     plan = problem.calculation.steps
     if problem.is_alone:
         return _of_attention(plan)

@@ -70,8 +70,14 @@ class Calculation:
 
     @cached_property
     def attentions(self) -> tuple[Attention, ...]:
-        """The attentions in it, as each sees its fields."""
-        return tuple(part.attention for part in self.parts if part.attention is not None)
+        """The attentions in it, as each sees its fields; none whose weights nothing needs."""
+        made = {step.name for step in self.steps if step.role == "weights"}
+        return tuple(
+            part.attention
+            for part in self.parts
+            if part.attention is not None
+            and any(part.name(step.name) in made for step in part.steps if step.role == "weights")
+        )
 
     def part_of(self, step: str) -> Built:
         """Return the part that a step belongs to, or is told of together with, by its name."""

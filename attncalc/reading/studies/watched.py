@@ -73,7 +73,9 @@ def _usual(solution: Solution) -> list[str]:
     """Return what is watched where nobody says what is: weights, and what layers give."""
     weights = [_few(solution, step.name) for step in solution.all_weights]
     problem = solution.problem
-    return weights if problem.is_alone else [*weights, _few(solution, outputs_of(problem))]
+    return (
+        weights if weights and problem.is_alone else [*weights, _few(solution, outputs_of(problem))]
+    )
 
 
 def _few(solution: Solution, name: str) -> str:
