@@ -27,10 +27,10 @@ from test_work_reads_back import check
 from work_reader import Value, read_line
 
 from attncalc import InputError, Problem, ShapeError, Solution, read_problem, solve
-from attncalc.operations import Operation
-from attncalc.operations.step import run
+from attncalc.equations.operation import Operation
 from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import gradient_from
+from attncalc.problem.step import run
 from attncalc.solving.solution import given_in_decimals
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
@@ -537,7 +537,7 @@ def test_what_else_is_gone_back_through_is_read_and_marked(what: str) -> None:
 
 def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from attncalc.equations.library import stated
-    from attncalc.operations import Softmax
+    from attncalc.equations.operations import Softmax
 
     monkeypatch.setattr(Softmax, "way_back", Operation.way_back)
     monkeypatch.setitem(stated(), "Softmax", stated()["Softmax"]._replace(backs={}))
@@ -550,7 +550,7 @@ def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatc
 
 def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:
     """A mask of another kind has no gradient of 0 by silence."""
-    from attncalc.operations import Mask
+    from attncalc.equations.operations import Mask
 
     assert Mask(("keep", "ignore")).way_back(1, [(2, 2)] * 3) is None
     with pytest.raises(InputError):

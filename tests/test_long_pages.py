@@ -14,7 +14,8 @@ from attncalc.cli.commands import beforehand
 from attncalc.errors import InputError
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
-from attncalc.solving import exactness, long_inputs, memory, remade, solution
+from attncalc.solving import exactness, long_inputs, remade, solution
+from attncalc.solving import limits as memory
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work

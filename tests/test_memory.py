@@ -21,7 +21,8 @@ from attncalc.plotting.look import Look
 from attncalc.plotting.picture import render
 from attncalc.problem.attention import attention as problems
 from attncalc.reading.answers.answer import Answer, matrix_of_floats
-from attncalc.solving import connections, memory
+from attncalc.solving import connections
+from attncalc.solving import limits as memory
 from attncalc.solving import long_inputs as blocks
 from attncalc.solving import solution as solutions
 from attncalc.writing.csv_text import write_csv, write_csv_files

@@ -294,3 +294,23 @@ def test_a_mistake_in_a_row_of_a_recurrence_is_followed_in_later_rows() -> None:
     second = [marks.status((row, 1)) for row in range(4)]
     assert second == [Status.CORRECT, Status.WRONG, Status.FOLLOWS, Status.WRONG]
     assert all(marks.status((row, 0)) == Status.CORRECT for row in range(4))
+
+
+def test_a_wrong_matrix_is_explained_by_the_equation_that_it_fits() -> None:
+    lines = [
+        "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k) / tau",
+        "B[i,j] = Q[i,0] - K[j,1] if j <= i else 0",
+    ]
+    problem = Problem(X=X, **W, scale="none", equations=lines, more={"tau": 0.5}, decimals=4)
+    solution = solve(problem)
+    Q, K = (np.array(solution[name]) for name in "QK")
+    strict = np.where(np.tri(3, k=-1) > 0, Q[:, :1] - K[:, 1:].T, 0)
+    for name, values, code, says in (
+        ("S", Q @ K.T / 0.5, "no-division:sqrt(d_k)", "the division by sqrt(d_k) is left out"),
+        ("S", Q @ K.T / np.sqrt(2), "no-division:tau", "the division by tau is left out"),
+        ("S", K @ Q.T / np.sqrt(2) / 0.5, "exchanged:Q,K", "Q and K are exchanged"),
+        ("B", strict, "off-by-one:j <= i", "j <= i is taken as j < i (off by one)"),
+    ):
+        marking = check(problem, {name: np.round(values, 4).tolist()})
+        (marks,) = (each for each in marking.steps if each.step.name == name)
+        assert (marks.causes[0].code, marks.causes[0].says) == (f"equation-{code}", says)

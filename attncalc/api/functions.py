@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncalc.api.solution import Solution
-from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.solving.solution import solved
 
 if TYPE_CHECKING:

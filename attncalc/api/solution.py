@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from attncalc.api.display import Displayed, as_text
 from attncalc.errors import InputError
-from attncalc.operations.step import Axis, Step
+from attncalc.problem.step import Axis, Step
 from attncalc.solving import solution as solving
 from attncalc.text import numbered
 

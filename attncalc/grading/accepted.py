@@ -12,7 +12,7 @@ from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 FAR = 0.025

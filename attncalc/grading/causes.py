@@ -11,8 +11,8 @@ from attncalc.errors import InputError
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
 from attncalc.problem.gradients.naming import is_of_the_way_back
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.text import of_each
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.equations.operations import Concat
 from attncalc.grading.causes import Cause, pairs_that_fit, recipes_that_fit
 from attncalc.grading.copying import miscopied
 from attncalc.grading.key import Key
@@ -14,8 +15,7 @@ from attncalc.grading.misplaced import misplaced
 from attncalc.grading.rules import NUMBER_OF, Status
 from attncalc.grading.walk import Walk
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations import Concat
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attncalc.equations.operations import Project
 from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations import Project
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 MISCOPIED = "miscopied"

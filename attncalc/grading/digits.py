@@ -18,7 +18,7 @@ from attncalc.grading.slips import slips
 from attncalc.grading.walk import Walk
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 WRONG = (Status.WRONG, Status.WRONG_SHAPE)

@@ -22,12 +22,12 @@ from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step, run
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
+from attncalc.problem.calculation import Built
 from attncalc.problem.fields import role_of
-from attncalc.problem.part import Built
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step, run
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.naming.at_hand import names_at_hand
 from attncalc.reading.naming.name import Tokens

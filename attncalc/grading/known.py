@@ -11,15 +11,15 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.equations.operation import Stated
+from attncalc.equations.operation import Operation, Stated
+from attncalc.equations.operations import Mask, Weigh
 from attncalc.errors import InputError, ShapeError
 from attncalc.grading.key import Key
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import Mask, Operation, Weigh
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 
 
 @dataclass(frozen=True, eq=False)

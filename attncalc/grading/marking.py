@@ -15,7 +15,7 @@ from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Rules, Status
 from attncalc.problem.fields import LINES
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
-from attncalc.solving.memory import refuse_what_cannot_fit
+from attncalc.solving.limits import refuse_what_cannot_fit
 
 BYTES_OF_MARKING, BYTES_OF_KEY = 160, 120
 """What marking takes for each entry that is written, and for each score of the problem."""

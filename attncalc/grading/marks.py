@@ -10,8 +10,8 @@ import numpy as np
 
 from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.step import Step
 from attncalc.problem.fields import LINES
+from attncalc.problem.step import Step
 
 if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no more of the room
     from attncalc.grading.causes import Cause

@@ -13,8 +13,8 @@ from attncalc.grading.rules import Status
 from attncalc.grading.slack import stands_for_minus_infinity
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Run, Solution, given_in_decimals
 from attncalc.solving.work import Derivation, Work
 

@@ -24,7 +24,7 @@ from attncalc.grading.marks import StepMarks
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
 from attncalc.grading.slack import Slack, stands_for_minus_infinity
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 FORCED = "weights-turned"

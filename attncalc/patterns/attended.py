@@ -8,10 +8,10 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Plan, Step
 from attncalc.patterns.pattern import Amount, Pattern
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.part import Built
+from attncalc.problem.calculation import Built
+from attncalc.problem.step import Plan, Step
 from attncalc.solving.otherwise import weights_otherwise
 from attncalc.solving.solution import Head, Solution, solve
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from attncalc.numbers.rounding import blocks_of_rows
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.step import run
 from attncalc.patterns.attended import Attended
 from attncalc.patterns.pattern import MOST_LISTED, Amount, Pattern
 from attncalc.patterns.view import Rows, counted, rows_of
-from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.attention.declared import SQRT_DK
+from attncalc.problem.step import run
 from attncalc.solving.solution import Solution, given_in_decimals
 
 NO_SCALE = "none"

@@ -1,8 +1,8 @@
 """Which steps of a plan patterns are worked out of."""
 
 from attncalc.errors import InputError
-from attncalc.operations.step import Plan
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan
 
 NO_ATTENTION = "this problem has no attention: there are no weights to explain"
 

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
 from attncalc.plotting.figure import (
     Caption,
     Draw,
@@ -60,6 +59,7 @@ from attncalc.plotting.patches import (
 from attncalc.plotting.style import DARK, LIGHT, TEXT_SIZE, Palette, house_style
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
 from attncalc.text import harmless
 

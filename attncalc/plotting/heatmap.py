@@ -16,7 +16,6 @@ from matplotlib.ticker import MaxNLocator
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
 from attncalc.plotting.figure import NEAR, LeftOut, Room, room_of
 from attncalc.plotting.placing import (
     POINTS,
@@ -40,6 +39,7 @@ from attncalc.plotting.style import (
 )
 from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
 
 VALUE_SIZE, TICK_SIZE = 9.0, 8.5

@@ -30,8 +30,7 @@ from attncalc.plotting.style import (
     Palette,
     dark_enough_for_white,
 )
-from attncalc.problem.patches.fields import patch_of
-from attncalc.problem.patches.part import cut_of
+from attncalc.problem.image import cut_of, patch_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Head
 

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from attncalc.errors import InputError, OutputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import quoted
-from attncalc.operations.step import Plan, Step
 from attncalc.plotting.drawing import (
     MOST_HEADS,
     draw,
@@ -28,9 +27,10 @@ from attncalc.plotting.style import undrawable
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
+from attncalc.problem.step import Plan, Step
 from attncalc.solving.choosing import attention_and_head
+from attncalc.solving.influence import influence
 from attncalc.solving.solution import Head, Solution
-from attncalc.solving.stated import influence
 from attncalc.text import harmless, of_each, on_a_line
 
 MOST_SPOKEN = 100

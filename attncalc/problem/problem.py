@@ -16,23 +16,25 @@ from attncalc.numbers.types import Matrix
 from attncalc.problem.arrangement import arranged
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.calculation import Calculation
-from attncalc.problem.entries import read_matrix
-from attncalc.problem.field import IMAGE, LAYERS, Given, Setting, declared
+from attncalc.problem.field import IMAGE, LAYERS, MatrixField, Setting, declared
 from attncalc.problem.fields import (
+    ALONE,
+    DECODER,
+    ENCODER,
     GIVEN,
     LINES,
     MATRICES,
     NESTED,
     SETTINGS,
     TEXTS,
+    VIT,
     WHOLE,
+    GradientFields,
     own_name,
     read_setting,
 )
-from attncalc.problem.gradients.fields import GradientFields
-from attncalc.problem.layers.fields import ATTENTION as ALONE
-from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
-from attncalc.problem.patches.part import cut_of
+from attncalc.problem.image import cut_of
+from attncalc.problem.matrices import read_matrix
 from attncalc.problem.scope import Inner, Outer, Scope
 from attncalc.problem.standing import split_heads
 from attncalc.text import harmless, numbered, shortened, told_apart
@@ -310,11 +312,11 @@ class Problem(Outer):
 
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
-        """The given matrices in floats, as the house knows them."""
+        """The given matrices in floats, in the internal layout."""
         return {name: self._fields_of(name).stood_up(own_name(name)) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a given matrix as the house knows it: upright, one matrix for each head."""
+        """Return a given matrix in the internal layout: upright, one matrix for each head."""
         if name == "image":
             return split_heads(matrix, len(matrix) if matrix.ndim == 3 else self.channels or 1)
         fields = self._fields_of(name)
@@ -479,7 +481,7 @@ class Problem(Outer):
         return matrix
 
     def as_stood(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a matrix that is as the house knows a given one, in the shape that was given.
+        """Return a matrix in the internal layout of a given one, in the shape that was given.
 
         Heads apart are side by side again where they were given so, weights are (out, in) where
         those given are, and a list is a list.
@@ -504,7 +506,10 @@ class Problem(Outer):
         if name in self.typed:
             return self.typed[name]
         if name not in self._exact:
-            self._exact[name] = self._from_floats(name)
+            values = self.stored(name)
+            shortest = values.astype(str) if values.dtype == np.float32 else values
+            made = np.frompyfunc(exact, 1, 1)(shortest.astype(object))
+            self._exact[name] = np.asarray(made, dtype=object)
         return self._exact[name]
 
     @cached_property
@@ -518,12 +523,6 @@ class Problem(Outer):
     @cached_property
     def _exact(self) -> dict[str, Matrix]:
         return {}
-
-    def _from_floats(self, name: str) -> Matrix:
-        """Return the numbers of which floats have lost nothing, made once out of these."""
-        values = self.stored(name)
-        shortest = values.astype(str) if values.dtype == np.float32 else values
-        return np.asarray(np.frompyfunc(exact, 1, 1)(shortest.astype(object)), dtype=object)
 
     def _token_names(self, sources: tuple[str, ...], size: int) -> tuple[str, ...]:
         given: Sequence[str] | None
@@ -556,7 +555,7 @@ def _block(problem: Problem) -> str:
     fields = (*GIVEN.items(), *SETTINGS.items(), *((name, None) for name in NESTED))
     if problem.those_given(*(name for name, each in fields if each and each.kind == IMAGE)):
         return VIT
-    started = (*declared(GradientFields, Given), *declared(GradientFields, Setting))
+    started = (*declared(GradientFields, MatrixField), *declared(GradientFields, Setting))
     of_layers = [
         name
         for name, each in fields

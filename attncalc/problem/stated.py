@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from attncalc.equations.operations.angles import LINEAR, RopeScaling
+from attncalc.equations.operations.distances import exponents_of_slopes
 from attncalc.numbers.typed import as_written
-from attncalc.operations.distances import exponents_of_slopes
-from attncalc.operations.frequencies import LINEAR, RopeScaling
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import (
+from attncalc.problem.attention.declared import (
     ADDITIVE,
     CONCAT,
     DISTANCE,

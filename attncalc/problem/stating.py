@@ -11,12 +11,11 @@ from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import Shape, Statement, UnstatedError, is_grouped
 from attncalc.equations.own import Known, Line, Own, as_line, local, read_line, resolved
 from attncalc.equations.tree import INFINITY, Entry, Equation, Name, equation_source
-from attncalc.operations.step import Axis, Plan, Role, Step
-from attncalc.problem.calculation import Calculation
+from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
-from attncalc.problem.part import Built
-from attncalc.problem.parts import STEP_TITLES
+from attncalc.problem.layers import STEP_TITLES
 from attncalc.problem.scope import Outer
+from attncalc.problem.step import Axis, Plan, Role, Step
 
 
 @cache

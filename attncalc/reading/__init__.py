@@ -5,8 +5,7 @@ from typing import Any
 
 from attncalc.errors import AttncalcError, InputError
 from attncalc.numbers.typed import is_number, quoted
-from attncalc.problem.equation_fields import added_lines
-from attncalc.problem.fields import LABELLED, MATRICES
+from attncalc.problem.fields import LABELLED, MATRICES, added_lines
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
 from attncalc.reading.cells import Faults, in_place

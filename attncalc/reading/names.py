@@ -6,8 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from attncalc.numbers.typed import quoted
-from attncalc.problem.equation_fields import added_lines
-from attncalc.problem.fields import ALIASES, KNOWN
+from attncalc.problem.fields import ALIASES, KNOWN, added_lines
 
 MOST_LISTED = 12
 """Names that a message lists; of more, it says only the nearest."""

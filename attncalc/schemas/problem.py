@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from attncalc.problem.attention.fields import AttentionFields, even, read_scale
-from attncalc.problem.attention.rope import NEEDS, UNSCALED, read_rope_scaling
-from attncalc.problem.equation_fields import read_lines
+from attncalc.problem.attention.declared import AttentionFields, even, read_scale
+from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 from attncalc.problem.field import (
-    Given,
+    MatrixField,
     OneOf,
     OrNone,
     Setting,
@@ -23,8 +22,16 @@ from attncalc.problem.field import (
     sides,
     yes_or_no,
 )
-from attncalc.problem.fields import ALIASES, GIVEN, NESTED, SETTINGS, TEXTS, WHOLE
-from attncalc.problem.gradients.fields import read_ids
+from attncalc.problem.fields import (
+    ALIASES,
+    GIVEN,
+    NESTED,
+    SETTINGS,
+    TEXTS,
+    WHOLE,
+    read_ids,
+    read_lines,
+)
 from attncalc.schemas.pieces import (
     LIST_OF_TEXTS,
     TEXT,
@@ -105,7 +112,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def of_given(given: Given, name: str = "") -> Schema:
+def of_given(given: MatrixField, name: str = "") -> Schema:
     """Return the schema of a matrix that can be given."""
     role = "scores" if name == "S" else given.role
     kind = role if role in _ENTRIES else "numbers"

@@ -2,8 +2,7 @@
 
 from attncalc.patterns.pattern import CODES
 from attncalc.problem.field import OneOf, OrNone, Setting, Whole, yes_or_no
-from attncalc.problem.fields import SETTINGS
-from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
+from attncalc.problem.fields import DECODER, ENCODER, SETTINGS, VIT
 from attncalc.schemas.pieces import (
     FLOAT,
     LIST_OF_TEXTS,

@@ -15,10 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.equations.rows import exponentials
-from attncalc.numbers.rounding import round_floats
-from attncalc.numbers.types import Matrix
-from attncalc.operations import (
+from attncalc.equations.operations import (
     DivideBySqrt,
     Mask,
     Multiply,
@@ -27,9 +24,11 @@ from attncalc.operations import (
     Softmax,
     Weigh,
 )
-from attncalc.operations.step import Plan, Report, Seen, Step, run
-from attncalc.solving.memory import refuse_what_cannot_fit
-from attncalc.solving.overflow import refuse_overflow_of
+from attncalc.equations.rows import exponentials
+from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.types import Matrix
+from attncalc.problem.step import Plan, Report, Seen, Step, run
+from attncalc.solving.limits import refuse_overflow_of, refuse_what_cannot_fit
 from attncalc.solving.remade import Blocks, Remade, height_of
 
 ROWS = 256

@@ -2,9 +2,9 @@
 
 from attncalc.equations.expressions import Expression
 from attncalc.errors import InputError
-from attncalc.operations.step import Plan, Step
-from attncalc.problem.layers.fields import LAST
+from attncalc.problem.fields import LAST
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step
 
 
 def plan(problem: Problem) -> Plan:

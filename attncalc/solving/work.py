@@ -17,6 +17,7 @@ from attncalc.equations.expressions import (
     Indexed,
     Negative,
     Number,
+    Operand,
     Product,
     Quotient,
     Ratio,
@@ -26,13 +27,13 @@ from attncalc.equations.expressions import (
     significant,
     whole,
 )
+from attncalc.equations.operations import Softmax
 from attncalc.numbers.rounding import fixed, half_away
 from attncalc.numbers.typed import exact
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations import Operand, Softmax
-from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution, given_in_decimals
 
 Fractions = Literal["plain", "mixed"]
@@ -216,7 +217,7 @@ class Work:
         return isinstance(shown, Ratio) or shown.exact is not None
 
     def _explain(self, name: str, place: Place) -> Explanation:
-        # a quotient of rounded numbers may come to another result: more digits of them, then
+        # a quotient of rounded numbers may differ from the result: then with more digits of them
         written = (self._explain_in(name, place, more) for more in range(MOST_MORE_DIGITS))
         first = next(written)
         made = first

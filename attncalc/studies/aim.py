@@ -16,7 +16,7 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve

@@ -11,7 +11,7 @@ import numpy as np
 
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.fields import NONE
+from attncalc.problem.attention.declared import NONE
 from attncalc.problem.problem import Problem
 
 How = Literal["set", "add", "multiply"]

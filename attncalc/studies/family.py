@@ -10,12 +10,12 @@ from functools import cached_property, partial, reduce
 
 import numpy as np
 
+from attncalc.equations.operations import Multiply, MultiplyEach
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Multiply, MultiplyEach
-from attncalc.operations.step import Plan, Step, run
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step, run
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution
 from attncalc.studies.watched import beyond_floats

@@ -12,8 +12,8 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.solving.connections import TIE
 from attncalc.solving.plan import outputs_of, plan
 from attncalc.studies.cost import OF_DRAW, check_count

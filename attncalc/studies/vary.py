@@ -12,8 +12,8 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.solving.exactness import cost_in_its_decimals
 from attncalc.solving.solution import solve
 from attncalc.studies.changeovers import Changeover, can_be_sought, changeovers

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from attncalc.equations.expressions import Expression, Indexed, Number, Ratio
-from attncalc.operations.step import Step
 from attncalc.problem.fields import one_of
+from attncalc.problem.step import Step
 from attncalc.solving.work import Derivation
 from attncalc.text import numbered
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncalc import __version__
+from attncalc.equations.operations.angles import RopeScaling
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.operations.frequencies import RopeScaling
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import SQRT_DK
-from attncalc.problem.attention.rope import scaling_as_object
+from attncalc.problem.attention.declared import SQRT_DK
+from attncalc.problem.attention.rope_scaling import scaling_as_object
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
+from attncalc.problem.step import Step
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
 from attncalc.solving.work import Derivation

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.attention.declared import DISPLAY
 from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
+from attncalc.problem.step import Step
+from attncalc.solving.influence import influence, shape
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Head, Solution
-from attncalc.solving.stated import influence, shape
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
 from attncalc.writing.document import (

@@ -15,10 +15,10 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written, exact
-from attncalc.operations.step import Step
 from attncalc.patterns.view import counted
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import LONGEST_NAME, Problem
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution
 from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
 from attncalc.text import of_each, on_a_line

@@ -26,7 +26,7 @@ from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.numbers.typed import quoted
-from attncalc.operations.step import Report
+from attncalc.problem.step import Report
 from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected

@@ -13,7 +13,7 @@ from attncalc.errors import InputError, OutputError
 from attncalc.exporting.rules import Course, course_of
 from attncalc.grading.key import Key, key_of
 from attncalc.numbers.typed import quoted
-from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.attention.declared import DISPLAY
 from attncalc.reading.sets import is_set
 
 NAMES = {

@@ -9,18 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.grading.recipes.common import (
-    Read,
-    Wrong,
-    done_right,
-    entry_by_entry,
-    of_tiled_heads,
-    times,
-    transposed,
-)
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import (
+from attncalc.equations.operations import (
     Add,
     Concat,
     DistanceScores,
@@ -36,9 +25,20 @@ from attncalc.operations import (
     Stack,
     Weigh,
 )
-from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.step import Plan, Step
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.grading.recipes.common import (
+    Read,
+    Wrong,
+    done_right,
+    entry_by_entry,
+    of_tiled_heads,
+    times,
+    transposed,
+)
+from attncalc.numbers.typed import as_written
+from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.step import Plan, Step
 
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
 """The bases of rope that models have: where one is meant, another may be taken."""

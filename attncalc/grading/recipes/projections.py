@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operations import Concat
 from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_entry, times
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import Concat
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.standing import split_heads
+from attncalc.problem.step import Step
 
 
 def of_projection(step: Step, problem: Attention) -> Iterator[Wrong]:

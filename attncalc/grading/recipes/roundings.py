@@ -10,6 +10,7 @@ from itertools import chain, product
 
 import numpy as np
 
+from attncalc.equations.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
 from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import (
     Read,
@@ -24,8 +25,7 @@ from attncalc.grading.recipes.common import (
 )
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 
 E_WRITTEN = (2.72, 2.718, 2.71, 2.7183)
 """What people type for e."""

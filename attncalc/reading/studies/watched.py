@@ -13,7 +13,7 @@ from attncalc.problem.fields import MARKS
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.reading.studies.names import index_of, split_list, split_outside, tokens_of
-from attncalc.solving.entries import chosen_entries
+from attncalc.solving.choosing import chosen_entries
 from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.watched import (

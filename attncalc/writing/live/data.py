@@ -13,18 +13,18 @@ from attncalc import text
 from attncalc.equations.expressions import Symbol
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, UnstatedError, is_grouped
+from attncalc.equations.operations import Multiply
+from attncalc.equations.operations.distances import Alibi, exponents_of_slopes
 from attncalc.equations.tree import equation_source
 from attncalc.errors import AttncalcError
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Multiply
-from attncalc.operations.distances import Alibi, exponents_of_slopes
-from attncalc.operations.step import Plan, Step
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import as_typed, in_json, settings
 from attncalc.problem.stated import conventions
+from attncalc.problem.step import Plan, Step
 from attncalc.solving.exactness import digits_for, longest_product, most_digits
 from attncalc.solving.plan import formula, plan
 from attncalc.solving.work import Fractions

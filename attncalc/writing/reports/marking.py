@@ -6,8 +6,8 @@ from attncalc.grading.credit import score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.problem.stated import heading
+from attncalc.solving.influence import shape
 from attncalc.solving.plan import formula
-from attncalc.solving.stated import shape
 from attncalc.text import of_each, on_a_line
 from attncalc.writing.document import (
     Cell,
