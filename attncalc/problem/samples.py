@@ -82,101 +82,79 @@ GROUPS = {
         Sample("convolution.json", "self", "self-attention that is a convolution with kernel 3"),
     ),
     "Equations of papers": (
-        Sample("cosine", "equations/cosine.json", "self", "cosine attention (Swin V2)"),
+        Sample("equations/cosine.json", "self", "cosine attention (Swin V2)"),
         Sample(
-            "linear",
             "equations/linear.json",
             "self",
             "linear attention: elu + 1 in place of the softmax",
         ),
         Sample(
-            "linear-causal",
             "equations/linear-causal.json",
             "self",
             "linear attention with a causal mask",
         ),
         Sample(
-            "linear-rnn",
             "equations/linear-rnn.json",
             "self",
             "the same, token by token",
         ),
-        Sample("sigmoid", "equations/sigmoid.json", "self", "sigmoid in place of the softmax"),
+        Sample("equations/sigmoid.json", "self", "sigmoid in place of the softmax"),
         Sample(
-            "differential",
             "equations/differential.json",
             "self",
             "the difference of two softmax maps",
         ),
+        Sample("equations/latent.json", "self", "multi-head latent attention (DeepSeek-V2)"),
         Sample(
-            "latent", "equations/latent.json", "self", "multi-head latent attention (DeepSeek-V2)"
-        ),
-        Sample(
-            "talking-heads",
             "equations/talking-heads.json",
             "self",
             "heads that mix before and after the softmax",
         ),
-        Sample("gaussian", "equations/gaussian.json", "self", "a Gaussian kernel of the distance"),
+        Sample("equations/gaussian.json", "self", "a Gaussian kernel of the distance"),
+        Sample("equations/off-by-one.json", "self", "a softmax whose sum has one more"),
+        Sample("equations/top-k.json", "self", "the two largest scores of each row"),
         Sample(
-            "off-by-one", "equations/off-by-one.json", "self", "a softmax whose sum has one more"
-        ),
-        Sample("top-k", "equations/top-k.json", "self", "the two largest scores of each row"),
-        Sample(
-            "lightconv",
             "equations/lightconv.json",
             "self",
             "a normalized kernel over three tokens",
         ),
-        Sample("gated-output", "equations/gated-output.json", "self", "outputs times a gate"),
+        Sample("equations/gated-output.json", "self", "outputs times a gate"),
         Sample(
-            "gated-delta",
             "equations/gated-delta.json",
             "self",
             "the gated delta rule (Kimi Linear)",
         ),
+        Sample("equations/gated-linear.json", "self", "linear attention with gates"),
+        Sample("equations/retention.json", "self", "RetNet: weights that decay"),
         Sample(
-            "gated-linear", "equations/gated-linear.json", "self", "linear attention with gates"
-        ),
-        Sample("retention", "equations/retention.json", "self", "RetNet: weights that decay"),
-        Sample(
-            "retention-rnn",
             "equations/retention-rnn.json",
             "self",
             "the same, token by token",
         ),
         Sample(
-            "mamba",
             "equations/mamba.json",
             "self",
             "Mamba: a state with steps of its own",
         ),
-        Sample("lstm", "equations/lstm.json", "self", "an LSTM: cell and hidden state"),
-        Sample("gru", "equations/gru.json", "self", "a GRU, gates and state in one line"),
+        Sample("equations/lstm.json", "self", "an LSTM: cell and hidden state"),
+        Sample("equations/gru.json", "self", "a GRU, gates and state in one line"),
+        Sample("equations/min-gru.json", "self", "a GRU whose gates read the token alone"),
+        Sample("equations/mlstm.json", "self", "the matrix memory of xLSTM"),
+        Sample("equations/aft-simple.json", "self", "a mean of values by their keys"),
+        Sample("equations/aft.json", "self", "the same, with a bias of positions"),
+        Sample("equations/rwkv.json", "self", "a mean of values that decays"),
         Sample(
-            "min-gru", "equations/min-gru.json", "self", "a GRU whose gates read the token alone"
-        ),
-        Sample("mlstm", "equations/mlstm.json", "self", "the matrix memory of xLSTM"),
-        Sample("aft-simple", "equations/aft-simple.json", "self", "a mean of values by their keys"),
-        Sample("aft", "equations/aft.json", "self", "the same, with a bias of positions"),
-        Sample("rwkv", "equations/rwkv.json", "self", "a mean of values that decays"),
-        Sample(
-            "relative",
             "equations/relative.json",
             "self",
             "positions relative to the query, in keys and values",
         ),
-        Sample("forgetting", "equations/forgetting.json", "self", "a forget gate in the scores"),
-        Sample(
-            "stick-breaking", "equations/stick-breaking.json", "self", "weights that break a stick"
-        ),
-        Sample("hopfield", "equations/hopfield.json", "self", "stored patterns, and their energy"),
-        Sample("graph", "equations/graph.json", "self", "nodes that attend to their neighbours"),
-        Sample("linformer", "equations/linformer.json", "self", "keys and values projected to two"),
-        Sample("performer", "equations/performer.json", "self", "random features of the softmax"),
-        Sample(
-            "fnet", "equations/fnet.json", "self", "the Fourier transform in place of attention"
-        ),
+        Sample("equations/forgetting.json", "self", "a forget gate in the scores"),
+        Sample("equations/stick-breaking.json", "self", "weights that break a stick"),
+        Sample("equations/hopfield.json", "self", "stored patterns, and their energy"),
+        Sample("equations/graph.json", "self", "nodes that attend to their neighbours"),
+        Sample("equations/linformer.json", "self", "keys and values projected to two"),
+        Sample("equations/performer.json", "self", "random features of the softmax"),
+        Sample("equations/fnet.json", "self", "the Fourier transform in place of attention"),
     ),
 }
 """The problems, under what they are there for."""
