@@ -314,3 +314,41 @@ def test_a_wrong_matrix_is_explained_by_the_equation_that_it_fits() -> None:
         marking = check(problem, {name: np.round(values, 4).tolist()})
         (marks,) = (each for each in marking.steps if each.step.name == name)
         assert (marks.causes[0].code, marks.causes[0].says) == (f"equation-{code}", says)
+
+
+def test_scores_are_modified_as_by_flex_attention(attncalc: Callable[..., Any]) -> None:
+    lines = ["score - abs(q_idx - kv_idx) / 2", "q_idx >= kv_idx"]
+    solution = solve(Problem(X=X, **W, equations=lines))
+    assert [step.name for step in solution.plan][3:] == [
+        "S",
+        "S_scaled",
+        "S_mod",
+        "S_mod_2",
+        "A",
+        "O",
+    ]
+    apart = np.abs(np.subtract.outer(range(3), range(3)))
+    scores = np.array(solution["S_scaled"]) - apart / 2
+    powers = np.exp(np.where(np.tri(3, dtype=bool), scores, -np.inf))
+    np.testing.assert_allclose(solution["A"], powers / powers.sum(axis=1, keepdims=True))
+    run = attncalc("self", "--equation", lines[0], "--equation", lines[1], "--only", "S_mod_2")
+    assert "masked scores" in run.out
+    refused = attncalc("encoder", "--X", "1 0; 0 1", "--equation", lines[0])
+    assert "there are no scores here that it could change" in refused.err
+
+
+def test_a_head_has_its_own_modification_of_scores() -> None:
+    weights = {name: [[*row, *row] for row in W[name]] for name in W}
+    more = {"slope": [0.5, 2]}
+    solution = solve(
+        Problem(X=X, **weights, heads=2, equations=["score - slope[h] * q_idx"], more=more)
+    )
+    for head, slope in enumerate(more["slope"]):
+        expected = np.array(solution["S_scaled"])[head] - slope * np.arange(3)[:, None]
+        np.testing.assert_allclose(np.array(solution["S_mod"])[head], expected)
+
+
+def test_a_problem_is_solved_with_further_equations() -> None:
+    problem = Problem(X=X, **W, equations=["B = 2 * X[0,0]"])
+    solution = solve(problem, equations=["B = tau * X[0,0]"], more={"tau": 3})
+    assert solution.shown("B") == [["3.00"]]

@@ -1,10 +1,12 @@
 """The calls: a problem is solved, or an answer to it marked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncalc.api.solution import Solution
+from attncalc.problem.fields import added_lines
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
 from attncalc.solving.solution import solved
@@ -14,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def solve(
-    problem: Problem, keep: Iterable[str] | None = None, report: Report | None = None
+    problem: Problem,
+    keep: Iterable[str] | None = None,
+    report: Report | None = None,
+    *,
+    equations: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
 ) -> Solution:
     """Work out the steps of a problem.
 
@@ -27,6 +34,9 @@ def solve(
         with `("O",)` alone, memory grows with n, not with n².
     report
         Called on long inputs with the number of blocks done, and of all.
+    equations, more
+        Equations beside those of the problem, which replace those of the same name, and the
+        matrices that they read under other names.
 
     Returns
     -------
@@ -51,6 +61,9 @@ def solve(
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
+    if equations or more:
+        lines = added_lines(problem.equations, equations)
+        problem = replace(problem, equations=lines, more={**problem.more, **(more or {})})
     return solved(Solution, problem, keep, report)
 
 

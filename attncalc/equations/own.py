@@ -159,6 +159,60 @@ def _is_size(name: ast.Name, within: ast.expr) -> bool:
     return name.id in SIZES or id(name) in named
 
 
+MODIFIED = "S_mod"
+"""What scores are called that a `score_mod` or a `mask_mod` changed."""
+_OF_SCORES = {"score", "b", "h", "q_idx", "kv_idx"}
+"""What FlexAttention hands to such a function."""
+
+
+def is_of_scores(text: str) -> bool:
+    """Say whether a text is an expression of `score`, or a condition of `q_idx` and `kv_idx`.
+
+    Examples
+    --------
+    >>> is_of_scores("score - abs(q_idx - kv_idx)"), is_of_scores("S[i,j] = score[i,j]")
+    (True, False)
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return bool(_OF_SCORES & {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)})
+
+
+def line_of_scores(text: str, scores: str, name: str, heads: int) -> Line:
+    """Return the equation of a `score_mod` or `mask_mod` of FlexAttention.
+
+    Parameters
+    ----------
+    text
+        An expression of `score`, `b`, `h`, `q_idx` and `kv_idx`; a condition says where a query may
+        attend.
+    scores, name
+        The step that it changes, and what the changed one is called.
+    heads
+        How many heads the scores have; 0 where they have no axis of heads.
+    """
+    places = "h, i, j" if heads else "i, j"
+    meant = {"score": f"{spoken(scores)}[{places}]", "q_idx": "i", "kv_idx": "j", "b": "0"}
+    meant |= {} if heads else {"h": "0"}
+
+    class Written(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return ast.parse(meant.get(node.id, node.id), mode="eval").body
+
+    expression = ast.parse(text.strip(), mode="eval").body
+    is_condition = isinstance(expression, ast.Compare | ast.BoolOp) or (
+        isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not)
+    )
+    right = ast.unparse(Written().visit(expression))
+    if is_condition:
+        right = f"{meant['score']} if {right} else -inf"
+    title = "masked scores" if is_condition else "modified scores"
+    sizes = "h in heads, i in n, j in m" if heads else "i in n, j in m"
+    return read_line(f"{name}[{sizes}] = {right}  # {title}")
+
+
 def _sides(line: str) -> tuple[ast.expr, ast.expr]:
     (statement,) = ast.parse(line).body
     assert isinstance(statement, ast.Assign)

@@ -312,6 +312,10 @@ class Lines(tuple[str, ...]):
     __slots__ = ()
 
 
+_STATED = re.compile(r"([\w.]{1,100}) *(?:\[[^\]]{0,200}\])? *=(?!=)")
+"""The start of an equation: the name of what it states."""
+
+
 def read_lines(given: Any) -> Lines:
     r"""Read a list of equations, or a text with one on each line.
 
@@ -338,8 +342,9 @@ def added_lines(before: Any, further: Any) -> Lines:
     ('a[i] = X[i,0]', 'b = 2')
     """
     lines = (*read_lines(before), *read_lines(further))
-    last = {line.partition("=")[0].partition("[")[0].strip(): line for line in lines}
-    return Lines(last.values())
+    # an expression of scores has no name, and replaces none
+    named = ((_STATED.match(line), line) for line in lines)
+    return Lines({found[1] if found else line: line for found, line in named}.values())
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -9,8 +9,20 @@ from functools import cache
 
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import Shape, Statement, UnstatedError, is_grouped
-from attncalc.equations.own import Known, Line, Own, as_line, local, read_line, resolved
+from attncalc.equations.own import (
+    MODIFIED,
+    Known,
+    Line,
+    Own,
+    as_line,
+    is_of_scores,
+    line_of_scores,
+    local,
+    read_line,
+    resolved,
+)
 from attncalc.equations.tree import INFINITY, Entry, Equation, Name, equation_source
+from attncalc.errors import InputError
 from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.layers import STEP_TITLES
@@ -29,6 +41,8 @@ def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
     """
     found: dict[str, Line] = {}
     for text in texts:
+        if is_of_scores(text):
+            continue  # what it changes is known once the steps are
         line = read_line(text)
         if line.name in found:
             raise line.fault(f"{line.name} is stated twice")
@@ -68,27 +82,25 @@ def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     EquationError
         When one reads what is not there, sizes do not agree, or they go round in a circle.
     """
-    lines = parsed(problem.equations)
-    resolution = _Resolution(calculation.steps, lines, problem)
-    replaced = [step.name for step in calculation.steps]
+    steps, lines = _with_modified_scores(problem, calculation, parsed(problem.equations))
+    resolution = _Resolution(steps, lines, problem)
+    replaced = [step.name for step in steps]
     for name in (*replaced, *(line.name for line in lines)):
         resolution.put(name)
-    steps = _without_those_replaced(resolution.made.values(), calculation.steps, lines)
+    steps = _without_those_replaced(resolution.made.values(), steps, lines)
     added = tuple(step for step in steps if step.name not in replaced)
     own = Built(added, names={step.name: step.name for step in added}, says=(_said(lines),))
     return calculation.restated(own, steps)
 
 
-def _said(lines: "Sequence[Line]") -> str:
+def _said(lines: Sequence[Line]) -> str:
     *names, last = (line.name for line in lines)
     if not names:
         return f"{last} is stated by an equation"
     return f"{', '.join(names)} and {last} are stated by equations"
 
 
-def _without_those_replaced(
-    made: "Iterable[Step]", before: "Plan", lines: "Sequence[Line]"
-) -> "Plan":
+def _without_those_replaced(made: Iterable[Step], before: Plan, lines: Sequence[Line]) -> Plan:
     """Return steps without those that were read before, and that nothing reads any more."""
     steps, stated = tuple(made), {line.name for line in lines}
     read_before = {name for step in before for name in step.inputs} - stated
@@ -98,6 +110,26 @@ def _without_those_replaced(
         if kept == steps:
             return steps
         steps = kept
+
+
+def _with_modified_scores(
+    problem: Outer, calculation: Calculation, lines: tuple[Line, ...]
+) -> tuple[Plan, tuple[Line, ...]]:
+    """Return steps that read modified scores before they become weights, and the lines of these."""
+    texts = [text for text in problem.equations if is_of_scores(text)]
+    steps = list(calculation.steps)
+    of_weights = [place for place, step in enumerate(steps) if step.role == "weights"]
+    if texts and (not of_weights or not steps[of_weights[0]].inputs):
+        raise InputError(f"{texts[0]}: there are no scores here that it could change")
+    for number, text in enumerate(texts, start=1):
+        step = steps[of_weights[0]]
+        scores, *others = step.inputs
+        name = MODIFIED if number == 1 else f"{MODIFIED}_{number}"
+        heads = problem.heads if len(calculation.attentions) == 1 else 1
+        line = line_of_scores(text, scores, name, heads if heads and heads > 1 else 0)
+        lines = (*lines, line)
+        steps[of_weights[0]] = step._replace(inputs=(name, *others))
+    return tuple(steps), lines
 
 
 class _Resolution:
