@@ -185,8 +185,7 @@ class Key:
         if part.attention is None:
             return recipes_of_layers(step, self.problem, self.solution.plan)
         placed = self.steps[part.name(step.name)]
-        is_own = placed.operation is not step.operation  # an equation of the problem's own
-        found = () if is_own else recipes(step, part.attention, part.steps)
+        found = recipes(step, part.attention, part.steps)
         between = recipes_between(placed, self.solution.plan)
         return (*(in_place(each, part) for each in found), *between)
 

@@ -58,7 +58,11 @@ def _make(operation: Own, text: str, names: dict[str, str]) -> Make:
     made = Stated(operation.stated._replace(name=text))
 
     def make(read: Read) -> Range:
-        return made.over(*(read(names[name]) for name in inputs_of(text) if name in names))
+        inputs = [read(names[name]) for name in inputs_of(text) if name in names]
+        try:
+            return made.over(*inputs)
+        except LookupError as error:  # it reads beyond a matrix, or a row that is not there yet
+            raise ValueError from error
 
     return make
 
