@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from attncalc.equations.library import equation, inputs_of
-from attncalc.equations.operation import Shape, Statement, UnstatedError, is_grouped
+from attncalc.equations.operation import NAMES_HEADS, Shape, Statement, UnstatedError, is_grouped
 from attncalc.equations.own import (
     MODIFIED,
     Known,
@@ -191,7 +191,10 @@ class _Resolution:
         inputs = tuple(each for each in own.reads if each != line.name)
         shapes = tuple(self.shapes[each] for each in inputs)
         operation = Own(
-            Statement(equation_source(local(own)), settings=settings), line, inputs, shapes
+            Statement(equation_source(local(own)), frozenset({NAMES_HEADS}), settings),
+            line,
+            inputs,
+            shapes,
         )
         forbids = any(x == INFINITY for x in own.nodes)
         if step is not None:
