@@ -21,12 +21,11 @@ from attncalc.reading.answers import answers_in, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import IN_FULL, Answer, Unread
 from attncalc.reading.plain.numerals import read_entry
 from attncalc.reading.plain.rows import without_names
-from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen, on_screen
-from attncalc.writing.json_text import write_json
 from attncalc.writing.latex import write_latex
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, make_page
+from attncalc.writing.page_data import write_csv, write_csv_files, write_json
 from attncalc.writing.terminal import write_tables
 from attncalc.writing.verdict import verdict
 

@@ -28,9 +28,9 @@ from attncalc import (
     solve,
 )
 from attncalc.grading import marks
-from attncalc.plotting import picture
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 from attncalc.problem.samples import SAMPLES, sample
+from attncalc.writing.plotting import picture
 
 HOSTILE = ("</td><script>alert(1)</script>", "$x$ [red] :smile:", "\x1b[31mred\x1b]8;;http://x\x07")
 

@@ -21,9 +21,9 @@ from attncalc.equations.expressions import EXPRESSIONS
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading import read_stream
 from attncalc.writing.html.elements import element, escaped
-from attncalc.writing.html.heatmap import DEEP, MIDDLE
 from attncalc.writing.html.mathml import MathMl, name_in_mathml
 from attncalc.writing.html.page import Live, write_html
+from attncalc.writing.html.pictures import DEEP, MIDDLE
 from attncalc.writing.live.script import script
 from attncalc.writing.page import Contents, make_page
 

@@ -19,8 +19,8 @@ from attncalc.problem.samples import ANSWERS, MODELS, SAMPLES, sample
 from attncalc.problem.serialising import in_json
 from attncalc.schemas import NAMES, OF, schema
 from attncalc.schemas.problem import NUMBER_TEXT
-from attncalc.writing.json_text import write_json
 from attncalc.writing.page import Contents, make_page
+from attncalc.writing.page_data import write_json
 
 jsonschema = pytest.importorskip("jsonschema")
 

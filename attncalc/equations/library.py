@@ -61,14 +61,16 @@ def is_stated(name: str) -> bool:
     return name in stated()
 
 
-@cache
 def entry_of(name: str) -> Stated:
     """Return what is stated under a name; an equation that is none of the library states itself."""
-    if name in stated():
-        return stated()[name]
-    own = parse(name, None)
+    return stated()[name] if name in stated() else _stated_by_itself(name)
+
+
+@cache
+def _stated_by_itself(text: str) -> Stated:
+    own = parse(text, None)
     inputs = tuple(each for each in own.reads if each != own.name)
-    return Stated(inputs, name, "", dict.fromkeys(inputs, ""), {})
+    return Stated(inputs, text, "", dict.fromkeys(inputs, ""), {})
 
 
 @cache

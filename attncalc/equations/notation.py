@@ -274,7 +274,10 @@ _SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
 
 def _in_words(x: Node) -> str:
     """Return a condition as people write it."""
-    return re.sub("|".join(_SIGNS), lambda found: _SIGNS[found[0]], source(x))
+    text = source(x)
+    for sign, said in _SIGNS.items():
+        text = text.replace(sign, said)
+    return text
 
 
 def _places(x: Node, index: str) -> set[int]:

@@ -356,7 +356,8 @@ class EquationFields:
         read_lines,
         "An equation that replaces or adds a step, as 'S[i,j] = ...  # title'; may be repeated.",
         KINDS,
-        takes=f"a list of up to {MOST_LINES} equations, as S[i,j] = sum(Q[i,c] for c in d_k)",
+        takes=f"a list of up to {MOST_LINES} equations, as "
+        "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)",
         is_list=True,
         flag="--equation",
     )

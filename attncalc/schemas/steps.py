@@ -1,6 +1,5 @@
 """What `--format json` prints of a problem that is solved: its steps, its work, its patterns."""
 
-from attncalc.patterns.pattern import CODES
 from attncalc.problem.field import OneOf, OrNone, Setting, Whole, yes_or_no
 from attncalc.problem.fields import DECODER, ENCODER, SETTINGS, VIT
 from attncalc.schemas.pieces import (
@@ -17,6 +16,7 @@ from attncalc.schemas.pieces import (
     shared,
     thing,
 )
+from attncalc.studies.patterns.pattern import CODES
 
 KINDS = ("self", "cross", ENCODER, DECODER, VIT)
 

@@ -252,16 +252,13 @@ class Solution:
         """Return one row, from 0, of `exact`, or that of each head, and no more of it."""
         step = next(step for step in self.plan if step.name == name)
         if step.columns != "keys" or not self._knows_inputs_of(step):
-            return self._narrow(name)[..., row, :]
+            return self._made_narrow.get(name, self.floats[name])[..., row, :]
         rows = slice(row, row + 1)
         first, *others = (self._known[each] for each in step.inputs)
         if not isinstance(step.operation, Scoring):  # masks have a row for each query, or one
             others = [mask[..., rows, :] if mask.shape[-2] > 1 else mask for mask in others]
         block: Matrix = step.operation.at(rows).apply(first[..., rows, :], *others)
         return block[..., 0, :]
-
-    def _narrow(self, name: str) -> Matrix:
-        return self._made_narrow.get(name, self.floats[name])
 
     @cached_property
     def _made_narrow(self) -> Matrices:

@@ -188,9 +188,11 @@ class Work:
 
     def hidden(self, name: str, place: Place) -> Number | None:
         """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
-        if self.solution.digits[name][place] != 0 or self._is_fraction(name, place):
+        if self.solution.digits[name][place] != 0:
             return None
-        return self._beneath(name, place)
+        shown = self.shown(name, place)
+        is_fraction = isinstance(shown, Ratio) or shown.exact is not None
+        return None if is_fraction else self._beneath(name, place)
 
     def _beneath(self, name: str, place: Place) -> Number | None:
         """Return what an entry that is shown as 0.00 is, where it is not 0."""
@@ -211,10 +213,6 @@ class Work:
     @property
     def _is_large(self) -> bool:
         return self.problem.is_long or self.solution.remakes
-
-    def _is_fraction(self, name: str, place: Place) -> bool:
-        shown = self.shown(name, place)
-        return isinstance(shown, Ratio) or shown.exact is not None
 
     def _explain(self, name: str, place: Place) -> Explanation:
         # a quotient of rounded numbers may differ from the result: then with more digits of them

@@ -1,6 +1,6 @@
 r"""Expressions in TeX's mathematics, for LaTeX with amsmath and for GitHub's markdown alike.
 
-GitHub reads markdown before mathematics: so no backslash stands before punctuation here, and no
+GitHub reads markdown before mathematics: so no backslash is before punctuation here, and no
 underscore after it. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 """
 
@@ -35,7 +35,7 @@ _GREEK = ("alpha", "beta", "gamma", "mu")
 _OF_ONE = ("beta", "gamma", "mu", "var", "ms")
 """What a normalisation has, whose index says of which."""
 _LETTERS = {"ε": r"\varepsilon", "π": r"\pi"}
-"""Letters that stand for a number."""
+"""Letters that denote a number."""
 _SUBSCRIPTED = ("W", "b", "d", "v")
 """Letters whose index is a subscript: W_Q, b_Q, d_k; that of a later step is a superscript."""
 _NEW = "_new"
@@ -94,7 +94,7 @@ class _Name(NamedTuple):
     def upright(self, tex: str) -> str:
         """Return the name in TeX with its letters upright, where it is a word.
 
-        What is below and above it stands inside: GitHub takes an underscore behind a brace amiss.
+        Its scripts are inside: GitHub misreads an underscore after a brace.
         """
         is_word = self.letters.isalpha() and len(self.letters) > 1
         return rf"\mathrm{{{tex}}}" if is_word else tex
@@ -105,7 +105,7 @@ class _Name(NamedTuple):
         return [each for each in self.part.split(".") if each]
 
     def raised(self, word: str, *others: str) -> str:
-        """Return what stands above: a word, what it is a part of, which head it is."""
+        """Return the superscript: a word, what it is a part of, which head it is."""
         places = [f"[{n}]" if n.isdigit() else rf"\mathrm{{{n}}}" for n in self.parts]
         words = [rf"\mathrm{{{each}}}" for each in (word, self.mark) if each]
         above = [*places, *words, *filter(None, others)]
@@ -158,7 +158,7 @@ class TexMath(MathWriter):
         r"""Return A_{3,1}, S_{3,1}^{\mathrm{scaled}}, or A_{3,1}^{(2)} for the second head."""
         if (gradient := gradient_from(entry.name)) is not None:
             of = self.indexed(entry._replace(name=gradient.of))
-            # on a line, for a fraction in each of many lines would stand too close to the next
+            # on a line, for fractions in many lines would be too close to one another
             return _gradient_in_tex(gradient, rf"\partial L / \partial {of}")
         name = _Name.of(entry.name)
         places = [_index(str(each)) for each in entry.place]
@@ -167,7 +167,7 @@ class TexMath(MathWriter):
         return name.upright(f"{name.letters}_{{{index}{','.join(places[-2:])}}}{above}")
 
     def sum(self, total: Sum) -> str:
-        """Return the terms with their signs; a product of numbers stands in brackets."""
+        """Return the terms with their signs; a product of numbers is in brackets."""
         return " ".join(self.pieces(total))
 
     def negative(self, negative: Negative) -> str:
@@ -195,7 +195,7 @@ class TexMath(MathWriter):
         match power.exponent:
             case Quotient(top, bottom):
                 exponent = f"{self.write(top)}/{self.write(bottom)}"
-            case Ratio(exact):  # a fraction with a line of its own would stand too high
+            case Ratio(exact):  # a fraction with a line of its own would be too high
                 exponent = str(exact)
             case other:
                 exponent = self.write(other)

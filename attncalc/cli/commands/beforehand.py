@@ -9,7 +9,7 @@ from attncalc.problem.step import Plan
 from attncalc.solving.limits import in_units, refuse_what_cannot_fit
 
 if TYPE_CHECKING:  # it belongs to what draws
-    from attncalc.plotting.look import Look
+    from attncalc.writing.plotting.look import Look
 
 MOST_LINES = 10_000
 """Lines that a picture draws."""

@@ -10,12 +10,12 @@ from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
 from attncalc.errors import InputError
 from attncalc.numbers.types import Place
-from attncalc.patterns.plan import needed_for_patterns
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan, Step
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
+from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, folds_work, make_page
 
 Flags = Mapping[str, Any]

@@ -9,8 +9,7 @@ from typing import Any
 
 from attncalc.reading.files import refuse_found, why_not_read
 from attncalc.text import in_json
-from attncalc.writing.files import write_files
-from attncalc.writing.places import naming
+from attncalc.writing.files import naming, write_files
 
 LINES = ".attncalc-marked.jsonl"
 """The file of lines, within the folder of pages."""

@@ -9,9 +9,9 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
-from attncalc.patterns.plan import needed_for_patterns
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import solve
+from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.page import Contents, make_page
 
 

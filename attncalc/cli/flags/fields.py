@@ -103,6 +103,11 @@ def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
             yield _value("title", "--title", "TEXT", "The heading.", panel)
 
 
+def _given(values: list[str] | None) -> list[str] | None:
+    """Return the values of a flag that may be repeated; None where it is not given."""
+    return values or None
+
+
 def _of_setting(name: str, setting: Setting) -> Iterator[inspect.Parameter]:
     flag = flag_of(name)
     if setting.is_switch:
@@ -112,7 +117,11 @@ def _of_setting(name: str, setting: Setting) -> Iterator[inspect.Parameter]:
         short = [setting.short] if setting.short else []
         if setting.flag:
             option = typer.Option(
-                setting.flag, metavar="TEXT", help=setting.says, rich_help_panel=setting.panel
+                setting.flag,
+                metavar="TEXT",
+                help=setting.says,
+                rich_help_panel=setting.panel,
+                callback=_given,
             )
             yield parameter(name, list[str] | None, option)
             return

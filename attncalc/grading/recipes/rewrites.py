@@ -57,12 +57,11 @@ def _make(operation: Own, text: str, names: dict[str, str]) -> Make:
     """Return what computes a changed equation."""
     made = Stated(operation.stated._replace(name=text))
 
-    def make(read: Read) -> Range:
-        inputs = [read(names[name]) for name in inputs_of(text) if name in names]
+    def make(read: Read) -> Range | None:
         try:
-            return made.over(*inputs)
-        except LookupError as error:  # it reads beyond a matrix, or a row that is not there yet
-            raise ValueError from error
+            return made.over(*(read(names[name]) for name in inputs_of(text) if name in names))
+        except (IndexError, KeyError):  # changed so, it reads beyond a matrix, or its own rows
+            return None
 
     return make
 

@@ -34,13 +34,13 @@ _CALLED = {
 }
 """Functions whose names have something above or below."""
 _THIN = element("mspace", width="0.18em")
-"""What stands between matrices that are multiplied."""
+"""The sign between matrices that are multiplied."""
 WIDEST_IN_FRACTION = 36
 """Letters above or below a fraction's line; longer sums are broken, with a slash."""
 
 
 class MathMl(MathWriter):
-    """MathML: numbers, names with what stands below and above them, fractions with a line."""
+    """MathML: numbers, names with subscripts and superscripts, fractions with a line."""
 
     def write(self, expression: Expression) -> Html:
         """Return the expression as one element."""
@@ -69,7 +69,7 @@ class MathMl(MathWriter):
         """Return an entry, its place below; the head, and words of its name, above."""
         if (gradient := gradient_from(entry.name)) is not None:
             of = self.indexed(entry._replace(name=gradient.of))
-            # on a line, for a fraction in each of many lines would stand too close to the next
+            # on a line, for fractions in many lines would be too close to one another
             return _gradient(gradient, _row(_slope_of(_word("L")), _sign("/"), _slope_of(of)))
         name = parts_of(entry.name)
         head, places = entry.place[:-2], map(str, entry.place[-2:])
@@ -80,7 +80,7 @@ class MathMl(MathWriter):
         )
 
     def sum(self, total: Sum) -> Html:
-        """Return the terms with their signs; a product of numbers stands in brackets."""
+        """Return the terms with their signs; a product of numbers is in brackets."""
         terms = enumerate(total.terms)
         return _row(*(part for place, term in terms for part in self._term(term, place)))
 
@@ -171,7 +171,7 @@ class MathMl(MathWriter):
         return [self.write(expression)]
 
     def _term(self, term: Expression, place: int) -> list[Html]:
-        """Return a term of a sum with its sign; signs stand apart only beside other terms."""
+        """Return a term of a sum with its sign, spaced only after other terms."""
         sign = [_sign("+")] if place else []
         if isinstance(term, Negative):
             sign, term = [_sign("−")], term.term
@@ -182,7 +182,7 @@ class MathMl(MathWriter):
         return [*sign, written]
 
     def _exponent(self, exponent: Expression) -> Html:
-        """Return what stands raised: a fraction of it with a slash, for its line would be high."""
+        """Return an exponent: a fraction with a slash, for its line would be high."""
         if isinstance(exponent, Quotient):
             return _row(self._bracketed(exponent.top), _sign("/"), self._bracketed(exponent.bottom))
         if isinstance(exponent, Ratio):
@@ -266,7 +266,7 @@ def _gradient(gradient: Gradient, whole: Html) -> Html:
 
 
 def _function(name: str) -> Html:
-    """Return the name of a function, with what stands above or below it."""
+    """Return the name of a function, with its subscript or superscript."""
     if name not in _CALLED:
         return _word(name)
     kind, base, script = _CALLED[name]
@@ -282,7 +282,7 @@ def _letters(tex: str, whole: str) -> Html:
 
 
 def _above(parts: Sequence[str], word: str, *others: str) -> Html | None:
-    """Return what stands above: what it is a part of, a word, which head it is."""
+    """Return the superscript: what it is a part of, a word, which head it is."""
     places = [f"[{part}]" if part.isdigit() else part for part in parts]
     found = [each for each in (*places, word, *others) if each]
     return _text(" ".join(found)) if found else None

@@ -30,8 +30,7 @@ from attncalc.solving.plan import formula, plan
 from attncalc.solving.work import Fractions
 from attncalc.text import harmless, on_a_line, told_apart
 from attncalc.writing import prose, sentences
-from attncalc.writing.html import heatmap, picture
-from attncalc.writing.html import map as map_
+from attncalc.writing.html import pictures
 from attncalc.writing.mathematics import in_text
 
 NO_NUMBER = ("sqrt_dk", "none")
@@ -45,16 +44,16 @@ MOST_ENTRIES = 20_000
 """Entries of given matrices up to which a page holds plans for other conventions, too."""
 
 LOOK = {
-    "deep": heatmap.DEEP,
-    "middle": heatmap.MIDDLE,
-    "full": heatmap.FULL_FROM,
-    "thinnest": map_.THINNEST,
-    "thickest": map_.THICKEST,
-    "near": map_.NEAR,
-    "between": map_.BETWEEN,
-    "written": map_.MOST_WRITTEN,
-    "tied": map_.MOST_TIED,
-    "letter": picture.LETTER,
+    "deep": pictures.DEEP,
+    "middle": pictures.MIDDLE,
+    "full": pictures.FULL_FROM,
+    "thinnest": pictures.THINNEST,
+    "thickest": pictures.THICKEST,
+    "near": pictures.NEAR,
+    "between": pictures.BETWEEN,
+    "written": pictures.MOST_WRITTEN,
+    "tied": pictures.MOST_TIED,
+    "letter": pictures.LETTER,
     "listed": text.LISTED,
     "named": text.MOST_NAMED,
     "footnotes": prose.MOST_NAMED,

@@ -129,7 +129,7 @@ def _read(
 
 
 def _as_given(work: Work, name: str, place: Place) -> Place:
-    """Return where an entry of a given matrix stands as it was given."""
+    """Return the place of an entry of a given matrix in the layout it was given in."""
     given = work.problem.as_given(name)
     stands = work.problem.turned(name, np.arange(given.size).reshape(given.shape))
     return tuple(int(each) for each in np.unravel_index(stands[place], given.shape))

@@ -12,18 +12,6 @@ from matplotlib.axes import Axes
 from attncalc.errors import InputError, OutputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import quoted
-from attncalc.plotting.drawing import (
-    MOST_HEADS,
-    draw,
-    draw_blank,
-    draw_gradient,
-    draw_on,
-    texts_of,
-)
-from attncalc.plotting.figure import FORMS, HouseFigure
-from attncalc.plotting.look import Look, read_size
-from attncalc.plotting.patches import has_class_map
-from attncalc.plotting.style import undrawable
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
@@ -32,9 +20,21 @@ from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.influence import influence
 from attncalc.solving.solution import Head, Solution
 from attncalc.text import harmless, of_each, on_a_line
+from attncalc.writing.plotting.drawing import (
+    MOST_HEADS,
+    draw,
+    draw_blank,
+    draw_gradient,
+    draw_on,
+    texts_of,
+)
+from attncalc.writing.plotting.figure import FORMS, HouseFigure
+from attncalc.writing.plotting.look import Look, read_size
+from attncalc.writing.plotting.patches import has_class_map
+from attncalc.writing.plotting.style import undrawable
 
 MOST_SPOKEN = 100
-"""Outputs whose connections, and weights, a description tells; nobody listens to more."""
+"""Outputs whose connections, and weights, a description lists; nobody listens to more."""
 
 _KINDS = {
     "map": "Connection map",
@@ -146,13 +146,10 @@ def render(
     figure = draw(problem, heads, look)
     told = _told(problem, heads[:MOST_HEADS], look)
     figure.notes = (*_of_several(solution, heads), *figure.notes)
-    return _picture(problem, figure, form, _kind_of(problem, look), told)
-
-
-def _kind_of(problem: Problem, look: Look) -> str:
+    kind = _KINDS[look.kind]
     if has_class_map(problem) and look.has_map and not look.every_line:
-        return _KINDS[look.kind].replace("Connection map", _OF_CLASS)
-    return _KINDS[look.kind]
+        kind = kind.replace("Connection map", _OF_CLASS)
+    return _picture(problem, figure, form, kind, told)
 
 
 def gradient_step(solution: Solution, name: str, look: Look) -> Step:
@@ -174,7 +171,7 @@ def gradient_step(solution: Solution, name: str, look: Look) -> Step:
 
 
 def render_gradient(solution: Solution, name: str, form: str, look: Look) -> Picture:
-    """Draw a gradient as a file of the given form, its colours parted at 0.
+    """Draw a gradient as a file of the given form, with white at 0.
 
     Raises
     ------
@@ -193,12 +190,12 @@ def render_blank(
 ) -> Picture:
     """Draw the two columns of a problem without any line: a worksheet to draw the map on.
 
-    Nothing in the file tells the answers; the problem need not be solved.
+    Nothing in the file shows the answers; the problem need not be solved.
 
     Parameters
     ----------
     problem
-        Whose tokens stand in the columns; several heads have a panel each.
+        The tokens are in the columns; several heads have a panel each.
     form
         "png", "svg" or "pdf".
     dark
@@ -283,9 +280,9 @@ def picture_of(
     title, told
         What it is, and the sentences that describe it to who cannot see it.
     texts
-        All texts from outside that stand in it.
+        All texts from outside that it shows.
     """
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its words on font caches help nobody
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it logs messages on font caches
     content = figure.content(form)
     if form == "svg":
         content = _described(content.decode(), title, told)

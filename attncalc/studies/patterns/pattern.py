@@ -1,10 +1,16 @@
-"""Pattern: one fact about the weights of a solution; every code there is, and every threshold."""
+"""Pattern: one fact about the weights of a solution; all codes, all thresholds, what is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attncalc.errors import InputError
+
+if TYPE_CHECKING:  # schemas read the codes alone, without numpy
+    from attncalc.problem.problem import Problem
+
+NO_ATTENTION = "this problem has no attention: there are no weights to explain"
 CODES = (
     "identity",
     "permutation",
@@ -39,7 +45,7 @@ EVEN = 0.005
 """How far from their mean, relative to it, weights are alike."""
 ONE_DIGIT = Context(prec=1, rounding=ROUND_DOWN)
 MOST_ROWS = 20
-"""Outputs, of all heads together, up to which each is told of alone."""
+"""Outputs, of all heads together, up to which each has a pattern of its own."""
 MOST_LISTED = 100
 """Places, and inputs that tie, that are listed; of more it is said how many there are."""
 
@@ -69,7 +75,7 @@ class Pattern:
     weights
         The step of the weights that it is a fact about.
     where
-        Where these stand among several attentions: "cross", "layer 2"; "" for the only ones.
+        Where these are among several attentions: "cross", "layer 2"; "" for the only ones.
     """
 
     code: str
@@ -105,3 +111,24 @@ def little(inputs: int) -> float:
     """
     share = ONE_DIGIT.create_decimal(Decimal(SHARE_OF_EQUAL / inputs))
     return min(LITTLE, float(share))
+
+
+def needed_for_patterns(problem: "Problem") -> dict[str, None]:
+    """Return the names of the steps that patterns read.
+
+    Raises
+    ------
+    InputError
+        When there is no attention.
+    """
+    if not problem.attentions:
+        raise InputError(NO_ATTENTION)
+    plan = problem.calculation.steps
+    weights = ("masked", "weights")
+    if not problem.is_alone:
+        # what an attention in layers reads, and all of it that has no column for each key
+        return {s.name: None for s in plan if s.columns != "keys" or s.role in weights}
+    place = next(i for i, step in enumerate(plan) if step.role == "weights")
+    after = plan[place + 1 :]
+    read = {name for step in after for name in (step.name, *step.inputs)}
+    return {step.name: None for step in plan if step.role in weights or step.name in read}

@@ -8,19 +8,24 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize, to_rgb
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attncalc.numbers.rounding import fixed
-from attncalc.plotting.figure import NEAR, LeftOut, Room, room_of
-from attncalc.plotting.heatmap import TICK_SIZE, Scale
-from attncalc.plotting.placing import POINTS, SMALLEST_TEXT, name_step, row_text_size, widest
-from attncalc.plotting.style import (
+from attncalc.problem.image import cut_of, patch_of
+from attncalc.problem.problem import Problem
+from attncalc.solving.solution import Head
+from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
+from attncalc.writing.plotting.heatmap import Scale
+from attncalc.writing.plotting.placing import (
+    POINTS,
+    SMALLEST_TEXT,
+    name_step,
+    row_text_size,
+    widest,
+)
+from attncalc.writing.plotting.style import (
     BLACK,
     LIGHT,
     NAME_SIZE,
@@ -30,9 +35,6 @@ from attncalc.plotting.style import (
     Palette,
     dark_enough_for_white,
 )
-from attncalc.problem.image import cut_of, patch_of
-from attncalc.problem.problem import Problem
-from attncalc.solving.solution import Head
 
 CLASS = 0
 """The place of the class token."""
@@ -43,7 +45,7 @@ LEAST_SIDE = 2.1
 MOST_PIXELS = 400
 """Numbers that are written in an image; more of them could not be read."""
 PALEST = 0.62
-"""How light the darkest pixel is under the weights, which stand out from it."""
+"""How light the darkest pixel is under the weights, for contrast."""
 COVER = 0.62
 """How opaque the colour of a weight is, which lets the image through."""
 FRAME = 2.6
@@ -51,7 +53,7 @@ FRAME = 2.6
 FRAME_SHARE = 0.08
 """The most of a patch's side that this line takes."""
 INSET = 0.05
-"""How far inside its patch that line stands, in sides of it."""
+"""How far inside its patch that line is, relative to its side."""
 RGB = 3
 """Channels of an image that is drawn in colours."""
 NOT_WRITTEN = (
@@ -64,7 +66,7 @@ IN_GREY = "the picture shows the mean of the channels of the image, of which the
 
 
 @dataclass(frozen=True)
-class Attended:
+class PatchWeights:
     """How much the class token attends to each patch.
 
     Parameters
@@ -89,11 +91,11 @@ class Attended:
 
 
 def has_class_map(problem: Problem) -> bool:
-    """Say whether a class token looks at the patches of an image."""
+    """Return whether a class token looks at the patches of an image."""
     return problem.image is not None and problem.class_token is not None
 
 
-def attended_by_class(problem: Problem, head: Head, *, values: bool) -> Attended:
+def attended_by_class(problem: Problem, head: Head, *, values: bool) -> PatchWeights:
     """Return what the class token attends to in a head."""
     cut, row = cut_of(problem), head.weights[CLASS].astype(np.float64)
     connection, rounded = head.connection(CLASS), np.asarray(head.rounded[CLASS])
@@ -103,7 +105,7 @@ def attended_by_class(problem: Problem, head: Head, *, values: bool) -> Attended
     written = [fixed(value, problem.decimals) for value in rounded]
     is_hidden = (rounded[CLASS + 1 :] == 0) & (values and cut.patches > MOST_ZEROS)
     texts = np.where(is_hidden, "", written[CLASS + 1 :]).reshape(cut.down, cut.across)
-    return Attended(
+    return PatchWeights(
         row[CLASS + 1 :].reshape(cut.down, cut.across),
         tuple(map(tuple, texts.tolist())) if values else (),
         ranks[CLASS + 1 :].reshape(cut.down, cut.across),
@@ -128,18 +130,20 @@ def draw_image(
 ) -> LeftOut:
     """Draw the image, the lines between its patches, and its numbers where they are few."""
     image = _channels(problem)
-    _draw_pixels(axes, _in_colours(image), problem, room, palette)
+    is_rgb = len(image) == RGB
+    pixels = np.moveaxis(_from_0_to_1(image), 0, -1) if is_rgb else _in_grey(image)
+    _draw_pixels(axes, pixels, problem, room, palette)
     axes.set_title("image", size=NAME_SIZE, color=palette.strong)
     if len(image) == 1:
         _write_pixels(axes, problem, image[0], room or room_of(axes))
         return LeftOut()
-    return LeftOut() if len(image) == RGB else LeftOut({IN_GREY.format(len(image)): 1})
+    return LeftOut() if is_rgb else LeftOut({IN_GREY.format(len(image)): 1})
 
 
 def draw_attended(
     axes: Axes,
     problem: Problem,
-    attended: Attended,
+    attended: PatchWeights,
     scale: Scale,
     *,
     room: Room | None = None,
@@ -161,32 +165,6 @@ def draw_attended(
     return LeftOut({NOT_WRITTEN: 0 if size else written, zeros: attended.unwritten})
 
 
-def draw_bar_of_class(axes: Axes, scale: Scale, palette: Palette = LIGHT) -> None:
-    """Draw which colour stands for which weight, as pale as it is on the image."""
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    bar = figure.colorbar(
-        ScalarMappable(Normalize(*scale), WEIGHTS),
-        cax=axes,
-        alpha=COVER,
-        ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
-        format="%g",
-    )
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(color=palette.ink, labelcolor=palette.ink, labelsize=TICK_SIZE)
-    bar.set_label("weight", size=NAME_SIZE, color=palette.strong)
-
-
-def frames_in_words(palette: Palette) -> list[Line2D]:
-    """Return the lines of a legend that says what frames mean."""
-    return [
-        Line2D(
-            [], [], linewidth=FRAME, label=rank.label, color=rank.color, linestyle=rank.linestyle
-        )
-        for rank in palette.ranks[:2]
-    ]
-
-
 def _channels(problem: Problem) -> NDArray[np.float64]:
     """Return the image as a list of channels, (channels, H, W)."""
     image = problem.given["image"].astype(np.float64)
@@ -204,11 +182,6 @@ def _from_0_to_1(values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.full_like(values, 0.5)
     # halved first: the difference of the largest floats is none
     return (values / 2 - low / 2) / (high / 2 - low / 2)
-
-
-def _in_colours(image: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what is drawn: three channels as red, green and blue, others as grey."""
-    return np.moveaxis(_from_0_to_1(image), 0, -1) if len(image) == RGB else _in_grey(image)
 
 
 def _edges(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -240,7 +213,7 @@ def _draw_pixels(
 
 
 def _number_patches(axes: Axes, cell: Room, problem: Problem, palette: Palette) -> None:
-    """Write numbers beside the rows and the columns of patches, as their names have them."""
+    """Write numbers next to the rows and columns of patches, as in their names."""
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     look: dict[str, Any] = {"color": palette.ink}
     edges = _edges(problem)
@@ -271,7 +244,9 @@ def _write_pixels(axes: Axes, problem: Problem, image: NDArray[np.float64], room
         text.set(gid="pixel", in_layout=False)
 
 
-def _frame(axes: Axes, problem: Problem, attended: Attended, patch: Room, palette: Palette) -> None:
+def _frame(
+    axes: Axes, problem: Problem, attended: PatchWeights, patch: Room, palette: Palette
+) -> None:
     """Draw frames around the patches that are attended to most, and second."""
     p, q = patch_of(problem)
     inset = INSET * min(p, q)
@@ -288,7 +263,7 @@ def _frame(axes: Axes, problem: Problem, attended: Attended, patch: Room, palett
         axes.add_patch(Rectangle(corner, edgecolor=rank.color, zorder=4.1, **look))
 
 
-def _say_of_itself(axes: Axes, attended: Attended, palette: Palette) -> None:
+def _say_of_itself(axes: Axes, attended: PatchWeights, palette: Palette) -> None:
     """Write below the image what the class token gives itself, in a frame of its rank."""
     text, number = attended.itself
     box: dict[str, Any] = {"facecolor": "none", "edgecolor": "none", "pad": 3.0}
@@ -305,7 +280,7 @@ def _patch(problem: Problem, room: Room) -> Room:
     return a_pixel * q, a_pixel * p
 
 
-def _size_of_texts(problem: Problem, attended: Attended, room: Room) -> float:
+def _size_of_texts(problem: Problem, attended: PatchWeights, room: Room) -> float:
     """Return the points of the weights on patches, or 0 where none can be read."""
     if not attended.texts:
         return 0.0
@@ -315,7 +290,7 @@ def _size_of_texts(problem: Problem, attended: Attended, room: Room) -> float:
     return size if size >= SMALLEST_TEXT else 0.0
 
 
-def _write_weights(axes: Axes, problem: Problem, attended: Attended, size: float) -> None:
+def _write_weights(axes: Axes, problem: Problem, attended: PatchWeights, size: float) -> None:
     """Write each weight in the middle of its patch, on a pale ground that the image cannot blur."""
     p, q = patch_of(problem)
     look: dict[str, Any] = {"ha": "center", "va": "center", "size": size, "zorder": 5}

@@ -1,4 +1,4 @@
-"""How large texts are, and where those on lines stand: never on one another."""
+"""How large texts are, and where those on lines are: they never overlap."""
 
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -28,10 +28,10 @@ BOLD = 1.15
 CLEARANCE = 0.05
 """Inches kept free around each text on a line."""
 MOST_COUNTED = 1000
-"""Lines that are looked at for crossings; of more, an even part stands for all."""
+"""Lines that are looked at for crossings; of more, an even sample."""
 _POSITIONS = np.linspace(0.08, 0.92, 85)
 _FAVOURITE = 0.3
-"""Where a text best stands: nearer to its output than to its input."""
+"""The best place of a text: nearer to its output than to its input."""
 _PULL = 4.0
 """Lines a text would rather cover than move along its whole line."""
 
@@ -67,7 +67,7 @@ def name_step(pitch: float) -> int:
 
 
 def drawn_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names as they are written in a picture: harmless, short, and still told apart."""
+    """Return names as they are written in a picture: harmless, short, and still distinct."""
     return shortened([harmless(name) for name in names], LONGEST_NAME)
 
 
@@ -127,14 +127,14 @@ def _best_spot(segment: Segment, taken: Floats, starts: Floats, ends: Floats) ->
 
 
 def _within(segment: Segment, x: Floats) -> NDArray[np.bool_]:
-    """Say where the text keeps clear of the dots at both ends."""
+    """Return where the text keeps clear of the dots at both ends."""
     left, right = sorted((segment.output[0], segment.input[0]))
     margin = segment.width / 2 + 0.1
     return (x > left + margin) & (x < right - margin)
 
 
 def _free(segment: Segment, x: Floats, y: Floats, taken: Floats) -> NDArray[np.bool_]:
-    """Say where the text keeps clear of all that are placed: x, y, width and height, (k, 4)."""
+    """Return where the text keeps clear of all that are placed: x, y, width and height, (k, 4)."""
     other_x, other_y, widths, heights = taken.T[:, :, np.newaxis]
     apart = np.abs(x - other_x) > (segment.width + widths) / 2 + CLEARANCE
     above = np.abs(y - other_y) > (segment.height + heights) / 2 + CLEARANCE

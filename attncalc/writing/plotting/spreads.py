@@ -1,6 +1,6 @@
 """Pictures of problems drawn again and again: a histogram of what is watched, a cloud of outputs.
 
-Several problems stand side by side, on one scale.
+Several problems are side by side, on one scale.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,41 +12,31 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from attncalc.numbers.types import Matrix
-from attncalc.plotting.drawing import HEAD_GAP
-from attncalc.plotting.figure import (
-    Caption,
-    HouseFigure,
-    LeftOut,
-    Mosaic,
-    Room,
-    Track,
-    below,
-    beside,
-    figure_of,
-)
-from attncalc.plotting.look import Look, check_drawn
-from attncalc.plotting.picture import Picture, picture_of
-from attncalc.plotting.placing import drawn_names, wrapped
-from attncalc.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, WEIGHT_SIZE, Palette
 from attncalc.problem.stated import heading
 from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import solve
 from attncalc.studies.family import of_solution
 from attncalc.studies.simulate import Simulation, variance_ratios
 from attncalc.text import harmless
+from attncalc.writing.plotting import figure
+from attncalc.writing.plotting.drawing import HEAD_GAP
+from attncalc.writing.plotting.look import Look, check_drawn
+from attncalc.writing.plotting.picture import Picture, picture_of
+from attncalc.writing.plotting.placing import drawn_names, wrapped
+from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, Palette
 from attncalc.writing.studies.simulation import said_of, significant
 
 WIDTH, HISTOGRAM, CLOUD, LEAST = 4.4, 2.6, 3.8, 1.5
 """Inches of a panel, of its height, and its least side."""
 BINS = 40
 SMALLEST_CLOUD = 1e-3
-"""A spread, beside the largest, below which a cloud is a point."""
+"""A spread, relative to the largest, below which a cloud is a point."""
 MOST_CLOUDS = 4
 """Outputs that have a cloud."""
 TICKS: Any = {"nbins": 5, "steps": [1, 2, 2.5, 5, 10]}
 CLOUDS_LEFT_OUT = f"{{}} outputs have no cloud in the picture: it shows the first {MOST_CLOUDS}"
 MOST_NAMED = 12
-"""Values whose names have room beside them; of more, those are named that the segment joins."""
+"""Values that are all named; of more, only those are that the segment joins."""
 NAMES_LEFT_OUT = "in the picture {} values have no name: it names those that a segment joins"
 
 Limits = tuple[float, float]
@@ -69,12 +59,17 @@ def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) 
     InputError
         When the size that is asked for is too small.
     """
-    figure = draw_simulations(simulations, look)
-    told = [*said_of(simulations), *(_told(each) for each in simulations), *_ratios(simulations)]
-    return picture_of(figure, form, _title(simulations), told, _texts(simulations))
+    drawn = draw_simulations(simulations, look)
+    first = [each.statistics[0] for each in simulations]
+    means = (
+        f"{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
+        for each in first
+    )
+    told = [*said_of(simulations), *means, *_ratios(simulations)]
+    return picture_of(drawn, form, _title(simulations), told, _texts(simulations))
 
 
-def draw_simulations(simulations: Sequence[Simulation], look: Look) -> HouseFigure:
+def draw_simulations(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
     """Draw a histogram for each problem and below it, where outputs are in a plane, their cloud."""
     palette = DARK if look.dark else LIGHT
     shared = _shared(simulations)
@@ -83,8 +78,8 @@ def draw_simulations(simulations: Sequence[Simulation], look: Look) -> HouseFigu
         for place, each in enumerate(simulations)
     ]
     footnote = " · ".join((*said_of(simulations), *_ratios(simulations)))
-    caption = Caption(_title(simulations), harmless(footnote), _texts(simulations))
-    return figure_of(reduce(beside, columns), caption, palette, look.size)
+    caption = figure.Caption(_title(simulations), harmless(footnote), _texts(simulations))
+    return figure.figure_of(reduce(figure.beside, columns), caption, palette, look.size)
 
 
 def _title(simulations: Sequence[Simulation]) -> str:
@@ -100,13 +95,8 @@ def _texts(simulations: Sequence[Simulation]) -> tuple[str, ...]:
     return tuple(map(harmless, texts))
 
 
-def _told(simulation: Simulation) -> str:
-    each = simulation.statistics[0]
-    return f"{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
-
-
 def _ratios(simulations: Sequence[Simulation]) -> Iterator[str]:
-    """Say how much larger the variance of the first problem is than those of the others."""
+    """Return how much larger the variance of the first problem is than those of the others."""
     if len(simulations) < 2:
         return
     name = _counted(simulations)
@@ -179,33 +169,36 @@ def values_of(simulation: Simulation) -> Matrix | None:
 
 def _column(
     place: int, simulation: Simulation, shared: _Shared, palette: Palette, is_one_of_many: bool
-) -> Mosaic:
+) -> figure.Mosaic:
     title = f"{place + 1}: {harmless(heading(simulation.problem))}" if is_one_of_many else ""
-    width = Track(WIDTH, LEAST)
-    name = f"histogram {place}"
+    width = figure.Track(WIDTH, LEAST)
     draw = partial(_histogram, simulation, shared, title, palette)
-    mosaic = Mosaic(((name,),), (width,), (Track(HISTOGRAM, LEAST),), {name: draw})
+    mosaic = figure.panel_of(f"histogram {place}", width, figure.Track(HISTOGRAM, LEAST), draw)
     if shared.cloud is None:
         return mosaic
-    moving, joined = _moving(simulation), below if is_one_of_many else beside
+    moving, joined = _moving(simulation), figure.below if is_one_of_many else figure.beside
     for output in moving[:MOST_CLOUDS]:
-        name = f"cloud {place} {output}"
         cloud = partial(_cloud, simulation, output, shared.cloud, palette)
-        part = Mosaic(((name,),), (width,), (Track(CLOUD, LEAST),), {name: cloud})
+        part = figure.panel_of(f"cloud {place} {output}", width, figure.Track(CLOUD, LEAST), cloud)
         mosaic = joined(mosaic, part)
     return mosaic
 
 
 def _moving(simulation: Simulation) -> list[int]:
-    """Return the outputs whose cloud is more than a point beside the others."""
+    """Return the outputs whose cloud is more than a point relative to the others."""
     largest = max(each.std for each in simulation.directions)
     found = [each.output for each in simulation.directions if each.std > SMALLEST_CLOUD * largest]
     return found or [0]
 
 
 def _histogram(
-    simulation: Simulation, shared: _Shared, title: str, palette: Palette, axes: Axes, room: Room
-) -> LeftOut:
+    simulation: Simulation,
+    shared: _Shared,
+    title: str,
+    palette: Palette,
+    axes: Axes,
+    room: figure.Room,
+) -> figure.LeftOut:
     """Draw in what share of the draws a value lies between two ends, and the mean."""
     values = _values(simulation, shared.name)
     solid, dashed, _ = palette.ranks
@@ -221,8 +214,8 @@ def _histogram(
         axes.set_title(wide, size=TEXT_SIZE, color=palette.strong, pad=HEAD_GAP, parse_math=False)
     std = significant(float(values.std(ddof=1)), 3)
     mean = significant(float(values.mean()), 3)
-    _furnish(axes, f"{shared.name}: mean {mean} (dashed), std {std}", "share of draws", palette)
-    return LeftOut()
+    _label(axes, f"{shared.name}: mean {mean} (dashed), std {std}", "share of draws", palette)
+    return figure.LeftOut()
 
 
 def _cloud(
@@ -231,8 +224,8 @@ def _cloud(
     limits: tuple[Limits, Limits],
     palette: Palette,
     axes: Axes,
-    room: Room,
-) -> LeftOut:
+    room: figure.Room,
+) -> figure.LeftOut:
     """Draw an output in all draws, the values as named points, and a segment between two."""
     solid, dashed, _ = palette.ranks
     points = simulation.outputs[:, output]
@@ -256,11 +249,11 @@ def _cloud(
             name, (x, y) = names[key], values[key]
             axes.annotate(f"v_{name}", (x, y), xytext=(6, 5), textcoords="offset points", **text)
     name = f"{outputs_of(simulation.problem)}[{output + 1},:]"
-    _furnish(axes, f"{name}, first number", "second number", palette)
+    _label(axes, f"{name}, first number", "second number", palette)
     if output != _moving(simulation)[0]:
-        return LeftOut()
+        return figure.LeftOut()
     unseen = len(_moving(simulation)) - MOST_CLOUDS
-    return LeftOut({CLOUDS_LEFT_OUT: max(0, unseen), NAMES_LEFT_OUT: nameless})
+    return figure.LeftOut({CLOUDS_LEFT_OUT: max(0, unseen), NAMES_LEFT_OUT: nameless})
 
 
 def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
@@ -270,12 +263,10 @@ def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
     return int(order[0]), int(order[min(1, len(order) - 1)])
 
 
-def _furnish(axes: Axes, below: str, left: str, palette: Palette) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(palette.rule)
-    axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
+def _label(axes: Axes, across: str, up: str, palette: Palette) -> None:
+    figure.furnish(axes, palette)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(**TICKS))
     label: Any = {"size": NAME_SIZE, "color": palette.strong, "parse_math": False}
-    axes.set_xlabel(below, **label)
-    axes.set_ylabel(left, **label)
+    axes.set_xlabel(across, **label)
+    axes.set_ylabel(up, **label)

@@ -23,14 +23,21 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 
 from attncalc.errors import InputError
-from attncalc.plotting.look import Size
-from attncalc.plotting.placing import BOLD, wrapped
-from attncalc.plotting.style import LIGHT, SMALL_SIZE, TITLE_SIZE, Palette, house_style
+from attncalc.writing.plotting.look import Size
+from attncalc.writing.plotting.placing import BOLD, wrapped
+from attncalc.writing.plotting.style import (
+    LIGHT,
+    SMALL_SIZE,
+    TITLE_SIZE,
+    WEIGHT_SIZE,
+    Palette,
+    house_style,
+)
 
 DOTS_PER_INCH = 200
 NOTEBOOK_DOTS_PER_INCH = 100
 PADDING = 0.17, 0.14
-"""Inches beside each panel, and above and below it."""
+"""Inches left and right of each panel, and above and below it."""
 TITLE_LINES = 4
 DIGITS = 7
 """Decimals of the places of axes, in shares of the page."""
@@ -41,7 +48,7 @@ NEAR = 0.02
 SLACK = 0.1
 """Inches by which panels may be smaller than their least."""
 AROUND = 6.0
-"""More inches than what stands around a panel ever takes."""
+"""More inches than the labels around a panel ever take."""
 
 _METADATA: dict[str, dict[str, Any]] = {
     "png": {},
@@ -90,7 +97,7 @@ class Mosaic:
     Parameters
     ----------
     rows
-        The name of the panel in each place, "." for none. A panel whose name stands in several
+        The name of the panel in each place, "." for none. A panel whose name is in several
         places fills them all; the first fills one.
     widths, heights
         The tracks of the columns and of the rows.
@@ -111,7 +118,7 @@ class Caption:
     Parameters
     ----------
     title, footnote
-        What stands above, and in small print below.
+        The text above, and the small print below.
     texts
         All names from outside that are in it, too: their letters decide which fonts are needed.
     """
@@ -119,6 +126,24 @@ class Caption:
     title: str = ""
     footnote: str = ""
     texts: tuple[str, ...] = ()
+
+
+def panel_of(name: str, width: Track, height: Track, draw: Draw) -> Mosaic:
+    """Return a mosaic of one panel."""
+    return Mosaic(((name,),), (width,), (height,), {name: draw})
+
+
+def with_column(mosaic: Mosaic, name: str, inches: float, draw: Draw) -> Mosaic:
+    """Return a mosaic with a rigid panel to its right, as high as all of it."""
+    count, width = len(mosaic.heights), Track(inches, inches, is_rigid=True)
+    column = Mosaic(((name,),) * count, (width,), (Track(),) * count, {name: draw})
+    return beside(mosaic, column)
+
+
+def with_row(mosaic: Mosaic, name: str, inches: float, draw: Draw) -> Mosaic:
+    """Return a mosaic with a rigid panel below it, as wide as all of it."""
+    count, height = len(mosaic.widths), Track(inches, inches, is_rigid=True)
+    return below(mosaic, Mosaic(((name,) * count,), (Track(),) * count, (height,), {name: draw}))
 
 
 def beside(left: Mosaic, right: Mosaic) -> Mosaic:
@@ -143,10 +168,10 @@ def _merged(some: Sequence[Track], others: Sequence[Track]) -> tuple[Track, ...]
 
 
 class SteadyLayout(ConstrainedLayoutEngine):
-    """Constrained layout that comes to the same places each time, to the last digit.
+    """Constrained layout with the same result each time, to the last digit.
 
     It starts from the same places, with axes that fill them: else margins would depend on where
-    axes stood before. Its solver adds in any order, so what it comes to is rounded.
+    axes were before. Its solver adds in any order, so its results are rounded.
     """
 
     def execute(self, fig: Figure) -> None:
@@ -239,9 +264,18 @@ def figure_of(
     with house_style((caption.title, *caption.texts)):
         fit = partial(_fitted, mosaic, caption, palette)
         figure, needed = fit(size)
-        if size is not None and _exceeds(needed, size):
+        if size is not None and (
+            needed[0] > size[0] + SLACK or (size[1] is not None and needed[1] > size[1] + SLACK)
+        ):
             raise InputError(_too_small(fit, size, needed))
         return figure
+
+
+def furnish(axes: Axes, palette: Palette) -> None:
+    """Give an axes of curves or points two sides alone, and the colours of its ticks."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(palette.rule)
+    axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
 
 
 def notes_of(left_out: LeftOut) -> tuple[str, ...]:
@@ -265,7 +299,7 @@ def _fitted(
 ) -> tuple[HouseFigure, Room]:
     """Draw a mosaic, and return how large a page it needs; again where that is not its size.
 
-    What stands around the panels takes the same inches whatever their size, but that names shrink
+    The labels around the panels take the same inches whatever their size, but that names shrink
     or turn where there is little room: so a page of a given size is drawn, measured, and drawn for
     what is left.
     """
@@ -351,10 +385,6 @@ def _page(figure: HouseFigure, rooms: Rooms) -> Room:
         across - sum(widths) * (width / widths[0] - 1),
         down - sum(heights) * (height / heights[0] - 1),
     )
-
-
-def _exceeds(needed: Room, size: Size) -> bool:
-    return needed[0] > size[0] + SLACK or (size[1] is not None and needed[1] > size[1] + SLACK)
 
 
 def _too_small(fit: Callable[[Size], tuple[Any, Room]], size: Size, needed: Room) -> str:

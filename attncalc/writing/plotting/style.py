@@ -19,11 +19,11 @@ WEIGHTS = "viridis"
 """The colours of a heatmap: perceptually uniform, and rising in grey print, too."""
 
 GRADIENTS = "RdBu_r"
-"""The colours of a gradient: blue below 0, white at 0, red above; told apart by all readers."""
+"""The colours of a gradient: blue below 0, white at 0, red above; distinct to all readers."""
 
 TEXT_SIZE, NAME_SIZE, WEIGHT_SIZE = 11.0, 10.0, 8.5
 TITLE_SIZE, SMALL_SIZE = 13.0, 7.5
-"""Points of texts: headings and tokens of a map, names beside cells, weights; above and below."""
+"""Points of texts: headings and tokens of a map, names next to cells, weights; above and below."""
 
 SOLID: Any = "solid"
 DASHED: Any = (0, (5, 3))
@@ -36,7 +36,7 @@ LINE_CONTRAST = 3.0
 
 @dataclass(frozen=True)
 class Rank:
-    """How the lines of a rank look; the dash tells it without colour."""
+    """How the lines of a rank look; dashes make it distinct without colour."""
 
     name: str
     label: str
@@ -46,7 +46,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a picture, by what they are for; each stands out from the paper.
+    """The colours of a picture, by what they are for; each has enough contrast with the paper.
 
     Parameters
     ----------

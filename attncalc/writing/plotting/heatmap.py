@@ -1,4 +1,4 @@
-"""The heatmap: values as coloured cells, with their digits, and a bar that tells the colours."""
+"""The heatmap: values as coloured cells, with their digits, and a bar of the colours."""
 
 import re
 from collections.abc import Sequence
@@ -16,8 +16,12 @@ from matplotlib.ticker import MaxNLocator
 
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix
-from attncalc.plotting.figure import NEAR, LeftOut, Room, room_of
-from attncalc.plotting.placing import (
+from attncalc.problem.attention.steps import hidden_of
+from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step
+from attncalc.solving.solution import Head, Solution
+from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
+from attncalc.writing.plotting.placing import (
     POINTS,
     SMALLEST_TEXT,
     drawn_names,
@@ -26,7 +30,7 @@ from attncalc.plotting.placing import (
     widest,
     wrapped,
 )
-from attncalc.plotting.style import (
+from attncalc.writing.plotting.style import (
     BLACK,
     GRADIENTS,
     LIGHT,
@@ -37,18 +41,14 @@ from attncalc.plotting.style import (
     Palette,
     dark_enough_for_white,
 )
-from attncalc.problem.attention.steps import hidden_of
-from attncalc.problem.problem import Problem
-from attncalc.problem.step import Step
-from attncalc.solving.solution import Head, Solution
 
 VALUE_SIZE, TICK_SIZE = 9.0, 8.5
 HATCH, STRIPES = "////", 100
-"""How cells that a mask forbids are hatched; of an image, how many stripes stand side by side."""
+"""How cells that a mask forbids are hatched; of an image, how many stripes there are."""
 CELL, LEAST_SIDE = 0.5, 2.1
 """Inches of a cell's side, and of a side of all cells, at least, where there is room."""
 FEW_NAMES, WIDEST_NAME = 12, 0.9
-"""Columns, and inches, up to which cells become wider for names to stand level above them."""
+"""Columns, and inches, up to which cells become wider so that names above are horizontal."""
 LARGEST = 12.0
 """Inches that a side grows to for numbers to be read."""
 LARGEST_WITHOUT_VALUES = 8.0
@@ -61,7 +61,7 @@ MOST_DOTS = 2048
 BAR_WIDTH = 0.18
 """Inches."""
 NAME_GAP = 0.08
-"""Inches between cells and the names beside them."""
+"""Inches between cells and the names next to them."""
 TITLE_GAP = 6.0
 """Points between the names and what they are."""
 NOT_WRITTEN = (
@@ -74,7 +74,7 @@ Scale = tuple[float, float]
 
 @dataclass(frozen=True)
 class Cells:
-    """What stands in cells and beside them.
+    """The values and texts of cells, and the names next to them.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Cells:
     unwritten
         How many values are not written, for they are too many.
     colours
-        Which colours stand for the values, by matplotlib's name.
+        The colormap, by matplotlib's name.
     hidden
         Where a mask forbids, (rows, columns): these cells are hatched; None for nowhere.
     """
@@ -238,14 +238,20 @@ def draw_heatmap(
 
 
 def draw_bar(
-    axes: Axes, scale: Scale, label: str, palette: Palette = LIGHT, colours: str = WEIGHTS
+    axes: Axes,
+    scale: Scale,
+    label: str,
+    palette: Palette = LIGHT,
+    colours: str = WEIGHTS,
+    alpha: float | None = None,
 ) -> None:
-    """Draw on an axes of its own which colour stands for which value."""
+    """Draw on an axes of its own which colour means which value; `alpha` is its opacity."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     bar = figure.colorbar(
         ScalarMappable(Normalize(*scale), colours),
         cax=axes,
+        alpha=alpha,
         ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
         format="%g",
     )
@@ -255,7 +261,7 @@ def draw_bar(
 
 
 def _width_for(names: Sequence[str]) -> float:
-    """Return the width of a cell for the names of few columns to stand above it, where short."""
+    """Return the width of a cell below the names of few columns, if they are short."""
     width = widest(names, NAME_SIZE) + 0.06 if len(names) <= FEW_NAMES else 0.0
     return width if width <= WIDEST_NAME else 0.0
 
@@ -345,7 +351,7 @@ def _write_values(axes: Axes, cells: Cells, norm: Normalize, size: float) -> Non
 
 
 def _write_names(axes: Axes, cells: Cells, cell: Room, palette: Palette) -> None:
-    """Write the names and the titles of rows and columns; wide names of columns stand upright."""
+    """Write the names and the titles of rows and columns; wide names of columns are upright."""
     width, height = cell
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=NAME_GAP * POINTS, labeltop=True, labelbottom=False)

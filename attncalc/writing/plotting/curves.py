@@ -1,7 +1,7 @@
 """Pictures of a problem at many values: lines over what changes, or heatmaps of a grid."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from math import ceil, floor, log10
 from typing import Any
@@ -10,81 +10,56 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.numbers.types import Matrix
-from attncalc.plotting.drawing import MOST_IN_A_ROW
-from attncalc.plotting.figure import (
-    Caption,
-    Draw,
-    HouseFigure,
-    LeftOut,
-    Mosaic,
-    Room,
-    Track,
-    below,
-    beside,
-    figure_of,
-)
-from attncalc.plotting.heatmap import (
-    BAR_WIDTH,
-    LARGEST_WITHOUT_VALUES,
-    MOST_VALUES,
-    Cells,
-    Scale,
-    draw_bar,
-    draw_heatmap,
-    natural_cell,
-)
-from attncalc.plotting.look import Look, check_drawn
-from attncalc.plotting.picture import Picture, picture_of
-from attncalc.plotting.placing import POINTS, widest
-from attncalc.plotting.style import (
+from attncalc.problem.stated import heading
+from attncalc.studies.changes import Change, Infinity, value_text
+from attncalc.studies.vary import Variation, curve
+from attncalc.studies.watched import Watched
+from attncalc.text import harmless, on_a_line
+from attncalc.writing.plotting import figure, heatmap
+from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
+from attncalc.writing.plotting.look import Look, check_drawn
+from attncalc.writing.plotting.picture import Picture, picture_of
+from attncalc.writing.plotting.placing import POINTS, widest
+from attncalc.writing.plotting.style import (
     DARK,
     LIGHT,
     NAME_SIZE,
     SMALL_SIZE,
     TEXT_SIZE,
-    WEIGHT_SIZE,
     Palette,
     line_looks,
 )
-from attncalc.problem.stated import heading
-from attncalc.studies.changeovers import Changeover
-from attncalc.studies.changes import Change, Infinity, value_text
-from attncalc.studies.vary import Variation, curve
-from attncalc.studies.watched import Watched
-from attncalc.text import harmless, on_a_line
+from attncalc.writing.studies.common import shown
 from attncalc.writing.studies.variation import said_of
 
 WIDTH, HEIGHT, LEAST = 6.4, 3.4, 1.5
 """Inches of a panel of lines, and its least side."""
 WIDTH_OF_SEVERAL = 4.2
 FEW, MOST_ACROSS, MOST_PANELS = 3, 3, 12
-"""Panels that stand below one another; otherwise beside one another; in all."""
+"""Panels in one column; in one row, if there are more; in all."""
 MOST_LINES = 12
-"""Lines of a panel; more cannot be told apart."""
+"""Lines of a panel; more could not be distinguished."""
 MOST_GRIDS = 12
 LEFT_OUT = f"{{}} of what is watched has no line in the picture: it shows the first {MOST_LINES}"
 GRIDS_LEFT_OUT = f"{{}} of what is watched is not in the picture: it shows the first {MOST_GRIDS}"
 PANELS_LEFT_OUT = "{} of what is watched has no panel in the picture: name fewer by --watch"
 LIMIT = 0.5
-"""Tens of a logarithmic axis that 0 and ∞ stand away from the last number."""
+"""Distance of 0 and ∞ from the nearest number on a logarithmic axis, in tens."""
 LABEL_GAP = 0.06
 """Inches between the end of a line and its name."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Where values stand along a picture, and which of them are named.
+    """The positions of values along a picture, and which of them are named.
 
     Parameters
     ----------
     at
-        Where each value stands.
+        The position of each value.
     ticks, names
-        Where names stand below, and the names.
-    place
-        How many tens, 0 for an axis that is not logarithmic.
+        The positions of the names below, and the names.
     is_log
         Whether it is logarithmic.
     """
@@ -95,7 +70,7 @@ class Axis:
     is_log: bool
 
     def place(self, value: float) -> float:
-        """Return where a number stands."""
+        """Return the position of a number."""
         return log10(value) if self.is_log else value
 
 
@@ -107,23 +82,23 @@ def render_variation(variation: Variation, form: str, look: Look) -> Picture:
     InputError
         When the size that is asked for is too small.
     """
-    figure = draw_variation(variation, look)
+    drawn = draw_variation(variation, look)
     names = [on_a_line(change.about) for change in variation.changes]
     watched = ", ".join(each.name for each in variation.watched[:MOST_LINES])
     told = [f"{watched} at {len(variation.points)} values of {' and '.join(names)}"]
     told += said_of(variation)
-    return picture_of(figure, form, heading(variation.problem), told, _texts(variation))
+    return picture_of(drawn, form, heading(variation.problem), told, _texts(variation))
 
 
-def draw_variation(variation: Variation, look: Look) -> HouseFigure:
+def draw_variation(variation: Variation, look: Look) -> figure.HouseFigure:
     """Draw the lines of one change, or the heatmaps of two."""
     palette = DARK if look.dark else LIGHT
     draw = _lines if len(variation.changes) == 1 else _grids
     check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
     mosaic = draw(variation, palette)
     footnote = harmless(" · ".join(said_of(variation)))
-    caption = Caption(harmless(heading(variation.problem)), footnote, _texts(variation))
-    return figure_of(mosaic, caption, palette, look.size)
+    caption = figure.Caption(harmless(heading(variation.problem)), footnote, _texts(variation))
+    return figure.figure_of(mosaic, caption, palette, look.size)
 
 
 def _texts(variation: Variation) -> tuple[str, ...]:
@@ -135,7 +110,7 @@ def _texts(variation: Variation) -> tuple[str, ...]:
 # one change: lines
 
 
-def _lines(variation: Variation, palette: Palette) -> Mosaic:
+def _lines(variation: Variation, palette: Palette) -> figure.Mosaic:
     """Return a panel for the weights of each output, and one for all that are no weights."""
     finer, groups = curve(variation), _groups(variation.watched)
     margin = widest((each.name for each in variation.watched), NAME_SIZE) + LABEL_GAP
@@ -143,20 +118,20 @@ def _lines(variation: Variation, palette: Palette) -> Mosaic:
 
     unseen = sum(map(len, groups[MOST_PANELS:]))
 
-    def panel(places: list[int], axes: Axes, room: Room) -> LeftOut:
+    def panel(places: list[int], axes: Axes, room: figure.Room) -> figure.LeftOut:
         left_out = draw_lines(axes, finer, places, room, margin, palette)
-        return left_out + LeftOut({PANELS_LEFT_OUT: unseen if places is groups[0] else 0})
+        return left_out + figure.LeftOut({PANELS_LEFT_OUT: unseen if places is groups[0] else 0})
 
-    def part(number: int) -> Mosaic:
-        name, tracks = f"lines {number}", (Track(wide + margin, LEAST + margin),)
-        return Mosaic(
-            ((name,),), tracks, (Track(HEIGHT, LEAST),), {name: partial(panel, groups[number])}
-        )
+    def part(number: int) -> figure.Mosaic:
+        tracks = figure.Track(wide + margin, LEAST + margin), figure.Track(HEIGHT, LEAST)
+        return figure.panel_of(f"lines {number}", *tracks, partial(panel, groups[number]))
 
     across = 1 if len(groups) < FEW else MOST_ACROSS
     rows = range(0, min(len(groups), MOST_PANELS), across)
-    parts = [reduce(beside, map(part, range(row, min(row + across, len(groups))))) for row in rows]
-    return reduce(below, parts)
+    parts = [
+        reduce(figure.beside, map(part, range(row, min(row + across, len(groups))))) for row in rows
+    ]
+    return reduce(figure.below, parts)
 
 
 def _groups(watched: Sequence[Watched]) -> list[list[int]]:
@@ -171,10 +146,10 @@ def draw_lines(
     axes: Axes,
     variation: Variation,
     places: Sequence[int],
-    room: Room,
+    room: figure.Room,
     margin: float,
     palette: Palette,
-) -> LeftOut:
+) -> figure.LeftOut:
     """Draw a line for each of what is watched, named at its end; mark where first places change."""
     (change,) = variation.changes
     axis = axis_of(change, variation)
@@ -187,10 +162,10 @@ def draw_lines(
     span = float(axis.at[-1] - axis.at[0]) or 1.0
     axes.set_ylim(low, high)
     axes.set_xlim(axis.at[0], axis.at[0] + span * room[0] / (room[0] - margin))
-    _furnish(axes, axis, change, span, palette)
+    _label(axes, axis, change, span, palette)
     _mark_changeovers(axes, variation, _found(variation, places), axis, palette)
     _name_ends(axes, axis, [variation.watched[i] for i in drawn], values[-1], room, palette)
-    return LeftOut({LEFT_OUT: len(places) - len(drawn)})
+    return figure.LeftOut({LEFT_OUT: len(places) - len(drawn)})
 
 
 def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
@@ -201,11 +176,9 @@ def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
     return low - around, high + around
 
 
-def _furnish(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(palette.rule)
+def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
+    figure.furnish(axes, palette)
     axes.spines["bottom"].set_bounds(axis.at[0], axis.at[0] + span)
-    axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
     ticks = axis.ticks
     if ticks is None:
         end = axis.at[0] + span
@@ -220,7 +193,7 @@ def _furnish(axes: Axes, axis: Axis, change: Change, span: float, palette: Palet
 
 
 def axis_of(change: Change, variation: Variation) -> Axis:
-    """Return where the values of a change stand: even, in tens, or one after another."""
+    """Return the positions of the values of a change: even, in tens, or one after another."""
     values = [point[0] for point in variation.points]
     if any(isinstance(value, str) for value in values):
         at = np.arange(float(len(values)))
@@ -252,14 +225,13 @@ def _found(variation: Variation, places: Sequence[int]) -> list[float]:
     """Return where first places change hands: of a panel of weights, that of its output alone."""
     watched = [variation.watched[i] for i in places if variation.watched[i].is_weight]
     rows = {(each.step, *each.place[:-1]) for each in watched}
-    of = [(_row(variation, each), each.at) for each in variation.changeovers]
-    return sorted({round(at, 9) for row, at in of if not rows or row in rows})
-
-
-def _row(variation: Variation, found: Changeover) -> tuple[str | int, ...]:
-    """Return whose first place changes hands: the weights, their head if there are several, row."""
-    several = variation.problem.attention_of(found.weights).n_heads > 1
-    return (found.weights, *((found.head,) if several else ()), found.output)
+    found = set()
+    for each in variation.changeovers:
+        several = variation.problem.attention_of(each.weights).n_heads > 1
+        row = (each.weights, *((each.head,) if several else ()), each.output)
+        if not rows or row in rows:
+            found.add(round(each.at, 9))
+    return sorted(found)
 
 
 def _mark_changeovers(
@@ -273,10 +245,10 @@ def _mark_changeovers(
             continue
         x = axis.place(value)
         axes.axvline(x, color=palette.rule, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
-        if x - last < 0.07 * width:  # its number would stand on the one before
+        if x - last < 0.07 * width:  # its number would overlap the one before
             continue
         last = x
-        text = fixed(round_floats(np.array([value]), decimals)[0], decimals)
+        text = shown(value, decimals)
         look: dict[str, Any] = {"size": SMALL_SIZE, "color": palette.small_print}
         axes.annotate(
             text, (x, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", **look
@@ -288,7 +260,7 @@ def _name_ends(
     axis: Axis,
     watched: Sequence[Watched],
     ends: Matrix,
-    room: Room,
+    room: figure.Room,
     palette: Palette,
 ) -> None:
     """Write the name of each line at its end, moved up or down where two would overlap."""
@@ -327,49 +299,50 @@ def apart(wanted: Matrix, pitch: float, low: float, high: float) -> Matrix:
 # two changes: heatmaps
 
 
-def _grids(variation: Variation, palette: Palette) -> Mosaic:
+def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
     """Return a heatmap for each of what is watched, those of weights on one scale."""
     count = min(len(variation.watched), MOST_GRIDS)
     panels = [_grid(variation, place, palette) for place in range(count)]
-    rows = [reduce(beside, panels[i : i + MOST_IN_A_ROW]) for i in range(0, count, MOST_IN_A_ROW)]
-    mosaic = reduce(below, rows)
+    rows = [
+        reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in range(0, count, MOST_IN_A_ROW)
+    ]
+    mosaic = reduce(figure.below, rows)
     left_out = len(variation.watched) - count
     if not left_out:
         return mosaic
     first, *_ = mosaic.draws
-    draws: dict[str, Draw] = dict(mosaic.draws)
 
-    def counted(axes: Axes, room: Room) -> LeftOut:
-        return mosaic.draws[first](axes, room) + LeftOut({GRIDS_LEFT_OUT: left_out})
+    def counted(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return mosaic.draws[first](axes, room) + figure.LeftOut({GRIDS_LEFT_OUT: left_out})
 
-    draws[first] = counted
-    return Mosaic(mosaic.rows, mosaic.widths, mosaic.heights, draws)
+    return replace(mosaic, draws={**mosaic.draws, first: counted})
 
 
-def _grid(variation: Variation, place: int, palette: Palette) -> Mosaic:
+def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
     cells, watched = cells_of_grid(variation, place), variation.watched[place]
     values = cells.values
-    scale: Scale = (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
+    scale: heatmap.Scale = (
+        (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
+    )
     if scale[0] == scale[1]:
         scale = scale[0], scale[0] + 1.0
     rows, columns = values.shape
-    cell = natural_cell(cells, largest=LARGEST_WITHOUT_VALUES)
-    name, bar = f"grid {place}", f"bar {place}"
+    cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
 
-    def panel(axes: Axes, room: Room) -> LeftOut:
-        return draw_heatmap(axes, cells, scale, room=room, palette=palette)
+    def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
 
-    def colours(axes: Axes, _: Room) -> LeftOut:
-        draw_bar(axes, scale, harmless(watched.name), palette)
-        return LeftOut()
+    def colours(axes: Axes, _: figure.Room) -> figure.LeftOut:
+        heatmap.draw_bar(axes, scale, harmless(watched.name), palette)
+        return figure.LeftOut()
 
-    widths = Track(cell[0] * columns, LEAST), Track(BAR_WIDTH, BAR_WIDTH, is_rigid=True)
-    return Mosaic(
-        ((name, bar),), widths, (Track(cell[1] * rows, LEAST),), {name: panel, bar: colours}
+    tracks = figure.Track(cell[0] * columns, LEAST), figure.Track(cell[1] * rows, LEAST)
+    return figure.with_column(
+        figure.panel_of(f"grid {place}", *tracks, panel), f"bar {place}", heatmap.BAR_WIDTH, colours
     )
 
 
-def cells_of_grid(variation: Variation, place: int) -> Cells:
+def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:
     """Return what is watched at each pair of values, as cells with their digits."""
     shape = variation.shape
     values = variation.values[:, place].reshape(shape)
@@ -381,8 +354,8 @@ def cells_of_grid(variation: Variation, place: int) -> Cells:
         for change in variation.changes
     )
     texts: tuple[tuple[str, ...], ...] = ()
-    if values.size <= MOST_VALUES:
+    if values.size <= heatmap.MOST_VALUES:
         flat = [row[place] for row in variation.digits]
         texts = tuple(tuple(flat[i * shape[1] : (i + 1) * shape[1]]) for i in range(shape[0]))
     titles = (harmless(variation.changes[0].about), harmless(variation.changes[1].about))
-    return Cells(values, texts, (names[0], names[1]), titles, 0 if texts else values.size)
+    return heatmap.Cells(values, texts, (names[0], names[1]), titles, 0 if texts else values.size)

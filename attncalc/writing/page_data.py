@@ -1,8 +1,12 @@
-"""A Solution as one JSON object, for programs."""
+"""A page as data: CSV (one file of blocks, or a file for each step), JSON, and NumPy's `.npz`.
 
-from collections.abc import Iterator
+Each of them holds the problem and can be read back as that. In CSV the problem comes first; what
+follows the line "results" is for people and spreadsheets, and is recomputed when it is read back.
+"""
+
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,20 +20,108 @@ from attncalc.problem.attention.rope_scaling import scaling_as_object
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
-from attncalc.problem.serialising import in_json
+from attncalc.problem.serialising import (
+    OWN_PROBLEM,
+    RESULTS,
+    Row,
+    in_arrays,
+    in_csv,
+    in_json,
+    in_texts,
+)
 from attncalc.problem.step import Step
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
 from attncalc.solving.work import Derivation
-from attncalc.text import numbered
-from attncalc.writing.document import Grid, Section
-from attncalc.writing.json_pieces import json_pieces
+from attncalc.text import harmless_cell, numbered
+from attncalc.writing.document import Connections, Grid, Section
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page
-from attncalc.writing.prose import line_in_text, plain_entry
+from attncalc.writing.problem_file import as_lines, json_pieces
+from attncalc.writing.prose import line_in_text, texts_of_row
 
-if TYPE_CHECKING:  # few pages are asked for them
-    from attncalc.patterns.pattern import Pattern
+if TYPE_CHECKING:
+    from attncalc.studies.patterns.pattern import Pattern
+
+
+def write_csv(page: Page) -> Iterator[str]:
+    """Yield the page as one file of blocks, line by line.
+
+    Raises
+    ------
+    InputError
+        When the problem has masks for each head, which blocks cannot hold.
+    """
+    return as_lines(_blocks(page))
+
+
+def _blocks(page: Page) -> Iterator[Row]:
+    yield from in_csv(page.problem)
+    yield from ([], [RESULTS])
+    for section in page.sections:
+        for grid in section.grids:
+            yield from ([], [_name(grid)])
+            yield from _labelled(grid)
+    for name, block in _words(page):
+        yield from ([], [name], *block)
+
+
+def write_csv_files(page: Page) -> dict[str, Iterator[str]]:
+    """Return the page as files by name: the problem, one for each step, and what is said."""
+    files = {OWN_PROBLEM: as_lines(in_csv(page.problem))}
+    for section in page.sections:
+        files[f"{section.step.name}.csv"] = as_lines(_section(section))
+    for name, block in _words(page):
+        files[f"{name}.csv"] = as_lines(block)
+    return files
+
+
+def _section(section: Section) -> Iterator[Row]:
+    for place, grid in enumerate(section.grids):
+        if grid.head:
+            yield from [[], [_name(grid)]] if place else [[_name(grid)]]
+        yield from _labelled(grid)
+
+
+def _name(grid: Grid) -> str:
+    return f"{grid.name} head {grid.head}" if grid.head else grid.name
+
+
+def _labelled(grid: Grid) -> Iterator[Row]:
+    """Yield the rows of a matrix as it is shown, between the names of its rows and columns."""
+    yield ["", *(harmless_cell(name) for name in grid.columns)]
+    for i, name in enumerate(grid.rows):
+        yield [harmless_cell(name), *texts_of_row(grid, i)]
+
+
+def _words(page: Page) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Yield the blocks of the work, the connections, the patterns and the notes."""
+    if page.lines:
+        yield "work", [[line_in_text(line)] for line in page.lines]
+    connections = [
+        [", ".join(filter(None, (part.of, f"head {head}" if head else ""))), harmless_cell(text)]
+        for part in page.parts
+        if isinstance(part, Connections)
+        for head, sentences in part.heads
+        for text in sentences
+    ]
+    if connections:
+        yield "connections", connections
+    if page.shown_patterns:
+        yield "patterns", [[harmless_cell(text)] for text in page.shown_patterns]
+    # hidden values are listed for the entries alone that a page shows
+    elided = [
+        section._replace(grids=tuple(grid._replace(full=False) for grid in section.grids))
+        for section in page.sections
+    ]
+    hidden = [
+        [f"not zero: {in_text(entry)}", in_text(value)]
+        for section in elided
+        for entry, value in section.hidden
+    ]
+    said = (*page.conventions, *page.remarks, *page.notes)
+    notes = [["note", harmless_cell(text)] for text in said]
+    yield "notes", [*hidden, *notes]
 
 
 def write_json(page: Page) -> Iterator[str]:
@@ -81,33 +173,22 @@ def _pattern(problem: Problem, pattern: "Pattern") -> dict[str, Any]:
 def _conventions(problem: Problem) -> dict[str, Any]:
     """Return all that is no default, and as numbers what follows: the scale, the queries' place."""
     alone = problem.attentions[0] if len(problem.attentions) == 1 else None
-    stated: dict[str, Any] = {
-        **({"scale": _factor(alone)} if alone else {}),
-        "rounding": problem.rounding,
-        "decimals": problem.decimals,
-    }
+    stated: dict[str, Any] = {}
+    if alone:
+        factor = 1.0 if isinstance(alone.scale, str) else float(alone.scale)
+        stated["scale"] = float(alone.d_k**-0.5) if alone.scale == SQRT_DK else factor
+    stated |= {"rounding": problem.rounding, "decimals": problem.decimals}
     for name, setting in SETTINGS.items():
         value = getattr(problem, name)
         if name not in stated and value != setting.default_in(problem.block):
-            stated[name] = _plain(value)
+            if isinstance(value, RopeScaling):
+                value = scaling_as_object(value)
+            stated[name] = float(value) if isinstance(value, Fraction) else value
     if alone and alone.positions == "rope" and len(set(alone.rope_places)) > 1:
         stated["rope_query_offset"] = float(alone.rope_places[0])
     if alone and alone.n_heads > 1:
         stated |= {"heads": alone.n_heads, "kv_heads": alone.n_kv_heads}
     return stated
-
-
-def _plain(value: Any) -> Any:
-    """Return the value of a setting in numbers and texts."""
-    if isinstance(value, RopeScaling):
-        return scaling_as_object(value)
-    return float(value) if isinstance(value, Fraction) else value
-
-
-def _factor(problem: Attention) -> float:
-    if problem.scale == SQRT_DK:
-        return float(problem.d_k**-0.5)
-    return 1.0 if isinstance(problem.scale, str) else float(problem.scale)
 
 
 def _step(page: Page, section: Section) -> dict[str, Any]:
@@ -127,7 +208,7 @@ def _step(page: Page, section: Section) -> dict[str, Any]:
 
 
 def _fitting(labels: tuple[str, ...], size: int) -> tuple[str, ...]:
-    """Return the labels of a table; where heads that it has apart stand side by side, numbers."""
+    """Return labels if they fit, and else numbers: heads side by side have none."""
     return labels if len(labels) == size else numbered(size)
 
 
@@ -136,17 +217,12 @@ def _shown(page: Page, section: Section) -> Any:
     solution, name = page.solution, section.step.name
     if not page.fractions and given_matrix_of(name) not in page.problem.names:
         return solution.shown_rows(name)  # row by row: it may be long
-    shown = [_texts(grid) for grid in section.grids] if page.fractions else solution.shown(name)
-    if page.fractions and solution.digits[name].ndim == 2:
-        (shown,) = shown
+    shown: Any = solution.shown(name)
+    if page.fractions:
+        shown = [[texts_of_row(each, i) for i in range(len(each.rows))] for each in section.grids]
+        if solution.digits[name].ndim == 2:
+            (shown,) = shown
     return solution.as_given(name, np.array(shown, dtype=object)).tolist()
-
-
-def _texts(grid: Grid) -> list[list[str]]:
-    def text(i: int, j: int) -> str:
-        return plain_entry(grid.cell(i, j))
-
-    return [[text(i, j) for j in range(len(grid.columns))] for i in range(len(grid.rows))]
 
 
 def _numbers(matrix: Matrix) -> Any:
@@ -190,3 +266,31 @@ def _connection(attention: Attention, head: Head, connection: Connection) -> dic
         "most": inputs(connection.most),
         "second": inputs(connection.second),
     }
+
+
+def write_npz(page: Page, file: IO[bytes]) -> None:
+    """Write the problem and each step as one array each, in the type of the results.
+
+    Texts (titles, labels, conventions, work, notes) are arrays of texts. There are no pickles.
+    """
+    arrays: Any = in_arrays(page.problem) | dict(_results(page))
+    np.savez(file, **arrays)
+
+
+def _results(page: Page) -> Iterator[tuple[str, Any]]:
+    sections = page.sections
+    given = page.problem.names  # given weights are there already, exactly
+    names = [each.step.name for each in sections if each.grids and each.step.name not in given]
+    yield "steps", np.array(names, dtype=str)
+    yield from ((name, page.solution[name]) for name in names)
+    if page.lines:
+        yield "work", in_texts([line_in_text(line) for line in page.lines])
+    sentences = [text for _, sentences in page.influences for text in sentences]
+    if page.patterns is not None:
+        yield "patterns", np.array(page.shown_patterns, dtype=str)
+    for name, texts in (
+        ("conventions", page.conventions),
+        ("connections", sentences),
+        ("notes", [*page.remarks, *page.notes]),
+    ):
+        yield name, in_texts(texts)

@@ -1,18 +1,101 @@
-"""One head as patterns look at it: its weights, what follows for each row, digits as in tables."""
+"""One attention of a solution: its weights, the steps around them, and what others would make."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.errors import InputError
 from attncalc.numbers.rounding import blocks_of_rows, fixed
 from attncalc.numbers.types import Matrix
-from attncalc.patterns.attended import Attended
-from attncalc.patterns.pattern import ALONE, Amount, Pattern
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.calculation import Built
+from attncalc.problem.step import Plan, Step
 from attncalc.solving.connections import TIE
-from attncalc.solving.solution import Head, Solution
+from attncalc.solving.otherwise import weights_otherwise
+from attncalc.solving.solution import Head, Solution, solve
+from attncalc.studies.patterns.pattern import ALONE, Amount, Pattern
+from attncalc.studies.watched import entropy
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedAttention:
+    """An attention of a solution: the only one, or one in layers.
+
+    Parameters
+    ----------
+    solution
+        What it is an attention of.
+    weights
+        The step of its weights.
+    """
+
+    solution: Solution
+    weights: Step
+
+    @property
+    def part(self) -> Built:
+        """The part that it is."""
+        return self.solution.problem.calculation.part_of(self.weights.name)
+
+    @property
+    def fields(self) -> Attention:
+        """Its matrices and conventions."""
+        return self.part.attention or self.solution.problem
+
+    @cached_property
+    def steps(self) -> Plan:
+        """Its own steps, as they are called in the calculation."""
+        return self.part.plan
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """The weights of each of its heads."""
+        return self.solution.heads_of(self.weights)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is the whole of the problem."""
+        return self.solution.problem.is_alone
+
+    @property
+    def where(self) -> str:
+        """Where it is among several, as "cross", "1.self" and "layer 2"; "" for the only."""
+        return self.solution.problem.where(self.weights.name)
+
+    @cached_property
+    def forbidden(self) -> Matrix | None:
+        """Where a mask forbids a query to attend to a key, or None where there is no mask."""
+        step = next((step for step in self.steps if step.role == "masked"), None)
+        return None if step is None else np.isneginf(self.solution.floats[step.name])
+
+    @property
+    def outputs(self) -> Step:
+        """The step of its outputs."""
+        return next(step for step in self.steps if step.role == "outputs")
+
+    def amount(self, value: Any) -> Amount:
+        """Return a number that follows from the solution, with the digits that are shown of it."""
+        return Amount(float(value), self.solution.in_digits(value))
+
+    def pattern(self, code: str, about: str, values: Any, head: int = 0) -> Pattern:
+        """Return a pattern, which is about a part of this attention."""
+        parts = [self.where] if about != self.weights.name else []
+        named = ", ".join(part for part in (*parts, about) if part)
+        return Pattern(code, named, values, head, self.weights.name, self.where)
+
+    def otherwise(self, **fields: Any) -> tuple[Matrix, ...] | None:
+        """Return the weights of each head with other fields; None where they grow beyond floats."""
+        if not self.is_alone:
+            return weights_otherwise(self.solution, self.weights, fields)
+        try:
+            problem = replace(self.solution.problem, asked=None, **fields)
+            found = solve(problem, keep=(self.weights.name,))
+        except InputError:
+            return None
+        return tuple(head.weights for head in found.heads)
 
 
 class Rows(NamedTuple):
@@ -77,10 +160,8 @@ def _rows(weights: Matrix) -> Rows:
 def _entropy(weights: Matrix) -> Matrix:
     total = weights.sum(axis=1)
     usable = (weights.min(axis=1) >= 0) & (total > 0)
-    share = weights / np.where(usable, total, 1)[:, None]
-    logs = np.log(share, out=np.zeros_like(share), where=share > 0)
-    entropy = np.abs((share * logs).sum(axis=1))  # abs: never -0
-    return np.where(usable, entropy, np.nan)
+    shares = weights / np.where(usable, total, 1)[:, None]
+    return np.where(usable, np.abs(entropy(shares)), np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +176,7 @@ class View:
         The head.
     """
 
-    attended: Attended
+    attended: SolvedAttention
     head: Head
 
     @property
@@ -145,12 +226,14 @@ class View:
     def weight(self, output: int, source: int) -> Amount:
         """Return a weight as the table shows it."""
         digits = np.asarray(self.head.rounded[output, source]).item()
-        return Amount(float(self.weights[output, source]), self._fixed(digits))
+        shown = fixed(digits, self.solution.problem.decimals)
+        return Amount(float(self.weights[output, source]), shown)
 
     def difference(self, output: int, one: int, other: int) -> Amount:
         """Return by how much one weight of a row is larger than another, exact where they are."""
         matrix = self.solution.carried[self.attended.weights.name]
-        row = matrix[(*self._place, output)]
+        head = (self.head.number - 1,) if self.head.number else ()
+        row = matrix[(*head, output)]
         return self.attended.amount(row[one] - row[other])
 
     def pattern(self, code: str, values: Mapping[str, Any], output: int | None = None) -> Pattern:
@@ -160,13 +243,6 @@ class View:
         named += [] if output is None else [f"output {self.attended.fields.queries[output]}"]
         about = ", ".join(named) or self.attended.weights.name
         return self.attended.pattern(code, about, values, number)
-
-    @property
-    def _place(self) -> tuple[int, ...]:
-        return (self.head.number - 1,) if self.head.number else ()
-
-    def _fixed(self, digits: Any) -> str:
-        return fixed(digits, self.solution.problem.decimals)
 
 
 def counted(indices: Any) -> list[int]:
