@@ -291,6 +291,11 @@ class Own(Stated):
     inputs: tuple[str, ...]
     shapes: tuple[Shape, ...]
 
+    @property
+    def gives_shares(self) -> bool:
+        """Whether it is a row of weights, which sum to 1."""
+        return isinstance(self.line.equation.right, Row)
+
     def formula(self, *operands: Expression) -> Expression:
         """Return the right-hand side as it was typed."""
         return by_entry(self.line.equation, dict(zip(self.inputs, operands, strict=False)))

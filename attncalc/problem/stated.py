@@ -38,6 +38,8 @@ def heading(problem: Problem) -> str:
     }[problem.what]
     if not problem.has_tokens:
         kind = "Attention"
+    if problem.is_alone and not problem.attentions:
+        kind = "Equations"
     return f"{kind}: {on_a_line(problem.title)}" if problem.title else kind
 
 
