@@ -352,3 +352,9 @@ def test_a_problem_is_solved_with_further_equations() -> None:
     problem = Problem(X=X, **W, equations=["B = 2 * X[0,0]"])
     solution = solve(problem, equations=["B = tau * X[0,0]"], more={"tau": 3})
     assert solution.shown("B") == [["3.00"]]
+
+
+def test_the_work_of_a_largest_term_is_that_term() -> None:
+    lines = ["B[i] = max(X[i,c] * 2 for c in d)", "D = min(X[i,0] for i in n)"]
+    page = solve(Problem(X=X, equations=lines)).to_markdown(work=True)
+    assert "B_{2,1} &= 1 \\cdot 2 = 2.00" in page
