@@ -101,11 +101,11 @@ class Key:
         return next(iter(self.problem.attentions), self.problem)
 
     def names_at_hand(self) -> AbstractContextManager[None]:
-        """Return where names of layers, as 1.Q, and of gradients are known, to read an answer."""
+        """Return where names that only this problem has, as 1.Q, are known, to read an answer."""
         problem = self.problem
         # those of its normalisations too: mu_Q
         of_layers = problem.block != "attention" or problem.made_tokens
-        if of_layers or problem.qk_norm != "none":
+        if of_layers or problem.qk_norm != "none" or problem.equations:
             given = (name for name in problem.names if role_of(name) != "arriving")
             return names_at_hand((*self.steps, *given), self.steps)
         forward = {step.name for step in problem.calculation.parts[0].plan}
@@ -164,6 +164,8 @@ class Key:
         """Return where the true values of a matrix lie, given ones exactly."""
         if name in self.steps:
             return self.ranges[name]
+        if name not in self.problem.given:
+            raise ValueError(name)  # an equation left it out: no recipe can read it
         return Range.at(self.problem.given[name])
 
     @cached_property
@@ -194,8 +196,8 @@ class Key:
         """Return the wrong ways to come by a step: of an attention in its own names, at first."""
         if part.attention is None:
             return recipes_of_layers(step, self.problem, self.solution.plan)
-        found = recipes(step, part.attention, part.steps)
         placed = self.steps[part.name(step.name)]
+        found = recipes(step, part.attention, part.steps)
         between = recipes_between(placed, self.solution.plan)
         return (*(in_place(each, part) for each in found), *between)
 
