@@ -181,7 +181,8 @@ def in_csv(problem: Problem) -> Iterator[Row]:
     if (line := _line_of_labels(problem)) is not None:
         yield line
     for name, value in said.items():
-        yield [name, harmless_cell(str(value).lower() if isinstance(value, bool) else str(value))]
+        text = "\n".join(value) if isinstance(value, list) else str(value)
+        yield [name, harmless_cell(text.lower() if isinstance(value, bool) else text)]
     for name, matrix in joined.items():
         yield []
         yield [name]

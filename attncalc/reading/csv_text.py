@@ -13,7 +13,7 @@ from attncalc.base.typed import is_number, quoted
 from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS, TEXTS, own_name
 from attncalc.problem.serialising import COLUMN_NAMES, RESULTS, ROW_NAMES
 from attncalc.reading.cells import Faults, read_cells
-from attncalc.reading.names import canonical, unknown
+from attncalc.reading.names import canonical, names_of_equations, unknown
 
 Fields = dict[str, Any]
 
@@ -58,11 +58,14 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
     delimiter = delimiter_of(text)
     fields: Fields = {}
     sheets: dict[str, _Sheet] = {}
+    more: dict[str, _Sheet] = {}
     sheet: _Sheet | None = None
     for row in takewhile(_is_of_problem, rows_of(text, delimiter, faults)):
         heading = _heading(row, decimal_comma=delimiter != ",")
         name = canonical(heading) if heading else None
-        if name and name in MATRICES:
+        if heading and name is None and names_of_equations(fields.get("equations"), (), [heading]):
+            sheet = more[heading] = _Sheet(heading, delimiter != ",")
+        elif name and name in MATRICES:
             if name in sheets:
                 faults.add(f"line {row.line}: {name} is given twice")
             sheet = sheets[name] = _Sheet(name, delimiter != ",")
@@ -77,6 +80,11 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
         raise InputError(f"{faults.place}: no matrix is named: {HOW_TO_NAME}")
     for each in sheets.values():
         _read_sheet(each, fields, faults)
+    own: Fields = {}
+    for each in more.values():
+        _read_sheet(each, own, faults)
+    if own:
+        fields["more"] = own
     faults.raise_if_any()
     return fields
 
@@ -157,7 +165,7 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
     else:
         value = without_quote(", ".join(row.filled[1:]))
         fields[name] = (
-            value.replace(",", ".") if decimal_comma and name not in (*TEXTS, "asked") else value
+            value.replace(",", ".") if decimal_comma and name not in (*TEXTS, "asked", "equations") else value
         )
 
 

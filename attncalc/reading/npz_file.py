@@ -18,7 +18,7 @@ from attncalc.problem.fields import KNOWN, MATRICES, own_name
 from attncalc.problem.serialising import from_texts
 from attncalc.reading.cells import Faults, read_cell
 from attncalc.reading.files import in_units, looks_like_tensors
-from attncalc.reading.names import canonical
+from attncalc.reading.names import canonical, names_of_equations
 from attncalc.reading.pickles import refuse_pickles
 from attncalc.reading.state import read_state, setting_of
 from attncalc.reading.tensors import Tensors
@@ -65,6 +65,10 @@ def _own_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
             fields[key] = array if typed is None else _as_typed(key, typed, faults)
         elif key in KNOWN:
             fields[key] = from_texts(array) if key == "labels" else setting_of(array)
+    for key in names_of_equations(fields.get("equations"), (), list(arrays)):
+        typed = arrays.get(f"{key} typed")
+        given = arrays[key] if typed is None else _as_typed(key, typed, faults)
+        fields["more"] = {**fields.get("more", {}), key: given}
     faults.raise_if_any()
     return fields | ({"labels": labels} if labels else {})
 
