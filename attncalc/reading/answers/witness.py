@@ -176,29 +176,45 @@ def with_witnessed(
     for name in missing:
         key = expected.steps[name]
         place = _place(numbers, key, used)
-        if place is None or place.share < ENOUGH or len(np.unique(key)) < FEWEST:
+        if place is None or not _is_likely(place, key, numbers):
             continue
-        if not _has_rows(place, numbers):
-            continue
-        own = [i for row in place.rows for i in row]
-        first, last = numbers[own[0]].line, numbers[own[-1]].line
-        lines = f"line {first}" if first == last else f"lines {first} to {last}"
         if place.share < 1:
             if name not in matrices and not any(each.could_be_matrix for each in found.unread):
-                typed = "; ".join(" ".join(numbers[i].text for i in row) for row in place.rows)
-                why = f"{name} may be in {lines}, which could not be read as such"
-                found.unread.append(Unread(first, typed, why, could_be_matrix=True))
+                _list(name, place, numbers, found)
             continue
-        used.update(own)
-        rows = [[read_entry(numbers[i].text) for i in row] for row in place.rows]
-        height = key.shape[-2]
-        heads = [rows[i : i + height] for i in range(0, len(rows), height)]
-        matrices = {**matrices, name: matrix_of_entries(heads, f"line {first}")}
-        how = f"read as {name}, because its numbers are those of {name}"
-        found.remarks.append(f"{lines}: {how}")
-        found.taken.append(Taken(first, last, name, how, ""))
-        _drop_unread(found, first, last, [numbers[i].value for i in sorted(used)])
+        used.update(i for row in place.rows for i in row)
+        matrices = {**matrices, name: _read(name, place, numbers, key.shape[-2], found)}
+        _drop_unread(found, *_lines(place, numbers), {numbers[i].value for i in used})
     return matrices
+
+
+def _lines(place: Place, numbers: list[Number]) -> tuple[int, int]:
+    return numbers[place.rows[0][0]].line, numbers[place.rows[-1][-1]].line
+
+
+def _said(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+def _read(
+    name: str, place: Place, numbers: list[Number], height: int, found: Collected
+) -> WrittenMatrix:
+    """Return the step that stands at a place, and say why it is read there."""
+    first, last = _lines(place, numbers)
+    how = f"read as {name}, because its numbers are those of {name}"
+    found.remarks.append(f"{_said(first, last)}: {how}")
+    found.taken.append(Taken(first, last, name, how, ""))
+    rows = [[read_entry(numbers[i].text) for i in row] for row in place.rows]
+    heads = [rows[i : i + height] for i in range(0, len(rows), height)]
+    return matrix_of_entries(heads, f"line {first}")
+
+
+def _list(name: str, place: Place, numbers: list[Number], found: Collected) -> None:
+    """List the numbers of a place that may be a step, with a mistake in it."""
+    first, last = _lines(place, numbers)
+    typed = "; ".join(" ".join(numbers[i].text for i in row) for row in place.rows)
+    why = f"{name} may be in {_said(first, last)}, which could not be read as such"
+    found.unread.append(Unread(first, typed, why, could_be_matrix=True))
 
 
 def _is_missing(name: str, matrices: dict[str, WrittenMatrix], expected: Expected) -> bool:
@@ -230,6 +246,12 @@ def _of_others(numbers: list[Number], found: Collected, kept: set[int]) -> set[i
     return others
 
 
+def _is_likely(place: Place, key: Matrix, numbers: list[Number]) -> bool:
+    """Say whether a step may stand at a place, and its numbers are not there by chance."""
+    is_found = place.share >= ENOUGH and len(np.unique(key)) >= FEWEST
+    return is_found and _has_rows(place, numbers)
+
+
 def _has_rows(place: Place, numbers: list[Number]) -> bool:
     """Say whether something tells the rows of a place apart: lines, signs, or brackets around."""
     rows = [[numbers[i] for i in row] for row in place.rows]
@@ -251,9 +273,8 @@ def _place(numbers: list[Number], values: Matrix, used: set[int]) -> Place | Non
     return best_place(numbers, rows, used)
 
 
-def _drop_unread(found: Collected, first: int, last: int, used: list[float]) -> None:
+def _drop_unread(found: Collected, first: int, last: int, known: set[float]) -> None:
     """Take lines off the list of what is not read whose numbers were all read now."""
-    known = set(used)
     found.unread[:] = [
         each
         for each in found.unread
