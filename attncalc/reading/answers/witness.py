@@ -11,6 +11,7 @@ from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix, matrix
 from attncalc.reading.answers.expected import NEAR, Expected
 from attncalc.reading.answers.keeping import Collected
 from attncalc.reading.answers.parts import Part
+from attncalc.reading.plain.marks import COMMA
 from attncalc.reading.plain.numerals import read_entry
 
 ENOUGH = 0.75
@@ -37,7 +38,8 @@ _NUMBER = re.compile(
 _BEFORE_RESULT = re.compile(r"[=≈:]\s?&?\s?[\[({]?\s?$")
 _OPERATOR = re.compile(r"\s?(?:[*·×+/^]|\\cdot|[-−]\s)")
 _CLOSES = re.compile(r"\s?\\?[\])}]")
-_COUNT = re.compile(r"[^\W\d]\s\d{1,3}\s?[:=]")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d),(?=\d)")
+_COUNT = re.compile(r"[^\W\d]\s\d{1,3}\s?[:=]|shape\s?[=:]?\s?[\[(][\d\s,]{1,20}[\])]")
 
 
 class Number(NamedTuple):
@@ -71,7 +73,7 @@ def numbers_of(text: str) -> list[Number]:
     [('2', False), ('3', False), ('6', True)]
     """
     found = []
-    for line, typed in enumerate(text.replace("−", "-").split("\n"), start=1):
+    for line, typed in enumerate(text.replace("−", "-").replace(COMMA, ".").split("\n"), start=1):
         for pattern, plain in _CLEANED:
             typed = pattern.sub(plain, typed)
         end = 0
@@ -159,13 +161,14 @@ def with_witnessed(
     A step that was read whole stays as it is. One that was not is read where all its numbers
     stand, row by row; where most of them do, the lines are listed, and nothing is judged.
     """
+    _drop_repeated(found, matrices)
     missing = [name for name in expected.steps if _is_missing(name, matrices, expected)]
     if not missing:
         return matrices
     out = {each.line for each in found.taken if each.how in ("struck out", "commented out")}
     numbers = [each for each in numbers_of(text) if each.line not in out]
-    kept = {part.line for part in parts if part.name in matrices and part.name not in missing}
-    used = _of_others(numbers, found, kept)
+    used: set[int] = set()
+    unread = {each.line for each in found.unread}
     known = [expected.given[name] for name in expected.given]
     known += [each.values for name, each in matrices.items() if name not in missing]
     for values in known:
@@ -175,7 +178,13 @@ def with_witnessed(
             place = _place(numbers, values, used)
     for name in missing:
         key = expected.steps[name]
-        place = _place(numbers, key, used)
+        kept = {
+            part.line
+            for part in parts
+            if part.name in matrices and part.name != name
+            if part.name not in missing or expected.fits(part.name, matrices[part.name].values)
+        }
+        place = _place(numbers, key, used | _of_others(numbers, found, kept, unread))
         if place is None or not _is_likely(place, key, numbers):
             continue
         if place.share < 1:
@@ -184,7 +193,9 @@ def with_witnessed(
             continue
         used.update(i for row in place.rows for i in row)
         matrices = {**matrices, name: _read(name, place, numbers, key.shape[-2], found)}
-        _drop_unread(found, *_lines(place, numbers), {numbers[i].value for i in used})
+        sizes = [float(each) for each in key.shape]
+        known = {numbers[i].value for i in used}
+        _drop_unread(found, *_lines(place, numbers), known, sizes, has_commas=COMMA in text)
     return matrices
 
 
@@ -225,12 +236,13 @@ def _is_missing(name: str, matrices: dict[str, WrittenMatrix], expected: Expecte
     return bool(np.isnan(read.values).any()) and not read.faults
 
 
-def _of_others(numbers: list[Number], found: Collected, kept: set[int]) -> set[int]:
+def _of_others(
+    numbers: list[Number], found: Collected, kept: set[int], unread: set[int]
+) -> set[int]:
     """Return the numbers on lines that were read as steps or factors, with nothing unread there.
 
     What stands there beside a step is what it is made of; only in softmax(…) are scores.
     """
-    unread = {each.line for each in found.unread}
     lines = {
         line
         for each in found.taken
@@ -273,11 +285,39 @@ def _place(numbers: list[Number], values: Matrix, used: set[int]) -> Place | Non
     return best_place(numbers, rows, used)
 
 
-def _drop_unread(found: Collected, first: int, last: int, known: set[float]) -> None:
-    """Take lines off the list of what is not read whose numbers were all read now."""
+def _drop_unread(
+    found: Collected,
+    first: int,
+    last: int,
+    known: set[float],
+    sizes: list[float],
+    *,
+    has_commas: bool,
+) -> None:
+    """Take lines off the list of what is not read whose numbers, but for sizes, were read now."""
+
+    def is_read(text: str) -> bool:
+        plain = _COUNT.sub(" :", _BETWEEN_DIGITS.sub(".", text) if has_commas else text)
+        values = [number.value for number in numbers_of(plain)]
+        return values == sizes or known.issuperset(values)
+
     found.unread[:] = [
-        each
-        for each in found.unread
-        if not first <= each.line <= last
-        or any(n.value not in known for n in numbers_of(_COUNT.sub(" :", each.text)))
+        each for each in found.unread if not (first <= each.line <= last and is_read(each.text))
     ]
+
+
+def _drop_repeated(found: Collected, matrices: dict[str, WrittenMatrix]) -> None:
+    """Take lines off the list of what is not read that only repeat rows of steps that were."""
+    rows: dict[int, set[tuple[float, ...]]] = {}
+    for matrix in (each.values for each in matrices.values() if found.unread):
+        for turned in (matrix, np.swapaxes(matrix, -1, -2)):
+            for row in turned.reshape(-1, turned.shape[-1]).tolist():
+                rows.setdefault(len(row), set()).add(tuple(row))
+    for each in [*found.unread]:
+        values = [number.value for number in numbers_of(each.text)]
+        count, i = 0, 0
+        while width := next((w for w in rows if w > 1 and tuple(values[i : i + w]) in rows[w]), 0):
+            count, i = count + 1, i + width
+        if count > 1 and i == len(values):
+            found.unread.remove(each)
+            found.taken.append(Taken(each.line, each.line, "", "rows of what was read", each.text))
