@@ -258,8 +258,10 @@ def test_a_marking_is_one_of_the_house_and_keeps_all_it_says() -> None:
     marking = check(sample("self").path, {"Q": [[1, 3], [-1, 1], ["2.5", 2]]})
     assert isinstance(marking, marks.Marking)
     assert marking.score.earned.denominator == 6
-    assert marking.verdict[0] == "Counted: Q, K, V, S, A and O."
-    assert marking.verdict[2].startswith("The first mistake is in Q, row 3, column 2")
+    assert marking.verdict[-1] == (
+        "Points: Q 0.83 of 1, K 0 of 1, V 0 of 1, S 0 of 1, A 0 of 1, O 0 of 1."
+    )
+    assert marking.verdict[0].startswith("The first mistake is in Q, row 3, column 2")
 
 
 def documented(function: Any) -> dict[str, str]:

@@ -122,7 +122,7 @@ def test_pages_with_such_lines_are_read_alike(attncalc: Command, tmp_path: Path)
         assert b"\r" not in page  # what is written is the same everywhere
         (tmp_path / name).write_bytes(page.replace(b"\n", b"\r\n"))
         run = attncalc("check", "in.json", name)
-        assert (run.code, "Score: 7 of 7" in run.out) == (0, True), name
+        assert (run.code, "Score: 7.0 of 7" in run.out) == (0, True), name
 
 
 # -- names of files -------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from attncalc.errors import InputError
 from attncalc.grading.rules import Status
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.problem.serialising import in_json
+from attncalc.problem.stated import conventions
 from attncalc.problem.stating import lines_of
 
 X = [[1, 0, 2], [0, 1, 1], ["1/2", -1, 0]]
@@ -352,3 +353,44 @@ def test_a_problem_is_solved_with_further_equations() -> None:
     problem = Problem(X=X, **W, equations=["B = 2 * X[0,0]"])
     solution = solve(problem, equations=["B = tau * X[0,0]"], more={"tau": 3})
     assert solution.shown("B") == [["3.00"]]
+
+
+def test_the_work_of_a_largest_term_is_that_term() -> None:
+    lines = ["B[i] = max(X[i,c] * 2 for c in d)", "D = min(X[i,0] for i in n)"]
+    page = solve(Problem(X=X, equations=lines)).to_markdown(work=True)
+    assert "B_{2,1} &= 1 \\cdot 2 = 2.00" in page
+
+
+def test_steps_that_nothing_reads_any_more_are_left_out_with_their_conventions() -> None:
+    problem = Problem(X=X, **W, equations=["O[i,c] = V[i,c] * sigmoid(Q[i,c])"])
+    assert [step.name for step in solve(problem).plan] == ["Q", "V", "O"]
+    assert not any("√d_k" in text for text in conventions(problem))
+    assert problem.attentions == ()
+
+
+def test_fewer_heads_of_keys_serve_several_heads_of_queries() -> None:
+    some = np.random.default_rng(0)
+    Q, K, V = (some.integers(-2, 3, (heads, 3, 2)).tolist() for heads in (4, 2, 2))
+    given = {"Q": Q, "K": K, "V": V, "heads": 4, "backward": True}
+    own = solve(Problem(**given, equations=["S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)"]))
+    plain = solve(Problem(**given))
+    for name in ("S", "A", "O", "dQ", "dK"):
+        np.testing.assert_allclose(own[name], plain[name], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gru", "linear"])
+def test_problems_without_weights_are_varied_and_not_explained(
+    attncalc: Callable[..., Any], name: str
+) -> None:
+    path = str(sample(name).path)
+    assert attncalc("vary", path, "X[1,1]=0:2:3").code == 0
+    for asked in (("explain", path), ("self", path, "--explain"), ("plot", path, "-o", "a.png")):
+        run = attncalc(*asked)
+        assert run.code == 2
+        assert "no attention" in run.err
+
+
+def test_answers_are_read_by_the_names_of_the_equations() -> None:
+    problem = Problem(X=X, equations=["h[i,c] = X[i,c] * 2", "Y[i,c] = h[i,c] + 1"])
+    marking = check(problem, {"h": solve(problem).shown("h"), "Y": solve(problem).shown("Y")})
+    assert marking.is_right

@@ -20,10 +20,8 @@ from attncalc.problem.samples import sample
 from attncalc.reading.answers import read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.prose import role_of_words
-from attncalc.reading.answers.witness import numbers_of
 from attncalc.reading.naming import name_in
 from attncalc.reading.plain.numerals import read_entry
-from attncalc.reading.plain.tidy import with_decimal_commas
 
 SELF = {
     "Q": [[1, 3], [-1, 1], [2.5, -2]],
@@ -511,44 +509,3 @@ def test_a_problem_in_notes_is_read_strictly(tmp_path: Path, text: str, message:
     with pytest.raises(InputError) as caught:
         read_problem(tmp_path / "notes.txt")
     assert message in str(caught.value)
-
-
-def test_a_step_that_no_rule_named_is_read_by_its_numbers_and_said() -> None:
-    answer = read("        1     3\nQ =    -1     1\n       2.5   -2")
-    assert values(answer, "Q") == SELF["Q"]
-    assert "lines 1 to 3: read as Q, because its numbers are those of Q" in answer.remarks
-
-
-def test_numbers_with_a_mistake_are_listed_where_no_name_says_what_they_are() -> None:
-    """A step is never made right by numbers: what differs from it is not taken for it."""
-    answer = read("Q = [1 3; -1 1; 2.5 -2]\nK, they go (3, -0.5), then (2, 1.5), then (-2.5, 3.5)")
-    assert "K" not in answer.matrices or values(answer, "K")[1] == [2, 1.5]
-    assert "K" in answer.matrices or answer.has_unread_matrix
-
-
-def test_what_a_step_is_made_of_is_no_step() -> None:
-    answer = read("o3 = 0.62*(2.5, -1.5) + 0.38*(-1, 3) + 0*(-2, -3) = (1.17, 0.21)")
-    assert "V" not in answer.matrices
-
-
-def test_numbers_of_the_corpus_end_in_a_step_in_work_or_in_the_list_of_unread() -> None:
-    """All but 7 in 1,000 decimals, which are scaled by a factor or stand in lines of work."""
-    lost, count = 0, 0
-    for name, known in KNOWN.items():
-        if not name.endswith((".txt", ".md", ".tex")):
-            continue
-        text = (FOLDER / name).read_text(encoding="utf-8", errors="ignore")
-        try:
-            answer = read_answer_bytes(text.encode(), name, expected(known["problem"]))
-        except InputError:
-            continue
-        said = "\n".join(each.text for each in (*answer.taken, *answer.unread))
-        there = {round(abs(each.value), 6) for each in numbers_of(said)}
-        for matrix in answer.matrices.values():
-            there |= {round(abs(float(value)), 6) for value in np.ravel(matrix.values)}
-        typed = numbers_of(with_decimal_commas(text))
-        decimals = [round(abs(each.value), 6) for each in typed if "." in each.text]
-        lost += sum(value not in there for value in decimals)
-        count += len(decimals)
-    assert count > 6000
-    assert lost <= count * 0.0065

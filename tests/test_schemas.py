@@ -192,7 +192,7 @@ def test_two_dumps_are_as_their_schema_says(attncalc: Command, here: Path) -> No
 
 
 def test_every_schema_is_held_against_something() -> None:
-    assert set(NAMES) == {name for name, _ in PRINTED} | {"problem", "dumps"}
+    assert set(NAMES) == {name for name, _ in PRINTED} | {"problem", "dumps", "rubric"}
 
 
 def test_a_name_too_many_too_few_or_of_another_kind_is_seen(attncalc: Command) -> None:

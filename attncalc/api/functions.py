@@ -362,9 +362,10 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
         The file or folder that holds the answer, or its matrices by name: lists, arrays, texts.
     **rules
         `steps` (what is counted, as `"Q,A,connections"` or a list; without it what the problem asks
-        for), `weights` (as `{"A": 2}`), `follow_penalty`, `rounding_penalty`, `precision_penalty`,
-        `atol`, `rtol`: the flags of `attncalc check`, as `attncalc.grading.rules.Rules` has them,
-        which calls the first `asked`.
+        for), `require` (what must be shown), `points` (in all), `weights` (as `{"A": 2}`),
+        `deductions` (by cause), `follow_penalty`, `rounding_penalty`, `precision_penalty`, `atol`,
+        `rtol`: the flags of `attncalc check`, as `attncalc.grading.rules.Rules` has them, which
+        calls the first `asked`; and `rubric`, a file that holds them.
 
     Returns
     -------
@@ -386,14 +387,15 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     (Fraction(2, 1), 'K')
     """
     # here, for who solves marks nothing
-    from attncalc.api.marking import Marking, rules_from, with_known_steps
+    from attncalc.api.marking import Marking, read_rubric, rules_from, with_known_steps
     from attncalc.grading.key import key_of
     from attncalc.grading.marking import marked
     from attncalc.reading import read_problem
     from attncalc.reading.answers import answer_of, read_answer
 
     given = problem if isinstance(problem, Problem) else read_problem(problem)
-    said = rules_from(rules)
+    rubric = rules.pop("rubric", None)
+    said = rules_from(rules) if rubric is None else rules_from(rules, read_rubric(rubric))
     key = key_of(given, said)
     marked_by = with_known_steps(said, key)
     is_matrices = isinstance(answer, Mapping)

@@ -1,6 +1,6 @@
 """The commands, put together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -34,22 +34,29 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
 """
 
 COMMANDS = {
-    **dict.fromkeys(("self", "cross", "encoder", "decoder", "vit"), "calculate"),
-    **{name: name for name in ("plot", "explain", "check")},
-    **dict.fromkeys(("vary", "simulate", "aim"), "studies"),
-    **{name: name for name in ("open", "new", "export", "samples", "equations", "schema")},
-    "doctor": "doctor",
+    "self": ("calculate", "command", "SELF_HELP"),
+    "cross": ("calculate", "command", "CROSS_HELP"),
+    "encoder": ("calculate", "command", "ENCODER_HELP"),
+    "decoder": ("calculate", "command", "DECODER_HELP"),
+    "vit": ("calculate", "command", "VIT_HELP"),
+    "plot": ("plot", "plot", "HELP"),
+    "explain": ("explain", "explain", "HELP"),
+    "check": ("check", "check", "HELP"),
+    "vary": ("studies", "vary", "VARY_HELP"),
+    "simulate": ("studies", "simulate", "SIMULATE_HELP"),
+    "aim": ("studies", "aim", "AIM_HELP"),
+    "open": ("open", "open_model", "HELP"),
+    "new": ("new", "new", "HELP"),
+    "export": ("export", "export", "HELP"),
+    "samples": ("samples", "samples", "HELP"),
+    "equations": ("equations", "equations", "HELP"),
+    "schema": ("schema", "schema", "HELP"),
+    "doctor": ("doctor", "doctor", "HELP"),
 }
-"""The module of flags of each command."""
+"""Each command: its module in `cli/flags/`, and the names of its function and its help there.
 
-
-def _built(name: str) -> tuple[Callable[..., None], str]:
-    """Return a command and its help; the modules of others are not loaded."""
-    module = import_module(f"attncalc.cli.flags.{COMMANDS[name]}")
-    if COMMANDS[name] == "calculate":
-        return module.command(name), getattr(module, f"{name.upper()}_HELP")
-    own = "open_model" if name == "open" else name
-    return getattr(module, own), getattr(module, f"{name.upper()}_HELP", None) or module.HELP
+`command` makes the function of a kind of problem.
+"""
 
 
 class _Command(TyperCommand):
@@ -80,10 +87,15 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     app.callback()(main)
     named = [name for name in arguments[:1] if name in COMMANDS]
     for name in named or COMMANDS:
-        command, text = _built(name)
+        module, function, text = COMMANDS[name]
+        flags = import_module(f"attncalc.cli.flags.{module}")
         # where something else comes first, no command runs: what they are for is all that is read
         is_run = named or not arguments
-        app.command(name, help=text, cls=_Command)(command if is_run else _listed)
+        command = _listed
+        if is_run:
+            made = getattr(flags, function)
+            command = made(name) if function == "command" else made
+        app.command(name, help=getattr(flags, text), cls=_Command)(command)
     return app
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from attncalc.equations import rows
+from attncalc.equations.algebra import all_of
 from attncalc.equations.extents import Setting, Shape, extents
 from attncalc.equations.tree import (
     COMPARISONS,
@@ -417,6 +418,13 @@ class Compiler:
         return lambda frame: made(frame) if frame.spans or frame.offsets else kept(frame)
 
     def _choice(self, test: Node, then: Node, otherwise: Node, axes: Axes) -> Compiled:
+        if isinstance(test, Operator) and test.sign == "and":
+            # what holds for all entries comes first: beyond the last row is nothing to read
+            fixed = [each for each in test.arguments if not self._depends(each, axes)]
+            others = [each for each in test.arguments if each not in fixed]
+            if fixed and others:
+                inner = If(all_of(*others), then, otherwise)
+                return self._choice(all_of(*fixed), inner, otherwise, axes)
         holds, yes, no = self.test(test, axes), self.value(then, axes), self.value(otherwise, axes)
 
         def chosen(frame: Frame) -> Value:

@@ -111,7 +111,8 @@ def by_entry(equation: Equation, operands: Mapping[str, Expression]) -> Expressi
         How the matrices that it reads are written; others by their own name.
     """
     at = tuple(index for index in equation.at if not index.startswith("_"))
-    return document.Entrywise(_ByEntry(operands, {}).form(equation.right, None, None), at)
+    written = _ByEntry(operands, {}).form(equation.right, None, None)
+    return document.Entrywise(written, at) if at else written
 
 
 @dataclass(frozen=True)

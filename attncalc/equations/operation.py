@@ -65,6 +65,10 @@ class UnstatedError(LookupError):
     """No equation of the library states a step for matrices with these heads."""
 
 
+NAMES_HEADS = "names_heads"
+"""The flag of an equation that says which head of each matrix is read."""
+
+
 class Statement(NamedTuple):
     """The equation of the library that states an operation.
 
@@ -157,6 +161,8 @@ class Operation:
 
     recurs = False
     """Whether a row of the result reads earlier rows of it."""
+    names_heads = False
+    """Whether its equation says which head of each matrix is read, as those of users do."""
 
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
@@ -169,7 +175,7 @@ class Operation:
         after: Callable[[Matrix], Matrix] | None = None,
     ) -> Matrix:
         known = self._on(*(each.shape for each in matrices))
-        served = for_each_head(matrices)
+        served = list(matrices) if self.names_heads else for_each_head(matrices)
         for place in known.of_one_head:
             served[place] = served[place][:, 0]
         named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
@@ -215,7 +221,7 @@ class Operation:
         """
         from attncalc.equations.writing import explanation  # here, and not at every start
 
-        served = _operands_for_each_head(operands)
+        served = operands if self.names_heads else _operands_for_each_head(operands)
         found = self.statement(*(each.matrix.shape for each in served))
         own = equation(found.name, found.given)
         names = inputs_of(found.name, found.given)
@@ -298,7 +304,7 @@ class Operation:
         places |= {own.name: RESULT, **{name: place for place, name in enumerate(inputs)}}
         settings = {**found.settings}
         return Way(
-            Stated(Statement(equation_source(made), settings=settings)),
+            Stated(Statement(equation_source(made), found.given, settings)),
             tuple(places[name] for name in reads),
         )
 
@@ -307,12 +313,14 @@ class Operation:
         from attncalc.equations import bound  # here, and not at every start
 
         known = self._on(*(each.low.shape for each in ranges))
-        served = [
-            Range.at(ends[0]) if each.is_point else Range(*ends)
-            for each, *ends in zip(
-                ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
-            )
-        ]
+        served = list(ranges)
+        if not self.names_heads:
+            served = [
+                Range.at(ends[0]) if each.is_point else Range(*ends)
+                for each, *ends in zip(
+                    ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
+                )
+            ]
         named = dict(zip(known.inputs, served, strict=True))
         marks = entry_of(known.name).marks
         for name in named:
@@ -377,6 +385,11 @@ class Stated(Operation):
     """
 
     stated: Statement
+
+    @property
+    def names_heads(self) -> bool:  # type: ignore[override]
+        """Whether its equation says which head of each matrix is read."""
+        return NAMES_HEADS in self.stated.given
 
     @cached_property
     def recurs(self) -> bool:  # type: ignore[override]
@@ -477,7 +490,9 @@ class _Known(NamedTuple):
         """Return what is known of an operation on matrices of these shapes."""
         most = max((each[-3] for each in shapes if len(each) > 2), default=1)
         served = [
-            (*each[:-3], most, *each[-2:]) if len(each) > 2 and each[-3] != 1 else each
+            (*each[:-3], most, *each[-2:])
+            if len(each) > 2 and each[-3] != 1 and not operation.names_heads
+            else each
             for each in shapes
         ]
         is_family = any(len(each) > 3 for each in served)

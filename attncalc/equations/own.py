@@ -281,16 +281,24 @@ class Own(Stated):
     ----------
     line
         The equation as it was typed.
+    inputs
+        The names of what it reads, in the order of the operands.
     shapes
-        The shapes of what it reads: its indices run over their sides.
+        The shapes of these: its indices run over their sides.
     """
 
     line: Line
+    inputs: tuple[str, ...]
     shapes: tuple[Shape, ...]
+
+    @property
+    def gives_shares(self) -> bool:
+        """Whether it is a row of weights, which sum to 1."""
+        return isinstance(self.line.equation.right, Row)
 
     def formula(self, *operands: Expression) -> Expression:
         """Return the right-hand side as it was typed."""
-        return by_entry(self.line.equation, dict(zip(self.line.reads, operands, strict=False)))
+        return by_entry(self.line.equation, dict(zip(self.inputs, operands, strict=False)))
 
     def _applied(
         self,

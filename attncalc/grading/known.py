@@ -142,7 +142,8 @@ class Known:
                 operation, inputs = operation.of_known_rows(inputs, own_rows)
             if self.misshapen and not _allow(operation, inputs):
                 raise ValueError
-            if isinstance(operation, Weigh) and (instead or step.inputs[0] in self.doubtful):
+            is_doubtful = instead or self.slack.digits or step.inputs[0] in self.doubtful
+            if isinstance(operation, Weigh) and is_doubtful:
                 operation = replace(operation, of_shares=False)
             try:
                 return operation.over(*inputs)

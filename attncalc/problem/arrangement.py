@@ -56,13 +56,15 @@ def arranged(problem: Outer) -> Calculation:
     placed, given = _placed(problem)
     parts = Calculation(placed, given)
     refuse_unread(problem, placed)
+    replaced = {name for step in parts.steps for name in step.inputs}
     if problem.equations:
         from attncalc.problem.stating import with_equations  # here, for few state any
 
         parts = with_equations(problem, parts)
     arriving = [name for name in problem.names if role_of(name) == "arriving"]
     # before gradients: their shapes are those of every given matrix, also of one nothing reads
-    _refuse_not_read(problem, parts, [name for name in problem.names if name not in arriving])
+    others = [name for name in problem.names if name not in (*arriving, *replaced)]
+    _refuse_not_read(problem, parts, others)
     calculation = _with_gradients(problem, parts)
     _refuse_not_read(problem, calculation, arriving)
     return calculation
@@ -95,7 +97,7 @@ def _attention(problem: Outer) -> list[Placed]:
     try:
         Calculation([own])
     except AttncalcError:
-        from attncalc.problem.stating import placeholders
+        from attncalc.problem.stating import placeholders, read_by
 
         for shapes in placeholders(problem):
             zeros = {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items()}
@@ -103,7 +105,7 @@ def _attention(problem: Outer) -> list[Placed]:
             with suppress(AttncalcError):
                 Calculation([stated])
                 return [stated]
-        if is_there(problem):
+        if is_there(problem) and not set(problem.names) <= read_by(problem.equations):
             raise
         return []
     return [own]

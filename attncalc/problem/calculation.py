@@ -153,7 +153,7 @@ class Built(NamedTuple):
         return tuple(map(self._in_place, self.steps))
 
     def with_steps(self, made: Mapping[str, Step]) -> "Built":
-        """Return the part with these steps, by their names in the calculation."""
+        """Return the part with those of these steps that are its own, by their full names."""
         own = {self.name(name): name for step in self.steps for name in (step.name, *step.inputs)}
         steps = tuple(
             made[self.name(step.name)]._replace(
@@ -161,6 +161,7 @@ class Built(NamedTuple):
                 inputs=tuple(own.get(name, name) for name in made[self.name(step.name)].inputs),
             )
             for step in self.steps
+            if self.name(step.name) in made
         )
         others = {name: name for step in steps for name in step.inputs if name not in own.values()}
         return self._replace(steps=steps, names={**self.names, **others})
@@ -249,21 +250,26 @@ class Calculation:
         Parameters
         ----------
         part
-            The part; of those before, steps may have another operation.
+            The part; of those before, steps may have another operation, or be left out.
         steps
             The steps of all parts, each after those it reads.
         """
-        last = next((each.steps[-1].name for each in self.parts if each.attention), None)
-        longer = self.followed_by(part, {} if last is None else dict.fromkeys(part.names, last))
         made = {step.name: step for step in steps}
-        longer.parts = (*(each.with_steps(made) for each in self.parts), part)
+        parts = [each.with_steps(made) for each in self.parts]
+        last = next((each.steps[-1].name for each in parts if each.attention and each.steps), None)
+        longer = self.followed_by(part, {} if last is None else dict.fromkeys(part.names, last))
+        longer.parts = (*parts, part)
         longer.steps = steps
         return longer
 
     @cached_property
     def attentions(self) -> tuple[Attention, ...]:
-        """The attentions in it, as each sees its fields."""
-        return tuple(part.attention for part in self.parts if part.attention is not None)
+        """The attentions in it, as each sees its fields; none whose weights nothing needs."""
+        return tuple(
+            part.attention
+            for part in self.parts
+            if part.attention is not None and any(step.role == "weights" for step in part.steps)
+        )
 
     def part_of(self, step: str) -> Built:
         """Return the part that a step belongs to, or whose tokens its rows are, by its name."""

@@ -4,11 +4,11 @@ A problem without an attention can be equations alone. One that lacks queries, k
 state them: the attention then reads what the equation gives.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from attncalc.equations.library import equation, inputs_of
-from attncalc.equations.operation import Shape, Statement, UnstatedError, is_grouped
+from attncalc.equations.operation import NAMES_HEADS, Shape, Statement, UnstatedError, is_grouped
 from attncalc.equations.own import (
     MODIFIED,
     Known,
@@ -87,11 +87,29 @@ def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     replaced = [step.name for step in steps]
     for name in (*replaced, *(line.name for line in lines)):
         resolution.put(name)
-    steps = tuple(resolution.made.values())
+    steps = _without_those_replaced(resolution.made.values(), steps, lines)
     added = tuple(step for step in steps if step.name not in replaced)
-    says = tuple(f"{line.name} is stated by an equation" for line in lines)
-    own = Built(added, names={step.name: step.name for step in added}, says=says)
+    own = Built(added, names={step.name: step.name for step in added}, says=(_said(lines),))
     return calculation.restated(own, steps)
+
+
+def _said(lines: Sequence[Line]) -> str:
+    *names, last = (line.name for line in lines)
+    if not names:
+        return f"{last} is stated by an equation"
+    return f"{', '.join(names)} and {last} are stated by equations"
+
+
+def _without_those_replaced(made: Iterable[Step], before: Plan, lines: Sequence[Line]) -> Plan:
+    """Return steps without those that were read before, and that nothing reads any more."""
+    steps, stated = tuple(made), {line.name for line in lines}
+    read_before = {name for step in before for name in step.inputs} - stated
+    while True:
+        read = {name for step in steps for name in step.inputs}
+        kept = tuple(each for each in steps if each.name in read or each.name not in read_before)
+        if kept == steps:
+            return steps
+        steps = kept
 
 
 def _with_modified_scores(
@@ -172,7 +190,12 @@ class _Resolution:
         own, settings = resolved(line, Known(self.shapes, self._sizes()), shape)
         inputs = tuple(each for each in own.reads if each != line.name)
         shapes = tuple(self.shapes[each] for each in inputs)
-        operation = Own(Statement(equation_source(local(own)), settings=settings), line, shapes)
+        operation = Own(
+            Statement(equation_source(local(own)), frozenset({NAMES_HEADS}), settings),
+            line,
+            inputs,
+            shapes,
+        )
         forbids = any(x == INFINITY for x in own.nodes)
         if step is not None:
             title = line.title or step.title
@@ -223,9 +246,9 @@ def _role(name: str, rows: Axis, columns: Axis, *, forbids: bool) -> Role:
     """Return what a step that an equation adds is to a reader."""
     if rows == "queries" and name == "O":
         return "outputs"
-    if rows != "queries" or columns != "keys":
-        return ""
-    return "masked" if forbids else "weights" if name == "A" else ""
+    if forbids:
+        return "masked"
+    return "weights" if (name, rows, columns) == ("A", "queries", "keys") else ""
 
 
 def _axes_of_given(name: str) -> tuple[Axis, Axis]:

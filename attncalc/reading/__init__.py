@@ -1,5 +1,6 @@
 """Reading: JSON, CSV, NumPy files, folders and inline text: ways to get a Problem."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def build(place: str, fields: Fields, changes: Fields) -> Problem:
             return Problem(**with_any_query(in_parts(merged(fields, others))))
         return Problem(**in_parts(merged(fields, changes)))
     except AttncalcError as error:
-        raise type(error)(in_place(place, str(error).split("\n"))) from None
+        raise type(error)(in_place(place, re.split(r"\n(?! )", str(error)))) from None
 
 
 def in_parts(fields: Fields) -> Fields:

@@ -173,6 +173,9 @@ def _problem() -> Schema:
     del made["additionalProperties"]
     return made | {
         "if": own,
-        "then": {"additionalProperties": either(shared("numbersMatrix"), shared("number"))},
+        "then": {
+            "properties": dict.fromkeys(made["properties"], True),
+            "additionalProperties": either(shared("numbersMatrix"), shared("number")),
+        },
         "else": {"propertyNames": {"enum": list(made["properties"])}},
     }

@@ -118,7 +118,7 @@ class Work:
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
         self._exact_row = cache(solution.exact_row)
-        self.row = lru_cache(maxsize=max(1, MOST_HELD // self.problem.m))(self._row)
+        self.row = lru_cache(maxsize=max(1, MOST_HELD // (self.problem.m or 1)))(self._row)
 
     def lines(self, step: Step) -> Iterator[Derivation]:
         """Yield the work of every entry of a step, row by row as they are shown."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.equations.own import Own
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written, exact
@@ -79,7 +80,8 @@ def _of_weights(solution: Solution, weights: Step) -> Iterator[str]:
     if solution.problem.start == "A":
         yield from _sums_of_given(solution, weights)
         return
-    yield from _row_sums(solution, weights)
+    if not isinstance(weights.operation, Own) or weights.operation.gives_shares:
+        yield from _row_sums(solution, weights)
     yield from _nothing_left(solution, weights)
 
 

@@ -1,4 +1,4 @@
-"""Documents for the terminal: every step under its equation, and what matters most at the end."""
+"""Documents for the terminal: every step under its equation."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -31,7 +31,7 @@ STYLES = {
     "wrong": "bold red",
     "unreadable": "bold red",
 }
-OPENING = (parts.Field, parts.Facts, parts.Table)
+OPENING = (parts.Field, parts.Facts, parts.Table, parts.Verdict)
 """The parts that follow the title without an empty line."""
 
 
@@ -55,7 +55,7 @@ class _Terminal(parts.DocumentWriter[Text]):
     def document(self, document: parts.Document) -> Iterator[Text]:
         if document.title:
             yield self._line(document.title, "bold")
-        for part in sorted(document.parts, key=lambda part: isinstance(part, parts.Verdict)):
+        for part in document.parts:
             if isinstance(part, parts.Appendix):
                 continue  # each of its documents can be asked for alone
             if not isinstance(part, OPENING):

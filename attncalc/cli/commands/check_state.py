@@ -110,4 +110,4 @@ def _is_whole(told: Any) -> bool:
     if not isinstance(told, dict) or not isinstance(told.get("rows"), list):
         return False
     texts = all(isinstance(told.get(name), str) for name in ("folder", "digest", "page"))
-    return texts and all(isinstance(row, list) and len(row) == 6 for row in told["rows"])
+    return texts and all(isinstance(row, list) and len(row) == 5 for row in told["rows"])

@@ -9,10 +9,9 @@ from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
-from attncalc.errors import InputError
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import solve
-from attncalc.studies.patterns.pattern import NO_ATTENTION, needed_for_patterns
+from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.page import Contents, make_page
 
 
@@ -22,8 +21,6 @@ def explain(flags: Mapping[str, Any]) -> None:
     if flags["as_equations"]:
         equations_of(problem, flags["out"])
         return
-    if not problem.attentions:
-        raise InputError(NO_ATTENTION)
     form = form_from({**flags, "blank": False, "fractions": False, "mixed": False})
     with reporting() as report:
         solution = solve(problem, keep=needed_for_patterns(problem), report=report)

@@ -70,7 +70,10 @@ def _times_bias(step: Step, read: Read) -> Range:
 
 def _weights_first(step: Step, read: Read) -> Range:
     tokens, weights, *bias = map(read, step.inputs)
-    return step.operation.over(weights, tokens, *bias)
+    if weights.low.ndim == 2 or bias:
+        return step.operation.over(weights, tokens, *bias)
+    made = step.operation.over(Concat().over(weights), tokens)
+    return made.map(partial(split_heads, heads=len(weights.low)))
 
 
 def _split(step: Step, split: Callable[[int, Matrix], Matrix], read: Read) -> Range:

@@ -373,7 +373,9 @@ class Attention(AttentionFields):
         return int(self.standing.upright(name, getattr(self, name)).shape[-1])
 
     def tokens_of(self, name: str) -> int:
-        """Return how many tokens a matrix holds."""
+        """Return how many tokens a matrix holds: none where it is not given."""
+        if not self.those_given(name):  # of equations without an attention
+            return 0
         # asked before the rules of shape, hence of rows alone: heads may not part the columns
         return int(self.standing.upright(name, getattr(self, name)).shape[-2])
 

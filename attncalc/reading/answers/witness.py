@@ -1,323 +1,243 @@
-"""Steps that no rule read, found by their numbers among all numbers of a text."""
+"""Steps that no rule of layout or wording found: their numbers say where they are.
+
+A step that was not read, or was read in another shape, is looked for among the numbers of lines
+that belong to no other step: its rows in order, the entries of each side by side, small gaps
+allowed. Numbers alone are no judge: it is read only where most of them are the key's, where nothing
+else of the answer has these numbers, and it is said.
+"""
 
 import re
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, pairwise
 
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix, matrix_of_entries
+from attncalc.reading.answers.answer import Taken, WrittenMatrix, matrix_of_entries
 from attncalc.reading.answers.expected import NEAR, Expected
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.parts import Part
-from attncalc.reading.plain.marks import COMMA
-from attncalc.reading.plain.numerals import read_entry
+from attncalc.reading.answers.parts import entries_of
 
-ENOUGH = 0.75
-"""The share of a step's numbers from which they may be the step, with a mistake in it."""
-MOST_CELLS = 2_000_000
-"""Comparisons of a number with a step's number, for one step; with more it is not looked for."""
-FEWEST = 4
-"""Different numbers in a step, at the least: fewer are found anywhere by chance."""
-_GAPS = ((0, 0.0), (1, 0.02), (2, 0.1), (3, 0.2))
-"""Numbers that may stand between two rows, as a row's own number, and what each gap costs."""
-_JUMP = 0.5
-_CLEANED = (
-    (re.compile(r"\\[td]?frac\{(-?[\d.]{1,12})\}\{([\d.]{1,12})\}"), r"\1/\2"),
-    (re.compile(r"-\s?(?:\\infty|∞|inf(?:inity)?\b)", re.IGNORECASE), "-inf"),
-    (re.compile(r"(?<=[\d.])[lI](?=[\d\s]|$)|(?<![A-Za-z\d])[lI](?=[\d.])"), "1"),
-    (re.compile(r"(?<![A-Za-z\d])O(?=\.\d)|(?<=[\d.])O(?![A-Za-z])"), "0"),
-    (re.compile(r"\\mathbb\{?R\}?\^\{[^}]{1,40}\}|[_^]\{[^}]{1,20}\}|[_^]\w{1,3}"), " "),
-    (re.compile(r"^\s{0,8}\d{1,2}(?:[.)](?=\s)|、)"), " "),
-)
+ENOUGH, AGAIN = 0.75, 0.1
+"""The share of a step's entries that must be the key's, and by how much more than elsewhere."""
+FEWEST, MOST_NUMBERS, MOST_CELLS = 4, 4_000, 20_000_000
+"""Entries of a step that is looked for; numbers of a text that are looked at; pairs compared."""
+GAPS = (0.0, 0.02, 0.1, 0.2)
+"""What numbers between two rows cost, by how many they are; any other distance costs `FAR`."""
+FAR = 0.5
 _NUMBER = re.compile(
-    r"(?<![\w.])-?(?:inf\b|(?:\d{1,15}(?:\.\d{1,20})?|\.\d{1,20})(?:e[-+]?\d{1,3})?"
-    r"(?:/\d{1,9})?%?)(?!\w)"
+    r"(?<![\w.,/^])[-−–+]?(?:\d+(?:\.\d+)?|\.\d+|∞|inf)(?:/\d+)?(?![\w^/]|\.\d)", re.IGNORECASE
 )
-_BEFORE_RESULT = re.compile(r"[=≈:]\s?&?\s?[\[({]?\s?$")
-_OPERATOR = re.compile(r"\s?(?:[*·×+/^]|\\cdot|[-−]\s)")
-_CLOSES = re.compile(r"\s?\\?[\])}]")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d),(?=\d)")
-_COUNT = re.compile(r"[^\W\d]\s\d{1,3}\s?[:=]|shape\s?[=:]?\s?[\[(][\d\s,]{1,20}[\])]")
+_ZERO = re.compile(r"(?<![^\W\d_])O(?=\.\d)|(?<=\d)O(?![^\W\d_])")
+_ONE = re.compile(r"(?<![^\W\d_])[lI](?=\.\d)|(?<=\d)[lI](?![^\W\d_])")
+_OF_PRODUCTS = re.compile(r"\s*(?:[*·×^+]|\\cdot|\\times)")
+"""What stands behind a number of the arithmetic, and behind no result."""
 
 
-class Number(NamedTuple):
-    """A number of a text: as typed, its value, its line, and whether arithmetic ends in it.
-
-    `before` is what stands between it and the number before it; `closes` says that a bracket
-    closes behind it.
-    """
+@dataclass(frozen=True)
+class Token:
+    """A number of a text, with its line, and where it starts and ends there."""
 
     text: str
     value: float
     line: int
-    is_result: bool
-    before: str
-    closes: bool
+    column: int
+    end: int
 
 
-class Place(NamedTuple):
-    """Where a step may stand: the share of its numbers that agree, and the numbers, by rows."""
+def witnessed(
+    text: str, expected: Expected, matrices: Mapping[str, WrittenMatrix], found: Collected
+) -> Iterator[tuple[str, WrittenMatrix, Taken]]:
+    """Yield the steps that the numbers alone show, each with where it is.
 
-    share: float
-    rows: list[list[int]]
+    Parameters
+    ----------
+    text
+        The answer, line by line.
+    expected
+        The steps that it may hold.
+    matrices
+        What was read of it.
+    found
+        What lines were taken for, and those that were not read.
+    """
+    missing = {n: key for n, key in expected.steps.items() if _is_looked_for(n, expected, matrices)}
+    if not missing:
+        return
+    lines = [_without_slips(line) for line in text.split("\n")]
+    tokens = list(islice(_tokens(lines), MOST_NUMBERS))
+    if len(tokens) == MOST_NUMBERS:
+        found.remarks.append(
+            f"steps without a name are looked for in {MOST_NUMBERS:,} numbers only"
+        )
+    if not tokens:
+        return
+    of_others = _lines_of(found, lambda each: each.what != "" or each.last > each.line)
+    free = np.array([each.line not in of_others for each in tokens])
+    for name, key in missing.items():
+        own = _lines_of(found, partial(_is_of, name))
+        usable = free | np.array([each.line in own for each in tokens])
+        # where entries alone could not be read, all of them must agree
+        is_faulty = name in matrices and matrices[name].shape == key.shape
+        rows = _rows_of(key, tokens, usable, lines, 1.0 if is_faulty else ENOUGH)
+        if rows is None or (own and not own & {each.line for row in rows for each in row}):
+            continue
+        free &= usable
+        first, last = rows[0][0].line, rows[-1][-1].line
+        cells = [[each.text for each in row] for row in rows]
+        where = f"line {first}" if first == last else f"lines {first} to {last}"
+        written = matrix_of_entries([entries_of(cells)], where)
+        how = f"read as {name}, because its numbers are those of {name}{_slips(rows, text)}"
+        yield name, written, Taken(first, last, name, how, "; ".join(" ".join(r) for r in cells))
 
 
-def numbers_of(text: str) -> list[Number]:
-    """Return all numbers of a text, in order; those in names and exponents are none.
+def _lines_of(found: Collected, wanted: Callable[[Taken], bool]) -> set[int]:
+    """Return the lines that were taken for something."""
+    ranges = (
+        range(each.line, max(each.line, each.last) + 1) for each in found.taken if wanted(each)
+    )
+    return {line for lines in ranges for line in lines}
+
+
+def _is_of(name: str, taken: Taken) -> bool:
+    return taken.what == name or taken.what.startswith((f"{name}[", f"{name} "))
+
+
+def _slips(rows: list[list[Token]], text: str) -> str:
+    """Say which letters are read as digits."""
+    lines = text.split("\n")
+    typed = {each: lines[each.line - 1][each.column : each.end] for row in rows for each in row}
+    said = [f"{given} as {each.text}" for each, given in typed.items() if re.search("[OlI]", given)]
+    return f", with {', '.join(said)}" if said else ""
+
+
+def _without_slips(line: str) -> str:
+    """Return a line with the letters that a reader of pictures takes for digits as digits.
 
     Examples
     --------
-    >>> [(each.text, each.is_result) for each in numbers_of("q1·k1 = 2*3 = 6")]
-    [('2', False), ('3', False), ('6', True)]
+    >>> _without_slips("-O.5 1.4l Ol")
+    '-0.5 1.41 Ol'
     """
-    found = []
-    for line, typed in enumerate(text.replace("−", "-").replace(COMMA, ".").split("\n"), start=1):
-        for pattern, plain in _CLEANED:
-            typed = pattern.sub(plain, typed)
-        end = 0
-        for match in _NUMBER.finditer(typed):
-            entry = read_entry(match[0])
-            if entry.value is not None:
-                before = _BEFORE_RESULT.search(typed[max(0, match.start() - 5) : match.start()])
-                is_result = bool(before) and not _OPERATOR.match(typed, match.end())
-                closes = bool(_CLOSES.match(typed, match.end()))
-                before_it = typed[end : match.start()].strip()
-                value = float(entry.value)
-                found.append(Number(match[0], value, line, is_result, before_it, closes))
-                end = match.end()
-    return found
+    return _ZERO.sub("0", _ONE.sub("1", line))
 
 
-def best_place(numbers: list[Number], key: Matrix, used: set[int]) -> Place | None:
-    """Return where the rows of a step stand best, in order, each side by side; None for nowhere."""
-    every = list(range(len(numbers)))
-    places = (
-        _best_among(run, numbers, key, used)
-        for run in (every, [i for i in every if numbers[i].is_result])
-    )
-    return max((each for each in places if each), key=lambda each: each.share, default=None)
+def _is_looked_for(name: str, expected: Expected, matrices: Mapping[str, WrittenMatrix]) -> bool:
+    """Say whether a step is not read, and its numbers could be those of no other matrix."""
+    key = expected.steps[name]
+    if key.ndim != 2 or key.size < FEWEST or len(np.unique(key)) < 3:
+        return False
+    if name in matrices and not _is_broken(matrices[name], key):
+        return False
+    others = [each for other, each in expected.steps.items() if other != name]
+    others += [*expected.given.values()]
+    others += [each.values for other, each in matrices.items() if other != name]
+    wanted = np.sort(key.ravel())
+    alike = (each for each in others if each.size == key.size)
+    return all(_near(np.sort(each.ravel()), wanted).mean() < ENOUGH for each in alike)
 
 
-def _best_among(run: list[int], numbers: list[Number], key: Matrix, used: set[int]) -> Place | None:
-    height, width = key.shape
-    count = len(run) - width + 1
-    if count < 1 or len(run) < key.size:
+def _is_broken(written: WrittenMatrix, key: Matrix) -> bool:
+    """Say whether a matrix has fewer numbers than its step, a row without any, or a fault."""
+    if written.shape != key.shape:
+        return int((~np.isnan(written.values)).sum()) <= key.size
+    return bool(np.isnan(written.values).all(axis=1).any() or written.faults)
+
+
+def _rows_of(
+    key: Matrix, tokens: list[Token], free: Matrix, lines: list[str], enough: float
+) -> list[list[Token]] | None:
+    """Return the rows of a step among numbers that are free, and take these; None for nowhere."""
+    values, width = np.array([each.value for each in tokens]), key.shape[1]
+    share, starts = _best(values, free, key)
+    rows = [tokens[start : start + width] for start in starts]
+    if share < enough or not _are_apart(rows, lines):
         return None
-    values = np.array([numbers[i].value for i in run])
-    free = np.array([i not in used for i in run])
+    others = free.copy()
+    for start in starts:
+        others[start : start + width] = False
+    if _best(values, others, key)[0] >= share - AGAIN:
+        return None  # it is there twice: which of them is meant, nothing says
+    free[:] = others
+    return rows
+
+
+def _are_apart(rows: list[list[Token]], lines: list[str]) -> bool:
+    """Say whether what is between two rows differs from what is between two entries of one."""
+
+    def between(one: Token, other: Token) -> str:
+        if one.line != other.line:
+            return "\n"
+        return re.sub(r"\d", "", lines[one.line - 1][one.end : other.column]).strip()
+
+    within = {between(*pair) for row in rows for pair in pairwise(row)}
+    return all(between(one[-1], other[0]) not in within for one, other in pairwise(rows))
+
+
+def _tokens(lines: list[str]) -> Iterator[Token]:
+    """Yield the numbers of a text that may be results: none of a product, an index or a count."""
+    for number, line in enumerate(lines, start=1):
+        for found in _NUMBER.finditer(line):
+            if _OF_PRODUCTS.match(line, found.end()):
+                continue
+            typed = found[0].replace("−", "-").replace("–", "-").lstrip("+")
+            yield Token(typed, _value(typed), number, found.start(), found.end())
+
+
+def _value(text: str) -> float:
+    if text.lstrip("-") in ("∞", "inf"):
+        return -np.inf
+    top, _, bottom = text.partition("/")
+    try:
+        return float(top) / (float(bottom) if bottom else 1)
+    except (ValueError, ZeroDivisionError):
+        return np.nan
+
+
+def _near(values: Matrix, others: Matrix) -> Matrix:
+    with np.errstate(invalid="ignore"):
+        near = np.abs(values - others) <= NEAR * np.maximum(1, np.abs(others) / 10)
+    return np.asarray(near | (values == others))
+
+
+def _best(values: Matrix, free: Matrix, key: Matrix) -> tuple[float, list[int]]:
+    """Return where the rows of a key are best among numbers, in order: the share, and the starts.
+
+    Dynamic programming over the rows; each start of a row is tried.
+    """
+    width = key.shape[1]
+    count = len(values) - width + 1
+    if count < 1 or count * key.size > MOST_CELLS:
+        return 0.0, []
     windows = np.lib.stride_tricks.sliding_window_view(values, width)
     is_free = np.lib.stride_tricks.sliding_window_view(free, width).all(axis=1)
-    best, back = np.zeros(count), []
-    agreed = np.zeros((height, count))
-    for i, row in enumerate(key):
-        with np.errstate(invalid="ignore"):
-            near = np.abs(windows - row) <= NEAR * np.maximum(1, np.abs(row) / 10)
-        agreed[i] = np.where(is_free, (near | (windows == row)).sum(axis=1), -99.0)
-        if i:
-            before, start = _after(best, width)
-            back.append(start)
-            best = before + agreed[i]
-        else:
-            best = agreed[0]
-    starts = [int(np.argmax(best))]
-    for start in reversed(back):
-        starts.append(int(start[starts[-1]]))
-    if min(starts) < 0:
-        return None
-    starts.reverse()
-    share = sum(agreed[i, p] for i, p in enumerate(starts)) / key.size
-    return Place(float(share), [run[p : p + width] for p in starts])
+    hits = np.array([np.where(is_free, _near(windows, row).sum(axis=1), -9.0) for row in key])
+    best, back = hits[0], []
+    for row in hits[1:]:
+        before, came = _reached(best, width)
+        back.append(came)
+        best = before + row
+    starts = [int(best.argmax())]
+    share = float(best[starts[0]]) / key.size
+    for came in reversed(back):
+        starts.append(int(came[starts[-1]]))
+    return (share, starts[::-1]) if min(starts) >= 0 else (0.0, [])
 
 
-def _after(best: Matrix, width: int) -> tuple[Matrix, Matrix]:
-    """Return the best of the rows before each place, less what the gap costs, and its place."""
+def _reached(best: Matrix, width: int) -> tuple[Matrix, Matrix]:
+    """Return the best sum of the rows before each start, and where the last row starts."""
     count = len(best)
-    top, start = np.full(count, -999.0), np.full(count, -1)
-    highest = np.maximum.accumulate(best)
-    first = np.maximum.accumulate(np.where(best == highest, np.arange(count), 0))
-    for gap, cost, own, where in (
-        *((gap, cost, best, np.arange(count)) for gap, cost in _GAPS),
-        (0, _JUMP, highest, first),
-    ):
-        shift = width + gap
-        if shift < count:
-            better = own[: count - shift] - cost > top[shift:]
-            top[shift:] = np.where(better, own[: count - shift] - cost, top[shift:])
-            start[shift:] = np.where(better, where[: count - shift], start[shift:])
-    return top, start
-
-
-def with_witnessed(
-    matrices: dict[str, WrittenMatrix],
-    text: str,
-    expected: Expected,
-    found: Collected,
-    parts: list[Part],
-) -> dict[str, WrittenMatrix]:
-    """Return the steps of an answer with those that only their numbers show, and say so.
-
-    A step that was read whole stays as it is. One that was not is read where all its numbers
-    stand, row by row; where most of them do, the lines are listed, and nothing is judged.
-    """
-    _drop_repeated(found, matrices)
-    missing = [name for name in expected.steps if _is_missing(name, matrices, expected)]
-    if not missing:
-        return matrices
-    out = {each.line for each in found.taken if each.how in ("struck out", "commented out")}
-    numbers = [each for each in numbers_of(text) if each.line not in out]
-    used: set[int] = set()
-    unread = {each.line for each in found.unread}
-    known = [expected.given[name] for name in expected.given]
-    known += [each.values for name, each in matrices.items() if name not in missing]
-    for values in known:
-        place = _place(numbers, values, used)
-        while place and place.share == 1:
-            used.update(i for row in place.rows for i in row)
-            place = _place(numbers, values, used)
-    for name in missing:
-        key = expected.steps[name]
-        kept = {
-            part.line
-            for part in parts
-            if part.name in matrices and part.name != name
-            if part.name not in missing or expected.fits(part.name, matrices[part.name].values)
-        }
-        place = _place(numbers, key, used | _of_others(numbers, found, kept, unread))
-        if place is None or not _is_likely(place, key, numbers):
-            continue
-        if place.share < 1:
-            if name not in matrices and not any(each.could_be_matrix for each in found.unread):
-                _list(name, place, numbers, found)
-            continue
-        used.update(i for row in place.rows for i in row)
-        matrices = {**matrices, name: _read(name, place, numbers, key.shape[-2], found)}
-        sizes = [float(each) for each in key.shape]
-        known = {numbers[i].value for i in used}
-        _drop_unread(found, *_lines(place, numbers), known, sizes, has_commas=COMMA in text)
-    return matrices
-
-
-def _lines(place: Place, numbers: list[Number]) -> tuple[int, int]:
-    return numbers[place.rows[0][0]].line, numbers[place.rows[-1][-1]].line
-
-
-def _said(first: int, last: int) -> str:
-    return f"line {first}" if first == last else f"lines {first} to {last}"
-
-
-def _read(
-    name: str, place: Place, numbers: list[Number], height: int, found: Collected
-) -> WrittenMatrix:
-    """Return the step that stands at a place, and say why it is read there."""
-    first, last = _lines(place, numbers)
-    how = f"read as {name}, because its numbers are those of {name}"
-    found.remarks.append(f"{_said(first, last)}: {how}")
-    found.taken.append(Taken(first, last, name, how, ""))
-    rows = [[read_entry(numbers[i].text) for i in row] for row in place.rows]
-    heads = [rows[i : i + height] for i in range(0, len(rows), height)]
-    return matrix_of_entries(heads, f"line {first}")
-
-
-def _list(name: str, place: Place, numbers: list[Number], found: Collected) -> None:
-    """List the numbers of a place that may be a step, with a mistake in it."""
-    first, last = _lines(place, numbers)
-    typed = "; ".join(" ".join(numbers[i].text for i in row) for row in place.rows)
-    why = f"{name} may be in {_said(first, last)}, which could not be read as such"
-    found.unread.append(Unread(first, typed, why, could_be_matrix=True))
-
-
-def _is_missing(name: str, matrices: dict[str, WrittenMatrix], expected: Expected) -> bool:
-    """Say whether a step was not read, or not in its shape, or with blanks in it."""
-    read = matrices.get(name)
-    if read is None or not expected.fits(name, read.values):
-        return True
-    return bool(np.isnan(read.values).any()) and not read.faults
-
-
-def _of_others(
-    numbers: list[Number], found: Collected, kept: set[int], unread: set[int]
-) -> set[int]:
-    """Return the numbers on lines that were read as steps or factors, with nothing unread there.
-
-    What stands there beside a step is what it is made of; only in softmax(…) are scores.
-    """
-    lines = {
-        line
-        for each in found.taken
-        if (each.what and each.line in kept) or each.how.startswith("factors")
-        for line in range(each.line, each.last + 1)
-        if line not in unread
-    }
-    others, is_inside = set(), False
-    for i, each in enumerate(numbers):
-        is_inside = "softmax" in each.before or (is_inside and "=" not in each.before)
-        if each.line in lines and not is_inside:
-            others.add(i)
-    return others
-
-
-def _is_likely(place: Place, key: Matrix, numbers: list[Number]) -> bool:
-    """Say whether a step may stand at a place, and its numbers are not there by chance."""
-    is_found = place.share >= ENOUGH and len(np.unique(key)) >= FEWEST
-    return is_found and _has_rows(place, numbers)
-
-
-def _has_rows(place: Place, numbers: list[Number]) -> bool:
-    """Say whether something tells the rows of a place apart: lines, signs, or brackets around."""
-    rows = [[numbers[i] for i in row] for row in place.rows]
-    first, last = rows[0][0], rows[-1][-1]
-    steps = {after[0].line - row[0].line for row, after in pairwise(rows)}
-    if place.share < 1 and len(steps) > 1:
-        return False
-    if first.line < last.line:
-        return True
-    within = {each.before for row in rows for each in row[1:]}
-    between = {row[0].before for row in rows[1:]}
-    return not within & between or (first.before[-1:] in ("[", "(", "{") and last.closes)
-
-
-def _place(numbers: list[Number], values: Matrix, used: set[int]) -> Place | None:
-    rows = values.reshape(-1, values.shape[-1]) if values.ndim > 1 else np.atleast_2d(values)
-    if rows.size * len(numbers) > MOST_CELLS or np.isnan(rows).all() or not rows.size:
-        return None
-    return best_place(numbers, rows, used)
-
-
-def _drop_unread(
-    found: Collected,
-    first: int,
-    last: int,
-    known: set[float],
-    sizes: list[float],
-    *,
-    has_commas: bool,
-) -> None:
-    """Take lines off the list of what is not read whose numbers, but for sizes, were read now."""
-
-    def is_read(text: str) -> bool:
-        plain = _COUNT.sub(" :", _BETWEEN_DIGITS.sub(".", text) if has_commas else text)
-        values = [number.value for number in numbers_of(plain)]
-        return values == sizes or known.issuperset(values)
-
-    found.unread[:] = [
-        each for each in found.unread if not (first <= each.line <= last and is_read(each.text))
-    ]
-
-
-def _drop_repeated(found: Collected, matrices: dict[str, WrittenMatrix]) -> None:
-    """Take lines off the list of what is not read that only repeat rows of steps that were."""
-    rows: dict[int, set[tuple[float, ...]]] = {}
-    for matrix in (each.values for each in matrices.values() if found.unread):
-        for turned in (matrix, np.swapaxes(matrix, -1, -2)):
-            for row in turned.reshape(-1, turned.shape[-1]).tolist():
-                rows.setdefault(len(row), set()).add(tuple(row))
-    for each in [*found.unread]:
-        values = [number.value for number in numbers_of(each.text)]
-        count, i = 0, 0
-        while width := next((w for w in rows if w > 1 and tuple(values[i : i + w]) in rows[w]), 0):
-            count, i = count + 1, i + width
-        if count > 1 and i == len(values):
-            found.unread.remove(each)
-            found.taken.append(Taken(each.line, each.line, "", "rows of what was read", each.text))
+    places = np.arange(count)
+    running = np.maximum.accumulate(best)
+    first = np.maximum.accumulate(np.where(best == running, places, 0))
+    far = places - width
+    made = np.where(far >= 0, running[np.maximum(far, 0)] - FAR, -99.0)
+    came = np.where(far >= 0, first[np.maximum(far, 0)], -1)
+    for gap, cost in enumerate(GAPS):
+        start = places - width - gap
+        sums = np.where(start >= 0, best[np.maximum(start, 0)] - cost, -99.0)
+        came = np.where(sums > made, start, came)
+        made = np.maximum(made, sums)
+    return made, came

@@ -49,7 +49,7 @@ def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
     asked = [part for text in texts for part in split_outside(text)]
     if not asked:  # weights, and what layers give
         asked = [_few(solution, step.name) for step in solution.all_weights]
-        asked += [] if problem.is_alone else [_few(solution, outputs_of(problem))]
+        asked += [] if asked and problem.is_alone else [_few(solution, outputs_of(problem))]
     found = [each for text in asked for each in _watched(text, solution)]
     return tuple({each.name: each for each in found}.values())
 

@@ -24,7 +24,6 @@ from attncalc.studies.patterns.pattern import (
     CODES,
     MOST_LISTED,
     NEAR,
-    NO_ATTENTION,
     Amount,
     Pattern,
     needed_for_patterns,
@@ -260,8 +259,6 @@ def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
     InputError
         When there is no attention, or its weights, or what they are weighed with, were not kept.
     """
-    if not solution.problem.attentions:
-        raise InputError(NO_ATTENTION)
     _check_kept(solution)
     by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
     attentions = (SolvedAttention(solution, weights) for weights in solution.all_weights)

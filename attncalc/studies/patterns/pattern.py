@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attncalc.errors import InputError
+
 if TYPE_CHECKING:  # schemas read the codes alone, without numpy
     from attncalc.problem.problem import Problem
 
@@ -112,7 +114,15 @@ def little(inputs: int) -> float:
 
 
 def needed_for_patterns(problem: "Problem") -> dict[str, None]:
-    """Return the names of the steps that patterns read."""
+    """Return the names of the steps that patterns read.
+
+    Raises
+    ------
+    InputError
+        When there is no attention.
+    """
+    if not problem.attentions:
+        raise InputError(NO_ATTENTION)
     plan = problem.calculation.steps
     weights = ("masked", "weights")
     if not problem.is_alone:
