@@ -33,7 +33,7 @@ class CustomMetadataHook(MetadataHookInterface):
 
 def version_of(folder: Path) -> str:
     """Return the version of the package."""
-    text = (folder / "attncalc" / "__init__.py").read_text(encoding="utf-8")
+    text = (folder / "attncalc" / "base" / "__init__.py").read_text(encoding="utf-8")
     return re.findall(r'^__version__ = "(.+)"$', text, re.MULTILINE)[0]
 
 

@@ -6,17 +6,18 @@ The public names are loaded on first use, so that ``import attncalc`` costs noth
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from attncalc.base import __version__
+
 if TYPE_CHECKING:
     from attncalc.api import Solution, check, cross_attention, self_attention, solve
     from attncalc.api.making import new
     from attncalc.api.models import open_model
     from attncalc.api.studies import Study, aim, simulate, vary
-    from attncalc.errors import AttncalcError, InputError, OutputError, ShapeError
+    from attncalc.base.errors import AttncalcError, InputError, OutputError, ShapeError
     from attncalc.problem.problem import Problem
     from attncalc.reading import read_problem
     from attncalc.solving.connections import Connection
 
-__version__ = "0.1.0"
 
 __all__ = [
     "AttncalcError",
@@ -41,12 +42,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AttncalcError": "errors",
+    "AttncalcError": "base.errors",
     "Connection": "solving.connections",
-    "InputError": "errors",
-    "OutputError": "errors",
+    "InputError": "base.errors",
+    "OutputError": "base.errors",
     "Problem": "problem.problem",
-    "ShapeError": "errors",
+    "ShapeError": "base.errors",
     "Solution": "api",
     "Study": "api.studies",
     "aim": "api.studies",

@@ -14,7 +14,7 @@ def main() -> None:
     if not sys.warnoptions:  # warnings of libraries are for programmers: python -W shows them
         warnings.simplefilter("ignore")
     try:
-        from attncalc.signals import end_with_a_line
+        from attncalc.base.signals import end_with_a_line
 
         end_with_a_line()
         from attncalc.cli import run

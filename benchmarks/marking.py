@@ -26,7 +26,7 @@ import plans_layers
 import planting
 
 from attncalc import Problem
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from answer_writing import Texts, Written, written
 
 from attncalc import read_problem, solve
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
 from attncalc.grading.key import Key
 from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.samples import sample

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc import read_problem
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
 from attncalc.grading.key import Key
 from attncalc.grading.slack import ToTheDigit
 from attncalc.problem.samples import sample

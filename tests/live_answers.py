@@ -10,13 +10,13 @@ import numpy as np
 import planting
 from live_pages import drawn, in_node
 
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
+from attncalc.base.rounding import fixed, round_floats
+from attncalc.base.types import Range
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.recipes.roundings import roundings
 from attncalc.grading.rules import Rules
-from attncalc.numbers.rounding import fixed, round_floats
-from attncalc.numbers.types import Range
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import run
 from attncalc.reading.answers import answer_of

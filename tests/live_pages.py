@@ -16,9 +16,9 @@ import pytest
 from live_kinds import matrix, rarer, with_gradients
 
 import attncalc
+from attncalc.base.errors import AttncalcError
+from attncalc.base.rounding import fixed
 from attncalc.equations.operation import UnstatedError
-from attncalc.errors import AttncalcError
-from attncalc.numbers.rounding import fixed
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import in_json
 from attncalc.reading import read_stream

@@ -12,7 +12,7 @@ import pytest
 from conftest import mostly_slow
 from fuzz.pace import takes_longer
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
 from attncalc.problem.problem import Problem

@@ -22,9 +22,9 @@ from conftest import SLOW, Command, clean_environment
 from oracle import solve_by_hand
 
 from attncalc import InputError, OutputError, new, read_problem
+from attncalc.base.text import as_key
+from attncalc.base.workers import mapped
 from attncalc.reading.roster import path_name, read_roster
-from attncalc.text import as_key
-from attncalc.workers import mapped
 from attncalc.writing.files import write_files
 
 NAMES = ("Ada Lovelace", "Blaise Pascal", "Carl Gauß", "李 善蘭", "Emmy Noether", "Ada Byron")

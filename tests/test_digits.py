@@ -24,7 +24,7 @@ from oracle import (
 )
 
 from attncalc import Problem, Solution, solve
-from attncalc.numbers.rounding import round_floats
+from attncalc.base.rounding import round_floats
 
 ROUNDINGS = ("display", "each-step")
 SCALES = ("sqrt_dk", "none", *map(Fraction, ("1", "2", "0.5", "0.1", "0", "-1", "1/3")))

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, Command
 
-from attncalc import __version__, diagnosis
+from attncalc import __version__
+from attncalc.cli import diagnosis
 from attncalc.cli.app import COMMANDS
-from attncalc.diagnosis import LIBRARIES, extras, facts
+from attncalc.cli.diagnosis import LIBRARIES, extras, facts
 
 LABELS = {"X": [[1], [2]], "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]], "labels": ["chat", "𒀀"]}
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from attncalc.base.decimals import decimals_of
 from attncalc.equations import operations as ops
 from attncalc.equations.evaluate import program
 from attncalc.equations.library import equation, inputs_of
@@ -33,7 +34,6 @@ from attncalc.equations.operations.normalising import (
     Normalise,
 )
 from attncalc.equations.operations.products import AdditiveScores, ConcatScores, DistanceScores
-from attncalc.numbers.decimals import decimals_of
 
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)

@@ -12,6 +12,8 @@ from conftest import some_of
 from test_equations import CASES, MORE, ORDERED
 
 from attncalc import InputError, Problem
+from attncalc.base.decimals import Digits, decimals_of
+from attncalc.base.rounding import half_away, round_decimals
 from attncalc.equations import near as near_numbers
 from attncalc.equations.evaluate import FUNCTIONS
 from attncalc.equations.library import equation, inputs_of
@@ -19,8 +21,6 @@ from attncalc.equations.near import OF_FUNCTIONS, Near, nearest_digits
 from attncalc.equations.operations.distances import Alibi
 from attncalc.equations.proven import Stage, UnprovenError, prove
 from attncalc.equations.tree import parse
-from attncalc.numbers.decimals import Digits, decimals_of
-from attncalc.numbers.rounding import half_away, round_decimals
 from attncalc.problem.samples import sample
 from attncalc.problem.step import run
 from attncalc.reading import read_problem

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from test_equations import CASES, CUBE, EPS, HALF
 
+from attncalc.base.types import Range
 from attncalc.equations.bound import reach
 from attncalc.equations.evaluate import evaluate
 from attncalc.equations.library import equation, inputs_of
@@ -14,7 +15,6 @@ from attncalc.equations.operations import Weigh
 from attncalc.equations.operations.entrywise import Activate
 from attncalc.equations.operations.normalising import Normalise
 from attncalc.equations.tree import parse
-from attncalc.numbers.types import Range
 
 SLACK = 1e-9
 GIVEN = {"bias", "keep", "ignore"}

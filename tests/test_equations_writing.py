@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from test_equations import CASES, MORE, matrices_for
 
+from attncalc.base.rounding import fixed, half_away
+from attncalc.base.typed import exact
 from attncalc.equations.expressions import (
     MINUS_INFINITY,
     Indexed,
@@ -21,8 +23,6 @@ from attncalc.equations.expressions import (
 )
 from attncalc.equations.operations import Softmax
 from attncalc.equations.operations.normalising import DivideBySum, HardMax
-from attncalc.numbers.rounding import fixed, half_away
-from attncalc.numbers.typed import exact
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.plan import formula

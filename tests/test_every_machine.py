@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from conftest import BUNDLED, GOOD, ROOT, Command, clean_environment, mostly_slow
 
-from attncalc import OutputError, read_problem, sources, workers
+from attncalc import OutputError, read_problem
+from attncalc.base import sources, workers
+from attncalc.base.text import as_key, for_any_system, what_forbids
 from attncalc.cli import streams
 from attncalc.cli.app import COMMANDS
 from attncalc.problem.samples import SAMPLES
 from attncalc.problem.serialising import in_json
-from attncalc.text import as_key, for_any_system, what_forbids
 from attncalc.writing import files as writing
 from attncalc.writing.files import write_files
 from attncalc.writing.reports.many import _apart

@@ -16,7 +16,7 @@ from html_pages import read_page
 from markdown_it import MarkdownIt
 
 from attncalc import Problem, solve
-from attncalc.text import harmless, harmless_cell, in_json, without_quote
+from attncalc.base.text import harmless, harmless_cell, in_json, without_quote
 
 UNSEEN = ["\x1b[31mred", "\x9b31mC1", "\u202eoverride", "\u2066isolate", "\u200bzero", "\ufeffbom"]
 UNSEEN += ["two\u2028lines", "two\u2029paragraphs", "bell\x07", "delete\x7f", "half\ud800"]

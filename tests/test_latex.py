@@ -12,8 +12,8 @@ import pytest
 from conftest import Command, mostly_slow
 
 from attncalc import Problem, read_problem, solve
+from attncalc.base.latex_text import in_latex
 from attncalc.equations.expressions import Indexed
-from attncalc.latex_text import in_latex
 from attncalc.problem.samples import SAMPLES
 from attncalc.writing.latex import write_latex
 from attncalc.writing.latex_math import in_tex, name_in_tex

@@ -9,7 +9,7 @@ import pytest
 from conftest import Command
 
 from attncalc import Problem, read_problem, solve
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.problem.attention import attention as attentions
 from attncalc.problem.samples import sample
 from attncalc.solving import long_inputs as blocks

@@ -20,7 +20,7 @@ def test_patterns_are_found() -> None:
     """All rooms are walked: patterns held by names, in tuples, and within calls."""
     places = " ".join(use.place for use in USES)
     assert len(USES) > 150
-    for known in ("numbers.typed._DECIMAL", "naming.expressions._PATTERNS", "cli.commands.pages:"):
+    for known in ("base.typed._DECIMAL", "naming.expressions._PATTERNS", "cli.commands.pages:"):
         assert known in places
 
 

@@ -11,13 +11,13 @@ from live_pages import drawn, drawn_with, in_node, needs_node, shown
 from test_equations import CASES
 from test_equations_ranges import GIVEN, no_looser, widened
 
+from attncalc.base.rounding import fixed, half_away
+from attncalc.base.typed import as_written
+from attncalc.base.types import Range
 from attncalc.equations import tree
 from attncalc.equations.bound import reach
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.tree import equation_source
-from attncalc.numbers.rounding import fixed, half_away
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Range
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import Solution, solve

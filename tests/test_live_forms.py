@@ -8,8 +8,8 @@ import pytest
 from conftest import ROOT, Command
 from html_pages import read_page
 
+from attncalc.base.errors import InputError
 from attncalc.equations.operation import UnstatedError
-from attncalc.errors import InputError
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_stream
 from attncalc.solving.plan import plan

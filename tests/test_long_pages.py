@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from conftest import mostly_slow
 
+from attncalc.base.errors import InputError
 from attncalc.cli.commands import beforehand
-from attncalc.errors import InputError
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
 from attncalc.solving import exactness, long_inputs, remade, solution

@@ -13,7 +13,7 @@ from fuzz.pace import takes_longer
 from map_phrases import HELD_OUT, HELD_OUT_LATER, NOT_A_MAP, UNREAD, WORKED_ON
 
 from attncalc import read_problem
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking

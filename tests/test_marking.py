@@ -16,6 +16,7 @@ import pytest
 from conftest import IN_FULL, ROOT, SLOW
 
 from attncalc import Problem, read_problem, solve
+from attncalc.base.types import Range
 from attncalc.equations.intervals import _others
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations import Softmax, Weigh
@@ -28,7 +29,6 @@ from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
-from attncalc.numbers.types import Range
 from attncalc.problem.samples import ANSWERS, sample
 from attncalc.reading.answers import read_answer, read_answer_bytes
 from attncalc.solving.work import Work

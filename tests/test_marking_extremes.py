@@ -14,12 +14,12 @@ from hypothesis import Phase, example, given
 from hypothesis import strategies as st
 
 from attncalc import Problem, check, solve
+from attncalc.base.types import Range
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import Slack, ToTheDigit, Within
-from attncalc.numbers.types import Range
 from attncalc.reading.answers.answer import Answer, matrix_of_floats
 from attncalc.writing.reports.json_text import marking_as_json
 from attncalc.writing.verdict import verdict

@@ -12,7 +12,7 @@ import planting
 import pytest
 
 from attncalc import Problem
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking

@@ -11,11 +11,11 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, solve
+from attncalc.base import rounding
+from attncalc.base.rounding import Rounded, round_floats
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
-from attncalc.numbers import rounding
-from attncalc.numbers.rounding import Rounded, round_floats
 from attncalc.problem.attention import attention as problems
 from attncalc.reading.answers.answer import Answer, matrix_of_floats
 from attncalc.solving import connections

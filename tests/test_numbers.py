@@ -9,9 +9,9 @@ from conftest import many
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncalc.numbers.decimals import cos_sin
-from attncalc.numbers.rounding import Rounded
-from attncalc.numbers.typed import NotANumber, read_number
+from attncalc.base.decimals import cos_sin
+from attncalc.base.rounding import Rounded
+from attncalc.base.typed import NotANumber, read_number
 
 
 @pytest.mark.parametrize(

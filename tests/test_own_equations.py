@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from attncalc import Problem, check, read_problem, solve
+from attncalc.base.errors import InputError
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
-from attncalc.errors import InputError
 from attncalc.grading.rules import Status
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.problem.serialising import in_json

@@ -91,7 +91,7 @@ def test_what_typesetting_stumbles_on_is_one_message(
 
 
 def test_what_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from attncalc.errors import OutputError
+    from attncalc.base.errors import OutputError
     from attncalc.writing import pdf
 
     settings = install(tmp_path, "pdflatex", "import time; time.sleep(60)")

@@ -13,7 +13,7 @@ import pytest
 from conftest import GOOD
 
 from attncalc import AttncalcError, InputError, Problem, ShapeError, check, solve
-from attncalc.text import told_apart
+from attncalc.base.text import told_apart
 
 
 def test_arrays_lists_and_exact_numbers_are_taken_alike() -> None:

@@ -13,6 +13,7 @@ from test_kinds import FORMS, Form, kinds
 from test_pages import is_solvable
 
 from attncalc import InputError, Problem, solve
+from attncalc.base.types import Range
 from attncalc.equations.operations import (
     DivideBySum,
     HardMax,
@@ -23,7 +24,6 @@ from attncalc.equations.operations import (
     Softmax,
     Weigh,
 )
-from attncalc.numbers.types import Range
 from attncalc.solving.plan import plan
 
 SLACK = 1e-9

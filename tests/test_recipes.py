@@ -13,7 +13,7 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import Problem
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
 from attncalc.grading.copying import CODES, MISCOPIED
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark

@@ -13,7 +13,7 @@ from conftest import ROOT, SLOW, Command, mostly_slow
 from live_pages import drawn
 
 from attncalc import InputError, Solution, read_problem
-from attncalc.numbers.typed import is_number
+from attncalc.base.typed import is_number
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS, TEXTS, WHOLE, read_setting
 from attncalc.problem.samples import ANSWERS, MODELS, SAMPLES, sample
 from attncalc.problem.serialising import in_json

@@ -13,7 +13,7 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, read_problem, solve
-from attncalc.latex_text import in_latex
+from attncalc.base.latex_text import in_latex
 from attncalc.problem.samples import sample
 from attncalc.problem.stated import conventions
 from attncalc.solving.plan import formula, plan

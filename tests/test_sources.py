@@ -18,10 +18,10 @@ from conftest import (
     outputs_of_the_command,
 )
 
+from attncalc.base.sources import refuse_to_write, remember, remembering
 from attncalc.cli import run
 from attncalc.cli.app import COMMANDS
 from attncalc.problem.samples import sample
-from attncalc.sources import refuse_to_write, remember, remembering
 
 ANSWER = '{"Q": [[1, 2], [3, 4]], "S": [[1, 2], [3, 4]]}'
 CROSS = {"X1": GOOD["X"], "X2": GOOD["X"]} | {

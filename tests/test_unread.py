@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.problem.fields import SETTINGS
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions

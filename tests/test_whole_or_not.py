@@ -17,9 +17,9 @@ import pytest
 from conftest import GOOD, IN_FULL, Command, clean_environment, mostly_slow, outputs_of_the_command
 
 from attncalc import OutputError
+from attncalc.base.signals import held_back
 from attncalc.cli import targets
 from attncalc.problem.samples import sample
-from attncalc.signals import held_back
 from attncalc.writing import files as writing
 from attncalc.writing.files import Content, write_files
 
@@ -277,7 +277,7 @@ def test_a_signal_while_files_are_written_leaves_none(tmp_path: Path, name: str)
     """It comes between two pieces of a text, when others of the set are already beside theirs."""
     program = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from attncalc.signals import end_with_a_line\n"
+        "from attncalc.base.signals import end_with_a_line\n"
         "from attncalc.writing.files import write_files\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "end_with_a_line()\n"

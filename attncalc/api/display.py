@@ -40,7 +40,7 @@ def as_text(document: "Document") -> str:
     """Return a document as plain text, for the screen that a print would go to, and its notes."""
     from rich.console import Console
 
-    from attncalc.text import within
+    from attncalc.base.text import within
     from attncalc.writing.frames import on_screen
     from attncalc.writing.terminal import write_tables
 

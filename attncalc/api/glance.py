@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
+from attncalc.base.rounding import fixed
 from attncalc.equations.expressions import MINUS_INFINITY, Number
-from attncalc.numbers.rounding import fixed
 from attncalc.problem.stated import conventions, heading
 from attncalc.problem.step import Step
 from attncalc.solving.connections import connections

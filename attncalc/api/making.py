@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.making.asking import recipe, wishes_of
 from attncalc.making.maker import fresh_seed, make, with_words
 from attncalc.making.siblings import wishes_like, wishes_taken_over

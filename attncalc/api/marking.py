@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.api.display import Displayed, as_text
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, read_number
 from attncalc.grading import marks
 from attncalc.grading.credit import Score, score
 from attncalc.grading.key import Key
 from attncalc.grading.rules import CONCEPTUAL, COPYING, Rules
-from attncalc.numbers.typed import NotANumber, read_number
 from attncalc.problem.fields import LINES
 from attncalc.reading.json_values import Typed, read_json_object
 from attncalc.reading.names import unknown

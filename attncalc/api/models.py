@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.arrays import as_array
-from attncalc.numbers.types import Matrix
+from attncalc.base.arrays import as_array
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import OF_ALL
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.attention.declared import AttentionFields

@@ -5,10 +5,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from attncalc.api.display import Displayed, as_text
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.text import numbered
 from attncalc.problem.step import Axis, Step
 from attncalc.solving import solution as solving
-from attncalc.text import numbered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

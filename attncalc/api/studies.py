@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncalc.api.display import Displayed
-from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, read_number
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, read_number
 from attncalc.problem.problem import Problem
 from attncalc.studies import aim as aiming
 from attncalc.studies import simulate as simulating

@@ -11,9 +11,9 @@ def run() -> int:
     """Run the command line and return its exit code: 0, 1, 2, or 3 for our own mistakes."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy then loads 60 ms sooner
     os.environ["MPLBACKEND"] = "agg"  # a notebook's own may not be there, and stops matplotlib
+    from attncalc.base.errors import AttncalcError
+    from attncalc.base.sources import remembering
     from attncalc.cli.streams import complain, give_up_on, leave_quietly, nobody_reads, prepare
-    from attncalc.errors import AttncalcError
-    from attncalc.sources import remembering
 
     prepare()
     try:

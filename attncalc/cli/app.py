@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from attncalc import __version__
-from attncalc.text import on_a_line
+from attncalc.base import __version__
+from attncalc.base.text import on_a_line
 
 HELP = """Attention by hand, checked by machine: every step from your matrices to the outputs.
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn, TextIO
 
-from attncalc.errors import InputError
-from attncalc.sources import refuse_to_print, remember_stream
-from attncalc.text import on_a_line, within
+from attncalc.base.errors import InputError
+from attncalc.base.sources import refuse_to_print, remember_stream
+from attncalc.base.text import on_a_line, within
 
 
 def prepare() -> None:

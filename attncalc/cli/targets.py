@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from attncalc.base.errors import OutputError
 from attncalc.cli.streams import check_printing, emit, emit_bytes, note
-from attncalc.errors import OutputError
 from attncalc.writing.files import (
     Content,
     as_bytes,

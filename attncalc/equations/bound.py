@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.algebra import plain
 from attncalc.equations.derive import slope_of
 from attncalc.equations.evaluate import (
@@ -47,7 +48,6 @@ from attncalc.equations.tree import (
     replaced,
     walk,
 )
-from attncalc.numbers.types import Matrix, Range
 
 HALVINGS = 30
 """How often a range in which a function may turn is halved."""

@@ -13,6 +13,8 @@ from functools import lru_cache, reduce
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.equations.algebra import (
     all_of,
     apart,
@@ -52,8 +54,6 @@ from attncalc.equations.tree import (
     unique,
     walk,
 )
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
 
 NO_SLOPE = (
     "hardmax jumps where two scores change places and is flat everywhere else, so it has "

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.decimals import cos_sin, erf, in_system_of, infinity_of, ln, pi_of, tanh
+from attncalc.base.types import Matrix
 from attncalc.equations import rows
 from attncalc.equations.algebra import all_of
 from attncalc.equations.extents import Setting, Shape, extents
@@ -40,8 +42,6 @@ from attncalc.equations.tree import (
     source,
     walk,
 )
-from attncalc.numbers.decimals import cos_sin, erf, in_system_of, infinity_of, ln, pi_of, tanh
-from attncalc.numbers.types import Matrix
 
 Axes = tuple[str, ...]
 Value = Any

@@ -11,8 +11,8 @@ from functools import cache
 from math import isqrt, prod
 from typing import Any, NamedTuple, Union, get_args
 
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Matrix, Place
+from attncalc.base.typed import as_written
+from attncalc.base.types import Matrix, Place
 
 
 class Number(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
+from attncalc.base.errors import ShapeError
 from attncalc.equations.tree import (
     SIDES,
     Entry,
@@ -15,7 +16,6 @@ from attncalc.equations.tree import (
     Operator,
     source,
 )
-from attncalc.errors import ShapeError
 
 Setting = Fraction | int | float
 Shape = tuple[int, ...]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.equations import rows
-from attncalc.numbers.types import Matrix
 
 SMALL = 1 << 12
 """Products of entries of two matrices that are best made at once."""

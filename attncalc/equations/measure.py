@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from math import isqrt, prod
 
+from attncalc.base.errors import ShapeError
 from attncalc.equations.extents import Setting, Shape, extents, whole
 from attncalc.equations.tree import (
     Aggregate,
@@ -23,7 +24,6 @@ from attncalc.equations.tree import (
     parts,
     walk,
 )
-from attncalc.errors import ShapeError
 
 FUNCTION_COSTS = {
     "exp": 1, "tanh": 2, "sigmoid": 1, "silu": 1, "phi": 1, "log": 3, "erf": 3, "Phi": 3,

@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.equations.evaluate import FUNCTIONS, Axes, Compiled, Compiler, Frame, Value, constant
 from attncalc.equations.tree import Name, Node, Operator
-from attncalc.numbers.types import Matrix
 
 SLACK = 1 + 2.0**-20
 """More than the roundings of the bounds themselves add up to."""

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix, Place, Range
 from attncalc.equations import measure
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
@@ -36,8 +38,6 @@ from attncalc.equations.tree import (
     replaced,
     source,
 )
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix, Place, Range
 
 Setting = Fraction | int | float
 Shape = tuple[int, ...]

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.errors import ShapeError
+from attncalc.base.types import Matrix
 from attncalc.equations import measure
 from attncalc.equations.evaluate import Compiler, Frame
 from attncalc.equations.expressions import Expression
@@ -55,8 +57,6 @@ from attncalc.equations.tree import (
     spoken,
     walk,
 )
-from attncalc.errors import ShapeError
-from attncalc.numbers.types import Matrix
 
 SIZES = ("n", "m", "d", "d_k", "d_v", "d_ff", "heads")
 """Sizes that an equation may name: queries, keys, features, widths of keys, values and layers."""

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.decimals import COST_OF_FUNCTION, Digits, decimals_of, to_decimal
+from attncalc.base.rounding import half_away
+from attncalc.base.types import Matrix, Place
 from attncalc.equations.evaluate import Frame, compiled, evaluated
 from attncalc.equations.extents import Setting, extents
 from attncalc.equations.measure import cost, is_rational
 from attncalc.equations.near import LARGEST_SHOWN, Near, NearFrame, near, nearest_digits
 from attncalc.equations.tree import Entry, Equation
-from attncalc.numbers.decimals import COST_OF_FUNCTION, Digits, decimals_of, to_decimal
-from attncalc.numbers.rounding import half_away
-from attncalc.numbers.types import Matrix, Place
 
 COST_OF_ROW = 3000
 """What it costs to start on a row, in products of Decimals."""

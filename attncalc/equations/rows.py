@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.decimals import in_system_of, infinity_of, tolerance_of
-from attncalc.numbers.types import Matrix
+from attncalc.base.decimals import in_system_of, infinity_of, tolerance_of
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 
 LAST_DIGITS = 30
 """Digits carried beyond those that mean anything where all before them cancel."""

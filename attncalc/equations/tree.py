@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 
 
 class EquationError(InputError):

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.decimals import in_system_of, infinity_of
+from attncalc.base.typed import as_written
+from attncalc.base.types import Matrix, Place
 from attncalc.equations import expressions as document
 from attncalc.equations import rows
 from attncalc.equations.evaluate import DEFINED, Frame, compiled, constant
@@ -42,9 +45,6 @@ from attncalc.equations.tree import (
     source,
     walk,
 )
-from attncalc.numbers.decimals import in_system_of, infinity_of
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Matrix, Place
 
 Form = Callable[["Here", int], Expression]
 Terms = Callable[["Here", int], list[Expression]]

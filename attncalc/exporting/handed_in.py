@@ -6,7 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from attncalc.errors import AttncalcError, InputError
+from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.text import in_json, of_each, on_a_line
 from attncalc.exporting.rules import Course, read_course
 from attncalc.grading.credit import share_of_lines
 from attncalc.grading.key import Key, key_of
@@ -18,7 +19,6 @@ from attncalc.reading.answers import ENDINGS, SHEETS, read_answer
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.files import refuse_found
 from attncalc.reading.naming.keys import name_of_key
-from attncalc.text import in_json, of_each, on_a_line
 from attncalc.writing.verdict import verdict, verdict_of_lines, verdict_of_step
 
 PROBLEM, COURSE = "problem.json", "rules.json"

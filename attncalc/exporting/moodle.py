@@ -12,12 +12,12 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.text import of_each, on_a_line
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import refuse_the_map, refuse_too_many, table, worksheet
 from attncalc.problem.stated import heading
 from attncalc.solving.solution import Solution
-from attncalc.text import of_each, on_a_line
 from attncalc.writing.document import Grid
 
 MOST_GAPS = 900

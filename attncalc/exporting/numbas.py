@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.text import in_json, on_a_line
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.equations.expressions import (
     Call,
     Expression,
@@ -26,12 +30,9 @@ from attncalc.equations.expressions import (
     Transposed,
     Where,
 )
-from attncalc.errors import InputError
 from attncalc.exporting.handed_in import DIGITS
 from attncalc.exporting.rules import Course
 from attncalc.exporting.worksheet import inert, refuse_the_map, refuse_too_many, worksheet
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
@@ -39,7 +40,6 @@ from attncalc.problem.stated import heading
 from attncalc.problem.step import Step
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
-from attncalc.text import in_json, on_a_line
 from attncalc.writing.mathematics import MathWriter, in_text
 
 MOST_CELLS = 900

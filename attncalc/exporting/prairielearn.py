@@ -8,13 +8,13 @@ import hashlib
 import uuid
 from collections.abc import Iterator
 
+from attncalc.base.text import in_json, on_a_line
 from attncalc.exporting.rules import Course, write_course
 from attncalc.exporting.typed_in import COURSE, PROBLEM, name_of
 from attncalc.exporting.wheels import wheel_of_attncalc
 from attncalc.exporting.worksheet import inert, refuse_the_map, refuse_too_many, table, worksheet
 from attncalc.grading.key import Key
 from attncalc.problem.stated import heading
-from attncalc.text import in_json, on_a_line
 from attncalc.writing.document import Grid
 from attncalc.writing.problem_file import write_problem
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.text import in_json
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules
 from attncalc.problem.fields import LINES
-from attncalc.text import in_json
 
 PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 

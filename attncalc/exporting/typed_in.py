@@ -5,14 +5,14 @@ from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
+from attncalc.base.types import Place
 from attncalc.exporting.handed_in import COURSE, PROBLEM
 from attncalc.exporting.rules import Course, read_course
 from attncalc.grading.credit import score
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.numbers.types import Place
 from attncalc.reading import read_problem
 from attncalc.reading.answers import answer_of
 from attncalc.writing.verdict import verdict

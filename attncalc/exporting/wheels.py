@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-import attncalc
+from attncalc import base
 from attncalc.problem.samples import SAMPLES
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -51,7 +51,7 @@ def packed(files: Mapping[str, bytes], level: int | None = None) -> bytes:
 
 def wheel_of_attncalc() -> Wheel:
     """Return the wheel of this very package, from its files."""
-    version = attncalc.__version__
+    version = base.__version__
     folder = f"attncalc-{version}.dist-info"
     files = dict(_files_of_attncalc())
     files[f"{folder}/METADATA"] = _metadata(version).encode()
@@ -79,7 +79,7 @@ def wheel_of_numpy() -> Wheel | None:
 
 
 def _files_of_attncalc() -> Iterator[tuple[str, bytes]]:
-    package = Path(attncalc.__file__).parent
+    package = Path(base.__file__).parents[1]
     samples = next(each.path for each in SAMPLES if each.path.is_file()).parent
     for path in sorted(package.rglob("*")):
         inside = path.relative_to(package)

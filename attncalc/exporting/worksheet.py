@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.text import on_a_line
 from attncalc.exporting.rules import Course
 from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution
-from attncalc.text import on_a_line
 from attncalc.writing import document as parts
 from attncalc.writing.document import DocumentWriter, Grid
 from attncalc.writing.mathematics import in_text

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.operations import Softmax
-from attncalc.errors import InputError
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.rules import Cause
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 

@@ -6,15 +6,15 @@ from itertools import combinations
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.text import of_each
+from attncalc.base.types import Matrix, Range
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.rules import Cause
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
-from attncalc.text import of_each
 
 MOST_LEFT_OUT = 40
 """Steps left out before another in which a mistake is looked for: two layers, or so."""

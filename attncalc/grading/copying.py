@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Place, Range
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.assembling import Patches
 from attncalc.grading.known import Known
 from attncalc.grading.rules import Cause
 from attncalc.grading.slack import Slack
-from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.grading.key import Key
 from attncalc.grading.lines import maps_of
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules
-from attncalc.numbers.typed import quoted
 from attncalc.problem.fields import LINES
 from attncalc.reading.answers.answer import Answer
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from attncalc.base.rounding import round_floats
+from attncalc.base.types import Matrix, Range
 from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
 from attncalc.grading.causes import recipes_that_fit
@@ -23,8 +25,6 @@ from attncalc.grading.slack import (
 )
 from attncalc.grading.slips import slips
 from attncalc.grading.walk import Walk
-from attncalc.numbers.rounding import round_floats
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 

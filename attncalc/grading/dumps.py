@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.grading.slack import MINUS_INFINITY_WRITTEN
-from attncalc.numbers.types import Matrix
 
 AXES = {
     (0, 1, 2): "",

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
-from attncalc.numbers.types import Matrix
 
 CREDITED = (Status.CORRECT, Status.ROUNDING, Status.FOLLOWS, Status.MATCHES_KEY, Status.PRECISION)
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Range
 from attncalc.grading.causes import recipes_that_fit, results_of_recipes
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.slack import stands_for_minus_infinity
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.standing import split_heads
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix

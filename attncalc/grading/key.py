@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import Rule, round_floats
+from attncalc.base.types import Matrix, Range
 from attncalc.grading.recipes import (
     Recipe,
     in_place,
@@ -21,8 +23,6 @@ from attncalc.grading.recipes import (
 from attncalc.grading.recipes.conventions import Otherwise, otherwise, worked_out
 from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
-from attncalc.numbers.rounding import Rule, round_floats
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.calculation import Built

@@ -11,14 +11,14 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.errors import InputError, ShapeError
+from attncalc.base.rounding import Rule, round_floats
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.operation import Operation, Stated
 from attncalc.equations.operations import Mask, Weigh
-from attncalc.errors import InputError, ShapeError
 from attncalc.grading.key import Key
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack
-from attncalc.numbers.rounding import Rule, round_floats
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
 
 

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.text import of_each, on_a_line
+from attncalc.base.types import Matrix
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.lines import names_in
 from attncalc.solving.connections import Connection, connections
-from attncalc.text import of_each, on_a_line
 
 _WEIGHT = re.compile(r"(?<!\s)\s*+\([^()]*\)$")
 _MORE = re.compile(r"(\d{1,6}) more")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Place
 from attncalc.grading.rules import STATUSES, Rules, Status
-from attncalc.numbers.types import Matrix, Place
 from attncalc.problem.fields import LINES
 from attncalc.problem.step import Step
 

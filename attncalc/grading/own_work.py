@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
+from attncalc.base.rounding import fixed
+from attncalc.base.types import Matrix, Place
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
 from attncalc.grading.slack import stands_for_minus_infinity
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Matrix, Place
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.step import Step
 from attncalc.solving.solution import Run, Solution, given_in_decimals

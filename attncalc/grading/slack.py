@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from attncalc.numbers.rounding import Rule, round_floats
-from attncalc.numbers.types import Matrix, Range
+from attncalc.base.rounding import Rule, round_floats
+from attncalc.base.types import Matrix, Range
 from attncalc.solving.solution import Solution
 
 RULES: tuple[Rule, ...] = ("half-away", "half-even", "truncate")

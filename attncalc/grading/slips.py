@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import fixed
+from attncalc.base.types import Matrix, Place, Range
 from attncalc.equations.operations import Add, Concat, Mean, Same, Softmax
-from attncalc.errors import InputError
 from attncalc.grading.known import Known
 from attncalc.grading.rules import Cause
 from attncalc.grading.slack import Slack
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Matrix, Place, Range
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Range
 from attncalc.grading.accepted import Accepted
 from attncalc.grading.arranging import (
     arranged,
@@ -24,7 +25,6 @@ from attncalc.grading.known import Known
 from attncalc.grading.marks import StepMarks, are
 from attncalc.grading.rules import NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import Slack, stands_for_minus_infinity
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 

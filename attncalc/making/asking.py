@@ -6,10 +6,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from attncalc import __version__
-from attncalc.errors import InputError
+from attncalc.base import __version__
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, as_written, quoted, read_number
 from attncalc.making.wishes import DEFAULT_ENTRIES, Entries, Wishes
-from attncalc.numbers.typed import NotANumber, as_written, quoted, read_number
 from attncalc.problem.fields import SETTINGS, read_setting
 
 MOST_ENTRIES = 10_001

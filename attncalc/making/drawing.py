@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.making.wishes import Wishes
-from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import NESTED, TOKENS, own_name, read_setting, role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.standing import Standing

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import Rounded, round_floats
+from attncalc.base.types import Matrix, Range
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
 from attncalc.making.wishes import Wishes
-from attncalc.numbers.rounding import Rounded, round_floats
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.fields import TOKENS, own_name
 from attncalc.problem.problem import Problem
 from attncalc.solving.connections import connections

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.making.drawing import draw, problem_of, shapes_of, with_heads_anew
 from attncalc.making.judging import LARGE, Judged, Rejected, at_sight, judged
 from attncalc.making.telling import untold
 from attncalc.making.wishes import Wishes
-from attncalc.numbers.types import Matrix
 from attncalc.problem.problem import Problem
 
 MOST_TRIED = 1000

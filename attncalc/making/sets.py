@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.text import as_key
+from attncalc.base.typed import NotANumber, quoted, read_number
 from attncalc.making.asking import recipe, wishes_of
 from attncalc.making.maker import make, with_words
 from attncalc.making.wishes import Wishes
-from attncalc.numbers.typed import NotANumber, quoted, read_number
 from attncalc.problem.problem import Problem
 from attncalc.reading.json_values import Typed
 from attncalc.reading.roster import path_name
-from attncalc.text import as_key
 
 BYTES_OF_SEED = BYTES_OF_SECRET = 16
 """128 bits, which nobody can try out."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from attncalc.errors import InputError, about
+from attncalc.base.errors import InputError, about
 from attncalc.making.asking import asked_of_recipe, typed_entries, wishes_of
 from attncalc.making.drawing import given_upright
 from attncalc.making.judging import lines_of, mean_spread

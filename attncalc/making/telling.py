@@ -9,7 +9,7 @@ from random import Random
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.making.drawing import Shapes, problem_of
 from attncalc.making.judging import Mistake, common_mistakes
 from attncalc.making.wishes import Wishes

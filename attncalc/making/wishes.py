@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.problem.fields import read_setting
 from attncalc.problem.problem import Problem
 

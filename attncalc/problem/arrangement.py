@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.typed import as_written
 from attncalc.equations.operations.angles import RopeScaling
-from attncalc.errors import AttncalcError, InputError
-from attncalc.numbers.typed import as_written
 from attncalc.problem.attention.declared import AttentionFields
 from attncalc.problem.attention.placed import ATTENTION, is_there
 from attncalc.problem.attention.rope_scaling import scaling_as_typed

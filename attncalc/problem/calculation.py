@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from attncalc.errors import AttncalcError, ShapeError
+from attncalc.base.errors import AttncalcError, ShapeError
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.step import Plan, Step
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from attncalc.base.errors import InputError, ShapeError
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.entrywise import Activate, Gate
-from attncalc.errors import InputError, ShapeError
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.step import Step

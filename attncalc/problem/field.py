@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
-from attncalc.numbers.typed import read_number
+from attncalc.base.typed import read_number
 
 FIRST = "Matrices (a file, or text such as '1 0; 0 1')"
 CONVENTIONS = "Conventions"

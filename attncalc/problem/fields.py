@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, quoted
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, quoted
 from attncalc.problem.attention.declared import AttentionFields
 from attncalc.problem.field import (
     EMBEDDING,
@@ -497,6 +497,6 @@ def _alone(given: Any) -> Any:
     """Return the number of an array or a tensor of one."""
     if not hasattr(given, "__array__"):
         return given
-    from attncalc.numbers.arrays import only_value  # here, for a command line needs no numpy
+    from attncalc.base.arrays import only_value  # here, for a command line needs no numpy
 
     return only_value(given)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from attncalc.base.errors import InputError, ShapeError
+from attncalc.base.typed import as_written
 from attncalc.equations.operations import Project, SoftCap, Softmax
 from attncalc.equations.operations.assembling import TakeRow, TokenMean
 from attncalc.equations.operations.entrywise import Activate
-from attncalc.errors import InputError, ShapeError
-from attncalc.numbers.typed import as_written
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.feed_forward import IN_WORDS

@@ -6,9 +6,9 @@ Dosovitskiy et al., *An Image is Worth 16x16 Words* (2021), equation 1.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from attncalc.base.errors import AttncalcError, InputError, ShapeError
 from attncalc.equations.operations import Project
 from attncalc.equations.operations.assembling import Patches
-from attncalc.errors import AttncalcError, InputError, ShapeError
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.step import Step

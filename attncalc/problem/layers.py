@@ -6,7 +6,7 @@ connection; Xiong et al., *On Layer Normalization in the Transformer Architectur
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.problem.attention.placed import ATTENTION
 from attncalc.problem.attention.placed import is_there as attends
 from attncalc.problem.calculation import Part, Placed

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.arrays import as_array
-from attncalc.numbers.typed import NotANumber, Number, exact, read_number
-from attncalc.numbers.types import Matrix
+from attncalc.base.arrays import as_array
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, Number, exact, read_number
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import one_of, role_of
 
 _EXACT = (Decimal, Fraction)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from attncalc.base.errors import InputError, ShapeError
+from attncalc.base.typed import as_written
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations.normalising import (
     FeatureMean,
@@ -10,8 +12,6 @@ from attncalc.equations.operations.normalising import (
     FeatureVariance,
     Normalise,
 )
-from attncalc.errors import InputError, ShapeError
-from attncalc.numbers.typed import as_written
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.fields import TOKENS
 from attncalc.problem.step import Step

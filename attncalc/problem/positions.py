@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from attncalc.base.errors import ShapeError
 from attncalc.equations.operations import Add, Sinusoids
-from attncalc.errors import ShapeError
 from attncalc.problem.attention.attention import size_of
 from attncalc.problem.calculation import Built, Part, Placed, Streams
 from attncalc.problem.step import Step

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.arrays import only_value
-from attncalc.numbers.typed import exact, quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.arrays import only_value
+from attncalc.base.errors import InputError
+from attncalc.base.text import harmless, numbered, shortened, told_apart
+from attncalc.base.typed import exact, quoted
+from attncalc.base.types import Matrix
 from attncalc.problem.arrangement import arranged
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.calculation import Calculation
@@ -37,7 +38,6 @@ from attncalc.problem.image import cut_of
 from attncalc.problem.matrices import read_matrix
 from attncalc.problem.scope import Inner, Outer, Scope
 from attncalc.problem.standing import split_heads
-from attncalc.text import harmless, numbered, shortened, told_apart
 
 Labels = Sequence[str] | Mapping[str, Sequence[str]] | None
 LONGEST_NAME = 500

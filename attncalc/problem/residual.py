@@ -1,7 +1,7 @@
 """A residual connection as a part: He et al., *Deep Residual Learning* (2016)."""
 
+from attncalc.base.errors import ShapeError
 from attncalc.equations.operations import Add
-from attncalc.errors import ShapeError
 from attncalc.problem.calculation import Built, Part, Placed, Streams
 from attncalc.problem.step import Step
 

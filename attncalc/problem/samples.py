@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 
 
 @dataclass(frozen=True)

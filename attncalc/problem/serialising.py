@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from attncalc import __version__
+from attncalc.base import __version__
+from attncalc.base.errors import InputError
+from attncalc.base.text import harmless_cell
+from attncalc.base.typed import as_written, exact
+from attncalc.base.types import Matrix
 from attncalc.equations.operations.angles import RopeScaling
-from attncalc.errors import InputError
-from attncalc.numbers.typed import as_written, exact
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.placed import is_there as attends
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, Lines, role_of
 from attncalc.problem.problem import Problem, nested_fields
-from attncalc.text import harmless_cell
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"
 """Under what a sheet's own names are kept, until the layout says which of them are tokens."""

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Place
 from attncalc.equations.expressions import Expression, Symbol, Transposed, turned_round
-from attncalc.numbers.types import Matrix, Place
 from attncalc.problem.fields import role_of
 
 T = TypeVar("T")

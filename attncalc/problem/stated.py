@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from attncalc.base.text import on_a_line
+from attncalc.base.typed import as_written
 from attncalc.equations.operations.angles import LINEAR, RopeScaling
 from attncalc.equations.operations.distances import exponents_of_slopes
 from attncalc.equations.own import Own
-from attncalc.numbers.typed import as_written
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import (
     ADDITIVE,
@@ -21,7 +22,6 @@ from attncalc.problem.attention.steps import sinusoidal_place
 from attncalc.problem.fields import MASKS, TOKENS
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan
-from attncalc.text import on_a_line
 
 MOST_SLOPES = 8
 """Slopes that a heading lists."""

@@ -7,6 +7,7 @@ state them: the attention then reads what the equation gives.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
+from attncalc.base.errors import InputError
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import NAMES_HEADS, Shape, Statement, UnstatedError, is_grouped
 from attncalc.equations.own import (
@@ -22,7 +23,6 @@ from attncalc.equations.own import (
     resolved,
 )
 from attncalc.equations.tree import INFINITY, Entry, Equation, Name, equation_source
-from attncalc.errors import InputError
 from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.layers import STEP_TITLES

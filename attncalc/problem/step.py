@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
+from attncalc.base.types import Matrix
 from attncalc.equations.operation import Operation, Stated
-from attncalc.numbers.types import Matrix
 
 Axis = Literal["queries", "keys", "values", "features"]
 Role = Literal["", "masked", "weights", "outputs"]

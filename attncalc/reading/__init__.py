@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from attncalc.errors import AttncalcError, InputError
-from attncalc.numbers.typed import is_number, quoted
+from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.sources import remember
+from attncalc.base.typed import is_number, quoted
 from attncalc.problem.fields import LABELLED, MATRICES, added_lines
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
@@ -27,7 +28,6 @@ from attncalc.reading.inline_text import (
 )
 from attncalc.reading.names import canonical, unknown
 from attncalc.reading.queryless import ANY_QUERY, with_any_query
-from attncalc.sources import remember
 
 Fields = dict[str, Any]
 

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, Number, quoted, read_number
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, Number, quoted, read_number
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import MARKS
 
 MOST_FAULTS = 20

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import is_number, quoted
+from attncalc.base.errors import InputError
+from attncalc.base.text import without_quote
+from attncalc.base.typed import is_number, quoted
 from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS, TEXTS, own_name
 from attncalc.problem.serialising import COLUMN_NAMES, RESULTS, ROW_NAMES
 from attncalc.reading.cells import Faults, read_cells
 from attncalc.reading.names import canonical, unknown
-from attncalc.text import without_quote
 
 Fields = dict[str, Any]
 

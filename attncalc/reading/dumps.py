@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import MATRICES
 from attncalc.reading.answers.npz_file import STATES
 from attncalc.reading.cells import Faults

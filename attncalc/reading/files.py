@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
 from attncalc.reading.pickles import refuse_pickles
-from attncalc.sources import remember
 
 NUMPY_STARTS = (b"PK\x03\x04", b"\x93NUMPY")
 """How the bytes of NumPy's files begin."""

@@ -2,8 +2,8 @@
 
 import re
 
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.reading.cells import Faults, read_cells
 
 _NESTED = re.compile(r"\[\s*+\[[^\[\]]*+\](?:\s*+(?:,\s*+)?\[[^\[\]]*+\])*+\s*+(?:,\s*+)?\]")

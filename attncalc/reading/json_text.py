@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import MATRICES, NESTED, SETTINGS, TEXTS, one_of, own_name, role_of
 from attncalc.problem.standing import LISTS
 from attncalc.reading.cells import Faults, in_words, read_cells

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
+from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.reading.files import decode, read_bytes
 
 DEEPEST = 40

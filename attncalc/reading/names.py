@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from attncalc.numbers.typed import quoted
+from attncalc.base.typed import quoted
 from attncalc.problem.fields import ALIASES, KNOWN, added_lines
 
 MOST_LISTED = 12

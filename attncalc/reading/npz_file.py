@@ -11,9 +11,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, quoted
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import KNOWN, MATRICES, own_name
 from attncalc.problem.serialising import from_texts
 from attncalc.reading.cells import Faults, read_cell

@@ -4,7 +4,7 @@ import io
 import shlex
 from pathlib import Path
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 
 _LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 """How PyTorch's files began before they were zips."""

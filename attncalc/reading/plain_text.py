@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS, TEXTS
 from attncalc.reading.answers.lines import is_about_lines
 from attncalc.reading.answers.prose import role_of_words

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.problem.attention.declared import DOT
 from attncalc.problem.field import IMAGE, LAYERS, plain
 from attncalc.problem.fields import ALONE, GIVEN, MASKS, NESTED, SETTINGS

@@ -8,12 +8,12 @@ from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
+from attncalc.base.errors import InputError
+from attncalc.base.text import KEPT_FOR_DEVICES, as_key, harmless, of_each, without_quote
+from attncalc.base.typed import quoted
 from attncalc.reading.cells import Faults
 from attncalc.reading.csv_text import Row, rows_of
 from attncalc.reading.files import decode, read_bytes
-from attncalc.text import KEPT_FOR_DEVICES, as_key, harmless, of_each, without_quote
 
 HEADINGS: Mapping[str, tuple[str, ...]] = {
     "name": ("name", "student", "student name", "full name", "fullname", "nom", "nombre"),

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
+from attncalc.base.text import as_key, of_each
 from attncalc.reading.answers import ENDINGS, SHEETS
 from attncalc.reading.files import is_folder, is_found, list_folder, refuse_found, why_not_read
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.roster import Student, path_name
-from attncalc.sources import remember
-from attncalc.text import as_key, of_each
 
 MANIFEST = "manifest.json"
 SHORTEST = 3

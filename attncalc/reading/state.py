@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import KNOWN, MATRICES, SETTINGS, role_of
 from attncalc.reading.cells import Faults
 from attncalc.reading.models.layer import Heads, layer_fields, named

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.reading.files import TENSORS_LENGTH as LENGTH
 from attncalc.reading.files import in_units, opened, refuse_found
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
+from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.schemas import diagnosis, marking, problem, steps, studies
 from attncalc.schemas.pieces import Schema, shared, whole
 

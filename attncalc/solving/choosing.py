@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Place
+from attncalc.base.errors import InputError
+from attncalc.base.text import of_each, on_a_line
+from attncalc.base.typed import quoted
+from attncalc.base.types import Place
 from attncalc.problem.step import Step
 from attncalc.solving.influence import shape
 from attncalc.solving.solution import Solution
-from attncalc.text import of_each, on_a_line
 
 
 def attention_and_head(

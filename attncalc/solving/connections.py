@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 
 TIE = 1e-9
 """Weights this near each other, relative to the larger, share a place."""

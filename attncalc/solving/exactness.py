@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
-from attncalc.numbers.decimals import COST_OF_FUNCTION, Digits
+from attncalc.base.decimals import COST_OF_FUNCTION, Digits
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan

@@ -4,13 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Matrix
+from attncalc.base.rounding import fixed
+from attncalc.base.text import of_each, on_a_line
+from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head, Solution
-from attncalc.text import of_each, on_a_line
 
 
 def influence(problem: Problem, head: Head, connection: Connection) -> str:

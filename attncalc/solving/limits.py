@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.problem.step import Plan
 
 WORTH_ASKING = 256 * 2**20

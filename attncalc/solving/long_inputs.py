@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.rounding import round_floats
+from attncalc.base.types import Matrix
 from attncalc.equations.operations import (
     DivideBySqrt,
     Mask,
@@ -25,8 +27,6 @@ from attncalc.equations.operations import (
     Weigh,
 )
 from attncalc.equations.rows import exponentials
-from attncalc.numbers.rounding import round_floats
-from attncalc.numbers.types import Matrix
 from attncalc.problem.step import Plan, Report, Seen, Step, run
 from attncalc.solving.limits import refuse_overflow_of, refuse_what_cannot_fit
 from attncalc.solving.remade import Blocks, Remade, height_of

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.equations.operations import Weigh
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.steps import attention_steps
 from attncalc.problem.scope import changed
 from attncalc.problem.step import Plan, Step, run

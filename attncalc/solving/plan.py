@@ -1,7 +1,7 @@
 """The plan of a problem: the steps of its parts, one after another."""
 
+from attncalc.base.errors import InputError
 from attncalc.equations.expressions import Expression
-from attncalc.errors import InputError
 from attncalc.problem.fields import LAST
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan, Step

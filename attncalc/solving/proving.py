@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.base.decimals import Digits
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix, Place
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import is_grouped
 from attncalc.equations.operations.distances import Alibi
 from attncalc.equations.proven import Stage, UnprovenError, prove
-from attncalc.errors import InputError
-from attncalc.numbers.decimals import Digits
-from attncalc.numbers.types import Matrix, Place
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan
 from attncalc.solving.exactness import MOST_DIGITS, needed_digits

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 
 ENTRIES = 2**18
 """Entries of a block: 2 MiB of float64."""

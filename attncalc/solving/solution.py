@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from attncalc.equations.operations import Scoring
-from attncalc.errors import InputError
-from attncalc.numbers.decimals import Digits, decimals_of
-from attncalc.numbers.rounding import (
+from attncalc.base.decimals import Digits, decimals_of
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import (
     Rounded,
     fixed,
     round_decimals,
     round_floats,
     rounded_as_read,
 )
-from attncalc.numbers.types import Matrix, Place
+from attncalc.base.types import Matrix, Place
+from attncalc.equations.operations import Scoring
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of

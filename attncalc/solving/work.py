@@ -9,6 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from attncalc.base.rounding import fixed, half_away
+from attncalc.base.typed import exact
+from attncalc.base.types import Matrix, Place
 from attncalc.equations.expressions import (
     DUST_OF_SUMS,
     MINUS_INFINITY,
@@ -28,9 +31,6 @@ from attncalc.equations.expressions import (
     whole,
 )
 from attncalc.equations.operations import Softmax
-from attncalc.numbers.rounding import fixed, half_away
-from attncalc.numbers.typed import exact
-from attncalc.numbers.types import Matrix, Place
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.step import Step

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan

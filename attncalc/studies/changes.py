@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Matrix
+from attncalc.base.typed import as_written
+from attncalc.base.types import Matrix
 from attncalc.problem.attention.declared import NONE
 from attncalc.problem.problem import Problem
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 
 GENERATOR = "numpy's default_rng"
 NEARLY_NOTHING = 1e-12

@@ -10,11 +10,11 @@ from functools import cached_property, partial, reduce
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import round_floats
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.equations.operations import Multiply, MultiplyEach
-from attncalc.errors import InputError
-from attncalc.numbers.rounding import round_floats
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import own_name
 from attncalc.problem.problem import Problem

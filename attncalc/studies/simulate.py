@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
 from attncalc.solving.plan import outputs_of, plan

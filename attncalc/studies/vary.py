@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.rounding import fixed, round_floats
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import fixed, round_floats
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Report
 from attncalc.solving.exactness import cost_in_its_decimals

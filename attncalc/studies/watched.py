@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix, Place
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix, Place
 from attncalc.solving.connections import TIE
 
 Matrices = Mapping[str, Matrix]

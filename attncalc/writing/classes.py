@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from attncalc import __version__
+from attncalc.base import __version__
+from attncalc.base.text import in_json
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import solve
-from attncalc.text import in_json
 from attncalc.writing.document import Document, Field
 from attncalc.writing.html.page import write_html
 from attncalc.writing.latex import write_latex, write_sheet

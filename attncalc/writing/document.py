@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+from attncalc.base.text import numbered
 from attncalc.equations.expressions import Expression, Indexed, Number, Ratio
 from attncalc.problem.fields import one_of
 from attncalc.problem.step import Step
 from attncalc.solving.work import Derivation
-from attncalc.text import numbered
 
 Extent = Literal["brief", "elided", "full"]
 """How much of a marking is shown: the verdict alone, large matrices elided, or all of them."""

@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PureWindowsPath
 from typing import IO, NamedTuple
 
-from attncalc.errors import OutputError
-from attncalc.signals import held_back
-from attncalc.sources import identity_of, refuse_to_fill, refuse_to_write
-from attncalc.text import as_key, what_forbids
+from attncalc.base.errors import OutputError
+from attncalc.base.signals import held_back
+from attncalc.base.sources import identity_of, refuse_to_fill, refuse_to_write
+from attncalc.base.text import as_key, what_forbids
 
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 """The folders in which what is open already goes by its number."""

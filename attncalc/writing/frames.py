@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.constrain import Constrain
 from rich.text import Text
 
-from attncalc.text import on_a_line, shown_names, within
+from attncalc.base.text import on_a_line, shown_names, within
 from attncalc.writing.blocks import blocks_of, caption
 
 FRAME = 7

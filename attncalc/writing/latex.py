@@ -6,7 +6,7 @@ long sums are broken. The widths are those of Computer Modern at 10 points, roun
 
 from collections.abc import Iterable, Iterator
 
-from attncalc.latex_text import LETTERS, in_latex
+from attncalc.base.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
 from attncalc.writing.latex_layout import (
     LINE,

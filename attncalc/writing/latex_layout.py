@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-from attncalc.latex_text import in_latex
+from attncalc.base.latex_text import in_latex
+from attncalc.base.text import shown_names
 from attncalc.solving.work import Derivation
-from attncalc.text import shown_names
 from attncalc.writing.blocks import blocks_of, caption
 from attncalc.writing.document import Cell, Grid
 from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex

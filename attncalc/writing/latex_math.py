@@ -7,6 +7,7 @@ underscore after it. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 import re
 from typing import NamedTuple
 
+from attncalc.base.latex_text import in_latex
 from attncalc.equations.expressions import (
     Call,
     Entrywise,
@@ -26,7 +27,6 @@ from attncalc.equations.expressions import (
     Transposed,
     Where,
 )
-from attncalc.latex_text import in_latex
 from attncalc.problem.gradients.naming import Gradient, gradient_from
 from attncalc.writing.mathematics import MathWriter
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from attncalc.text import on_a_line, shown_names
+from attncalc.base.text import on_a_line, shown_names
 from attncalc.writing import document as parts
 from attncalc.writing.latex_layout import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex

@@ -10,9 +10,10 @@ from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncalc.errors import InputError
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Matrix, Place
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import fixed
+from attncalc.base.text import numbered
+from attncalc.base.types import Matrix, Place
 from attncalc.problem.attention.declared import DISPLAY
 from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.fields import role_of
@@ -23,7 +24,6 @@ from attncalc.solving.influence import influence, shape
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Head, Solution
 from attncalc.solving.work import Derivation, Fractions, Work
-from attncalc.text import numbered
 from attncalc.writing import document as parts
 from attncalc.writing.sentences import IN_WORK, influence_to_fill_in, legend, notes
 

@@ -10,10 +10,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from attncalc import __version__
+from attncalc.base import __version__
+from attncalc.base.rounding import fixed
+from attncalc.base.text import harmless_cell, numbered
+from attncalc.base.types import Matrix
 from attncalc.equations.operations.angles import RopeScaling
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.attention.rope_scaling import scaling_as_object
@@ -33,7 +34,6 @@ from attncalc.problem.step import Step
 from attncalc.solving.connections import Connection
 from attncalc.solving.solution import Head
 from attncalc.solving.work import Derivation
-from attncalc.text import harmless_cell, numbered
 from attncalc.writing.document import Connections, Grid, Section
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Page

@@ -6,12 +6,12 @@ Names in them are made harmless: a sentence can be shown as it is.
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.typed import exact
+from attncalc.base.rounding import fixed
+from attncalc.base.text import LISTED, MOST_NAMED, of_each, on_a_line
+from attncalc.base.typed import exact
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
 from attncalc.studies.patterns.pattern import Amount, Pattern
-from attncalc.text import LISTED, MOST_NAMED, of_each, on_a_line
 
 
 def sentence(problem: Problem, pattern: Pattern) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attncalc.errors import OutputError
-from attncalc.signals import held_back
-from attncalc.text import on_a_line
+from attncalc.base.errors import OutputError
+from attncalc.base.signals import held_back
+from attncalc.base.text import on_a_line
 
 _LATEX = ("-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error")
 TYPESETTERS = {

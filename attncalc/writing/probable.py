@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attncalc.text import on_a_line
+from attncalc.base.text import on_a_line
 from attncalc.writing.document import Document, Facts, Table
 from attncalc.writing.studies.common import in_json, in_rows
 from attncalc.writing.studies.common import shown as at_decimals

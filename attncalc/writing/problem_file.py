@@ -5,10 +5,10 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from attncalc.base.text import in_json
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import Row, in_csv
 from attncalc.problem.serialising import in_json as as_values
-from attncalc.text import in_json
 
 FORMS = (".json", ".csv")
 _INDENT = "  "

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import fixed
+from attncalc.base.text import of_each, on_a_line
+from attncalc.base.typed import as_written, exact
+from attncalc.base.types import Matrix
 from attncalc.equations.own import Own
-from attncalc.errors import InputError
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.typed import as_written, exact
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import LONGEST_NAME, Problem
 from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
 from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
 from attncalc.studies.patterns.view import counted
-from attncalc.text import of_each, on_a_line
 
 IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
 IN_WORK = "every result is proven, and numbers within its work are those of float64 arithmetic"

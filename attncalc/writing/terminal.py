@@ -8,7 +8,7 @@ from textwrap import wrap
 from rich.cells import cell_len
 from rich.text import Text
 
-from attncalc.text import on_a_line, within
+from attncalc.base.text import on_a_line, within
 from attncalc.writing import document as parts
 from attncalc.writing.frames import Continued, Screen, Styled, fitting, framed, padded
 from attncalc.writing.mathematics import in_text

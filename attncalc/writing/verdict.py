@@ -5,6 +5,9 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
+from attncalc.base.rounding import fixed
+from attncalc.base.text import LISTED, numbered, of_each, on_a_line
+from attncalc.base.types import Place
 from attncalc.grading.compare import deviation
 from attncalc.grading.credit import points_of
 from attncalc.grading.flags import flags
@@ -12,11 +15,8 @@ from attncalc.grading.key import Style
 from attncalc.grading.lines import LineMark, nameless, unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import ANY_SLIP, Cause, Status
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Place
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.fields import LINES
-from attncalc.text import LISTED, numbered, of_each, on_a_line
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 

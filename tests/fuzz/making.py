@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
 from attncalc.problem.fields import GIVEN, SETTINGS
 from attncalc.problem.samples import sample
 from attncalc.reading import read_stream

@@ -6,7 +6,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from attncalc.errors import AttncalcError
+from attncalc.base.errors import AttncalcError
 
 from . import answering, making
 from .calling import Case, Outcome, measured

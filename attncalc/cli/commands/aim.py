@@ -5,12 +5,12 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, read_number
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.targets import check_targets, output, target_of
-from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, read_number
 from attncalc.problem.fields import read_setting
 from attncalc.reading.studies.targets import HOW_TO_AIM, read_target
 from attncalc.studies.aim import Aim, check_beta

@@ -7,6 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from attncalc.base.errors import AttncalcError, InputError, OutputError
+from attncalc.base.sources import remember
+from attncalc.base.typed import quoted
+from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.beforehand import say_of_marking
 from attncalc.cli.commands.dumps import are_dumps, check_dumps
 from attncalc.cli.commands.marking import (
@@ -20,11 +24,9 @@ from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import note, receive
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
-from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
-from attncalc.numbers.typed import quoted
 from attncalc.problem.step import Report
 from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
@@ -32,8 +34,6 @@ from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
-from attncalc.sources import remember
-from attncalc.workers import cores, mapped
 from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many

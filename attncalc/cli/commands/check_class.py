@@ -7,7 +7,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attncalc import __version__
+from attncalc.base import __version__
+from attncalc.base.errors import AttncalcError, InputError, OutputError
+from attncalc.base.sources import remember
+from attncalc.base.text import on_a_line
+from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.marking import (
     keys_of_one_student,
@@ -22,7 +26,6 @@ from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
-from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.grading.credit import possible_of
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
@@ -31,9 +34,6 @@ from attncalc.reading import read_problem
 from attncalc.reading.answers import read_answer
 from attncalc.reading.files import is_folder, list_folder, read_bytes, refuse_found
 from attncalc.reading.sets import ClassSet, Paired, Unpaired, pairs, read_set
-from attncalc.sources import remember
-from attncalc.text import on_a_line
-from attncalc.workers import cores, mapped
 from attncalc.writing.classes import FORMS
 from attncalc.writing.document import Document
 from attncalc.writing.reports import class_rows

@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from attncalc.base.text import in_json
 from attncalc.reading.files import refuse_found, why_not_read
-from attncalc.text import in_json
 from attncalc.writing.files import naming, write_files
 
 LINES = ".attncalc-marked.jsonl"

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from attncalc.base.text import in_json, on_a_line
+from attncalc.cli.diagnosis import Facts, facts, of_labels
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
-from attncalc.diagnosis import Facts, facts, of_labels
-from attncalc.text import in_json, on_a_line
 
 INDENT = 14
 """Where what is told begins."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attncalc.base.errors import InputError
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.targets import check_targets, deliver, output, target_of
-from attncalc.errors import InputError
 from attncalc.grading.dumps import compared
 from attncalc.reading.dumps import beside, is_dump, read_dump
 from attncalc.writing.forms import form_of

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from attncalc.base.errors import InputError
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.equations.library import equation, stated
 from attncalc.equations.operation import UnstatedError
 from attncalc.equations.own import plainly
 from attncalc.equations.tree import EquationError, equation_source
-from attncalc.errors import InputError
 from attncalc.problem.problem import Problem
 from attncalc.problem.stating import lines_of
 

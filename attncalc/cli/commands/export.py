@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.api.marking import number_of
+from attncalc.base.errors import InputError, OutputError
+from attncalc.base.typed import quoted
 from attncalc.cli.commands.marking import rules_from, with_known_steps
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
-from attncalc.errors import InputError, OutputError
 from attncalc.exporting.rules import Course, course_of
 from attncalc.grading.key import Key, key_of
-from attncalc.numbers.typed import quoted
 from attncalc.problem.attention.declared import DISPLAY
 from attncalc.reading.sets import is_set
 

@@ -6,6 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attncalc.base.errors import InputError, about
+from attncalc.base.sources import remember
+from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import (
     keys_of_one_student,
     rules_from,
@@ -15,7 +18,6 @@ from attncalc.cli.commands.marking import (
 from attncalc.cli.commands.refusals import refuse_of_a_set
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import Target, check_targets, deliver, output
-from attncalc.errors import InputError, about
 from attncalc.exporting.moodle import NOTE as OF_MOODLE
 from attncalc.exporting.moodle import category, quiz
 from attncalc.exporting.moodle import question as in_moodle
@@ -28,8 +30,6 @@ from attncalc.grading.rules import Rules
 from attncalc.problem.attention.declared import DISPLAY
 from attncalc.reading import read_problem
 from attncalc.reading.sets import ClassSet, read_set
-from attncalc.sources import remember
-from attncalc.workers import cores, mapped
 
 TITLE = "Attention"
 

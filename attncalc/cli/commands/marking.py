@@ -8,7 +8,7 @@ from typing import Any
 from attncalc.api.marking import SHARES, read_rubric
 from attncalc.api.marking import rules_from as rules_of
 from attncalc.api.marking import with_known_steps as under_own_names
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import conventions_of
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, check_targets, deliver, output, target_of
-from attncalc.errors import InputError
 from attncalc.making.asking import READ, recipe, wishes_of
 from attncalc.making.maker import fresh_seed, make, with_words
 from attncalc.making.siblings import wishes_like, wishes_taken_over

@@ -6,11 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from attncalc.base.errors import AttncalcError, InputError, OutputError
+from attncalc.base.text import in_json as in_text
+from attncalc.base.text import of_each
+from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.refusals import typed
 from attncalc.cli.progress import reporting
 from attncalc.cli.streams import note
 from attncalc.cli.targets import Output, Target, check_targets, deliver, target_of
-from attncalc.errors import AttncalcError, InputError, OutputError
 from attncalc.making.asking import READ
 from attncalc.making.maker import untold_as
 from attncalc.making.sets import Spec, Wanted, as_given, seed_of, spec_of, version
@@ -18,9 +21,6 @@ from attncalc.problem.fields import SETTINGS
 from attncalc.problem.serialising import in_json
 from attncalc.reading.json_values import read_json_object
 from attncalc.reading.roster import Roster, Student, read_roster
-from attncalc.text import in_json as in_text
-from attncalc.text import of_each
-from attncalc.workers import cores, mapped
 from attncalc.writing.classes import FORMS, MANIFEST, PROBLEM, TOGETHER, handout, manifest
 from attncalc.writing.latex import write_together
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from attncalc.api.models import Given, Opened
+from attncalc.base.errors import InputError
 from attncalc.cli.commands.calculate import show_page
 from attncalc.cli.commands.pages import form_from
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import check_targets, deliver, output, target_of
-from attncalc.errors import InputError
 from attncalc.problem.fields import read_setting
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_matrix

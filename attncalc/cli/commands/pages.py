@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attncalc.base.errors import InputError, OutputError
+from attncalc.base.typed import quoted
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.targets import Output, Target, check_targets, output, target_of
-from attncalc.errors import InputError, OutputError
-from attncalc.numbers.typed import quoted
 from attncalc.reading.files import is_folder
 from attncalc.writing.files import Content
 from attncalc.writing.forms import FORMS, form_of

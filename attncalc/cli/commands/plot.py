@@ -4,12 +4,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from attncalc.base.errors import InputError, OutputError
 from attncalc.cli.commands.beforehand import say_of_picture
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
-from attncalc.errors import InputError, OutputError
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve

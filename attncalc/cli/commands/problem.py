@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from attncalc.base.errors import InputError
 from attncalc.cli.flags.fields import flag_of
 from attncalc.cli.streams import note, receive
-from attncalc.errors import InputError
 from attncalc.problem.fields import GIVEN, SETTINGS, TOKENS, read_setting
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, ROW_NAMES

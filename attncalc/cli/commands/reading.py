@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.text import in_json, on_a_line
 from attncalc.reading.answers.answer import Answer, Taken, WrittenMatrix
-from attncalc.text import in_json, on_a_line
 
 WIDEST = 44
 """Characters that are shown of what stands on a line."""

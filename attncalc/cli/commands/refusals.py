@@ -5,8 +5,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from attncalc.base.errors import InputError
 from attncalc.cli.flags.fields import flag_of
-from attncalc.errors import InputError
 from attncalc.problem.fields import GIVEN, SETTINGS
 
 _NAME = re.compile(r"\w+")

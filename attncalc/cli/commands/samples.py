@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
 from attncalc.cli.targets import STDOUT, Output, Target, deliver, output, target_of
-from attncalc.errors import InputError
 from attncalc.problem.samples import (
     ANSWERS,
     COMMANDS,
@@ -17,7 +18,6 @@ from attncalc.problem.samples import (
     Sample,
     sample,
 )
-from attncalc.sources import remember
 
 NARROWEST = 20
 """Letters of a description that stand beside a name on even the narrowest screen."""

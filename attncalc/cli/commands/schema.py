@@ -1,9 +1,9 @@
 """`attncalc schema`: list what JSON is described, or write a description out."""
 
+from attncalc.base.text import in_json
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.schemas import NAMES, OF
 from attncalc.schemas import schema as schema_of
-from attncalc.text import in_json
 
 
 def schema(name: str | None, out: str | None) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
-from attncalc.errors import InputError
 from attncalc.problem.problem import Problem
 from attncalc.reading.studies.draws import HOW_TO_DRAW, looks_like_draw, read_draw
 from attncalc.reading.studies.watched import read_outputs, read_watched

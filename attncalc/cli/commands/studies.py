@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from attncalc.base.errors import InputError, OutputError
+from attncalc.base.typed import quoted
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.targets import STDOUT, Output, Target, check_targets, deliver, output, target_of
-from attncalc.errors import InputError, OutputError
-from attncalc.numbers.typed import quoted
 from attncalc.writing.document import Document
 from attncalc.writing.forms import FORMS, form_of
 

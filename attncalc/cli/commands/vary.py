@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from attncalc.base.errors import InputError
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.studies import Shown, show, wanted_from
 from attncalc.cli.progress import reporting
-from attncalc.errors import InputError
 from attncalc.reading.files import exists
 from attncalc.reading.studies.changes import HOW_TO_CHANGE, looks_like_change, read_change
 from attncalc.reading.studies.watched import read_watched

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.decimals import cos_sin, in_system_of, pi_of
+from attncalc.base.typed import exact
+from attncalc.base.types import Matrix, Place
 from attncalc.equations.expressions import Explanation, Operand, given
 from attncalc.equations.operation import GRADIENT, Operation, Setting, Shape, Statement, Way
-from attncalc.numbers.decimals import cos_sin, in_system_of, pi_of
-from attncalc.numbers.typed import exact
-from attncalc.numbers.types import Matrix, Place
 
 LINEAR, LLAMA3 = "linear", "llama3"
 

@@ -7,6 +7,7 @@ from operator import add
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.equations.operation import (
     GRADIENT,
     Operation,
@@ -15,7 +16,6 @@ from attncalc.equations.operation import (
     Statement,
     Way,
 )
-from attncalc.numbers.types import Matrix
 
 
 class Add(Operation):

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from attncalc.base.decimals import in_system_of
+from attncalc.base.types import Matrix, Place
 from attncalc.equations.expressions import (
     Explanation,
     Expression,
@@ -21,8 +23,6 @@ from attncalc.equations.expressions import (
     whole,
 )
 from attncalc.equations.operation import Operation, Shape, Statement
-from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place
 
 ENOUGH = 60.0
 """Beside e^x, e to 60 less is nothing in float64."""

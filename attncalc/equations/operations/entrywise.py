@@ -9,6 +9,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from attncalc.base.decimals import in_system_of, infinity_of
+from attncalc.base.types import Matrix, Place
 from attncalc.equations.expressions import Explanation, Operand
 from attncalc.equations.operation import (
     Operation,
@@ -16,8 +18,6 @@ from attncalc.equations.operation import (
     Shape,
     Statement,
 )
-from attncalc.numbers.decimals import in_system_of, infinity_of
-from attncalc.numbers.types import Matrix, Place
 
 NUMBERS = {"half": Fraction(1, 2), "cube": Fraction(44715, 1_000_000)}
 """The numbers of the approximation of GELU by tanh."""

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.equations.operation import Operation, Shape, Stated, Statement
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
 
 
 def summed(name: str, *shapes: Shape) -> Stated:

@@ -9,12 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from attncalc.base.decimals import in_system_of
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix, Place
 from attncalc.equations.expressions import Explanation, Operand
 from attncalc.equations.operation import Operation, Shape, Stated, Statement, Way
 from attncalc.equations.rows import share, softmax
-from attncalc.errors import InputError
-from attncalc.numbers.decimals import in_system_of
-from attncalc.numbers.types import Matrix, Place
 
 
 @dataclass(frozen=True, eq=False, repr=False)

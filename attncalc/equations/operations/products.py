@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attncalc.base.decimals import tolerance_of
+from attncalc.base.types import Matrix
 from attncalc.equations.operation import Operation, Shape, Statement, is_grouped
-from attncalc.numbers.decimals import tolerance_of
-from attncalc.numbers.types import Matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix, Range
+from attncalc.base.types import Matrix, Range
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.calculation import Built
 from attncalc.problem.step import Step

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.base.arrays import Owned
+from attncalc.base.errors import AttncalcError
+from attncalc.base.rounding import round_floats
+from attncalc.base.typed import as_written
+from attncalc.base.types import Matrix
 from attncalc.equations.operations.entrywise import KINDS
-from attncalc.errors import AttncalcError
-from attncalc.numbers.arrays import Owned
-from attncalc.numbers.rounding import round_floats
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import SETTINGS, own_name
 from attncalc.problem.problem import Problem

@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.grading.recipes.common import Read, Wrong, times
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
 
 

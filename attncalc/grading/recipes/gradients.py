@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Range
 from attncalc.equations.operation import PLAIN, Stated, Statement
 from attncalc.equations.operations import Add, DivideBySqrt, Multiply, Scores, Softmax, Weigh
 from attncalc.grading.recipes.common import (
@@ -18,7 +19,6 @@ from attncalc.grading.recipes.common import (
     total,
     transposed,
 )
-from attncalc.numbers.types import Range
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.operations import Add, Project, Softmax
 from attncalc.equations.operations.assembling import TakeRow, TokenMean
 from attncalc.equations.operations.entrywise import KINDS, Activate, Gate
@@ -26,7 +27,6 @@ from attncalc.grading.recipes.common import (
     transposed,
 )
 from attncalc.grading.recipes.tokens import of_tokens
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Plan, Step
 

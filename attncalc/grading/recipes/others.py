@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.typed import as_written
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.operations import (
     Add,
     Concat,
@@ -35,8 +37,6 @@ from attncalc.grading.recipes.common import (
     times,
     transposed,
 )
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Plan, Step
 

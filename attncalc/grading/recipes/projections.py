@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.operations import Concat
 from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_entry, times
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.standing import split_heads
 from attncalc.problem.step import Step

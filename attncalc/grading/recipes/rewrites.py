@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+from attncalc.base.types import Range
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import Stated
 from attncalc.equations.own import Own
@@ -26,7 +27,6 @@ from attncalc.equations.tree import (
     walk,
 )
 from attncalc.grading.recipes.common import Make, Read, Wrong
-from attncalc.numbers.types import Range
 from attncalc.problem.step import Step
 
 MOST = 40

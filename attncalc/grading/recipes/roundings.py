@@ -10,6 +10,8 @@ from itertools import chain, product
 
 import numpy as np
 
+from attncalc.base.rounding import round_floats
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
 from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import (
@@ -24,8 +26,6 @@ from attncalc.grading.recipes.common import (
     total,
 )
 from attncalc.grading.slack import round_digits
-from attncalc.numbers.rounding import round_floats
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
 
 E_WRITTEN = (2.72, 2.718, 2.71, 2.7183)

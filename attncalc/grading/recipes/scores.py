@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Range
 from attncalc.equations.operations import Multiply, Rotate, Scoring
 from attncalc.equations.operations.normalising import Normalise
 from attncalc.grading.recipes.common import (
@@ -15,7 +16,6 @@ from attncalc.grading.recipes.common import (
     times,
     transposed,
 )
-from attncalc.numbers.types import Range
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Plan, Step
 

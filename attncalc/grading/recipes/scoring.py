@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Matrix, Range
 from attncalc.equations.operations import (
     Add,
     AdditiveScores,
@@ -14,7 +15,6 @@ from attncalc.equations.operations import (
     Scores,
 )
 from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
-from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.step import Step
 
 

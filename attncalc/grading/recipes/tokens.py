@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Range
 from attncalc.equations.operations import Add, Stack
 from attncalc.equations.operations.assembling import Lookup, Patches
 from attncalc.grading.recipes.common import Read, Wrong, done_right
-from attncalc.numbers.types import Range
 from attncalc.problem.step import Plan, Step
 
 ORDERS = {

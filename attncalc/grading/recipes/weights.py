@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.base.types import Range
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations import (
     DivideBySqrt,
@@ -17,7 +18,6 @@ from attncalc.equations.operations import (
 from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import Read, Wrong, beside_sinks, done_right, times, transposed
-from attncalc.numbers.types import Range
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.step import Plan, Step
 

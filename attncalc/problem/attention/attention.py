@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.text import numbered
+from attncalc.base.types import Matrix
 from attncalc.problem.attention.declared import (
     CONCAT,
     DISTANCE,
@@ -20,7 +21,6 @@ from attncalc.problem.attention.declared import (
 )
 from attncalc.problem.fields import MATRICES, TOKENS, role_of
 from attncalc.problem.standing import Standing, split_heads
-from attncalc.text import numbered
 
 ASKING = ("W_Q", "b_Q", "Q")
 ANSWERING = ("W_K", "b_K", "K", "W_V", "b_V", "V", "past_K", "past_V")

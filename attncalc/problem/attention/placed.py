@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attncalc.errors import AttncalcError, InputError
+from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.text import told_apart
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.shapes import check_shapes
 from attncalc.problem.attention.steps import TITLES, attention_steps
 from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
 from attncalc.problem.fields import TOKENS
-from attncalc.text import told_apart
 
 if TYPE_CHECKING:
-    from attncalc.numbers.types import Matrix
+    from attncalc.base.types import Matrix
 
 GIVEN = ("W_Q", "W_K", "W_V", "Q", "K", "V", "W_S", "W_Sq", "W_Sk", "v_S", "S", "A")
 """Where one of these is given, there is an attention."""

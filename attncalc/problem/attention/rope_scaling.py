@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import as_written, quoted
+from attncalc.base.errors import InputError
+from attncalc.base.typed import as_written, quoted
 from attncalc.problem.field import plain, positive
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.attention.declared import CONCAT, DOT, GENERAL, NONE, OF_SCORE, SQRT_DK
 from attncalc.problem.fields import MASKS, OF_HEADS

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from attncalc.errors import InputError, ShapeError
+from attncalc.base.errors import InputError, ShapeError
 from attncalc.problem.attention.attention import GAINS, SAME_WIDTH, Attention, size_of
 from attncalc.problem.attention.declared import ADDITIVE, DOT
 from attncalc.problem.attention.scored import check_score, check_start, score_faults

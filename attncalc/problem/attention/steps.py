@@ -9,6 +9,7 @@ from functools import reduce
 
 import numpy as np
 
+from attncalc.base.types import Matrix
 from attncalc.equations.operation import Operation
 from attncalc.equations.operations import (
     Add,
@@ -38,7 +39,6 @@ from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.equations.operations.normalising import (
     Normalise,
 )
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
 from attncalc.problem.fields import MASKS

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from attncalc.base.errors import InputError, ShapeError
 from attncalc.equations.operation import Operation, Shape, Stated, Statement
 from attncalc.equations.operations.assembling import Same
 from attncalc.equations.operations.losses import CrossEntropy, less_one_hot, ones, summed
-from attncalc.errors import InputError, ShapeError
 from attncalc.problem.calculation import Calculation
 from attncalc.problem.fields import ALONE
 from attncalc.problem.gradients.naming import gradient_name

@@ -11,14 +11,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
+from attncalc.base.errors import InputError
+from attncalc.base.typed import as_written
 from attncalc.equations.library import TURNED
 from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, Statement, Way
 from attncalc.equations.operations.assembling import Add
 from attncalc.equations.operations.distances import RelativeBias
 from attncalc.equations.operations.losses import descend
 from attncalc.equations.operations.products import ConcatScores, Project
-from attncalc.errors import InputError
-from attncalc.numbers.typed import as_written
 from attncalc.problem.attention.attention import LARGEST_KEPT
 from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of

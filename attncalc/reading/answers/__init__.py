@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.arrays import as_array
+from attncalc.base.arrays import as_array
+from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import (
@@ -26,7 +27,6 @@ from attncalc.reading.files import (
 )
 from attncalc.reading.naming.keys import name_of_key
 from attncalc.reading.notebooks import text_of_notebook
-from attncalc.sources import remember
 
 SHEETS = (".csv", ".tsv")
 ENDINGS = (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import matrix_of_entries
 from attncalc.reading.answers.expected import Expected, share_alike
 from attncalc.reading.answers.parts import entries_of

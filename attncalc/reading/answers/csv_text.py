@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.problem.serialising import RESULTS
 from attncalc.reading.answers.answer import (
     Answer,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.naming.name import NO_TOKENS, Tokens
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.reading.answers.answer import Answer, Unread, WrittenConnection
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.lines import connections_in

@@ -5,8 +5,8 @@ from math import prod
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import SETTINGS
 from attncalc.reading.answers.answer import (
     Answer,

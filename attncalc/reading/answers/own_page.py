@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from attncalc.latex_text import in_latex
+from attncalc.base.latex_text import in_latex
+from attncalc.base.text import on_a_line
 from attncalc.reading.answers.answer import WrittenConnection
 from attncalc.reading.answers.html_page import Page as Html
 from attncalc.reading.plain.references import unescaped
-from attncalc.text import on_a_line
 
 _SIGN = "halves away from zero"
 _RULE = ("(rounding: display)", "(rounding: each-step)")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Taken, Unread, matrix_of_entries
 from attncalc.reading.answers.copying import Copies, values_of
 from attncalc.reading.answers.expected import Expected, share_alike

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attncalc.numbers.typed import quoted
+from attncalc.base.typed import quoted
 from attncalc.problem.fields import MATRICES, role_of
 from attncalc.reading.answers.answer import Answer, Taken, Unread, WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.expected import Expected

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import matrix_of_entries
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected

@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Taken, WrittenMatrix, matrix_of_entries
 from attncalc.reading.answers.expected import NEAR, Expected
 from attncalc.reading.answers.keeping import Collected

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
+from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.reading.models.folder import MISSING, Config
 
 Said = Callable[[Config, int], Any]

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.reading.files import decode, is_folder, list_folder, read_bytes, refuse_found
 from attncalc.reading.pickles import conversion
 from attncalc.reading.tensors import Tensors, open_tensors
-from attncalc.sources import remember
 
 CONFIG, ONE, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 TENSORS = ".safetensors"

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.reading.models.names import IN_OUT, OUT_IN, Meaning, renamed
 
 Fields = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 
 MASK_NAMES = ("attn_mask", "key_padding_mask", "attention_mask", "is_causal")
 _SAYS = {"keep": "1 may attend", "ignore": "1 may not attend", "bias": "added to the scores"}

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.arrays import Owned
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.arrays import Owned
+from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.cells import in_place
 from attncalc.reading.models.families import FAMILIES, family_of

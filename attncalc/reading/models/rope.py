@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.reading.models.folder import Config
 
 _NOT_OF_IT = ("rope_theta", "partial_rotary_factor")

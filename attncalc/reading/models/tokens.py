@@ -10,10 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
+from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
+from attncalc.base.typed import quoted
 from attncalc.reading.files import decode, in_units, read_bytes, refuse_found
-from attncalc.sources import remember
 
 TOKENIZER = "tokenizer.json"
 MASKS = ("[MASK]", "<mask>")

@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from attncalc.numbers.typed import LONGEST, NotANumber, in_range, quoted, read_number
+from attncalc.base.typed import LONGEST, NotANumber, in_range, quoted, read_number
 from attncalc.reading.answers.answer import IN_FULL, Entry
 from attncalc.reading.plain.marks import COMMA, typed
 from attncalc.reading.plain.valuing import value_of

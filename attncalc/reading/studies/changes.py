@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, quoted, read_number
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.typed import NotANumber, quoted, read_number
+from attncalc.base.types import Matrix
 from attncalc.problem.field import LAYERS
 from attncalc.problem.fields import SETTINGS, WHOLE, own_name, read_setting
 from attncalc.problem.problem import Problem

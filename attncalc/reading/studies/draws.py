@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import quoted
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
+from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.reading.studies.names import (
     given_name,

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, quoted, read_number
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.text import of_each, on_a_line
+from attncalc.base.typed import NotANumber, quoted, read_number
+from attncalc.base.types import Matrix
 from attncalc.problem.fields import BIASES, FIXED, GIVEN, own_name
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import canonical, unknown
 from attncalc.solving.plan import plan
-from attncalc.text import of_each, on_a_line
 
 
 def read_row(text: str) -> Matrix:

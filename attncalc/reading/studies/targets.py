@@ -3,8 +3,8 @@
 import re
 from fractions import Fraction
 
-from attncalc.errors import InputError
-from attncalc.numbers.typed import as_written, quoted
+from attncalc.base.errors import InputError
+from attncalc.base.typed import as_written, quoted
 from attncalc.problem.problem import Problem
 from attncalc.reading.studies.names import index_of, number_of
 from attncalc.studies.aim import TargetWeights

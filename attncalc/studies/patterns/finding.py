@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.rounding import blocks_of_rows
-from attncalc.numbers.types import Matrix, Place
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import blocks_of_rows
+from attncalc.base.types import Matrix, Place
 from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.step import run
 from attncalc.solving.choosing import attention_and_head

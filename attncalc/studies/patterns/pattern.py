@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 
 if TYPE_CHECKING:  # schemas read the codes alone, without numpy
     from attncalc.problem.problem import Problem

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from attncalc.numbers.rounding import blocks_of_rows
-from attncalc.numbers.types import Matrix
+from attncalc.base.rounding import blocks_of_rows
+from attncalc.base.types import Matrix
 from attncalc.solving.connections import TIE
 from attncalc.studies.patterns.pattern import (
     ALONE,

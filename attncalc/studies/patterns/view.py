@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.rounding import blocks_of_rows, fixed
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import blocks_of_rows, fixed
+from attncalc.base.types import Matrix
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.calculation import Built
 from attncalc.problem.step import Plan, Step

@@ -4,7 +4,7 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
-from attncalc.text import harmless
+from attncalc.base.text import harmless
 
 _FENCE = "\u200e"
 """Keeps the numbers next to right-to-left words in order; it is not visible."""

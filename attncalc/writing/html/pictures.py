@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple, TypeVar
 
-from attncalc.text import shortened, told_apart
+from attncalc.base.text import shortened, told_apart
 from attncalc.writing.document import Attended, Connections
 from attncalc.writing.html.elements import LINE, Html, element, id_of, joined
 

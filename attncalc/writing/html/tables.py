@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from attncalc.text import shown_names
+from attncalc.base.text import shown_names
 from attncalc.writing.document import DAGGER, LEFT_OUT, Cell, Grid
 from attncalc.writing.html.elements import LINE, Html, element, id_of, joined
 from attncalc.writing.mathematics import in_text

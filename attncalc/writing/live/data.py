@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from attncalc import text
+from attncalc.base import text
+from attncalc.base.errors import AttncalcError
+from attncalc.base.text import harmless, on_a_line, told_apart
+from attncalc.base.typed import as_written
+from attncalc.base.types import Matrix
 from attncalc.equations.expressions import Symbol
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, UnstatedError, is_grouped
 from attncalc.equations.operations import Multiply
 from attncalc.equations.operations.distances import Alibi, exponents_of_slopes
 from attncalc.equations.tree import equation_source
-from attncalc.errors import AttncalcError
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
@@ -28,7 +29,6 @@ from attncalc.problem.step import Plan, Step
 from attncalc.solving.exactness import digits_for, longest_product, most_digits
 from attncalc.solving.plan import formula, plan
 from attncalc.solving.work import Fractions
-from attncalc.text import harmless, on_a_line, told_apart
 from attncalc.writing import prose, sentences
 from attncalc.writing.html import pictures
 from attncalc.writing.mathematics import in_text

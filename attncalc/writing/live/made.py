@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from math import prod
 
+from attncalc.base.errors import InputError
 from attncalc.equations.operation import UnstatedError
-from attncalc.errors import InputError
 from attncalc.writing.html.page import Live, write_html
 from attncalc.writing.html.style import style
 from attncalc.writing.live.data import page_data, practice_data

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.base.types import Place
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.own_work import OwnWork
 from attncalc.grading.rules import Status
-from attncalc.numbers.types import Place
 from attncalc.solving.work import Work
 from attncalc.writing.document import Document, Extent, Given, Part, Section
 from attncalc.writing.html.elements import id_of

@@ -10,12 +10,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.text import harmless, on_a_line
+from attncalc.base.types import Matrix
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import Change, Infinity, value_text
 from attncalc.studies.vary import Variation, curve
 from attncalc.studies.watched import Watched
-from attncalc.text import harmless, on_a_line
 from attncalc.writing.plotting import figure, heatmap
 from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
 from attncalc.writing.plotting.look import Look, check_drawn

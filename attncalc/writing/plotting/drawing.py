@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Matrix
+from attncalc.base.rounding import fixed
+from attncalc.base.text import harmless
+from attncalc.base.types import Matrix
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
 from attncalc.problem.step import Step
 from attncalc.solving.solution import Head, Solution
-from attncalc.text import harmless
 from attncalc.writing.plotting import figure, heatmap, patches
 from attncalc.writing.plotting import map as maps
 from attncalc.writing.plotting.look import Look

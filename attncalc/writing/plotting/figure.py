@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.transforms import Bbox
 
-from attncalc.errors import InputError
+from attncalc.base.errors import InputError
 from attncalc.writing.plotting.look import Size
 from attncalc.writing.plotting.placing import BOLD, wrapped
 from attncalc.writing.plotting.style import (

@@ -14,8 +14,8 @@ from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.types import Matrix
+from attncalc.base.rounding import fixed
+from attncalc.base.types import Matrix
 from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from attncalc.errors import InputError, OutputError
-from attncalc.numbers.typed import NotANumber, quoted, read_number
+from attncalc.base.errors import InputError, OutputError
+from attncalc.base.typed import NotANumber, quoted, read_number
 
 KINDS = ("map", "heatmap", "both")
 SMALLEST_SIDE, LARGEST_SIDE = 1, 40

@@ -16,7 +16,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from attncalc.numbers.rounding import fixed
+from attncalc.base.rounding import fixed
 from attncalc.problem.attention.attention import Attention
 from attncalc.solving.solution import Head
 from attncalc.writing.plotting.figure import LeftOut, Room, room_of

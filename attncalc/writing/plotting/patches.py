@@ -12,7 +12,7 @@ from matplotlib.colors import Normalize, to_rgb
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from attncalc.numbers.rounding import fixed
+from attncalc.base.rounding import fixed
 from attncalc.problem.image import cut_of, patch_of
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import Head

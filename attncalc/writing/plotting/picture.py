@@ -9,9 +9,10 @@ from xml.sax.saxutils import escape
 
 from matplotlib.axes import Axes
 
-from attncalc.errors import InputError, OutputError
-from attncalc.numbers.rounding import fixed
-from attncalc.numbers.typed import quoted
+from attncalc.base.errors import InputError, OutputError
+from attncalc.base.rounding import fixed
+from attncalc.base.text import harmless, of_each, on_a_line
+from attncalc.base.typed import quoted
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
@@ -19,7 +20,6 @@ from attncalc.problem.step import Plan, Step
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.influence import influence
 from attncalc.solving.solution import Head, Solution
-from attncalc.text import harmless, of_each, on_a_line
 from attncalc.writing.plotting.drawing import (
     MOST_HEADS,
     draw,

@@ -11,7 +11,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from numpy.typing import NDArray
 
-from attncalc.text import harmless, shortened
+from attncalc.base.text import harmless, shortened
 
 Point = tuple[float, float]
 Floats = NDArray[np.float64]

@@ -11,13 +11,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.text import harmless
+from attncalc.base.types import Matrix
 from attncalc.problem.stated import heading
 from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import solve
 from attncalc.studies.family import of_solution
 from attncalc.studies.simulate import Simulation, variance_ratios
-from attncalc.text import harmless
 from attncalc.writing.plotting import figure
 from attncalc.writing.plotting.drawing import HEAD_GAP
 from attncalc.writing.plotting.look import Look, check_drawn

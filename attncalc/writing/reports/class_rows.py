@@ -7,9 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from attncalc.base.text import harmless_cell, on_a_line
 from attncalc.grading.credit import shares_of
 from attncalc.problem.fields import LINES
-from attncalc.text import harmless_cell, on_a_line
 from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
 from attncalc.writing.reports.many import (
     COLUMNS,

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 
+from attncalc.base.text import on_a_line
 from attncalc.grading.dumps import Compared
-from attncalc.text import on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Table
 
 

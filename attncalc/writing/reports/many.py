@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
+from attncalc.base.text import as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.grading.credit import score, shares_of
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.problem.fields import LINES
-from attncalc.text import as_key, for_any_system, harmless_cell, in_json, on_a_line
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.reports.marking import marking_document, percent

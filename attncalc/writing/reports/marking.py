@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from attncalc.base.text import of_each, on_a_line
+from attncalc.base.types import Place
 from attncalc.grading.credit import Score, points_of, score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
-from attncalc.numbers.types import Place
 from attncalc.problem.stated import heading
 from attncalc.solving.influence import shape
 from attncalc.solving.plan import formula
-from attncalc.text import of_each, on_a_line
 from attncalc.writing.document import (
     Cell,
     Document,

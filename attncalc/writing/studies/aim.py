@@ -5,11 +5,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.text import numbered, on_a_line
+from attncalc.base.types import Matrix
 from attncalc.problem.stated import conventions, heading
 from attncalc.studies.aim import Aim, Obstacle, step_of
 from attncalc.studies.changes import value_text
-from attncalc.text import numbered, on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
 from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, sheet, shown
 from attncalc.writing.studies.variation import shown_value

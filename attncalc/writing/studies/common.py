@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.numbers.rounding import fixed, round_floats
+from attncalc.base.rounding import fixed, round_floats
+from attncalc.base.text import harmless_cell, on_a_line
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions
-from attncalc.text import harmless_cell, on_a_line
 from attncalc.writing.document import Cell, Grid, Sheet
 
 OF_MEASURES = (

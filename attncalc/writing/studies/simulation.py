@@ -5,10 +5,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from attncalc.base.text import on_a_line
 from attncalc.problem.stated import heading
 from attncalc.studies.draws import GENERATOR
 from attncalc.studies.simulate import QUANTILES, Simulation, variance_ratios
-from attncalc.text import on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
 from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet, shown
 

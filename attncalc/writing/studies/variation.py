@@ -5,12 +5,12 @@ from typing import IO, Any
 
 import numpy as np
 
+from attncalc.base.text import of_each, on_a_line
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.changes import Change, Infinity, Value, value_text
 from attncalc.studies.family import at_point
 from attncalc.studies.vary import MOST_SCORES, Changeover, Variation
-from attncalc.text import of_each, on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
 from attncalc.writing.sentences import IN_FLOATS
 from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, lasting, sheet, shown

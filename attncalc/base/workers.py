@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
-from attncalc.signals import ENDING
+from attncalc.base.signals import ENDING
 
 FEW = 4
 """So few things are done here: starting others takes longer."""

@@ -11,8 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from attncalc import __version__
-from attncalc.workers import cores
+from attncalc.base import __version__
+from attncalc.base.workers import cores
 
 LIBRARIES = ("typer", "numpy", "rich", "matplotlib", "threadpoolctl")
 """What attncalc cannot do without."""

@@ -30,7 +30,7 @@ def about(place: str) -> Iterator[None]:
     ...     raise InputError("no row")
     Traceback (most recent call last):
     ...
-    attncalc.errors.InputError: in.json: no row
+    attncalc.base.errors.InputError: in.json: no row
     """
     try:
         yield

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 
 DEEPEST = 3
 """Lists in one another that may hold arrays: heads, their rows, the entries of a row."""

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from attncalc.errors import InputError
-from attncalc.numbers.types import Matrix
+from attncalc.base.errors import InputError
+from attncalc.base.types import Matrix
 
 Rule = Literal["half-away", "half-even", "truncate"]
 """How a number is cut: ours, the one of IEEE 754 and of statistics, and digits left out."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
+from attncalc.base.types import Matrix
 
 COST_OF_FUNCTION = 230
 """What a power of e costs at 60 digits, in products of Decimals."""

@@ -7,7 +7,7 @@ and to pdfTeX as its number, as in U+732B: see `LETTERS`.
 import re
 import unicodedata
 
-from attncalc.text import harmless
+from attncalc.base.text import harmless
 
 LETTERS = r"""\ifdefined\Umathchar
   \providecommand{\attncalcletter}[2]{#1}%

@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
-from attncalc.errors import OutputError
-from attncalc.text import as_key
+from attncalc.base.errors import OutputError
+from attncalc.base.text import as_key
 
 Identity = tuple[int, int]
 """Device and inode: links and other ways to write a path all lead to the same."""
@@ -47,7 +47,7 @@ def remembering() -> Iterator[None]:
     ...     refuse_to_write(Path(__file__))
     Traceback (most recent call last):
       ...
-    attncalc.errors.OutputError: cannot write ...: it is ..., which was read: name another place
+    attncalc.base.errors.OutputError: cannot write ...: it is ..., which was read: ...
     """
     token = _READ.set({})
     try:

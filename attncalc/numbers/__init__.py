@@ -1,1 +1,0 @@
-"""Numbers as they are typed, as exact decimals and as they are rounded."""
