@@ -72,3 +72,10 @@ def test_numbers_in_a_row_without_any_cut_are_not_taken() -> None:
 def test_a_few_agreeing_numbers_are_not_enough() -> None:
     answer = read("the queries: (1, 3), (7, 8), (9, -2)\nV = [2.5 -1.5; -1 3; -2 -3]\n")
     assert "Q" not in answer.matrices or not any("because" in each for each in answer.remarks)
+
+
+def test_half_of_a_number_with_a_decimal_comma_is_no_number() -> None:
+    """2,5 is 2.5, or nothing: read as 2 it would be called a mistake."""
+    text = "S = [1.5 -2.5 8; -3.5 -3.5 6; 8.5 8 -13.25]\nabfragen 1 | 3 / -1 | 1 / 2,5 | -2"
+    answer = read_answer_bytes(text.encode(), "answer.txt", expected("self"))
+    assert "Q" not in answer.matrices or answer.matrices["Q"].values[2, 0] == 2.5

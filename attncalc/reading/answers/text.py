@@ -34,7 +34,7 @@ from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
+from attncalc.reading.plain.marks import COMMA, MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.told_corrections import with_corrections
@@ -84,7 +84,8 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _matrices(parts, expected, found)
     _tell_columns(matrices, expected, found)
     matrices = dict(matrices)
-    for name, written, where in witnessed(typed(page.text), expected, matrices, found):
+    plain = with_decimal_commas(page.text).replace(COMMA, ".")
+    for name, written, where in witnessed(plain, expected, matrices, found):
         matrices[name] = written
         found.taken.append(where)
         found.remarks.append(f"{written.place}: {where.how}")

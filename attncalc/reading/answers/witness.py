@@ -28,7 +28,7 @@ GAPS = (0.0, 0.02, 0.1, 0.2)
 """What numbers between two rows cost, by how many they are; any other distance costs `FAR`."""
 FAR = 0.5
 _NUMBER = re.compile(
-    r"(?<![\w.,/^])[-−–+]?(?:\d+(?:\.\d+)?|\.\d+|∞|inf)(?:/\d+)?(?![\w^/]|\.\d)", re.IGNORECASE
+    r"(?<![\w.,/^])[-−–+]?(?:\d+(?:\.\d+)?|\.\d+|∞|inf)(?:/\d+)?(?![\w^/]|[.,]\d)", re.IGNORECASE
 )
 _ZERO = re.compile(r"(?<![^\W\d_])O(?=\.\d)|(?<=\d)O(?![^\W\d_])")
 _ONE = re.compile(r"(?<![^\W\d_])[lI](?=\.\d)|(?<=\d)[lI](?![^\W\d_])")
@@ -153,7 +153,7 @@ def _rows_of(
     values, width = np.array([each.value for each in tokens]), key.shape[1]
     share, starts = _best(values, free, key)
     rows = [tokens[start : start + width] for start in starts]
-    if share < enough or not _are_apart(rows, lines):
+    if share < enough or not _are_apart(rows, lines, is_whole=share == 1):
         return None
     others = free.copy()
     for start in starts:
@@ -164,8 +164,11 @@ def _rows_of(
     return rows
 
 
-def _are_apart(rows: list[list[Token]], lines: list[str]) -> bool:
-    """Say whether what is between two rows differs from what is between two entries of one."""
+def _are_apart(rows: list[list[Token]], lines: list[str], *, is_whole: bool) -> bool:
+    """Say whether what is between two rows differs from what is between two entries of one.
+
+    Where some numbers differ from the key's, all entries must be parted alike, too.
+    """
 
     def between(one: Token, other: Token) -> str:
         if one.line != other.line:
@@ -173,6 +176,8 @@ def _are_apart(rows: list[list[Token]], lines: list[str]) -> bool:
         return re.sub(r"\d", "", lines[one.line - 1][one.end : other.column]).strip()
 
     within = {between(*pair) for row in rows for pair in pairwise(row)}
+    if not is_whole and len(within) > 1:
+        return False
     return all(between(one[-1], other[0]) not in within for one, other in pairwise(rows))
 
 
