@@ -324,7 +324,8 @@ def read_lines(given: Any) -> Lines:
     >>> read_lines("a[i] = X[i,0]  # first\nb[i] = X[i,1]")
     ('a[i] = X[i,0]  # first', 'b[i] = X[i,1]')
     """
-    listed = given.splitlines() if isinstance(given, str) else given
+    # cells of CSV show ends of lines as ⏎
+    listed = given.replace("⏎", "\n").splitlines() if isinstance(given, str) else given
     if not isinstance(listed, list | tuple) or not all(isinstance(each, str) for each in listed):
         raise ValueError
     found = Lines(each.strip() for each in listed if each.strip())

@@ -58,35 +58,40 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
     delimiter = delimiter_of(text)
     fields: Fields = {}
     sheets: dict[str, _Sheet] = {}
-    more: dict[str, _Sheet] = {}
     sheet: _Sheet | None = None
     for row in takewhile(_is_of_problem, rows_of(text, delimiter, faults)):
-        heading = _heading(row, decimal_comma=delimiter != ",")
-        name = canonical(heading) if heading else None
-        if heading and name is None and names_of_equations(fields.get("equations"), (), [heading]):
-            sheet = more[heading] = _Sheet(heading, delimiter != ",")
-        elif name and name in MATRICES:
-            if name in sheets:
-                faults.add(f"line {row.line}: {name} is given twice")
-            sheet = sheets[name] = _Sheet(name, delimiter != ",")
-        elif heading:
-            faults.add(f"line {row.line}: {_why_no_name(heading, faults)}")
-            sheet = _Sheet(heading, delimiter != ",")  # its rows belong to no known matrix
+        if heading := _heading(row, decimal_comma=delimiter != ","):
+            sheet = _named_sheet(heading, row.line, fields, sheets, faults)
+            sheet.decimal_comma = delimiter != ","
         elif sheet and not _is_setting(row, sheet):
             sheet.rows.append(row)
         else:
             _read_setting(row, delimiter != ",", fields, faults)
     if not sheets:
         raise InputError(f"{faults.place}: no matrix is named: {HOW_TO_NAME}")
-    for each in sheets.values():
-        _read_sheet(each, fields, faults)
-    own: Fields = {}
-    for each in more.values():
-        _read_sheet(each, own, faults)
-    if own:
-        fields["more"] = own
+    more: Fields = {}
+    for name, each in sheets.items():
+        _read_sheet(each, fields if name in MATRICES else more, faults)
+    if more:
+        fields["more"] = more
     faults.raise_if_any()
     return fields
+
+
+def _named_sheet(
+    heading: str, line: int, fields: Fields, sheets: dict[str, _Sheet], faults: Faults
+) -> _Sheet:
+    """Return the sheet below a heading: of a field, or of what an equation before it reads."""
+    name = canonical(heading)
+    if name is None and names_of_equations(fields.get("equations"), (), [heading]):
+        name = heading
+    elif name is None or name not in MATRICES:
+        faults.add(f"line {line}: {_why_no_name(heading, faults)}")
+        return _Sheet(heading, False)  # its rows belong to no known matrix
+    if name in sheets:
+        faults.add(f"line {line}: {name} is given twice")
+    sheets[name] = _Sheet(name, False)
+    return sheets[name]
 
 
 def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> None:
@@ -164,9 +169,8 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
         faults.add(f"line {row.line}: {name} is given twice")
     else:
         value = without_quote(", ".join(row.filled[1:]))
-        fields[name] = (
-            value.replace(",", ".") if decimal_comma and name not in (*TEXTS, "asked", "equations") else value
-        )
+        has_commas = name in (*TEXTS, "asked", "equations")
+        fields[name] = value if has_commas or not decimal_comma else value.replace(",", ".")
 
 
 def _labelled(row: Row) -> str | None:

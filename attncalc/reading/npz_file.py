@@ -65,7 +65,8 @@ def _own_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
             fields[key] = array if typed is None else _as_typed(key, typed, faults)
         elif key in KNOWN:
             fields[key] = from_texts(array) if key == "labels" else setting_of(array)
-    for key in names_of_equations(fields.get("equations"), (), list(arrays)):
+    others = [key for key in arrays if key not in KNOWN and key not in steps]
+    for key in names_of_equations(fields.get("equations"), (), others):
         typed = arrays.get(f"{key} typed")
         given = arrays[key] if typed is None else _as_typed(key, typed, faults)
         fields["more"] = {**fields.get("more", {}), key: given}

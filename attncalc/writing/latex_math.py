@@ -124,14 +124,22 @@ _BETWEEN = {
 
 
 def _index(text: str) -> str:
-    """Return an index, a size or a condition as it was typed, in TeX's mathematics."""
-    for sign, tex in _SIGNS.items():
-        text = text.replace(sign, tex)
-    return text
+    """Return an index, a size or a condition as it was typed, in TeX's mathematics.
+
+    Without stars, angle brackets and escaped signs, which GitHub takes amiss in a formula.
+    """
+    return _WORDS.sub(lambda found: _SIGNS.get(found[0]) or _word_in_tex(found[0]), text)
 
 
-_SIGNS = {"_": r"\_", "%": r" \bmod ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne "} | {
-    f" {word} ": rf"\ \text{{{word}}}\ " for word in ("and", "or", "if", "else")
+def _word_in_tex(word: str) -> str:
+    return name_in_tex(word) if "_" in word else word
+
+
+_WORDS = re.compile(r"[^\W\d]\w{0,99}|[%≤≥≠<>*]")
+_SIGNS = {
+    **{"%": r"\bmod ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne "},
+    **{"<": r"\lt ", ">": r"\gt ", "*": r"\cdot "},
+    **{word: rf"\text{{ {word} }}" for word in ("and", "or", "not", "if", "else")},
 }
 
 
@@ -231,25 +239,28 @@ class TexMath(MathWriter):
         return rf"\left[{'; '.join(map(self.write, stacked.matrices))}\right]"
 
     def over(self, over: Over) -> str:
-        r"""Return \sum_{c<d_k} Q_{i,c} \cdot K_{j,c}."""
-        name = rf"\operatorname*{{{over.function}}}"
-        sign = r"\sum" if over.function == "Σ" else name
+        r"""Return \sum_{c \lt d_k} Q_{i,c} \cdot K_{j,c}."""
         size = name_in_tex(over.size) if over.size.isidentifier() else _index(over.size)
-        under = f"{over.letter} < {size}"
+        under = rf"{over.letter} \lt {size}"
         if over.condition:
-            under = rf"{under},\ {_index(over.condition)}"
+            under = rf"{under}, {_index(over.condition)}"
         body = self.write(over.body)
         if over.function != "Σ" or isinstance(over.body, Sum | Negative | Where):
             body = rf"\left({body}\right)"
-        return rf"{sign}_{{{under}}} {body}"
+        # what is below a word is inside its braces: GitHub takes an underscore behind one amiss
+        if over.function == "Σ":
+            return rf"\sum_{{{under}}} {body}"
+        return rf"\mathrm{{{over.function}_{{{under}}}}}{body}"
 
     def entrywise(self, entries: Entrywise) -> str:
-        r"""Return \left[ … \right]_{i,j}."""
-        return rf"\left[{self.write(entries.body)}\right]_{{{','.join(entries.at)}}}"
+        r"""Return \left[ … \text{ for each } i,j\right]."""
+        return rf"\left[{self.write(entries.body)}\text{{ for each }}{','.join(entries.at)}\right]"
 
     def where(self, where: Where) -> str:
         """Return x where causal, else -∞."""
-        condition = rf"\text{{ where {in_latex(where.condition)}, else }}"
+        is_formula = re.search(r"[<>≤≥≠=\[]", where.condition)
+        said = where.condition if not is_formula else rf"}}{_index(where.condition)}\text{{"
+        condition = rf"\text{{ where {said}, else }}"
         return f"{self.write(where.value)}{condition}{self.write(where.otherwise)}"
 
     def pieces(self, expression: Expression) -> list[str]:

@@ -441,6 +441,8 @@ def _unanswered(marking: Marking) -> Iterator[str]:
         yield (
             "What each output attends to is not marked where nothing says which attention is "
             f'meant, of several: write "{maps[-1]}:" above it (there are {of_each(maps)}).'
+            if maps
+            else "What each output attends to is not marked: this problem has no attention."
         )
 
 
