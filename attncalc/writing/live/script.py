@@ -118,10 +118,10 @@ def _plain(text: str) -> list[tuple[str, str]]:
         if kind == "sign" and said in "`{}/":
             is_text_again = said == "}" and len(braces) > 1 and not braces[-1]
             if said == "`" or is_text_again:
-                kind, said, at = "text", *_rest(_TEXT, text, at)
+                kind, said, at = "text", *_rest(_TEXT.match(text, at), text, at)
                 braces = braces[: -1 if is_text_again else None] + [0] * said.endswith("${")
             elif said == "/" and not _is_value(found):
-                kind, said, at = "regex", *_rest(_REGEX, text, at)
+                kind, said, at = "regex", *_rest(_REGEX.match(text, at), text, at)
             elif said != "/":
                 braces[-1] += 1 if said == "{" else -1
         found.append((kind, said))
@@ -130,9 +130,9 @@ def _plain(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def _rest(pattern: re.Pattern[str], text: str, at: int) -> tuple[str, int]:
+def _rest(found: re.Match[str] | None, text: str, at: int) -> tuple[str, int]:
     """Return what begins with the last letter read, and where it ends."""
-    if (found := pattern.match(text, at)) is None:
+    if found is None:
         raise ValueError(f"no token of a script: {text[at - 1 : at + 30]!r}")
     return text[at - 1 : found.end()], found.end()
 
