@@ -50,7 +50,8 @@ def _grids(solution: Solution, step: Step, *, full: bool) -> Iterator[Grid]:
     for head in kept(heads, full=full, most=MOST_HEADS) if heads else [-1]:
         if head is not None:
             place = () if head < 0 else (head,)
-            yield Grid(step.name, head + 1, rows, columns, _cells(solution, step, place), full)
+            cells = _cells(solution, step, place)
+            yield Grid(step.name, head + 1, rows, columns, cells, full)._replace(one=step.slices)
 
 
 def _on_heads_left_out(solution: Solution, step: Step, *, full: bool) -> Iterator[str]:

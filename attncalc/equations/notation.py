@@ -266,7 +266,8 @@ class _ByEntry(_Derived):
         places = tuple(map(source, x.at))
         while isinstance(own, document.Transposed):
             own, places = own.matrix, (*places[:-2], *places[:-3:-1])
-        name = own.name if isinstance(own, Symbol) else x.name.removeprefix(EARLIER)
+        name = own.name if isinstance(own, Symbol) else x.name
+        name = name.removeprefix(EARLIER)  # of itself, as it reads later rows
         return document.Indexed(name, places) if places else Symbol(name)
 
 

@@ -559,7 +559,7 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
         said = str(error).removeprefix(f"{own.name}: ")
         index = re.search(r"how far the index (\w+) runs", said)
         if index:
-            said = f"{said}: write {index[1]} in n on the left"
+            said = f"{said}: write how far on the left, as {index[1]} in d"
         raise line.fault(said) from None
     numbers: dict[str, Setting] = {**settings, **runs}
     shapes[own.name] = tuple(runs[index] for index in own.at)

@@ -79,6 +79,8 @@ class Grid(NamedTuple):
         Returns the digits of a row, from 0, all at once; None where they are no decimals.
     heads
         How many heads there are, where not all of them are shown.
+    one
+        What each of several is: a head by default, a channel of an image, or a token.
     """
 
     name: str
@@ -89,11 +91,12 @@ class Grid(NamedTuple):
     full: bool = False
     texts: Callable[[int], list[str]] | None = None
     heads: int = 0
+    one: str = ""
 
     @property
     def which(self) -> str:
         """Which of several matrices of one name it is, as "head 2"; "" for the only one."""
-        return f"{one_of(self.name)} {self.head}" if self.head else ""
+        return f"{self.one or one_of(self.name)} {self.head}" if self.head else ""
 
     @property
     def called(self) -> str:

@@ -332,7 +332,8 @@ def _grids(work: Work, step: Step, contents: Contents) -> Iterator[parts.Grid]:
         in_decimals = not blank and work.fractions is None
         texts = partial(solution.shown_row, step.name, head) if in_decimals else None
         of = shape[0] if head else 0
-        yield parts.Grid(step.name, head_number, rows, columns, cell, contents.shows_all, texts, of)
+        full, one = contents.shows_all, step.slices
+        yield parts.Grid(step.name, head_number, rows, columns, cell, full, texts, of, one)
 
 
 def _heads(solution: Solution, step: Step, contents: Contents) -> Sequence[int]:

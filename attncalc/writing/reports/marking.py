@@ -109,7 +109,7 @@ def _grid(marking: Marking, marks: StepMarks, head: tuple[int, ...], *, full: bo
         return Cell(found_text(marks, place), mark=MARKS[marks.status(place)])
 
     number = head[0] + 1 if head else 0
-    return Grid(marks.step.name, number, *names, cell, full)
+    return Grid(marks.step.name, number, *names, cell, full)._replace(one=marks.step.slices)
 
 
 def _signs(marking: Marking) -> tuple[tuple[str, str], ...]:
