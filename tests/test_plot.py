@@ -28,13 +28,13 @@ from pictures import (
     written,
 )
 
-from attncalc import OutputError, self_attention
+from attncalc import InputError, OutputError, self_attention
 from attncalc.problem.samples import SAMPLES
 from attncalc.writing.plotting import drawing
 from attncalc.writing.plotting.drawing import MOST_LINES, draw
 from attncalc.writing.plotting.look import KINDS, Look
 from attncalc.writing.plotting.map import THICKEST, THINNEST
-from attncalc.writing.plotting.picture import check_ending, render
+from attncalc.writing.plotting.picture import NO_ATTENTION, check_ending, render
 from attncalc.writing.plotting.style import DARK, LIGHT, contrast
 
 
@@ -304,7 +304,12 @@ def test_the_same_input_gives_the_same_bytes(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("each", mostly_slow(SAMPLES, 24), ids=lambda each: each.name)
 def test_every_sample_is_drawn(each: Any, kind: str) -> None:
-    picture = render(solved(each.name), "png", look=Look(kind))
+    solution = solved(each.name)
+    if not solution.problem.attentions:
+        with pytest.raises(InputError, match=NO_ATTENTION):
+            render(solution, "png", look=Look(kind))
+        return
+    picture = render(solution, "png", look=Look(kind))
     assert picture.content.startswith(b"\x89PNG")
     others = [note for note in picture.notes if not note.startswith("the picture shows self.A: ")]
     assert others == []

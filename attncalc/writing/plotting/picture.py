@@ -140,9 +140,10 @@ def render(
     Raises
     ------
     InputError
-        When the size that is asked for is too small.
+        When there are no weights to show, or the size that is asked for is too small.
     """
-    problem, heads, look = solution.problem, heads or solution.heads, look or Look()
+    problem, look = solution.problem, look or Look()
+    heads = heads or chosen_heads(solution, None)
     figure = draw(problem, heads, look)
     told = _told(problem, heads[:MOST_HEADS], look)
     figure.notes = (*_of_several(solution, heads), *figure.notes)
