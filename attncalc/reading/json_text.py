@@ -57,6 +57,14 @@ def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) 
     return fields
 
 
+def read_json_field(name: str, text: str, faults: Faults) -> Fields:
+    """Return the field of a problem whose value is this JSON; a setting that is null is None."""
+    content = _Object([(name, parse(text, faults))])
+    fields = _fields_of(content, faults, [], "")
+    faults.raise_if_any()
+    return fields or {name: None}
+
+
 def _fields_of(content: _Object, faults: Faults, strange: list[str], before: str) -> Fields:
     """Return the fields of an object, of a problem or of a part in it, which `before` names."""
     fields: Fields = {}
