@@ -239,6 +239,16 @@ def test_set_takes_what_has_no_flag(attncalc: Command) -> None:
     assert (run.code, run.err) == (0, "")
 
 
+def test_set_reaches_into_layers(folder: Path) -> None:
+    base = BASES["a stack"]
+    layers = [base["layers"][0] | {"heads": 2}, base["layers"][1]]
+    wanted = outcome(folder, base, {"layers": layers}, {})
+    assert outcome(folder, base, {}, {"set": ["1.heads=2"]}) == wanted
+    decoder = BASES["a decoder"]
+    wanted = outcome(folder, decoder, {"cross": decoder["cross"] | {"scale": "none"}}, {})
+    assert outcome(folder, decoder, {}, {"set": ["cross.scale=none"]}) == wanted
+
+
 def test_set_works_in_every_command_that_takes_a_problem(attncalc: Command, files: Path) -> None:
     calls = {
         **{name: [name, f"{name}.json"] for name in ("cross", "encoder", "decoder", "vit")},
@@ -268,6 +278,7 @@ def test_set_works_in_every_command_that_takes_a_problem(attncalc: Command, file
         ("layers=x", "--set layers: not JSON at line 1, column 1: "),
         ("W_Q=wq.csv", '--W_Q: "wq.csv" is neither a file nor a matrix such as '),
         ("window=2", "--window and --set window together: give one of them"),
+        ("window=null", "--window and --set window together: give one of them"),
     ],
 )
 def test_what_cannot_be_set_is_one_line(attncalc: Command, value: str, said: str) -> None:

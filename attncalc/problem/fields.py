@@ -223,8 +223,12 @@ class HeadFields:
 
     W_pre: Any = matrix("weights", "Weights of the head's hidden layer.", HEAD, LAYERS)
     b_pre: Any = matrix("bias", "Bias of the head's hidden layer.", HEAD, LAYERS)
-    gamma_pre: Any = matrix("bias", "Gain of the normalization after that layer.", HEAD, LAYERS)
-    beta_pre: Any = matrix("bias", "Bias of the normalization after that layer.", HEAD, LAYERS)
+    gamma_pre: Any = matrix(
+        "bias", "Gain of the normalization after the hidden layer.", HEAD, LAYERS
+    )
+    beta_pre: Any = matrix(
+        "bias", "Bias of the normalization after the hidden layer.", HEAD, LAYERS
+    )
     W_out: Any = matrix("weights", "Weights of the output head (logits).", HEAD, LAYERS)
     b_out: Any = matrix("bias", "Bias of the output head.", HEAD, LAYERS)
     read: str = choice(
@@ -296,7 +300,7 @@ class GradientFields:
         is_open=True,
     )
     dO: Any = matrix("arriving", "Upstream gradient of the outputs O.", GRADIENTS)
-    dY: Any = matrix("arriving", "Upstream gradient of the outputs Y of layers.", GRADIENTS, LAYERS)
+    dY: Any = matrix("arriving", "Upstream gradient of the layer outputs Y.", GRADIENTS, LAYERS)
     dlogits: Any = matrix("arriving", "Upstream gradient of the logits.", GRADIENTS, LAYERS)
     target: Any = matrix("arriving", "Target outputs T: L = 1/2 sum (O - T)^2.", GRADIENTS)
     target_ids: Any = setting(

@@ -137,7 +137,9 @@ def fields_set(flags: Mapping[str, Any]) -> Fields:
         name = typed if typed in NESTED else canonical(typed)
         if name is None:
             raise InputError(f"--set: {unknown(typed)}")
-        if flags.get(name) not in (None, [], (), False) or flags.get(f"no_{name}"):
+        flag_says = flags.get(name)
+        is_given = flag_says not in (None, [], ()) and str(flag_says).lower() != value.lower()
+        if is_given or flags.get(f"no_{name}"):
             flag = flag_of(name) if name in SETTINGS else f"--{name}"
             raise InputError(f"{flag} and --set {name} together: give one of them")
         _add(fields, _value_set(name, value))

@@ -80,8 +80,6 @@ class Flag(NamedTuple):
         more = {
             "help": self.help,
             "metavar": self.metavar or None,
-            "show_default": self.unsaid or True,
-            "rich_help_panel": self.panel,
             "autocompletion": self.complete,
             "min": self.low,
             "max": self.high,

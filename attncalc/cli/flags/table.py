@@ -531,7 +531,7 @@ that an error counts once.
             WEIGHT,
             *PENALTIES,
             POINTS,
-            Flag("--out -o PLACE", "Write to this file; prairielearn: folder."),
+            Flag("--out -o PLACE", "Write to this file (PrairieLearn: folder)."),
         ),
         "",
     ),

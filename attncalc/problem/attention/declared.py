@@ -92,7 +92,7 @@ class AttentionFields:
     v_S: Any = matrix(
         "bias", "Vector that multiplies the tanh of additive and concat scores.", MORE
     )
-    b_S: Any = matrix("bias", "Bias inside that tanh.", MORE)
+    b_S: Any = matrix("bias", "Bias inside the tanh of additive and concat scores.", MORE)
     S: Any = matrix("start", "Scores, given directly instead of queries and keys.", MORE)
     A: Any = matrix("start", "Attention weights, given directly.", MORE)
     rope_frequencies: Any = matrix(
