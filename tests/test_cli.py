@@ -29,6 +29,7 @@ def test_without_a_file_the_bundled_homework_is_used_and_named(attncalc: Command
         )
 
 
+@pytest.mark.slow
 def test_the_command_never_waits_for_standard_input_unasked(tmp_path: Path) -> None:
     """Standard input is left open and silent: only `-` may wait for it."""
     done = subprocess.run(
@@ -117,7 +118,7 @@ def test_plot_draws_headless_and_prints_the_path(attncalc: Command, tmp_path: Pa
     assert (tmp_path / "map.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.campaign(6)
+@pytest.mark.campaign(12)
 @pytest.mark.parametrize("each", SAMPLES, ids=lambda each: each.name)
 def test_a_written_sample_can_be_solved(attncalc: Command, each: Sample) -> None:
     place = Path(each.file).name

@@ -492,6 +492,7 @@ def floats_only() -> Iterator[None]:
 # -- every digit ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @many(400)
 @given(kinds())
 def test_every_kind_shows_the_digits_of_the_oracle(kind: Kind) -> None:
@@ -506,6 +507,7 @@ def test_every_form_of_the_same_problem_shows_the_same_digits(form: Form, kind: 
     check_digits(kind, form)
 
 
+@pytest.mark.slow
 @many(300)
 @given(kinds(), st.sampled_from(FORMS))
 def test_float64_shows_the_digits_of_the_oracle(kind: Kind, form: Form) -> None:
@@ -734,6 +736,7 @@ def decodings(draw: Any) -> Decoding:
     return Decoding(whole, replace(whole, **changes, causal_alignment="bottom-right"))
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("way", [floats_only, pytest.MonkeyPatch.context])
 @many(150)

@@ -364,6 +364,7 @@ def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -
     assert legend == ["largest weight", "second"]
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(3)
 def test_weights_on_axes_of_ones_own_stand_apart(own: Figure) -> None:
     """Their places are those of the axes as it is laid out, beside names of any length."""

@@ -243,6 +243,7 @@ def compare_end(solution: Any, out: Any) -> None:
     assert np.abs(found.ravel() - (logits if logits.ndim == 1 else logits[-1])).max() < NEAR
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("name", PAIRS)
 def test_encoders_and_decoders_are_those_of_the_package(name: str, tmp_path: Path) -> None:
     """Each layer of both, its weights of both attentions, and the logits."""

@@ -110,6 +110,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize("case", CASES, ids=[case[0][:40] for case in CASES])
 def test_values_are_those_of_the_same_text_in_python(case: Any, rounding: str) -> None:
@@ -134,6 +135,7 @@ def test_values_are_those_of_the_same_text_in_python(case: Any, rounding: str) -
 SMOOTH = [case for case in CASES if "abs" not in case[0] and "max" not in case[0]]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("case", SMOOTH, ids=[case[0][:40] for case in SMOOTH])
 def test_gradients_are_those_of_finite_differences(case: Any) -> None:
     text, more, _ = case
@@ -247,6 +249,7 @@ def test_every_equation_that_is_built_in_is_listed(attncalc: Callable[..., Any])
     ]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
     problem = read_problem(sample(name).path)

@@ -122,6 +122,7 @@ def test_the_numbers_of_layers_are_read_as_what_they_are(
     check_flawless(attncalc, said.get("block", "encoder"), ending)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stack", "ending"),
     mostly_slow([pytest.param(stack, e) for e in ("tex", "md") for stack in STACKS], 10),

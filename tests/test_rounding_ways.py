@@ -111,6 +111,7 @@ def test_weights_that_are_far_from_the_truth_are_not_called_rounding() -> None:
     assert marking.first_wrong is not None
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("digits", [3, 4])
 @pytest.mark.parametrize("carried", [True, False])

@@ -430,6 +430,7 @@ def test_many_values_say_that_their_digits_are_those_of_floats(attncalc: Command
     assert "the digits shown are those of float64 arithmetic" in run.err
 
 
+@pytest.mark.slow
 def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
     for name in ("s.md", "s.tex", "s.csv", "s.json", "s.npz", "s.txt", "s.png", "s.svg", "s.pdf"):
         run = attncalc("vary", AVERAGE, "K[a] *= 0:3", "-o", name)
