@@ -416,6 +416,7 @@ def test_arrays_come_and_go_as_npz(attncalc: Command, tmp_path: Path) -> None:
     assert run.err == "error: npz is no text: say where to write it, as -o steps.npz\n"
 
 
+@pytest.mark.slow
 def test_a_head_is_drawn_alone_or_all_or_their_mean(attncalc: Command, tmp_path: Path) -> None:
     for head in ("1", "2", "mean"):
         assert attncalc("plot", "--heads", "2", "--head", head, "-o", f"{head}.svg").code == 0

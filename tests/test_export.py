@@ -79,6 +79,7 @@ def graded(root: Path) -> dict[str, Any]:
     return dict(json.loads((root / "results" / "results.json").read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 def test_an_autograder_marks_each_step_as_check_does(autograder: Path) -> None:
     """One sign is lost in Q: its entry alone costs, and each step is worth 2 of 12."""
     (autograder / "source" / "python").write_text(sys.executable)

@@ -105,6 +105,7 @@ def two_heads(form: str) -> Fields:
     return fields
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("form", ["side by side", "apart", "out_in", "columns", "rows"])
 def test_heads_and_biases_are_given_back_as_they_came(form: str) -> None:
     fields = two_heads(form)

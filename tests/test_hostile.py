@@ -132,6 +132,7 @@ def test_turns_of_which_no_digit_is_known_are_refused(farther: dict[str, str]) -
 # -- the fuzzer -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_fuzzer_knows_every_command_and_makes_the_same_of_a_seed() -> None:
     assert set(asking.commands()) == set(COMMANDS)
     first, again = ([asking.command_line(Random(f"7:{n}")) for n in range(40)] for _ in range(2))

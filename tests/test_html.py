@@ -287,6 +287,7 @@ def test_studies_are_tables_with_headings() -> None:
     read_page(simulate(problem, "X ~ U(0, 1)", count=3).to_html())
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("command", ["aim", "explain", "simulate", "vary"])
 def test_every_command_that_writes_pages_writes_this_one(
     command: str, attncalc: Command, tmp_path: Path

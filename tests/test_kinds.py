@@ -1054,6 +1054,7 @@ def test_equal_scores_share_equally(m: int, normalizer: str, rounding: str, way:
         assert solution.shown("O") == [[f"{(m - 1) / 2:.2f}"]] * 2
 
 
+@pytest.mark.slow
 @many(100)
 @given(kinds(rounding=("display",)), st.sampled_from(FORMS))
 def test_one_key_takes_all_the_weight(kind: Kind, form: Form) -> None:

@@ -197,6 +197,7 @@ def seen_at(seen: dict[str, Any], step: str, layer: int) -> Any:
     return found[-1][0].numpy() if found else None
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path: Path) -> None:
     model = made(name, tmp_path)

@@ -42,6 +42,7 @@ def test_every_accepted_way_to_round_has_a_planter() -> None:
     assert accepted | {ADJUSTED} == set(planting.KIND_OF_WAY.values())
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("kind", mostly_slow(WAYS, 8))
 def test_scripts_that_round_on_the_way_are_right_and_told_so(kind: str) -> None:

@@ -53,6 +53,7 @@ def test_five_thousand_entries_are_all_read() -> None:
     assert (answer.matrices["Q"].values == 0.5).all()
 
 
+@pytest.mark.slow
 def test_of_very_many_names_in_json_no_more_are_looked_at_than_are_read() -> None:
     names = json.dumps({f"Q[{i // 700 + 1},{i % 700 + 1}]": 0.5 for i in range(60_000)})
     found: list[Any] = []

@@ -444,6 +444,7 @@ def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
     assert "most input b up to" not in (tmp_path / "s.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_picture_names_its_lines_and_marks_where_first_places_change(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -507,6 +508,7 @@ def test_entropy_of_weights_that_may_be_negative_is_refused() -> None:
 # from Python
 
 
+@pytest.mark.slow
 def test_python_has_what_the_command_prints(attncalc: Command) -> None:
     import attncalc as public
 
