@@ -29,6 +29,7 @@ def test_without_a_file_the_bundled_homework_is_used_and_named(attncalc: Command
         )
 
 
+@pytest.mark.slow
 def test_the_command_never_waits_for_standard_input_unasked(tmp_path: Path) -> None:
     """Standard input is left open and silent: only `-` may wait for it."""
     done = subprocess.run(
@@ -117,7 +118,7 @@ def test_plot_draws_headless_and_prints_the_path(attncalc: Command, tmp_path: Pa
     assert (tmp_path / "map.pdf").read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.campaign(6)
+@pytest.mark.campaign(12)
 @pytest.mark.parametrize("each", SAMPLES, ids=lambda each: each.name)
 def test_a_written_sample_can_be_solved(attncalc: Command, each: Sample) -> None:
     place = Path(each.file).name
@@ -415,6 +416,7 @@ def test_arrays_come_and_go_as_npz(attncalc: Command, tmp_path: Path) -> None:
     assert run.err == "error: npz is no text: say where to write it, as -o steps.npz\n"
 
 
+@pytest.mark.slow
 def test_a_head_is_drawn_alone_or_all_or_their_mean(attncalc: Command, tmp_path: Path) -> None:
     for head in ("1", "2", "mean"):
         assert attncalc("plot", "--heads", "2", "--head", head, "-o", f"{head}.svg").code == 0

@@ -69,6 +69,7 @@ def test_the_page_of_exit_codes_has_those_that_are_promised() -> None:
     )
 
 
+@pytest.mark.slow
 @needs_sphinx
 def test_the_index_reads_well_where_no_site_is_made_of_it() -> None:
     from tools import site as building

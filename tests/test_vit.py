@@ -472,6 +472,7 @@ def test_a_page_of_our_own_is_right(
 # -- pictures -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_map_of_a_class_token_is_drawn_on_the_image(attncalc: Command, tmp_path: Path) -> None:
     assert attncalc("plot", str(sample("vit").path), "-o", "vit.svg").code == 0
     picture = (tmp_path / "vit.svg").read_text(encoding="utf-8")

@@ -342,7 +342,7 @@ class Lines(tuple[str, ...]):
     __slots__ = ()
 
 
-_STATED = re.compile(r"([\w.]{1,100}) *(?:\[[^\]]{0,200}\])? *=(?!=)")
+_STATED = re.compile(r"([\w.]{1,100}) *+(?:\[[^\]]{0,200}\] *+)?=(?!=)")
 """The start of an equation: the name of what it states."""
 
 
