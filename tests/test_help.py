@@ -13,6 +13,7 @@ import pytest
 from conftest import IN_FULL, Command, mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_cli import in_terminal
 from test_unread import BASES, OTHER
 
 from attncalc.base.errors import AttncalcError
@@ -78,6 +79,12 @@ def test_help_on_a_narrow_screen_is_narrow(attncalc: Command, command: str) -> N
     lines = attncalc(*called, COLUMNS="40").out.splitlines()
     assert all(len(line) <= 40 or "attncalc " in line for line in lines)
     assert "\x1b" not in "".join(lines)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_headings_are_bold_on_a_terminal_that_wants_it() -> None:
+    assert "\x1b[1mTopics:\x1b[0m\n" in in_terminal(80, "help")
+    assert "\nOptions:\n" in in_terminal(40, "self", "--help", NO_COLOR="1")
 
 
 # -- examples

@@ -14,7 +14,7 @@ from attncalc.base import __version__
 from attncalc.base.text import on_a_line
 from attncalc.cli.flags.fields import completed
 from attncalc.cli.flags.flag import Flag
-from attncalc.cli.flags.table import COMMANDS, flags_of, summary
+from attncalc.cli.flags.table import COMMANDS, flags_of, summary, usage_of
 
 HELP = """Compute attention by hand: every step from your matrices to the outputs.
 
@@ -40,6 +40,10 @@ class _Command(TyperCommand):
             if isinstance(message := getattr(refused, "message", None), str):
                 refused.message = on_a_line(message)  # type: ignore[attr-defined]
             raise
+
+    def collect_usage_pieces(self, _: Any) -> list[str]:
+        """Return what follows the name of the command in its usage."""
+        return [usage_of(str(self.name))]
 
     def format_help(self, _: Any, formatter: Any) -> None:
         """Write the short help."""

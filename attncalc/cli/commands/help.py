@@ -7,7 +7,7 @@ from typing import Any
 from attncalc.base.errors import InputError
 from attncalc.base.typed import quoted
 from attncalc.cli.flags.fields import ALL_FIELDS
-from attncalc.cli.flags.helping import definitions, fields_help, help_of, prose
+from attncalc.cli.flags.helping import bold, definitions, fields_help, help_of, prose
 from attncalc.cli.flags.table import COMMANDS, summary, topics
 from attncalc.cli.streams import emit
 
@@ -30,11 +30,11 @@ def _lines(topic: str | None) -> Iterator[str]:
     elif topic in ALL_FIELDS:
         yield from fields_help([topic])
     elif topic is None:
-        yield from ("Usage: attncalc help TOPIC", "", "Topics:")
+        yield from ("Usage: attncalc help TOPIC", "", bold("Topics:"))
         # a topic of two names is listed once
         listed = {text.partition("\n")[0]: each for each, text in reversed(found.items())}
         yield from definitions((each, text) for text, each in reversed(listed.items()))
-        yield from ("", "Commands:", *definitions((each, summary(each)) for each in COMMANDS))
+        yield from ("", bold("Commands:"), *definitions((each, summary(each)) for each in COMMANDS))
     else:
         near = get_close_matches(name, [*found, *COMMANDS], n=1)
         meant = f"did you mean {near[0]}? " if near else ""

@@ -31,8 +31,6 @@ class Flag(NamedTuple):
         The smallest and the largest number.
     name
         The name of the parameter, if it is not that of the flag.
-    is_rare
-        Whether only `--help-all` shows it.
     complete
         Returns the values that a shell suggests.
     """
@@ -46,7 +44,6 @@ class Flag(NamedTuple):
     low: float | None = None
     high: float | None = None
     name: str = ""
-    is_rare: bool = False
     complete: Callable[..., list[Any]] | None = None
 
     @property

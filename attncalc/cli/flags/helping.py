@@ -14,7 +14,7 @@ from attncalc.cli.flags.fields import (
     default_of,
 )
 from attncalc.cli.flags.flag import OUTPUT, Flag
-from attncalc.cli.flags.table import COMMANDS, COMMON, SET, fields_of, summary
+from attncalc.cli.flags.table import COMMANDS, COMMON, SET, fields_of, summary, usage_of
 from attncalc.problem.fields import GIVEN, SETTINGS
 
 WIDEST, NARROW = 100, 60
@@ -37,23 +37,23 @@ def help_of(name: str, *, everything: bool = False) -> str:
         Whether all flags are shown, and not only those that people use most.
     """
     command = COMMANDS[name]
-    arguments = " ".join(each.metavar for each in command.own if each.is_argument)
     first, *rest = command.text.split("\n\n")
-    lines = [f"Usage: attncalc {name} [OPTIONS] {arguments}".rstrip(), "", *_wrapped(first)]
+    lines = [f"Usage: attncalc {name} {usage_of(name)}", "", *_wrapped(first)]
     for text in rest:
         is_example = text.startswith("    ")
-        lines += ["", *([_bold("Examples:")] if is_example else []), *prose(text)]
-    own = [each for each in command.own if everything or not each.is_rare]
+        lines += ["", *([bold("Examples:")] if is_example else []), *prose(text)]
+    rare = [] if everything else command.rare.split()
+    own = [each for each in command.own if each.own_name not in rare]
     own += [SET] if command.fields is not None else []
     if everything:
         lines += _grouped([*own, HELP])
         lines += _grouped(fields_of(command))
         return "\n".join(lines) + "\n"
-    lines += ["", _bold("Options:"), *definitions(map(_row, [*own, HELP_ALL, HELP]))]
+    lines += ["", bold("Options:"), *definitions(map(_row, [*own, HELP_ALL, HELP]))]
     if command.fields is not None:
         fields = {each.own_name: each for each in fields_of(command)}
         common = [fields[name] for name in COMMON[command.fields].split()]
-        lines += ["", _bold("Fields:"), *definitions((_row(each)[0], each.help) for each in common)]
+        lines += ["", bold("Fields:"), *definitions((_row(each)[0], each.help) for each in common)]
         lines += ["", *_wrapped("All flags: --help-all. All fields: attncalc help fields.")]
     return "\n".join(lines) + "\n"
 
@@ -62,9 +62,9 @@ def help_of_all(text: str, options: Iterable[Flag]) -> str:
     """Return the help of attncalc: its commands, and its options."""
     first, examples = text.split("\n\n")
     lines = ["Usage: attncalc [OPTIONS] COMMAND [ARGS]...", "", *_wrapped(first), ""]
-    lines += [_bold("Examples:"), *prose(examples), "", _bold("Commands:")]
+    lines += [bold("Examples:"), *prose(examples), "", bold("Commands:")]
     lines += definitions((name, summary(name)) for name in COMMANDS)
-    lines += ["", _bold("Options:"), *definitions(map(_row, [*options, HELP]))]
+    lines += ["", bold("Options:"), *definitions(map(_row, [*options, HELP]))]
     return "\n".join(lines) + "\n"
 
 
@@ -80,7 +80,7 @@ def fields_help(names: Iterable[str] | None = None) -> list[str]:
     lines = []
     for panel in (*ALL_PANELS, ""):
         of_panel = [row[1:] for row in rows.values() if row[0] == panel]
-        lines += ["", _bold(f"{panel or 'Other fields'}:"), *definitions(of_panel)]
+        lines += ["", bold(f"{panel or 'Other fields'}:"), *definitions(of_panel)]
     return lines[1:]
 
 
@@ -90,7 +90,7 @@ def _grouped(flags: Iterable[Flag]) -> Iterator[str]:
     for panel, group in groupby(
         by_panel, lambda each: "Arguments" if each.is_argument else each.panel
     ):
-        yield from ("", _bold(f"{panel}:"), *definitions(map(_row, group)))
+        yield from ("", bold(f"{panel}:"), *definitions(map(_row, group)))
 
 
 def _row(flag: Flag) -> tuple[str, str]:
@@ -142,6 +142,8 @@ def _width() -> int:
     return min(WIDEST, max(20, shutil.get_terminal_size().columns))
 
 
-def _bold(text: str) -> str:
-    is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+def bold(text: str) -> str:
+    """Return a text in bold on a terminal, and as it is elsewhere."""
+    is_old = sys.platform == "win32" and "WT_SESSION" not in os.environ
+    is_plain = is_old or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
     return text if is_plain or not sys.stdout.isatty() else f"\x1b[1m{text}\x1b[0m"

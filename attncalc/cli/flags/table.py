@@ -38,12 +38,7 @@ def topics() -> dict[str, str]:
     return {name: about for names, about in both for name in names.split()}
 
 
-FILE = Flag(
-    "[FILE]",
-    "JSON, CSV, .npz, a folder, or - for stdin.",
-    name="file",
-    unsaid="a sample",
-)
+FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", name="file", unsaid="a sample")
 PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
 FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
 SYSTEMS = ("gradescope", "moodle", "prairielearn", "numbas")
@@ -66,7 +61,6 @@ JOBS = Flag(
     int,
     unsaid="all",
     low=1,
-    is_rare=True,
 )
 ONLY = Flag("--only STEPS", "Show only these steps, e.g. Q,A.")
 WORK = _switch("--work", "Write out the arithmetic of every entry.")
@@ -86,27 +80,17 @@ PAGES = (
     STANDALONE,
     OUT,
 )
-STEPS = Flag(
-    "--steps STEPS",
-    "Steps to mark, e.g. Q,S,A,O,connections.",
-    MARKING,
-    unsaid="all",
-)
+STEPS = Flag("--steps STEPS", "Steps to mark, e.g. Q,S,A,O,connections.", MARKING, unsaid="all")
 WEIGHT = Flag(
-    "--weight STEP=NUMBER", "Points of a step, e.g. A=2; repeatable.", MARKING, list, unsaid="1"
+    "--weight STEP=NUMBER", "Weight of a step, e.g. A=2; repeatable.", MARKING, list, unsaid="1"
 )
-POINTS = Flag(
-    "--points NUMBER",
-    "Points of a perfect answer.",
-    MARKING,
-)
+POINTS = Flag("--points NUMBER", "Points of a perfect answer.", MARKING)
 PENALTIES = tuple(
     Flag(
         f"--{name}-penalty SHARE",
         f"Share of an entry's points deducted if it {what}, 0 to 1.",
         MARKING,
         unsaid=default,
-        is_rare=True,
     )
     for name, what, default in (
         ("follow", "follows from an earlier error", "0"),
@@ -120,27 +104,18 @@ OF_MARKING = (
     STEPS,
     WEIGHT,
     POINTS,
-    Flag(
-        "--require STEPS", "Steps that must be shown: Q,K,S.", MARKING, unsaid="asked", is_rare=True
-    ),
+    Flag("--require STEPS", "Steps that must be shown: Q,K,S.", MARKING, unsaid="asked"),
     Flag("--rubric JSON", "Rubric: points, weights and deductions, as JSON.", MARKING),
     *PENALTIES,
     Flag("--atol NUMBER", "Absolute tolerance for floating-point dumps.", TOLERANCE, float, low=0),
-    Flag(
-        "--rtol NUMBER",
-        "Relative tolerance for floating-point dumps.",
-        TOLERANCE,
-        float,
-        low=0,
-        is_rare=True,
-    ),
+    Flag("--rtol NUMBER", "Relative tolerance for floating-point dumps.", TOLERANCE, float, low=0),
     Flag(
         "--format FORM",
         "table, json, markdown, latex, html or csv.",
         takes=("table", "json", "markdown", "latex", "html", "csv"),
     ),
     Flag("--csv FILE", "Also write one row per answer to this file.", name="sheet"),
-    _switch("--fractions", "Show points as fractions.", is_rare=True),
+    _switch("--fractions", "Show points as fractions."),
     Flag(
         "--marks-decimals NUMBER",
         "Maximum number of decimals of points.",
@@ -148,11 +123,10 @@ OF_MARKING = (
         unsaid="2; 4 in CSV",
         low=0,
         high=12,
-        is_rare=True,
     ),
     _switch("--reading", "Show how the answer was read; do not mark."),
     _switch("--brief", "Show only the score and the verdict."),
-    _switch("--full", "Show the matrices in full."),
+    _switch("--full", "Also show the matrices, in full."),
     JOBS,
     OUT,
 )
@@ -178,36 +152,24 @@ WISHED = (
     Flag("--tokens NUMBER", "Number of tokens (queries).", SIZES, unsaid="3"),
     Flag("--keys NUMBER", "Number of keys in cross-attention.", SIZES, unsaid="same"),
     Flag("--d NUMBER", "Features per token.", SIZES, unsaid="4"),
-    Flag("--d-keys NUMBER", "Features per key token.", SIZES, unsaid="same", is_rare=True),
+    Flag("--d-keys NUMBER", "Features per key token.", SIZES, unsaid="same"),
     Flag("--d-k NUMBER", "Features of each head's queries and keys.", SIZES, unsaid="2"),
-    Flag("--d-v NUMBER", "Features of each head's values.", SIZES, unsaid="d-k", is_rare=True),
-    Flag("--d-ff NUMBER", "Hidden feed-forward features.", SIZES, unsaid="d", is_rare=True),
+    Flag("--d-v NUMBER", "Features of each head's values.", SIZES, unsaid="d-k"),
+    Flag("--d-ff NUMBER", "Hidden feed-forward features.", SIZES, unsaid="d"),
     Flag("--also NAMES", "Additional matrices, e.g. W_O,b_Q,P.", SIZES),
     Flag("--entries NUMBERS", "from:to, from:to:step or a list.", SIZES, unsaid="-2:2"),
-    Flag("--labels NAMES", "Token names, separated by commas.", SIZES, is_rare=True),
-    Flag("--title TEXT", "Title of the page.", SIZES, is_rare=True),
-    Flag(
-        "--margin NUMBER",
-        "Minimum distance from a rounding boundary.",
-        WISHES,
-        unsaid="0.01",
-        is_rare=True,
-    ),
-    Flag("--ties NUMBER", "Outputs with two equally large weights.", WISHES, unsaid="0"),
-    Flag("--second-lines NUMBER", "Outputs with a dashed line.", WISHES, is_rare=True),
-    Flag("--spread FROM:TO", "exp(entropy) / n of each row: 0.3:0.8.", WISHES, is_rare=True),
-    Flag("--largest-score NUMBER", "Largest score.", WISHES, unsaid="15", is_rare=True),
-    Flag("--negatives NUMBER", "Number of negative entries.", WISHES, is_rare=True),
-    Flag("--words", "Name the tokens after words from a list.", SIZES, bool, is_rare=True),
+    Flag("--labels NAMES", "Token names, separated by commas.", SIZES),
+    Flag("--title TEXT", "Title of the page.", SIZES),
+    Flag("--margin NUMBER", "Minimum distance from a rounding boundary.", WISHES, unsaid="0.01"),
+    Flag("--ties NUMBER", "Outputs with two equally large weights, or any.", WISHES, unsaid="0"),
+    Flag("--second-lines NUMBER", "Outputs with a dashed line.", WISHES),
+    Flag("--spread FROM:TO", "exp(entropy) / n of each row: 0.3:0.8.", WISHES),
+    Flag("--largest-score NUMBER", "Largest score.", WISHES, unsaid="15"),
+    Flag("--negatives NUMBER", "Number of negative entries.", WISHES),
+    Flag("--words", "Name the tokens after words from a list.", SIZES, bool),
     Flag("--same-digits", "Both ways of rounding agree.", WISHES, bool),
-    Flag("--sharp", "Allow weights that are all 0 or 1.", WISHES, bool, is_rare=True),
-    Flag(
-        "--tell-apart/--no-tell-apart",
-        "Every common mistake changes a digit.",
-        WISHES,
-        bool,
-        is_rare=True,
-    ),
+    Flag("--sharp", "Allow weights that are all 0 or 1.", WISHES, bool),
+    Flag("--tell-apart/--no-tell-apart", "Every common mistake changes a digit.", WISHES, bool),
 )
 """Wishes for a new problem."""
 
@@ -228,6 +190,8 @@ class Command(NamedTuple):
         for settings alone, None for no fields.
     function
         The function that does it, if it is not called as the module.
+    rare
+        Its flags that only `--help-all` shows.
     """
 
     module: str
@@ -235,6 +199,7 @@ class Command(NamedTuple):
     own: tuple[Flag, ...]
     fields: str | None = None
     function: str = ""
+    rare: str = ""
 
 
 _ANY = "rounding decimals scale heads causal window ignore positions layout title"
@@ -366,6 +331,7 @@ the steps. The exit code is 0 if all is right, 1 if not.
 """,
         OF_MARKING,
         "",
+        rare="require rtol marks_decimals jobs follow_penalty rounding_penalty precision_penalty",
     ),
     "vary": Command(
         "vary",
@@ -510,6 +476,8 @@ below 15 and every common mistake changes a digit.
             *WISHED,
         ),
         "new",
+        rare="jobs d_keys d_v d_ff labels title margin second_lines spread largest_score negatives "
+        "words sharp tell_apart",
     ),
     "export": Command(
         "export",
@@ -534,6 +502,7 @@ that an error counts once.
             Flag("--out -o PLACE", "Write to this file (PrairieLearn: folder)."),
         ),
         "",
+        rare="follow_penalty rounding_penalty precision_penalty",
     ),
     "samples": Command(
         "samples",
@@ -562,10 +531,7 @@ that an error counts once.
     attncalc equations softmax rotate         only those with these words
     attncalc explain in.json --equations      the equations of a problem, to edit
 """,
-        (
-            Flag("[WORD]...", "Parts of names.", OUTPUT, list, name="words", unsaid="all"),
-            TO_FILE,
-        ),
+        (Flag("[WORD]...", "Parts of names.", OUTPUT, list, name="words", unsaid="all"), TO_FILE),
     ),
     "schema": Command(
         "schema",
@@ -644,3 +610,8 @@ def flags_of(command: Command) -> Iterator[Flag]:
 def summary(name: str) -> str:
     """Return what a command does, in a sentence."""
     return COMMANDS[name].text.partition("\n")[0]
+
+
+def usage_of(name: str) -> str:
+    """Return the options and arguments of a command, as its usage shows them."""
+    return " ".join(["[OPTIONS]", *(e.metavar for e in COMMANDS[name].own if e.is_argument)])
