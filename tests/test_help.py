@@ -39,7 +39,7 @@ def test_help_fits_a_screen(attncalc: Command, command: str) -> None:
     examples = [line for line in COMMANDS[command].text.splitlines() if line.startswith("    ")]
     assert len(examples) == 3
     assert all(line.removeprefix("  ") in lines for line in examples)
-    assert attncalc("help", command).out.splitlines() == lines or command in TOPICS
+    assert attncalc("help", command).out.splitlines() == lines or command == "equations"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -124,7 +124,7 @@ def run(attncalc: Command, line: str, folder: Path) -> None:
         (folder / place).write_text(done.out, encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", mostly_slow(COMMANDS, 7))
+@pytest.mark.parametrize("command", mostly_slow(COMMANDS, 20))
 def test_the_examples_of_a_command_run(attncalc: Command, command: str, files: Path) -> None:
     kind = "average" if command in ("vary", "simulate", "aim") else command
     if (files / f"{kind}.json").exists():
@@ -143,7 +143,7 @@ def is_of_tokenizers(line: str) -> bool:
     return "--text" in line and find_spec("tokenizers") is None
 
 
-@pytest.mark.parametrize("topic", mostly_slow(dict.fromkeys(TOPICS.values()), 6))
+@pytest.mark.parametrize("topic", mostly_slow(dict.fromkeys(TOPICS.values()), 9))
 def test_the_examples_of_a_topic_run(attncalc: Command, topic: str, tmp_path: Path) -> None:
     lines = [line[4:] for line in topic.splitlines() if line.startswith("    ")]
     commands = [example(line) for line in lines if re.match("attncalc|printf|echo", line)]
@@ -188,7 +188,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(st.sampled_from(list(BASES.values())), st.sampled_from(list(GIVEN)), st.data())
-@settings(max_examples=1500 if IN_FULL else 60, deadline=None)
+@settings(max_examples=1500 if IN_FULL else 30, deadline=None)
 def test_set_reads_a_matrix_as_its_flag_and_as_json(
     folder: Path, base: FIELDS, name: str, data: st.DataObject
 ) -> None:
@@ -214,14 +214,14 @@ def agree(folder: Path, base: FIELDS, name: str, value: Any) -> bool:
 
 
 @given(st.sampled_from(list(BASES.values())), st.sampled_from(list(SETTINGS)), st.data())
-@settings(max_examples=1500 if IN_FULL else 60, deadline=None)
+@settings(max_examples=1500 if IN_FULL else 30, deadline=None)
 def test_set_reads_a_setting_as_its_flag_and_as_json(
     folder: Path, base: FIELDS, name: str, data: st.DataObject
 ) -> None:
     agree(folder, base, name, data.draw(st.sampled_from([VALUES[name], *TEXTS])))
 
 
-@pytest.mark.parametrize("name", mostly_slow(SETTINGS, 8))
+@pytest.mark.parametrize("name", mostly_slow(SETTINGS, 12))
 def test_set_sets_every_setting(folder: Path, name: str) -> None:
     """There is a problem that takes it; null is the default, whatever a file says."""
     patched = {"image": [[1, 0], [0, 1]], "patch": 2, "E": [[1], [0], [2], [1]]}
@@ -233,6 +233,23 @@ def test_set_sets_every_setting(folder: Path, name: str) -> None:
         plain = {key: value for key, value in base.items() if key != name}
         said = outcome(folder, plain, {name: VALUES[name]}, {"set": [f"{name}=null"]})
         assert said == outcome(folder, plain, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("title", "A = [b]", "A = [b]"),
+        ("made_by", "attncalc new --seed 1", "attncalc new --seed 1"),
+        ("labels", ["a", "b c"], "a, b c"),
+        ("labels", {"X": ["a", "b"]}, '{"X": ["a", "b"]}'),
+    ],
+)
+def test_set_reads_texts_as_json_does(folder: Path, name: str, value: Any, text: str) -> None:
+    base = BASES["alone"]
+    wanted = outcome(folder, base, {name: value}, {})
+    assert wanted
+    for each in (text, json.dumps(value)):
+        assert outcome(folder, base, {}, {"set": [f"{name}={each}"]}) == wanted
 
 
 def test_set_takes_what_has_no_flag(attncalc: Command) -> None:
@@ -256,24 +273,28 @@ def test_set_reaches_into_layers(folder: Path) -> None:
     assert outcome(folder, decoder, {}, {"set": ["cross.scale=none"]}) == wanted
 
 
-def test_set_works_in_every_command_that_takes_a_problem(attncalc: Command, files: Path) -> None:
-    calls = {
-        **{name: [name, f"{name}.json"] for name in ("cross", "encoder", "decoder", "vit")},
-        "check": ["check", "problem.json", "answer.md"],
-        "export": ["export", "problem.json", "--to", "moodle"],
-        "vary": ["vary", "in.json", "scale=1,2"],
-        "simulate": ["simulate", "in.json", "K[a] ~ N(mu, I)", "--draws", "3"],
-        "aim": ["aim", "in.json", "v_b"],
-        "new": ["new", "--seed", "1"],
-    }
-    for name, command in COMMANDS.items():
-        if command.fields is not None:
-            words = calls.get(name, [name, "in.json"])
-            run = attncalc(*words, "--set", "decimals=x")
-            assert (run.code, run.out) == (2, "")
-            assert run.err == (
-                'error: --set decimals takes a whole number from 0 to 12: "x" is not a number\n'
-            )
+CALLS = {
+    **{name: [name, f"{name}.json"] for name in ("cross", "encoder", "decoder", "vit")},
+    "check": ["check", "problem.json", "answer.md"],
+    "export": ["export", "problem.json", "--to", "moodle"],
+    "vary": ["vary", "in.json", "scale=1,2"],
+    "simulate": ["simulate", "in.json", "K[a] ~ N(mu, I)", "--draws", "3"],
+    "aim": ["aim", "in.json", "v_b"],
+    "new": ["new", "--seed", "1"],
+}
+"""What is typed before `--set`, where it is no file alone."""
+
+
+@pytest.mark.parametrize(
+    "command", mostly_slow((name for name, each in COMMANDS.items() if each.fields is not None), 7)
+)
+def test_set_works_in_every_command_that_takes_a_problem(
+    attncalc: Command, files: Path, command: str
+) -> None:
+    run = attncalc(*CALLS.get(command, [command, "in.json"]), "--set", "decimals=x")
+    assert (run.code, run.out) == (2, "")
+    said = 'error: --set decimals takes a whole number from 0 to 12: "x" is not a number\n'
+    assert run.err == said
 
 
 @pytest.mark.parametrize(
