@@ -50,7 +50,7 @@ class PatchFields:
         sides,
         "Patch size: one side, 16, or rows and columns, 2x3.",
         PATCHES,
-        takes="one side of a patch, as 2, or its rows and columns, as 2x3",
+        takes="one side, e.g. 2, or rows and columns, e.g. 2x3",
         kind=IMAGE,
         is_list=True,
     )
@@ -186,7 +186,7 @@ class NormalisationFields:
         "Divide the variance by d (0) or by d - 1 (1).",
         NORMALISATION,
         kind=LAYERS,
-        needs="a normalisation by the variance (normalization layer)",
+        needs="LayerNorm (normalization layer)",
     )
 
 
@@ -308,7 +308,7 @@ class GradientFields:
         read_ids,
         "Target class of each row, from 0: L = -sum log prob.",
         GRADIENTS,
-        takes="whole numbers from 0, one for each row of probabilities, as 2, 0, 1",
+        takes="whole numbers from 0, one per row of probabilities, e.g. 2, 0, 1",
         kind=LAYERS,
         is_list=True,
     )
@@ -387,7 +387,7 @@ class EquationFields:
         read_lines,
         "Equation that replaces or adds a step; repeatable.",
         KINDS,
-        takes=f"a list of up to {MOST_LINES} equations, as "
+        takes=f"a list of up to {MOST_LINES} equations, e.g. "
         "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)",
         is_list=True,
         flag="--equation",

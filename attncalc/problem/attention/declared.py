@@ -137,7 +137,7 @@ class AttentionFields:
         names,
         "Steps that an answer must contain: Q,A,O,connections.",
         CONVENTIONS,
-        takes="names of steps, as Q, S, A, and connections for the map",
+        takes="step names, e.g. Q, S, A, and connections for the map",
     )
     heads: int | None = setting(
         None, Whole(1, 10_000), "Number of heads, side by side in the weights.", KINDS
@@ -175,7 +175,7 @@ class AttentionFields:
         yes_or_no,
         "ALiBi: subtract slope times distance from each score.",
         KINDS,
-        takes="true or false (slopes of its own are alibi_slopes)",
+        takes="true or false (for custom slopes use alibi_slopes)",
     )
     rel_max_distance: int = setting(
         128,
@@ -221,7 +221,7 @@ class AttentionFields:
         "rope",
         says="sinusoidal (added to X), rope (rotates Q, K) or none.",
         panel=KINDS,
-        needs="tokens that they are added to, before all layers, or with rope an attention",
+        needs="tokens to add them to, before all layers, or an attention for rope",
     )
     rope_base: Any = setting(
         Fraction(10_000),
