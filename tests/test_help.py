@@ -334,7 +334,8 @@ def test_a_shell_completes_fields_and_values(attncalc: Command) -> None:
     start = "attncalc", "self", "--set"
     assert completions(*start, "") == [f"{name}=" for name in ALL_FIELDS]
     assert completions(*start, "combi") == ["combine=concat", "combine=mean"]
-    assert completions(*start, "softcap") == ["softcap=", "softcap=null"]
+    assert completions(*start, "X") == ["X=", "X1=", "X2=", "X3="]
+    assert completions(*start, "wind") == ["window=", "window=null"]
     # bash takes = for a word, and what follows it for another
     assert completions(*start, "combine", "=") == ["concat", "mean"]
     assert completions(*start, "combine", "=", "m") == ["mean"]

@@ -85,11 +85,13 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
 
 def _complete_in_bash() -> None:
     """Print the values that follow `--set FIELD=`: to bash, = and they are words of their own."""
-    words = os.environ.get("COMP_WORDS", "").split()[: int(os.environ.get("COMP_CWORD", 0)) + 1]
-    found = re.search(r" --set (\w+) =(?: (\S*))?$", " ".join(words))
-    if found and os.environ.get("_ATTNCALC_COMPLETE") == "complete_bash":
-        values = completed(f"{found[1]}={found[2] or ''}")
-        print("\n".join(each.partition("=")[2] for each in values))  # noqa: T201 - for the shell
+    if os.environ.get("_ATTNCALC_COMPLETE") != "complete_bash":
+        return
+    words = os.environ["COMP_WORDS"].split()[: int(os.environ["COMP_CWORD"]) + 1]
+    if found := re.search(r" --set (\w+) =(?: (\S*))?$", " ".join(words)):
+        values = (each.partition("=")[2] for each in completed(f"{found[1]}="))
+        starting = (each for each in values if each.startswith(found[2] or ""))
+        print("\n".join(starting))  # noqa: T201 - for the shell
         raise SystemExit(0)
 
 

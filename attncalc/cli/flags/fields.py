@@ -115,15 +115,13 @@ def completed(incomplete: str) -> list[str]:
 
     Examples
     --------
-    >>> completed("comb"), completed("combine=m"), completed("rope_pair")[0]
-    (['combine=concat', 'combine=mean'], ['combine=mean'], 'rope_pairing=halves')
+    >>> completed("comb"), completed("qk"), completed("softcap=")
+    (['combine=concat', 'combine=mean'], ['qk_norm=', 'qk_eps='], [])
     """
     name, sign, _ = incomplete.partition("=")
-    names = [each for each in ALL_FIELDS if each == name or (not sign and each.startswith(name))]
-    if len(names) != 1 and name not in names:
+    names = [each for each in ALL_FIELDS if (each == name if sign else each.startswith(name))]
+    if len(names) != 1:
         return [f"{each}=" for each in names]
-    (name,) = [name] if name in names else names
-    found = [f"{name}={value}" for value in values_of(name)]
-    # one suggestion alone would end in a blank
-    found = found or ([] if sign else [f"{name}=", f"{name}=null"])
-    return [each for each in found if each.startswith(incomplete)]
+    found = [f"{names[0]}={value}" for value in values_of(names[0])]
+    # after one suggestion alone a shell would write a blank
+    return found or ([] if sign else [f"{names[0]}=", f"{names[0]}=null"])

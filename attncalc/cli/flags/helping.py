@@ -8,11 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from attncalc.cli.flags.fields import (
-    ALL_PANELS,
-    OTHERS,
-    default_of,
-)
+from attncalc.cli.flags.fields import ALL_PANELS, OTHERS, default_of
 from attncalc.cli.flags.flag import OUTPUT, Flag
 from attncalc.cli.flags.table import COMMANDS, COMMON, SET, fields_of, summary, usage_of
 from attncalc.problem.fields import GIVEN, SETTINGS
