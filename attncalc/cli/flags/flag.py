@@ -64,7 +64,8 @@ class Flag(NamedTuple):
     @property
     def own_name(self) -> str:
         """The name of its parameter."""
-        return self.name or self.names[0].split("/")[0].strip("-").replace("-", "_")
+        typed = self.typed.lower() if self.is_argument else self.names[0].split("/")[0]
+        return self.name or typed.strip("-[].").replace("-", "_")
 
     @property
     def shown_default(self) -> str:

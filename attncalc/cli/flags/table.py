@@ -38,7 +38,11 @@ def topics() -> dict[str, str]:
     return {name: about for names, about in both for name in names.split()}
 
 
-FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", name="file", unsaid="a sample")
+def _topics() -> list[str]:
+    return [*topics(), *COMMANDS]
+
+
+FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", unsaid="a sample")
 PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
 FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
 SYSTEMS = ("gradescope", "moodle", "prairielearn", "numbas")
@@ -419,7 +423,7 @@ Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
     attncalc open gpt2 --tokens "3, 7" --layer 0 -o layer.npz
 """,
         (
-            Flag("FOLDER", "Folder of the model.", OUTPUT, default=..., name="folder"),
+            Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
             Flag("--tokens IDS", 'Token ids, e.g. "3, 7".', MODEL),
             Flag("--text TEXT", "Text; needs attncalc[models].", MODEL),
             Flag("--image MATRIX", "Image (.npy): channels, rows, columns.", MODEL),
@@ -513,13 +517,7 @@ that an error counts once.
     attncalc samples folder -o mine           a sample that is a folder
 """,
         (
-            Flag(
-                "[NAME]",
-                "Sample to write out.",
-                name="name",
-                unsaid="list all",
-                complete=_names_of_samples,
-            ),
+            Flag("[NAME]", "Sample to write out.", unsaid="list all", complete=_names_of_samples),
             Flag("--out -o PLACE", "Write to this file or folder."),
         ),
     ),
@@ -544,13 +542,7 @@ An editor completes and checks a problem that has "$schema": "problem.schema.jso
     attncalc schema problem -o problem.schema.json
 """,
         (
-            Flag(
-                "[NAME]",
-                "Schema to write out.",
-                name="name",
-                unsaid="list all",
-                complete=_names_of_schemas,
-            ),
+            Flag("[NAME]", "Schema to write out.", unsaid="list all", complete=_names_of_schemas),
             TO_FILE,
         ),
     ),
@@ -565,7 +557,7 @@ The report contains no folder names and no user names.
     attncalc doctor -o doctor.txt
 """,
         (
-            Flag("[FILE]", "Problem whose labels to check.", name="file", unsaid="none"),
+            Flag("[FILE]", "Problem whose labels to check.", unsaid="none"),
             Flag("--format FORM", "table or json.", OUTPUT, ("table", "json")),
             TO_FILE,
         ),
@@ -578,15 +570,7 @@ The report contains no folder names and no user names.
     attncalc help masks
     attncalc help fields
 """,
-        (
-            Flag(
-                "[TOPIC]",
-                "Topic or command.",
-                name="topic",
-                unsaid="list all",
-                complete=lambda: [*topics(), *COMMANDS],
-            ),
-        ),
+        (Flag("[TOPIC]", "Topic or command.", unsaid="list all", complete=_topics),),
     ),
 }
 
