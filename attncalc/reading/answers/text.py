@@ -25,6 +25,7 @@ from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.told_tokens import with_rows_of_tokens
+from attncalc.reading.answers.witness import Witness
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import name_in
@@ -57,7 +58,8 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
 
     # first of all, for what is rewritten is longer, and all of it takes time
     text, said = within_bounds(page.text)
-    text = _rewritten(with_decimal_commas(PRIVATE.sub("", text)), expected)
+    plain = with_decimal_commas(PRIVATE.sub("", text))
+    text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
         text, partial(_names_a_row, expected), partial(_is_of_map, of_map), expected.labels
@@ -81,6 +83,9 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
+    witness = Witness(plain, found, expected, lambda words: _step_named(expected, words)[0])
+    matrices = witness.testify(matrices)
+    witness.without_witnessed()
     _tell_columns(matrices, expected, found)
     faults += found.faults
     for name, matrix in matrices.items():
