@@ -20,11 +20,11 @@ GAPS = ((0, 0.0), (1, 0.1), (2, 0.3), (3, 0.6))
 JUMP = 1.5
 """What skipped numbers between two rows cost, in agreeing entries: a few, or any number."""
 
-_SCANNED = re.compile(r"(?<![^\W_])[lI](?=[.,]?\d)|(?<=\d)[lIO](?![^\W_])|(?<![^\W_])O(?=[.,]\d)")
+_SCANNED = re.compile(r"(?<![^\W_])[lI](?=[.,]?\d)|(?<=-)[lI](?![^\W_])|(?<=\d)[lIO](?![^\W_])|(?<![^\W_])O(?=[.,]\d)")
 """Letters that a scanner puts in place of digits."""
 _INDEX = re.compile(
-    r"\^\s?\{?\(?-?[\w.+×*]+\)?\}?|_\{[^}]*\}|_\w+|(?<=[A-Za-z])\(\d ?, ?\d\)|(?<=[A-Za-z])\[\d ?, ?\d\]"
-    r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}|\d ?(?:×|\\times) ?\d(?![.\d])"
+    r"(?<![\d.])\d ?(?:×|x|\\times) ?\d(?![\d.])|\^\{[^{}]*\}|\^\s?\(?-?[\w.+*]+\)?|_\{[^}]*\}|_\w+|(?<=[A-Za-z])\(\d ?, ?\d\)|(?<=[A-Za-z])\[\d ?, ?\d\]"
+    r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}"
 )
 """Powers, indices and sizes, whose digits are no numbers of a matrix."""
 _FRACTION = re.compile(r"\\[tdc]?frac\s*(?:\{(-?[\d.]+)\}\s*\{([\d.]+)\}|(\d)(\d))")
@@ -36,6 +36,7 @@ _NUMBER = re.compile(
 _COUNT = re.compile(r"^[\s>*-]*\d{1,2}[.):、](?=\s)")
 _RESULT = re.compile(r"[=≈:→]\s*&?\s*[\[({]*\s*$")
 _OPERATOR = re.compile(r"\s*[)\]]*\s*(?:[*·×^+/@]|\\cdot|\\times|-\s)")
+_BEHIND = re.compile(r"(?:[*·×^+/@]|\\cdot|\\times|\\frac)\s*[\[({]*\s*$")
 _RELATION = re.compile(r"[=≈→]")
 
 
@@ -43,15 +44,17 @@ class Number(NamedTuple):
     """A number of a text: its entry and value, its line, and where it stands there.
 
     `is_result` says that it stands right behind a relation, and before no operator; `is_last`
-    that no relation follows it in its line.
+    that no relation follows it in its line; `is_operand` that an operator stands beside it.
     """
 
     entry: Entry
     value: float
     line: int
     start: int
+    end: int
     is_result: bool
     is_last: bool
+    is_operand: bool
 
 
 class Cut(NamedTuple):
@@ -85,12 +88,13 @@ def numbers_of(text: str) -> list[Number]:
             entry = read_entry(each[0].strip())
             if entry.value is None:
                 continue
-            is_result = bool(_RESULT.search(clean, 0, each.start())) and not _OPERATOR.match(
-                clean, each.end()
-            )
+            before = clean[max(0, each.start() - 12) : each.start()]
+            is_before = _OPERATOR.match(clean, each.end()) is not None
+            is_operand = is_before or _BEHIND.search(before) is not None
+            is_result = not is_before and _RESULT.search(before) is not None
             found.append(
-                Number(entry, float(entry.value), number, each.start(), is_result,
-                       each.start() >= last)
+                Number(entry, float(entry.value), number, each.start(), each.end(), is_result,
+                       each.start() >= last, is_operand)
             )  # fmt: skip
     return found[:MOST_NUMBERS]
 
@@ -110,7 +114,7 @@ def near(values: Matrix, other: Matrix) -> Matrix:
     return np.asarray(alike | (values == other))
 
 
-def cuts(numbers: Sequence[Number], key: Matrix, free: Matrix, *, turned: bool) -> list[Cut]:
+def cuts(numbers: Sequence[Number], key: Matrix, free: Matrix, *, turned: bool, least: float) -> list[Cut]:
     """Return the best cut of each layout: rows, columns of a table, results, columns for rows.
 
     Parameters
@@ -123,17 +127,22 @@ def cuts(numbers: Sequence[Number], key: Matrix, free: Matrix, *, turned: bool) 
         Which numbers may be taken.
     turned
         Whether its columns may stand as rows.
+    least
+        The share of its entries that must agree.
     """
     if key.ndim != 2 or key.size > MOST_ENTRIES or key.size * len(numbers) > MOST_WORK:
         return []
+    values = np.array([each.value for each in numbers])
+    is_there = near(values[free][:, np.newaxis], key.ravel()[np.newaxis, :]).any(axis=0)
+    if is_there.sum() < least * key.size:
+        return []
     runs = {
-        "in order": np.flatnonzero(free),
+        "in order": np.flatnonzero(free & ~np.array([each.is_operand for each in numbers], bool)),
         "as results": np.flatnonzero(free & np.array([each.is_result for each in numbers], bool)),
         "behind relations": np.flatnonzero(
             free & np.array([each.is_last for each in numbers], bool)
         ),
     }
-    values = np.array([each.value for each in numbers])
     found = []
     for layout, run in runs.items():
         for matrix, way in ((key, ""), (key.T, ", columns as rows")) if turned else ((key, ""),):

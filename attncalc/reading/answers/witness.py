@@ -6,13 +6,14 @@ bits, of how surely they are the step: name, layout, order and agreement with th
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import numpy as np
 
 from attncalc.numbers.types import Matrix
 from attncalc.reading.answers.answer import Taken, WrittenMatrix, matrix_of_entries
-from attncalc.reading.answers.cuts import Cut, Number, cuts, near, numbers_of
+from attncalc.reading.answers.cuts import GAPS, Cut, cuts, near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
 
@@ -26,6 +27,11 @@ rows on lines of their own, and the place between the steps around it."""
 SURE = 10.0
 """Bits beyond those that tell one place among all of them."""
 ALIKE = 0.999
+BECAUSE = "its numbers are"
+MOST_WINDOWS = 6
+"""Places at which a step may be written again."""
+MOST_ROWS = 100
+"""Rows up to which a number that begins a line may only count it."""
 
 StepNamed = Callable[[str], str]
 
@@ -42,6 +48,7 @@ class Witness:
         self.found, self.expected, self.named = found, expected, named
         self.free = np.ones(len(self.numbers), bool)
         self.own: dict[str, set[int]] = {}
+        self.rows: dict[str, list[list[int]]] = {}
 
     def testify(self, matrices: Mapping[str, WrittenMatrix]) -> dict[str, WrittenMatrix]:
         """Return the matrices with those that other cuts of the numbers yield; each is a remark."""
@@ -53,12 +60,14 @@ class Witness:
         for matrix in self.expected.given.values():
             self._take_copies(matrix)
         for name, written in read.items():
-            self._locate(name, written, keeps=name not in doubtful)
-        best = [each for name in doubtful if (each := self._best(name, read.get(name)))]
-        for _, name, _ in sorted(best, key=lambda each: -each[0]):
-            again = self._best(name, read.get(name))
-            if again is not None:
-                read[name] = self._taken(name, again[2])
+            self._locate(name, written)
+        while doubtful:
+            found = [each for name in doubtful if (each := self._best(name, read.get(name)))]
+            if not found:
+                break
+            _, name, cut = max(found, key=lambda each: each[0])
+            doubtful.remove(name)
+            read[name] = self._taken(name, cut)
         order = [*self.expected.steps]
         return dict(sorted(read.items(), key=lambda each: order.index(each[0]) if each[0] in order else -1))
 
@@ -66,16 +75,17 @@ class Witness:
         """Say whether a step was read in its shape, and no other cut can be better."""
         if written is None:
             return False
-        if written.shape != key.shape or written.problem:
+        if written.problem or written.shape not in (key.shape, (1, *key.shape)):
             return False
-        return float(near(written.values, key).mean()) > WRONG
+        is_full = not np.isnan(written.values).any()
+        return is_full and float(near(written.values, key).mean()) > WRONG
 
     def _take_copies(self, matrix: Matrix) -> None:
         """Take from the free numbers those that copy a given matrix."""
         if matrix.ndim != 2 or matrix.size < 4:
             return
         for _ in range(3):
-            copies = [c for c in cuts(self.numbers, matrix, self.free, turned=False) if c.share == 1]
+            copies = [c for c in cuts(self.numbers, matrix, self.free, turned=False, least=1) if c.share == 1]
             whole = next((c for c in copies if self._is_close(c)), None)
             if whole is None:
                 return
@@ -85,62 +95,77 @@ class Witness:
         places = cut.places
         return max(places) - min(places) <= len(places) + 2 * len(cut.rows)
 
-    def _locate(self, name: str, written: WrittenMatrix, *, keeps: bool) -> None:
-        """Note which numbers the reading of a step has, and take them where it stays."""
+    def _locate(self, name: str, written: WrittenMatrix) -> None:
+        """Note which numbers the reading of a step has: they are no other step's."""
         heads = written.values if written.values.ndim == 3 else [written.values]
-        own = {line for each in self.found.taken if each.what.split("[")[0].split(" ")[0] == name
-               for line in range(each.line, each.last + 1)}  # fmt: skip
-        there = np.array([each.line in own for each in self.numbers], bool) & self.free
-        places: set[int] = set()
-        for head in heads:
-            found = cuts(self.numbers, head, there, turned=True)
-            if found:
-                cut = max(found, key=lambda each: each.share)
-                if keeps:
-                    places.update(np.array(cut.rows)[cut.agreeing].tolist())
-                else:
-                    places.update(cut.places)
-        self.own[name] = places
-        if keeps:
-            self.free[list(places)] = False
+        own = [each for each in self.found.taken if each.what.split("[")[0].split(" ")[0] == name]
+        lines = {line for each in own for line in range(each.line, each.last + 1)}
+        below = 2 * heads[0].shape[0] + 4
+        windows = [lines, *({*range(e.line, e.last + below)} for e in own if e.what == name)]
+        for window in windows[:MOST_WINDOWS]:
+            there = self.free & np.array([each.line in window for each in self.numbers], bool)
+            for head in heads:
+                found = cuts(self.numbers, head, there, turned=True, least=WRONG)
+                cut = max(found, key=lambda each: each.share, default=None)
+                if cut is None or cut.share < WRONG:
+                    continue
+                self.rows[name] = cut.rows
+                places = np.array(cut.rows)[cut.agreeing]
+                self.own.setdefault(name, set()).update(places.tolist())
+                self.free[places] = False
 
     def _best(self, name: str, written: WrittenMatrix | None) -> tuple[float, str, Cut] | None:
         """Return the cut for a step that is surest, where it is sure enough."""
         key = self.expected.steps[name]
+        if written is not None and written.shape == key.shape[::-1] != key.shape:
+            return None  # its tokens are columns, which is said
         has_shape = written is not None and written.shape == key.shape and not written.problem
-        as_columns = written is not None and written.shape == key.shape[::-1]
-        turned = key.shape[0] != key.shape[1] and written is None
-        if as_columns and key.shape[0] != key.shape[1]:
-            return None
+        wanted, least = key, ENOUGH
+        if has_shape and written is not None:  # as it was read, where it was
+            least = ALIKE
+            if np.isnan(written.values).any():
+                wanted = np.where(np.isnan(written.values), key, written.values)
         found = []
-        for cut in cuts(self.numbers, key, self.free, turned=turned):
-            if cut.share < (ALIKE if has_shape else ENOUGH):
+        free = self.free.copy()
+        free[[*self.own.get(name, ())]] = True
+        for cut in cuts(self.numbers, wanted, free, turned=written is None, least=least):
+            if cut.share < least or (has_shape and not self._is_of_reading(name, cut)):
                 continue
-            if has_shape and not self._overlaps(name, cut):
+            if cut.share < 1 and not self._is_sound(cut):
                 continue
-            bits = self._bits(name, cut)
-            if bits >= SURE + math.log2(len(self.numbers) + 1) + 8 * has_shape:
+            if has_shape and wanted is key and self._is_even(self.rows.get(name, [])):
+                continue
+            bits = self._bits(name, cut, wanted)
+            if bits >= SURE + math.log2(len(self.numbers) + 1):
                 found.append((bits, name, cut))
         return max(found, key=lambda each: each[0], default=None)
 
-    def _overlaps(self, name: str, cut: Cut) -> bool:
-        """Say whether a cut has half of the numbers that the reading of its step has."""
+    def _is_of_reading(self, name: str, cut: Cut) -> bool:
+        """Say whether a cut has some of the numbers that the reading of its step has."""
         own = self.own.get(name, set())
-        return 2 * len(own & {*cut.places}) >= len(cut.places)
+        return 3 * len(own & {*cut.places}) >= len(cut.places)
 
-    def _bits(self, name: str, cut: Cut) -> float:
+    def _bits(self, name: str, cut: Cut, key: Matrix) -> float:
         """Return how surely a cut is a step, in bits."""
-        key = self.expected.steps[name]
         total = len(self.numbers) + 2
         alike = near(self.values[:, None], key.ravel()[None, :]).sum(axis=0).reshape(key.shape)
         bits = np.log2(total / (alike + 1))
         score = float(np.where(cut.agreeing, bits, -3.0).sum())
+        steps = [each[0] - before[0] for before, each in pairwise(cut.rows)]
+        if len({*steps}) > 1:
+            usual = max({*steps}, key=steps.count)
+            for step in steps:
+                is_near = len(cut.rows[0]) <= step <= len(cut.rows[0]) + len(GAPS)
+                score -= 0 if step == usual else (2 if is_near else math.log2(total))
         lines = [self.numbers[row[0]].line for row in cut.rows]
         score += ON_LINES * (len({*lines}) == len(lines) and len(lines) > 1)
         said = self._said(cut)
         score += NAMED * (said == name) + OTHERWISE * (said not in ("", name))
         unread = {each.line for each in self.found.unread if each.could_be_matrix}
-        score += UNREAD * (len({*lines} & unread) * 2 >= len({*lines}))
+        is_unread = len({*lines} & unread) * 2 >= len({*lines})
+        if (said not in ("", name) and not is_unread) or not (said or self._is_parted(cut)):
+            return 0.0
+        score += UNREAD * is_unread
         return score + IN_ORDER * self._is_in_order(name, min(lines))
 
     def _said(self, cut: Cut) -> str:
@@ -154,6 +179,26 @@ class Witness:
                 break
         return ""
 
+    def _is_sound(self, cut: Cut) -> bool:
+        """Say whether each row of a cut agrees in half of its entries, at equal distances."""
+        return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.rows)
+
+    def _is_even(self, rows: list[list[int]]) -> bool:
+        """Say whether rows begin at equal distances, in numbers and in lines."""
+        steps = {(b[0] - a[0], self.numbers[b[0]].line - self.numbers[a[0]].line)
+                 for a, b in pairwise(rows)}  # fmt: skip
+        return len(steps) == 1
+
+    def _is_parted(self, cut: Cut) -> bool:
+        """Say whether something tells its rows apart: lines, words, or another separator."""
+        numbers = [[self.numbers[place] for place in row] for row in cut.rows]
+        if any(row[0].line != other[0].line for row, other in pairwise(numbers)):
+            return True
+        here = self.lines[numbers[0][0].line - 1]
+        within = {here[a.end : b.start].strip() for row in numbers for a, b in pairwise(row)}
+        between = {here[a[-1].end : b[0].start].strip() for a, b in pairwise(numbers)}
+        return not within & between
+
     def _is_in_order(self, name: str, line: int) -> bool:
         order = [*self.expected.steps]
         own = order.index(name)
@@ -163,15 +208,16 @@ class Witness:
 
     def _taken(self, name: str, cut: Cut) -> WrittenMatrix:
         """Return the matrix that a cut makes; its numbers are taken, and that is said."""
+        self.free[[*self.own.get(name, ())]] = True
         self.free[cut.places] = False
         numbers = [self.numbers[place] for place in cut.places]
         first, last = min(n.line for n in numbers), max(n.line for n in numbers)
         where = f"line {first}" if first == last else f"lines {first} to {last}"
-        self.found.remarks.append(f"{where}: read as {name}, because its numbers are those of {name}")
+        self.found.remarks.append(f"{where}: read as {name}, because {BECAUSE} those of {name}")
         lines = {number.line for number in numbers}
         for line in sorted(lines):
             self.found.taken.append(
-                Taken(line, line, name, f"its numbers are those of {name}", self.lines[line - 1])
+                Taken(line, line, name, f"{BECAUSE} those of {name}", self.lines[line - 1])
             )
         return matrix_of_entries(
             [[[self.numbers[place].entry for place in row] for row in cut.rows]], f"line {first}"
@@ -179,10 +225,14 @@ class Witness:
 
     def without_witnessed(self) -> None:
         """Drop from the unread what is read now: lines on which no number is left."""
+        taken = {each.line for each in self.found.taken if each.how.startswith(BECAUSE)}
         left: dict[int, int] = {}
         for number, is_free in zip(self.numbers, self.free, strict=True):
-            left[number.line] = left.get(number.line, 0) + bool(is_free)
-        taken = {each.line for each in self.found.taken if each.how.startswith("its numbers are")}
+            first = not self.lines[number.line - 1][: number.start].strip(" |>*-#([xX")
+            is_count = first and number.value in range(1, MOST_ROWS)
+            left[number.line] = left.get(number.line, 0) + (
+                bool(is_free) and number.is_last and not is_count
+            )
         self.found.unread[:] = [
             each for each in self.found.unread
             if each.line not in taken or left.get(each.line, 0) > 0
