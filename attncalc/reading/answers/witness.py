@@ -6,14 +6,15 @@ bits, of how surely they are the step: name, layout, order and agreement with th
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.reading.answers.answer import Taken, WrittenMatrix, matrix_of_entries
-from attncalc.reading.answers.cuts import GAPS, Cut, cuts, near, numbers_of
+from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix, matrix_of_entries
+from attncalc.reading.answers.cuts import GAPS, Cut, Number, cuts, near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
 
@@ -28,6 +29,7 @@ SURE = 10.0
 """Bits beyond those that tell one place among all of them."""
 ALIKE = 0.999
 BECAUSE = "its numbers are"
+STARTS = " |>*-#([xX"
 MOST_WINDOWS = 6
 """Places at which a step may be written again."""
 MOST_ROWS = 100
@@ -49,6 +51,7 @@ class Witness:
         self.free = np.ones(len(self.numbers), bool)
         self.own: dict[str, set[int]] = {}
         self.rows: dict[str, list[list[int]]] = {}
+        self.witnessed: list[int] = []
 
     def testify(self, matrices: Mapping[str, WrittenMatrix]) -> dict[str, WrittenMatrix]:
         """Return the matrices with those that other cuts of the numbers yield; each is a remark."""
@@ -59,8 +62,11 @@ class Witness:
             return read
         for matrix in self.expected.given.values():
             self._take_copies(matrix)
+        guesses = [name for name in doubtful if self._is_guess(name)]
         for name, written in read.items():
             self._locate(name, written)
+        for name in guesses:
+            self.free[[*self.own.get(name, ())]] = True
         while doubtful:
             found = [each for name in doubtful if (each := self._best(name, read.get(name)))]
             if not found:
@@ -68,6 +74,10 @@ class Witness:
             _, name, cut = max(found, key=lambda each: each[0])
             doubtful.remove(name)
             read[name] = self._taken(name, cut)
+        for name in {*guesses} & {*doubtful}:
+            if not self.free[[*self.own.get(name, ())]].all():
+                self._forget(name)
+                del read[name]
         order = [*self.expected.steps]
         return dict(sorted(read.items(), key=lambda each: order.index(each[0]) if each[0] in order else -1))
 
@@ -102,12 +112,14 @@ class Witness:
         lines = {line for each in own for line in range(each.line, each.last + 1)}
         below = 2 * heads[0].shape[0] + 4
         windows = [lines, *({*range(e.line, e.last + below)} for e in own if e.what == name)]
+        free = self.free.copy()
         for window in windows[:MOST_WINDOWS]:
-            there = self.free & np.array([each.line in window for each in self.numbers], bool)
+            there = free & np.array([each.line in window for each in self.numbers], bool)
             for head in heads:
-                found = cuts(self.numbers, head, there, turned=True, least=WRONG)
+                least = WRONG * float((~np.isnan(head)).mean())
+                found = cuts(self.numbers, head, there, turned=True, least=least)
                 cut = max(found, key=lambda each: each.share, default=None)
-                if cut is None or cut.share < WRONG:
+                if cut is None or cut.share < max(least, 1 / head.size):
                     continue
                 self.rows[name] = cut.rows
                 places = np.array(cut.rows)[cut.agreeing]
@@ -117,6 +129,8 @@ class Witness:
     def _best(self, name: str, written: WrittenMatrix | None) -> tuple[float, str, Cut] | None:
         """Return the cut for a step that is surest, where it is sure enough."""
         key = self.expected.steps[name]
+        if self._is_guess(name):
+            written = None
         if written is not None and written.shape == key.shape[::-1] != key.shape:
             return None  # its tokens are columns, which is said
         has_shape = written is not None and written.shape == key.shape and not written.problem
@@ -139,6 +153,18 @@ class Witness:
             if bits >= SURE + math.log2(len(self.numbers) + 1):
                 found.append((bits, name, cut))
         return max(found, key=lambda each: each[0], default=None)
+
+    def _is_guess(self, name: str) -> bool:
+        """Say whether a step was named by its place and its shape alone."""
+        return any(e.what == name and e.how.startswith("taken as") for e in self.found.taken)
+
+    def _forget(self, name: str) -> None:
+        """Drop what was noted of the reading of a step."""
+        self.found.taken[:] = [
+            each for each in self.found.taken
+            if each.what.split("[")[0].split(" ")[0] != name or each.how.startswith("given")
+        ]  # fmt: skip
+        self.found.remarks[:] = [e for e in self.found.remarks if f": taken as {name}: " not in e]
 
     def _is_of_reading(self, name: str, cut: Cut) -> bool:
         """Say whether a cut has some of the numbers that the reading of its step has."""
@@ -187,7 +213,7 @@ class Witness:
         """Say whether rows begin at equal distances, in numbers and in lines."""
         steps = {(b[0] - a[0], self.numbers[b[0]].line - self.numbers[a[0]].line)
                  for a, b in pairwise(rows)}  # fmt: skip
-        return len(steps) == 1
+        return len(steps) <= 1
 
     def _is_parted(self, cut: Cut) -> bool:
         """Say whether something tells its rows apart: lines, words, or another separator."""
@@ -208,8 +234,11 @@ class Witness:
 
     def _taken(self, name: str, cut: Cut) -> WrittenMatrix:
         """Return the matrix that a cut makes; its numbers are taken, and that is said."""
-        self.free[[*self.own.get(name, ())]] = True
+        if name in self.own and not self._is_guess(name):
+            self.free[[*self.own[name]]] = True
+        self._forget(name)
         self.free[cut.places] = False
+        self.witnessed += cut.places
         numbers = [self.numbers[place] for place in cut.places]
         first, last = min(n.line for n in numbers), max(n.line for n in numbers)
         where = f"line {first}" if first == last else f"lines {first} to {last}"
@@ -224,16 +253,17 @@ class Witness:
         )
 
     def without_witnessed(self) -> None:
-        """Drop from the unread what is read now: lines on which no number is left."""
-        taken = {each.line for each in self.found.taken if each.how.startswith(BECAUSE)}
-        left: dict[int, int] = {}
-        for number, is_free in zip(self.numbers, self.free, strict=True):
-            first = not self.lines[number.line - 1][: number.start].strip(" |>*-#([xX")
-            is_count = first and number.value in range(1, MOST_ROWS)
-            left[number.line] = left.get(number.line, 0) + (
-                bool(is_free) and number.is_last and not is_count
-            )
-        self.found.unread[:] = [
-            each for each in self.found.unread
-            if each.line not in taken or left.get(each.line, 0) > 0
-        ]  # fmt: skip
+        """Drop from the unread what is read now: texts all of whose numbers a cut has taken."""
+        taken = [self.numbers[place] for place in self.witnessed]
+        self.found.unread[:] = [each for each in self.found.unread if not _is_in(each, taken)]
+
+
+def _is_in(unread: Unread, taken: list[Number]) -> bool:
+    """Say whether numbers that were taken are all those of a text that was not read."""
+    own = numbers_of(unread.text)
+    if own and own[0].value in range(1, MOST_ROWS) and not unread.text[: own[0].start].strip(STARTS):
+        own = own[1:]  # it may count its row
+    said = Counter(each.value for each in own if each.is_last)
+    last = unread.line + max(4, len(own))
+    there = Counter(each.value for each in taken if unread.line <= each.line <= last)
+    return bool(said) and said <= there
