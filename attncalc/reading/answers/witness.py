@@ -6,6 +6,7 @@ bits, of how surely they are the step: name, layout, order and agreement with th
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -34,6 +35,8 @@ MOST_WINDOWS = 6
 """Places at which a step may be written again."""
 MOST_ROWS = 100
 """Rows up to which a number that begins a line may only count it."""
+
+_BRACKET = re.compile(r"[\d}]\s*(?:\\left)?\s*(?:\\begin\{\w+\}|\(|\[|⎡)\s*$")
 
 StepNamed = Callable[[str], str]
 
@@ -129,8 +132,11 @@ class Witness:
     def _best(self, name: str, written: WrittenMatrix | None) -> tuple[float, str, Cut] | None:
         """Return the cut for a step that is surest, where it is sure enough."""
         key = self.expected.steps[name]
+        free = self.free.copy()
         if self._is_guess(name):
             written = None
+        else:
+            free[[*self.own.get(name, ())]] = True
         if written is not None and written.shape == key.shape[::-1] != key.shape:
             return None  # its tokens are columns, which is said
         has_shape = written is not None and written.shape == key.shape and not written.problem
@@ -140,8 +146,6 @@ class Witness:
             if np.isnan(written.values).any():
                 wanted = np.where(np.isnan(written.values), key, written.values)
         found = []
-        free = self.free.copy()
-        free[[*self.own.get(name, ())]] = True
         for cut in cuts(self.numbers, wanted, free, turned=written is None, least=least):
             if cut.share < least or (has_shape and not self._is_of_reading(name, cut)):
                 continue
@@ -189,6 +193,8 @@ class Witness:
         score += NAMED * (said == name) + OTHERWISE * (said not in ("", name))
         unread = {each.line for each in self.found.unread if each.could_be_matrix}
         is_unread = len({*lines} & unread) * 2 >= len({*lines})
+        if self._is_factor(cut):
+            return 0.0
         if (said not in ("", name) and not is_unread) or not (said or self._is_parted(cut)):
             return 0.0
         score += UNREAD * is_unread
@@ -214,6 +220,16 @@ class Witness:
         steps = {(b[0] - a[0], self.numbers[b[0]].line - self.numbers[a[0]].line)
                  for a, b in pairwise(rows)}  # fmt: skip
         return len(steps) <= 1
+
+    def _is_factor(self, cut: Cut) -> bool:
+        """Say whether a number stands right before the bracket of a cut: 1/2 [1 3; -1 1]."""
+        first = min(cut.places)
+        if not first or len(cut.rows) < 2 or not self.numbers[first - 1].is_result:
+            return False
+        before, number = self.numbers[first - 1], self.numbers[first]
+        text = "\n".join(self.lines[before.line - 1 : number.line])
+        start = len(text) - len(self.lines[number.line - 1]) + number.start
+        return _BRACKET.search(text, before.start, start) is not None
 
     def _is_parted(self, cut: Cut) -> bool:
         """Say whether something tells its rows apart: lines, words, or another separator."""
