@@ -85,7 +85,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     matrices = _matrices(parts, expected, found)
     witness = Witness(plain, found, expected, lambda words: _step_named(expected, words)[0])
     matrices = witness.testify(matrices)
-    witness.without_witnessed()
+    witness.without_witnessed(matrices)
     _tell_columns(matrices, expected, found)
     faults += found.faults
     for name, matrix in matrices.items():

@@ -31,11 +31,13 @@ SURE = 10.0
 ALIKE = 0.999
 BECAUSE = "its numbers are"
 STARTS = " |>*-#([xX"
+MOST_COUNTED = 3
 MOST_WINDOWS = 6
 """Places at which a step may be written again."""
 MOST_ROWS = 100
 """Rows up to which a number that begins a line may only count it."""
 
+_ARGUMENT = re.compile(r"[^\W\d_]{3,}\}?\s*(?:\\left)?\((?:\s*\\begin\{\w+\})?\s*[\[(]*$")
 _BRACKET = re.compile(r"[\d}]\s*(?:\\left)?\s*(?:\\begin\{\w+\}|\(|\[|⎡)\s*$")
 
 StepNamed = Callable[[str], str]
@@ -61,7 +63,7 @@ class Witness:
         read = dict(matrices)
         doubtful = [name for name, key in self.expected.steps.items()
                     if key.ndim == 2 and not self._is_settled(read.get(name), key)]  # fmt: skip
-        if not doubtful or not self.numbers:
+        if not self.numbers or not (doubtful or any(e.could_be_matrix for e in self.found.unread)):
             return read
         for matrix in self.expected.given.values():
             self._take_copies(matrix)
@@ -111,6 +113,7 @@ class Witness:
     def _locate(self, name: str, written: WrittenMatrix) -> None:
         """Note which numbers the reading of a step has: they are no other step's."""
         heads = written.values if written.values.ndim == 3 else [written.values]
+        heads = [each[~np.isnan(each).all(axis=1)] for each in heads]
         own = [each for each in self.found.taken if each.what.split("[")[0].split(" ")[0] == name]
         lines = {line for each in own for line in range(each.line, each.last + 1)}
         below = 2 * heads[0].shape[0] + 4
@@ -119,6 +122,8 @@ class Witness:
         for window in windows[:MOST_WINDOWS]:
             there = free & np.array([each.line in window for each in self.numbers], bool)
             for head in heads:
+                if not head.size:
+                    continue
                 least = WRONG * float((~np.isnan(head)).mean())
                 found = cuts(self.numbers, head, there, turned=True, least=least)
                 cut = max(found, key=lambda each: each.share, default=None)
@@ -147,7 +152,8 @@ class Witness:
                 wanted = np.where(np.isnan(written.values), key, written.values)
         found = []
         for cut in cuts(self.numbers, wanted, free, turned=written is None, least=least):
-            if cut.share < least or (has_shape and not self._is_of_reading(name, cut)):
+            is_other = has_shape and wanted is key and not self._is_of_reading(name, cut)
+            if cut.share < least or is_other:
                 continue
             if cut.share < 1 and not self._is_sound(cut):
                 continue
@@ -204,6 +210,8 @@ class Witness:
         """Return the step that words before a cut name, on its line or on the two above."""
         first = self.numbers[min(cut.places)]
         here = self.lines[first.line - 1]
+        if _ARGUMENT.search(here, 0, first.start):
+            return ""
         for words in (here[: first.start], *reversed(self.lines[max(0, first.line - 3) : first.line - 1])):
             if name := self.named(words.strip(" =:([{-*#")[-200:]):
                 return name
@@ -268,15 +276,34 @@ class Witness:
             [[[self.numbers[place].entry for place in row] for row in cut.rows]], f"line {first}"
         )
 
-    def without_witnessed(self) -> None:
-        """Drop from the unread what is read now: texts all of whose numbers a cut has taken."""
-        taken = [self.numbers[place] for place in self.witnessed]
-        self.found.unread[:] = [each for each in self.found.unread if not _is_in(each, taken)]
+    def without_witnessed(self, read: Mapping[str, WrittenMatrix]) -> None:
+        """Drop from the unread what is read: results that are a step's, or say it again."""
+        if not self.numbers:
+            return
+        taken = [each for each, is_free in zip(self.numbers, self.free, strict=True) if not is_free]
+        left = []
+        for each in self.found.unread:
+            own = numbers_of(each.text)
+            again = next((name for name, matrix in read.items() if _says(own, matrix)), "")
+            if again and each.could_be_matrix:
+                how = f"{again} again"
+                self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
+            elif not (each.could_be_matrix and _is_in(each, own, taken)):
+                left.append(each)
+        self.found.unread[:] = left
 
 
-def _is_in(unread: Unread, taken: list[Number]) -> bool:
-    """Say whether numbers that were taken are all those of a text that was not read."""
-    own = numbers_of(unread.text)
+def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
+    """Say whether numbers are all those of a matrix, row by row or column by column."""
+    said = [each.value for each in numbers]
+    values = matrix.values
+    return len(said) > MOST_COUNTED and said in (
+        values.ravel().tolist(), np.swapaxes(values, -1, -2).ravel().tolist()
+    )  # fmt: skip
+
+
+def _is_in(unread: Unread, own: list[Number], taken: list[Number]) -> bool:
+    """Say whether the results in a text that was not read all stand in steps, right there."""
     if own and own[0].value in range(1, MOST_ROWS) and not unread.text[: own[0].start].strip(STARTS):
         own = own[1:]  # it may count its row
     said = Counter(each.value for each in own if each.is_last)
