@@ -20,10 +20,14 @@ GAPS = ((0, 0.0), (1, 0.1), (2, 0.3), (3, 0.6))
 JUMP = 1.5
 """What skipped numbers between two rows cost, in agreeing entries: a few, or any number."""
 
-_SCANNED = re.compile(r"(?<![^\W_])[lI](?=[.,]?\d)|(?<=-)[lI](?![^\W_])|(?<=\d)[lIO](?![^\W_])|(?<![^\W_])O(?=[.,]\d)")
+_SCANNED = re.compile(
+    r"(?<![^\W_])[lI](?=[.,]?\d)|(?<=-)[lI](?![^\W_])|(?<=\d)[lIO](?![^\W_])|(?<![^\W_])O(?=[.,]\d)"
+)
 """Letters that a scanner puts in place of digits."""
 _INDEX = re.compile(
-    r"(?<![\d.])\d ?(?:×|x|\\times) ?\d(?![\d.])|\^\{[^{}]*\}|\^\s?\(?-?[\w.+*]+\)?|_\{[^}]*\}|_\w+|(?<=[A-Za-z])\(\d ?, ?\d\)|(?<=[A-Za-z])\[\d ?, ?\d\]"
+    r"(?<![\d.])\d ?(?:×|x|\\times) ?\d(?![\d.])"
+    r"|\^\{[^{}]*\}|\^\s?\(?-?[\w.+*]+\)?|_\{[^}]*\}|_\w+"
+    r"|(?<=[A-Za-z])[(\[]\d ?, ?\d[)\]]"
     r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}"
 )
 """Powers, indices and sizes, whose digits are no numbers of a matrix."""
@@ -114,7 +118,9 @@ def near(values: Matrix, other: Matrix) -> Matrix:
     return np.asarray(alike | (values == other))
 
 
-def cuts(numbers: Sequence[Number], key: Matrix, free: Matrix, *, turned: bool, least: float) -> list[Cut]:
+def cuts(
+    numbers: Sequence[Number], key: Matrix, free: Matrix, *, turned: bool, least: float
+) -> list[Cut]:
     """Return the best cut of each layout: rows, columns of a table, results, columns for rows.
 
     Parameters
@@ -161,10 +167,8 @@ def _agreement(values: Matrix, key: Matrix) -> Matrix:
     starts = len(values) - width + 1
     if starts < 1:
         return np.zeros((height, 0))
-    return sum(
-        near(values[np.newaxis, j : j + starts], key[:, j : j + 1]).astype(float)
-        for j in range(width)
-    )  # type: ignore[return-value]
+    columns = [near(values[np.newaxis, j : j + starts], key[:, j : j + 1]) for j in range(width)]
+    return np.asarray(np.sum(columns, axis=0, dtype=float))
 
 
 def _beside(values: Matrix, key: Matrix) -> Matrix | None:
@@ -176,7 +180,8 @@ def _beside(values: Matrix, key: Matrix) -> Matrix | None:
         starts = scores.shape[1] - step * (height - 1)
         if starts < 1:
             break
-        total = sum(scores[i, i * step : i * step + starts] for i in range(height))
+        rows = [scores[i, i * step : i * step + starts] for i in range(height)]
+        total = np.sum(rows, axis=0)
         place = int(np.argmax(total))
         if total[place] > best:
             best, found = total[place], place + step * np.arange(height)

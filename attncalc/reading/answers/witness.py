@@ -46,9 +46,7 @@ StepNamed = Callable[[str], str]
 class Witness:
     """Compares cuts of the numbers of a text with the steps that it may hold."""
 
-    def __init__(
-        self, text: str, found: Collected, expected: Expected, named: StepNamed
-    ) -> None:
+    def __init__(self, text: str, found: Collected, expected: Expected, named: StepNamed) -> None:
         self.lines = text.split("\n")
         self.numbers = numbers_of(text)
         self.values = np.array([each.value for each in self.numbers])
@@ -61,30 +59,31 @@ class Witness:
     def testify(self, matrices: Mapping[str, WrittenMatrix]) -> dict[str, WrittenMatrix]:
         """Return the matrices with those that other cuts of the numbers yield; each is a remark."""
         read = dict(matrices)
-        doubtful = [name for name, key in self.expected.steps.items()
-                    if key.ndim == 2 and not self._is_settled(read.get(name), key)]  # fmt: skip
-        if not self.numbers or not (doubtful or any(e.could_be_matrix for e in self.found.unread)):
+        doubtful = [
+            name
+            for name, key in self.expected.steps.items()
+            if key.ndim == 2 and not self._is_settled(read.get(name), key)
+        ]
+        is_left = any(each.could_be_matrix for each in self.found.unread)
+        if not self.numbers or not (doubtful or is_left):
             return read
         for matrix in self.expected.given.values():
             self._take_copies(matrix)
-        guesses = [name for name in doubtful if self._is_guess(name)]
         for name, written in read.items():
             self._locate(name, written)
+        guesses = {name for name in doubtful if self._is_guess(name)}
         for name in guesses:
             self.free[[*self.own.get(name, ())]] = True
-        while doubtful:
-            found = [each for name in doubtful if (each := self._best(name, read.get(name)))]
-            if not found:
-                break
+        while found := [each for name in doubtful if (each := self._best(name, read.get(name)))]:
             _, name, cut = max(found, key=lambda each: each[0])
             doubtful.remove(name)
             read[name] = self._taken(name, cut)
-        for name in {*guesses} & {*doubtful}:
+        for name in guesses.intersection(doubtful):
             if not self.free[[*self.own.get(name, ())]].all():
                 self._forget(name)
                 del read[name]
         order = [*self.expected.steps]
-        return dict(sorted(read.items(), key=lambda each: order.index(each[0]) if each[0] in order else -1))
+        return dict(sorted(read.items(), key=lambda e: order.index(e[0]) if e[0] in order else -1))
 
     def _is_settled(self, written: WrittenMatrix | None, key: Matrix) -> bool:
         """Say whether a step was read in its shape, and no other cut can be better."""
@@ -100,7 +99,11 @@ class Witness:
         if matrix.ndim != 2 or matrix.size < 4:
             return
         for _ in range(3):
-            copies = [c for c in cuts(self.numbers, matrix, self.free, turned=False, least=1) if c.share == 1]
+            copies = [
+                c
+                for c in cuts(self.numbers, matrix, self.free, turned=False, least=1)
+                if c.share == 1
+            ]
             whole = next((c for c in copies if self._is_close(c)), None)
             if whole is None:
                 return
@@ -136,33 +139,31 @@ class Witness:
 
     def _best(self, name: str, written: WrittenMatrix | None) -> tuple[float, str, Cut] | None:
         """Return the cut for a step that is surest, where it is sure enough."""
-        key = self.expected.steps[name]
-        free = self.free.copy()
+        key, free = self.expected.steps[name], self.free.copy()
         if self._is_guess(name):
             written = None
         else:
             free[[*self.own.get(name, ())]] = True
         if written is not None and written.shape == key.shape[::-1] != key.shape:
             return None  # its tokens are columns, which is said
-        has_shape = written is not None and written.shape == key.shape and not written.problem
         wanted, least = key, ENOUGH
-        if has_shape and written is not None:  # as it was read, where it was
-            least = ALIKE
-            if np.isnan(written.values).any():
-                wanted = np.where(np.isnan(written.values), key, written.values)
-        found = []
-        for cut in cuts(self.numbers, wanted, free, turned=written is None, least=least):
-            is_other = has_shape and wanted is key and not self._is_of_reading(name, cut)
-            if cut.share < least or is_other:
-                continue
-            if cut.share < 1 and not self._is_sound(cut):
-                continue
-            if has_shape and wanted is key and self._is_even(self.rows.get(name, [])):
-                continue
-            bits = self._bits(name, cut, wanted)
-            if bits >= SURE + math.log2(len(self.numbers) + 1):
-                found.append((bits, name, cut))
-        return max(found, key=lambda each: each[0], default=None)
+        if written is not None and written.shape == key.shape and not written.problem:
+            # as it was read, where it was
+            wanted, least = np.where(np.isnan(written.values), key, written.values), ALIKE
+            if not np.isnan(written.values).any():
+                if self._is_even(self.rows.get(name, [])):
+                    return None
+                wanted = key
+        is_full = least == ALIKE and wanted is key
+        found = [
+            (self._bits(name, cut, wanted), name, cut)
+            for cut in cuts(self.numbers, wanted, free, turned=written is None, least=least)
+            if cut.share >= least and (cut.share == 1 or self._is_sound(cut))
+            if self._is_of_reading(name, cut) or not is_full
+            if is_full or least == ENOUGH or self._is_even(cut.rows, by_lines=True)
+        ]
+        enough = SURE + math.log2(len(self.numbers) + 1)
+        return max((e for e in found if e[0] >= enough), key=lambda each: each[0], default=None)
 
     def _is_guess(self, name: str) -> bool:
         """Say whether a step was named by its place and its shape alone."""
@@ -212,10 +213,11 @@ class Witness:
         here = self.lines[first.line - 1]
         if _ARGUMENT.search(here, 0, first.start):
             return ""
-        for words in (here[: first.start], *reversed(self.lines[max(0, first.line - 3) : first.line - 1])):
+        above = self.lines[max(0, first.line - 3) : first.line - 1]
+        for words in (here[: first.start], *reversed(above)):
             if name := self.named(words.strip(" =:([{-*#")[-200:]):
                 return name
-            if any(each.line == first.line - 1 for each in self.numbers[:min(cut.places)]):
+            if any(each.line == first.line - 1 for each in self.numbers[: min(cut.places)]):
                 break
         return ""
 
@@ -223,10 +225,15 @@ class Witness:
         """Say whether each row of a cut agrees in half of its entries, at equal distances."""
         return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.rows)
 
-    def _is_even(self, rows: list[list[int]]) -> bool:
-        """Say whether rows begin at equal distances, in numbers and in lines."""
-        steps = {(b[0] - a[0], self.numbers[b[0]].line - self.numbers[a[0]].line)
-                 for a, b in pairwise(rows)}  # fmt: skip
+    def _is_even(self, rows: list[list[int]], *, by_lines: bool = False) -> bool:
+        """Say whether rows begin at equal distances, in lines and, unless `by_lines`, numbers."""
+        steps = {
+            (
+                by_lines or b[0] - a[0],
+                self.numbers[b[0]].line - self.numbers[a[0]].line,
+            )
+            for a, b in pairwise(rows)
+        }
         return len(steps) <= 1
 
     def _is_factor(self, cut: Cut) -> bool:
@@ -304,7 +311,8 @@ def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
 
 def _is_in(unread: Unread, own: list[Number], taken: list[Number]) -> bool:
     """Say whether the results in a text that was not read all stand in steps, right there."""
-    if own and own[0].value in range(1, MOST_ROWS) and not unread.text[: own[0].start].strip(STARTS):
+    is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
+    if is_first and own[0].value in range(1, MOST_ROWS):
         own = own[1:]  # it may count its row
     said = Counter(each.value for each in own if each.is_last)
     last = unread.line + max(4, len(own))
