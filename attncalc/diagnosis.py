@@ -58,7 +58,7 @@ def facts() -> Facts:
 
 def of_labels(names: Iterable[str], encoding: str) -> Facts:
     """Return which letters of these names the pictures' fonts lack, and which the terminal."""
-    from attncalc.plotting.style import undrawable  # here, for matplotlib is slow to load
+    from attncalc.writing.plotting.style import undrawable  # here, for matplotlib is slow to load
 
     known = list(names)
     letters = sorted({c for name in known for c in name})

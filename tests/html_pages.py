@@ -13,7 +13,7 @@ ELEMENTS = {
     *("figcaption", "details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("svg", "desc", "g", "line", "circle", "rect", "text", "pattern", "path"),
     *("math", "mi", "mn", "mo", "mtext", "mspace", "mrow", "mfrac", "msqrt"),
-    *("msub", "msup", "msubsup"),
+    *("msub", "msup", "msubsup", "munder"),
 }
 """All that a page is made of where nothing makes it live."""
 ATTRIBUTES = {

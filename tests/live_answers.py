@@ -17,8 +17,8 @@ from attncalc.grading.recipes.roundings import roundings
 from attncalc.grading.rules import Rules
 from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.numbers.types import Range
-from attncalc.operations.step import run
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import run
 from attncalc.reading.answers import answer_of
 from attncalc.solving.solution import Solution, solve
 from attncalc.writing.live.data import live_data

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from attncalc import Solution, cross_attention, read_problem, self_attention, solve
-from attncalc.plotting.drawing import draw
-from attncalc.plotting.figure import HouseFigure
-from attncalc.plotting.look import Look
 from attncalc.problem.samples import sample
+from attncalc.writing.plotting.drawing import draw
+from attncalc.writing.plotting.figure import HouseFigure
+from attncalc.writing.plotting.look import Look
 
 STYLES = {"most": "solid", "second": "dashed", "others": "dotted"}
 HOSTILE = [

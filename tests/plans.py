@@ -312,6 +312,8 @@ def _of_heads(given: Given) -> Iterator[Plan]:
     yield Plan("concat-for-mean", mean, "C", np.hstack(list(H)))
     yield Plan("sum-for-mean", mean, "C", H.sum(axis=0))
     yield Plan("heads-order:2,1", fields, "H", H[::-1])
+    yield Plan("head-repeated:1", fields, "H", H[[0, 0]])
+    yield Plan("head-repeated:2", fields, "C", np.hstack(H[[1, 1]]))
     yield Plan("heads-interleaved", fields, "C", np.dstack(list(H)).reshape(3, 6))
     yield Plan("heads-viewed", fields, "C", np.array(H.ravel()).reshape(3, 6))
     Q = X @ fields["W_Q"]

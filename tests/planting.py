@@ -209,6 +209,20 @@ def significant(matrix: np.ndarray, digits: int) -> np.ndarray:
     return np.vectorize(one, otypes=[float])(matrix)
 
 
+def in_digits(task: Task, digits: int, *, carried: bool) -> dict[str, np.ndarray] | None:
+    """Return what a student writes who keeps so many significant digits; None as of `written`."""
+    env: Env = dict(task.given)
+    script: dict[str, np.ndarray] = {}
+    for step in task.steps:
+        with np.errstate(all="ignore"):
+            made = right(step, env, task)
+        if np.abs(made[np.isfinite(made)]).max(initial=0.0) > LARGEST:
+            return None
+        script[step] = significant(made, digits)
+        env[step] = script[step] if carried else made
+    return script
+
+
 def adjusted(digits: np.ndarray, env: Env) -> np.ndarray:
     """Add what is missing to 1 to the largest weight of each row."""
     made = digits.copy()

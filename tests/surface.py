@@ -15,10 +15,10 @@ from attncalc.cli import OWN_MISTAKE
 from attncalc.cli.app import app_for
 from attncalc.cli.commands.check import DIFFERENT, RIGHT, UNREAD
 from attncalc.grading.rules import STATUSES
-from attncalc.patterns.pattern import CODES
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS, TEXTS
 from attncalc.problem.samples import ANSWERS, MODELS, SAMPLES
 from attncalc.schemas import NAMES, schema
+from attncalc.studies.patterns.pattern import CODES
 from attncalc.writing.forms import FORMS
 
 ROOT = Path(__file__).parent.parent

@@ -28,9 +28,9 @@ from attncalc import (
     solve,
 )
 from attncalc.grading import marks
-from attncalc.plotting import picture
 from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 from attncalc.problem.samples import SAMPLES, sample
+from attncalc.writing.plotting import picture
 
 HOSTILE = ("</td><script>alert(1)</script>", "$x$ [red] :smile:", "\x1b[31mred\x1b]8;;http://x\x07")
 
@@ -258,8 +258,10 @@ def test_a_marking_is_one_of_the_house_and_keeps_all_it_says() -> None:
     marking = check(sample("self").path, {"Q": [[1, 3], [-1, 1], ["2.5", 2]]})
     assert isinstance(marking, marks.Marking)
     assert marking.score.earned.denominator == 6
-    assert marking.verdict[0] == "Counted: Q, K, V, S, A and O."
-    assert marking.verdict[2].startswith("The first mistake is in Q, row 3, column 2")
+    assert marking.verdict[-1] == (
+        "Points: Q 0.83 of 1, K 0 of 1, V 0 of 1, S 0 of 1, A 0 of 1, O 0 of 1."
+    )
+    assert marking.verdict[0].startswith("The first mistake is in Q, row 3, column 2")
 
 
 def documented(function: Any) -> dict[str, str]:
@@ -282,7 +284,7 @@ def test_every_field_is_documented_where_it_can_be_given(function: Any, kind: st
     said = documented(function)
     matrices = [name for name, each in GIVEN.items() if each.kind in ("", kind)]
     settings = [name for name, each in SETTINGS.items() if each.kind in ("", kind)]
-    assert set(said) == {*matrices, *settings, "labels", "title"}
+    assert set(said) == {*matrices, *settings, "labels", "title", "more"}
     for name in matrices:
         assert re.search(r"\((n|m|d|d_\w+|1|heads)\b.*\)", said[name]), name
 
@@ -291,7 +293,7 @@ def test_every_field_is_documented_in_the_problem() -> None:
     text = inspect.getdoc(Problem) or ""
     names = re.findall(r"^(\w+(?:, \w+)*)$", text.split("Raises\n")[0], flags=re.MULTILINE)
     listed = {each for line in names for each in line.split(", ")} - {"Parameters"}
-    texts = ("labels", "title", "made_by", "remarks")
+    texts = ("labels", "title", "made_by", "remarks", "more")
     assert listed == {*GIVEN, *SETTINGS, *NESTED, *texts}
 
 

@@ -12,7 +12,7 @@ import pytest
 from conftest import BUNDLED, Command
 
 from attncalc import InputError, Problem, check, read_problem, solve
-from attncalc.grading.asked import passed_by
+from attncalc.grading.credit import score
 from attncalc.grading.key import key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -55,10 +55,10 @@ def test_every_step_is_asked_for_where_the_problem_does_not_say() -> None:
     marking = check(PROBLEM, {"Q": Q})
     assert marking.score == (1, 6)
     assert marking.not_found == ("K", "V", "S", "A", "O")
-    assert marking.verdict[:3] == (
-        "Counted: Q, K, V, S, A and O.",
+    assert marking.verdict == (
+        "No mistakes in what you wrote.",
         "Not found: K, V, S, A and O.",
-        "Nothing that is written is wrong.",
+        "Points: Q 1, K 0 of 1, V 0 of 1, S 0 of 1, A 0 of 1, O 0 of 1.",
     )
 
 
@@ -71,35 +71,77 @@ def test_a_step_that_is_not_found_is_told_from_a_blank_one() -> None:
     assert steps[1]["counts"] == {"not-found": 6}
     assert steps[1]["entries"] == [["not-found"] * 2] * 3
     assert "6 entries are blank, in Q." in marking.verdict
-    assert "K = X W_K   3 × 2, credit 0\nnot found\n" in str(marking)
+    assert "## `K`: 3 × 2, 0 of 1\n\nnot found\n" in marking.to_markdown()
 
 
 PASSED = {
-    "scaled": ({}, {"S", "A"}, ("S_scaled",)),
-    "scaled, nothing later": ({}, {"Q", "S"}, ()),
-    "scaled, O alone": ({}, {"O"}, ("S_scaled",)),
-    "masked": ({"causal": True}, {"A"}, ("S_scaled", "S_masked")),
-    "masked, up to the scaled": ({"causal": True}, {"S_scaled"}, ()),
-    "heads": ({"heads": 2}, {"O"}, ("S_scaled", "H", "C")),
-    "heads, with C": ({"heads": 2}, {"C"}, ("S_scaled", "H")),
-    "capped is no such step": ({"softcap": 5}, {"A"}, ("S_scaled",)),
+    "scaled": ({}, {"S", "A"}, "Q K S_scaled"),
+    "only the first": ({}, {"Q"}, ""),
+    "keys left out": ({}, {"Q", "S"}, "K"),
+    "O alone": ({}, {"O"}, "Q K V S S_scaled A"),
+    "masked": ({"causal": True}, {"A"}, "Q K S S_scaled S_masked"),
+    "masked, up to the scaled": ({"causal": True}, {"S_scaled"}, "Q K S"),
+    "heads": ({"heads": 2}, {"A", "O"}, "Q K V S S_scaled H C"),
+    "capped": ({"softcap": 5}, {"Q", "K", "V", "A"}, "S S_scaled S_capped"),
 }
 
 
 @pytest.mark.parametrize("case", PASSED)
-def test_steps_between_do_not_count_where_a_later_one_is_written(case: str) -> None:
+def test_steps_left_out_cost_nothing_where_a_later_one_is_written(case: str) -> None:
     settings, written, past = PASSED[case]
     W = [[1, 2], [3, 4]]
     problem = Problem(X=[[1, 0], [0, 1]], W_Q=W, W_K=W, W_V=W, **settings)
     solution = solve(problem)
     matrices = {name: matrix_of_floats(solution[name]) for name in written}
     marking = marked(Answer("a.json", matrices), problem)
-    assert passed_by(marking.key, marking.answer) == past
     names = [step.name for step in solution.plan]
-    assert [each.step.name for each in marking.steps] == [n for n in names if n not in past]
-    said = [text for text in verdict(marking) if text.startswith("Not counted, for a later")]
+    assert " ".join(marking.passed) == past
+    assert [each.step.name for each in marking.steps] == [n for n in names if n not in past.split()]
+    done = len(past.split()) + len(written)
+    assert score(marking) == (done, len(names))
+    said = [text for text in verdict(marking) if "not shown" in text]
     assert bool(said) == bool(past)
-    assert all(name in said[0] for name in past)
+    assert as_values(marking)["not_shown"] == past.split()
+    blank = {
+        **matrices,
+        **{name: matrix_of_floats(solution[name] * np.nan) for name in past.split()},
+    }
+    assert tuple(marked(Answer("a.json", blank), problem).passed) == tuple(past.split())
+
+
+def test_what_must_be_shown_is_asked_for_whatever_follows() -> None:
+    content = {
+        "A": [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]],
+        "O": [[-2, -3], [-2, -3], [1.17, 0.21]],
+    }
+    assert check(PROBLEM, content).score == (6, 6)
+    assert "Q, K and S are not shown; A is right." in check(PROBLEM, content).verdict
+    assert "V is not shown; O is right." in check(PROBLEM, content).verdict
+    marking = check(PROBLEM, content, require="Q,S")
+    assert (marking.score, marking.not_found) == ((4, 6), ("Q", "S"))
+    marking = check(PROBLEM, content, require=["connections"])
+    assert (marking.score, marking.not_found) == ((6, 7), ("connections",))
+
+
+def test_of_a_mistake_on_the_way_to_outputs_alone_the_rest_of_the_way_is_right() -> None:
+    problem, scaled = read_problem(PROBLEM), solve(Problem(**fields() | {"scale": "sqrt_dk"}))
+    marking = check(problem, {"O": scaled.shown("O")})
+    assert "scale-not-asked" in [cause.code for cause in marking.steps[0].causes]
+    assert marking.score == (5, 6)
+
+
+def test_what_is_not_found_may_be_in_what_could_not_be_read() -> None:
+    answer = Answer(
+        "a.txt",
+        {"Q": matrix_of_floats(np.array(Q, float))},
+        unread=tuple(
+            Unread(line, "1 2", "it has no name", could_be_matrix=line != 9)
+            for line in (12, 13, 14, 9, 3)
+        ),
+    )
+    said = verdict(mark(key_of(read_problem(PROBLEM), Rules()), answer, Rules(asked=("Q", "S"))))
+    assert "S may be in lines 3 and 12 to 14, which could not be read." in said
+    assert not any("Not found" in text for text in said)
 
 
 def test_a_problem_says_what_it_asks_for_and_the_rules_say_it_over() -> None:
@@ -107,10 +149,11 @@ def test_a_problem_says_what_it_asks_for_and_the_rules_say_it_over() -> None:
     assert problem.asked == ("Q", "A", "connections")
     marking = check(problem, {"Q": Q, "O": [[0, 0]] * 3})
     assert marking.score == (1, 3)
-    assert marking.verdict[:3] == (
-        "Counted: Q, A and the lines of the map.",
+    assert marking.verdict == (
+        "No mistakes in what you wrote.",
         "Not found: A and the lines of the map.",
         "Not counted, for it is not asked for: O.",
+        "Points: Q 1, A 0 of 1, the lines of the map 0 of 1.",
     )
     assert check(problem, {"Q": Q}, asked=("Q",)).score == (1, 1)
     scaled = Problem(X=[[1]], W_Q=[[1]], W_K=[[1]], W_V=[[1]], asked="S_scaled, A")
@@ -120,8 +163,8 @@ def test_a_problem_says_what_it_asks_for_and_the_rules_say_it_over() -> None:
 def test_steps_q_counts_q_and_nothing_else(attncalc: Command) -> None:
     run = attncalc("check", PROBLEM, HAND, "--steps", "Q", "--brief")
     assert run.code == 0
-    assert "Score: 1 of 1 (100 %)\nCounted: Q.\n" in run.out
-    assert "K, V, S, A, O and the lines of the map.\nEvery entry is right: Q.\n" in run.out
+    assert "Score: 1.0 of 1 (100 %)\nEvery entry is right: Q.\n" in run.out
+    assert "K, V, S, A, O and the lines of the map.\nPoints: Q 1.\n" in run.out
     assert "On the map" not in run.out
 
 
@@ -138,9 +181,9 @@ def test_the_map_counts_only_where_it_is_drawn_or_asked_for(attncalc: Command) -
 def test_what_is_written_and_not_asked_for_is_no_stranger() -> None:
     marking = check(PROBLEM, {"Q": Q}, asked=("A",))
     assert marking.verdict == (
-        "Counted: A.",
         "Not found: A.",
         "Not counted, for it is not asked for: Q.",
+        "Points: A 0 of 1.",
     )
 
 
@@ -213,7 +256,7 @@ def test_what_could_be_a_matrix_and_is_not_read_makes_the_score_provisional(
     assert run.code == 1
     after = run.out[run.out.index("Score: ") :].splitlines()
     assert after[:2] == [
-        "Score: 1 of 1 (100 %)",
+        "Score: 1.0 of 1 (100 %)",
         "This score is provisional: 1 part of the answer was not read that could be a matrix.",
     ]
     assert after[-1].startswith("Not read: line 4: 7 8 9 / 1 2 3 / 4 4 4 (it has no name")
@@ -226,7 +269,7 @@ def test_what_could_be_a_matrix_and_is_not_read_makes_the_score_provisional(
     assert content["faults"] == []
     for form in ("markdown", "latex", "html"):
         page = attncalc("check", PROBLEM, "a.txt", "--format", form).out
-        assert page.index("This score is provisional") < page.index("Counted: ")
+        assert page.index("This score is provisional") < page.index("Points: ")
         assert "Not read: line 4: 7 8 9 / 1 2 3 / 4 4 4" in page
 
 
@@ -293,7 +336,7 @@ def test_the_class_table_marks_a_provisional_score_and_lists_what_was_not_read(
     assert bob["note"] == ""
     assert rows["class/ann.json"]["provisional"] == rows["class/ann.json"]["not read"] == ""
     table = attncalc("check", PROBLEM, "class").out
-    assert "class/bob.txt   1 of 6 (17 %), provisional\n" in table
+    assert "class/bob.txt   1.0 of 6 (17 %), provisional\n" in table
     assert "    not found: K, V, S, A, O   not read: line 4: 7 8 9" in table
     assert "1 answer with a provisional score: something was not read.\n" in table
 
@@ -317,24 +360,24 @@ def test_the_class_table_fits_80_columns(attncalc: Command, folder: Path) -> Non
 
 
 def test_marks_are_decimals_or_fractions_where_they_are_asked_for(attncalc: Command) -> None:
-    mine = f"{ANSWERS}/transposed-scores.txt"
-    for flags, earned in (((), "6.3333"), (("--fractions",), "19/3")):
+    mine = f"{ANSWERS}/lost-sign.tex"
+    for flags, earned in (((), "6.8333"), (("--fractions",), "41/6")):
         run = attncalc("check", PROBLEM, mine, "--format", "csv", *flags)
         (row,) = csv.DictReader(io.StringIO(run.out))
         assert row["earned"] == earned
         attncalc("check", PROBLEM, mine, "--csv", "m.csv", *flags)
-    assert "6.33 of 7 (90 %)" in attncalc("check", PROBLEM, mine, HAND).out
-    assert "19/3 of 7 (90 %)" in attncalc("check", PROBLEM, mine, HAND, "--fractions").out
+    assert "6.83 of 7 (98 %)" in attncalc("check", PROBLEM, mine, HAND).out
+    assert "41/6 of 7 (98 %)" in attncalc("check", PROBLEM, mine, HAND, "--fractions").out
 
 
 def test_a_folder_is_filled_with_a_page_for_each_student(attncalc: Command, folder: Path) -> None:
     run = attncalc("check", PROBLEM, "class", "-o", "marked/")
     assert (run.code, run.err) == (1, "note: 4 files written to marked\n")
-    assert "class/ann.json   7 of 7 (100 %)\n" in run.out
+    assert "class/ann.json   7.0 of 7 (100 %)\n" in run.out
     pages = {path.name: path.read_text("utf-8") for path in (folder / "marked").iterdir()}
     assert sorted(pages) == ["ann.json.md", "ann.md.md", "bob.md", "cat.md"]
-    assert "**Score: 7 of 7** (100 %)" in pages["ann.json.md"]
-    assert "**Score: 1 of 6** (17 %)" in pages["ann.md.md"]
+    assert "**Score: 7.0 of 7** (100 %)" in pages["ann.json.md"]
+    assert "**Score: 1.0 of 6** (17 %)" in pages["ann.md.md"]
     assert "This score is provisional" in pages["bob.md"]
     assert "no step is found in it" in pages["cat.md"]
     assert "ann" not in pages["bob.md"] + pages["cat.md"]

@@ -11,9 +11,10 @@ import pytest
 from conftest import mostly_slow
 
 from attncalc import InputError, Problem, Solution, solve
-from attncalc.operations.scaling import Masking
+from attncalc.equations.operations.entrywise import Mask
+from attncalc.solving import limits as memory
 from attncalc.solving import long_inputs as blocks
-from attncalc.solving import memory, solution
+from attncalc.solving import solution
 
 N, M = 300, 420
 RANDOM = np.random.default_rng(11)
@@ -270,7 +271,7 @@ def test_masks_by_place_forbid_what_lies_before_the_window_or_behind_the_edge(
     for n, m, first in itertools.product(
         (1, 3, 300), (1, 4, 280), (-400, -2, 0, 1, 2, 3, 200, 600)
     ):
-        forbidden = Masking(causal_from=first, window=window).forbidden((n, m), {})
+        forbidden = Mask(causal_from=first, window=window).forbidden((n, m), {})
         found = np.zeros((n, m), dtype=bool)
         for each in forbidden.values():
             found |= each

@@ -15,7 +15,6 @@ from fuzz.pace import takes_longer
 from attncalc.errors import InputError
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
-from attncalc.plotting.drawing import MOST_HEADS
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem, read_stream
 from attncalc.reading.answers import read_answer_bytes
@@ -23,6 +22,7 @@ from attncalc.reading.cells import Faults
 from attncalc.reading.files import MOST_TEXT, read_within
 from attncalc.reading.inline_text import read_inline_cells
 from attncalc.reading.npz_file import MOST_MEMBERS
+from attncalc.writing.plotting.drawing import MOST_HEADS
 
 LONGEST = 2.0
 """Seconds of the processor that a file of less than 100 kB may take."""
@@ -191,7 +191,7 @@ def test_one_long_label_takes_its_own_room_alone(tmp_path: Path) -> None:
 
 
 def test_a_picture_of_many_heads_shows_some_and_says_so() -> None:
-    from attncalc.plotting.drawing import _left_out
+    from attncalc.writing.plotting.drawing import _left_out
 
     assert _left_out(MOST_HEADS) == ()
     assert f"heads 1 to {MOST_HEADS} of 3,000" in _left_out(3000)[0]

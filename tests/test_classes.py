@@ -300,7 +300,7 @@ def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) 
     assert rows[4]["paired by"] == "nobody's"
     assert rows[4]["note"] == "that of Bob, but its name does not say to which of 1 and 2 b"
     page = (tmp_path / "marked" / "Ada-Byron.md").read_text(encoding="utf-8")
-    assert "Score: 7 of 7" in page
+    assert "Score: 7.0 of 7" in page
     assert "# Problem 2 b: not marked" in page
 
 
@@ -311,10 +311,10 @@ PLANTED = ("scores-transposed", "softmax-columns", "scale-none", "weights-swappe
 def planted(
     problem: dict[str, Any], code: str
 ) -> tuple[dict[str, Any], str, tuple[Fraction, Fraction]]:
-    """Return a script with a mistake carried on, the step it is in, and what it must earn.
+    """Return a script with a mistake carried on, its step, and the least and most it earns.
 
-    That is one number, but where the mistake moves an entry by its last digit alone: so does
-    rounding, and then it is the least and the most.
+    A step that a cause explains earns nothing; where another mistake gives the same, its entries
+    count.
     """
     given = {name: np.array(problem[name], float) for name in ("X", "W_Q", "W_K", "W_V")}
     n, root = len(given["X"]), given["W_Q"].shape[1] ** -0.5
@@ -328,9 +328,8 @@ def planted(
     assert n == 3
     step = recipe[0] if recipe else ""
     moved = np.abs(script[step] - flawless[step]) if step else np.zeros((1, 1))
-    least, most = (
-        len(STEPS) - Fraction(int((moved > digits).sum()), moved.size) for digits in (0.001, 0.011)
-    )
+    most = len(STEPS) - Fraction(int((moved > 0.011).sum()), moved.size)
+    least = Fraction(len(STEPS) - bool(step))
     shown = {name: [[f"{v:.2f}" for v in row] for row in m] for name, m in script.items()}
     return shown, step, (least, most)
 
@@ -356,8 +355,8 @@ def test_marks_are_what_was_planted(size: int, attncalc: Command, tmp_path: Path
         assert least <= Fraction(earned) <= most
         assert step == wanted[1]
         assert causes == (f"{step}: {wanted[2]}" if step else "") or wanted[2] in causes
-    exact = sum(least == most for (least, most), *_ in expected)
-    assert exact > 0.7 * size
+    named = [found for found, wanted in zip(found, expected, strict=True) if wanted[1]]
+    assert sum(Fraction(earned) == 6 for earned, *_ in named) > 0.7 * len(named)
     assert {row["possible"] for row in rows} == {"7"}
     assert len(list((tmp_path / "marked").glob("*.md"))) == size
 

@@ -489,7 +489,7 @@ def test_every_field_has_a_flag_of_each_command_it_belongs_to(command: str) -> N
         assert (f"--{name}" in flags) == (matrix.kind in kinds and not is_made), name
     for name, setting in SETTINGS.items():
         wanted = setting.kind in kinds and name != "block"  # which the command itself says
-        assert (f"--{name.replace('_', '-')}" in flags) == wanted
+        assert ((setting.flag or f"--{name.replace('_', '-')}") in flags) == wanted
     assert {"-d", "--no-scale", "--title"} <= flags
 
 

@@ -6,24 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attncalc import operations as ops
+from attncalc.equations import operations as ops
 from attncalc.equations.evaluate import program
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import Stated, Statement
-from attncalc.numbers.decimals import decimals_of
-from attncalc.operations import distances
-from attncalc.operations.activations import KINDS, Activate, Gate
-from attncalc.operations.frequencies import RopeScaling
-from attncalc.operations.losses import CrossEntropy, descend, less_one_hot, ones, summed
-from attncalc.operations.normalisation import (
-    FeatureMean,
-    FeatureSquares,
-    FeatureVariance,
-    Normalise,
-)
-from attncalc.operations.positions import Rotate, Sinusoids
-from attncalc.operations.products import AdditiveScores, ConcatScores, DistanceScores
-from attncalc.operations.rows import (
+from attncalc.equations.operations import distances
+from attncalc.equations.operations.angles import RopeScaling, Rotate, Sinusoids
+from attncalc.equations.operations.assembling import (
     Add,
     Concat,
     Given,
@@ -35,6 +24,16 @@ from attncalc.operations.rows import (
     TakeRow,
     TokenMean,
 )
+from attncalc.equations.operations.entrywise import KINDS, Activate, Gate
+from attncalc.equations.operations.losses import CrossEntropy, descend, less_one_hot, ones, summed
+from attncalc.equations.operations.normalising import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
+from attncalc.equations.operations.products import AdditiveScores, ConcatScores, DistanceScores
+from attncalc.numbers.decimals import decimals_of
 
 EPS = Fraction(1, 100_000)
 TENTH = Fraction(1, 10)

@@ -12,9 +12,9 @@ from attncalc.equations.derive import gradient, gradient_name, gradient_value
 from attncalc.equations.evaluate import evaluate
 from attncalc.equations.library import equation, inputs_of, stated
 from attncalc.equations.operation import Operation
+from attncalc.equations.operations import HardMax
 from attncalc.equations.tree import equation_source, parse
 from attncalc.numbers.decimals import decimals_of
-from attncalc.operations import HardMax
 
 STEP = Decimal("1e-25")
 HARD = ("HardMax",)

@@ -16,13 +16,13 @@ from attncalc.equations import near as near_numbers
 from attncalc.equations.evaluate import FUNCTIONS
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.near import OF_FUNCTIONS, Near, nearest_digits
+from attncalc.equations.operations.distances import Alibi
 from attncalc.equations.proven import Stage, UnprovenError, prove
 from attncalc.equations.tree import parse
 from attncalc.numbers.decimals import Digits, decimals_of
 from attncalc.numbers.rounding import half_away, round_decimals
-from attncalc.operations.distances import Alibi
-from attncalc.operations.step import run
 from attncalc.problem.samples import sample
+from attncalc.problem.step import run
 from attncalc.reading import read_problem
 from attncalc.solving import proving
 from attncalc.solving import solution as solutions

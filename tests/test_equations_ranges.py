@@ -10,11 +10,11 @@ from attncalc.equations.bound import reach
 from attncalc.equations.evaluate import evaluate
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.measure import cost, factors, is_rational, shape
+from attncalc.equations.operations import Weigh
+from attncalc.equations.operations.entrywise import Activate
+from attncalc.equations.operations.normalising import Normalise
 from attncalc.equations.tree import parse
 from attncalc.numbers.types import Range
-from attncalc.operations import Weigh
-from attncalc.operations.activations import Activate
-from attncalc.operations.normalisation import Normalise
 
 SLACK = 1e-9
 GIVEN = {"bias", "keep", "ignore"}

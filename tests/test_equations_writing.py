@@ -14,14 +14,15 @@ from attncalc.equations.expressions import (
     MINUS_INFINITY,
     Indexed,
     Number,
+    Operand,
     Symbol,
     fraction,
     given,
 )
+from attncalc.equations.operations import Softmax
+from attncalc.equations.operations.normalising import DivideBySum, HardMax
 from attncalc.numbers.rounding import fixed, half_away
 from attncalc.numbers.typed import exact
-from attncalc.operations import Operand, Softmax
-from attncalc.operations.normalizers import DivideBySum, HardMax
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.plan import formula

@@ -19,7 +19,6 @@ from attncalc.problem.samples import SAMPLES
 from attncalc.problem.serialising import in_json
 from attncalc.text import as_key, for_any_system, what_forbids
 from attncalc.writing import files as writing
-from attncalc.writing import places
 from attncalc.writing.files import write_files
 from attncalc.writing.reports.many import _apart
 
@@ -46,6 +45,7 @@ PRINTED = [
     ("export", "in.json", "--to", "moodle"),
     ("samples",),
     ("schema",),
+    ("equations",),
     ("doctor", "in.json"),
     ("plot", "in.json", "-o", "map.png"),
     # and what is refused
@@ -122,7 +122,7 @@ def test_pages_with_such_lines_are_read_alike(attncalc: Command, tmp_path: Path)
         assert b"\r" not in page  # what is written is the same everywhere
         (tmp_path / name).write_bytes(page.replace(b"\n", b"\r\n"))
         run = attncalc("check", "in.json", name)
-        assert (run.code, "Score: 7 of 7" in run.out) == (0, True), name
+        assert (run.code, "Score: 7.0 of 7" in run.out) == (0, True), name
 
 
 # -- names of files -------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def test_on_windows_such_an_output_is_refused_before_any_work(
     name: str, attncalc: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """There ab:c would be a hidden stream of ab, and nul.txt nothing at all."""
-    monkeypatch.setattr(places, "ON_WINDOWS", True)
+    monkeypatch.setattr(writing, "ON_WINDOWS", True)
     run = attncalc("self", "--format", "markdown", "-o", name)
     assert (run.code, run.out) == (2, "")
     assert run.err.endswith(
@@ -165,7 +165,7 @@ def test_on_windows_such_an_output_is_refused_before_any_work(
 def test_on_windows_other_outputs_are_written(
     place: str, attncalc: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(places, "ON_WINDOWS", True)
+    monkeypatch.setattr(writing, "ON_WINDOWS", True)
     (tmp_path / "sub").mkdir()
     assert attncalc("self", "-o", place).code == 0
     (tmp_path / "../up.csv").unlink(missing_ok=True)
@@ -173,10 +173,10 @@ def test_on_windows_other_outputs_are_written(
 
 def test_drives_and_shares_are_no_part_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for place in (r"C:\homework\key.md", r"\\server\share\key.md", "C:key.md", "D:/a/../b/key.md"):
-        places._check_name(Path(place))
+        writing._check_name(Path(place))
     for place in (r"C:\homework\nul", r"\\server\share\a?.md", r"C:\con\key.md"):
         with pytest.raises(OutputError, match="as no file on Windows"):
-            places._check_name(Path(place))
+            writing._check_name(Path(place))
 
 
 def test_a_path_with_a_drive_is_a_file_and_no_study(attncalc: Command) -> None:
@@ -264,7 +264,7 @@ def test_a_file_that_is_open_elsewhere_is_one_message_and_leaves_nothing(
 ) -> None:
     """Windows replaces no file that another program, as Excel, has open."""
     (tmp_path / "marks.csv").write_text("old")
-    monkeypatch.setattr(places, "ON_WINDOWS", True)
+    monkeypatch.setattr(writing, "ON_WINDOWS", True)
     refused = PermissionError(errno.EACCES, "Access is denied")
 
     def replace(path: Path, target: Path) -> None:
@@ -285,7 +285,7 @@ def test_of_a_set_of_files_none_is_replaced_where_one_is_open(
 ) -> None:
     for name in "ab":
         (tmp_path / name).write_text("old")
-    monkeypatch.setattr(places, "ON_WINDOWS", True)
+    monkeypatch.setattr(writing, "ON_WINDOWS", True)
     real = Path.replace
 
     def replace(path: Path, target: Path) -> Path:

@@ -10,8 +10,7 @@ import pytest
 
 from attncalc import OutputError
 from attncalc.writing import files
-from attncalc.writing.files import write_files
-from attncalc.writing.places import check_folder, check_places
+from attncalc.writing.files import check_folder, check_places, write_files
 
 
 def test_a_file_is_written_with_the_usual_rights(tmp_path: Path) -> None:

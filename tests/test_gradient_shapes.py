@@ -12,9 +12,8 @@ from gradient_kinds import FURTHER, Chance, Fields, kind_of_attention, kind_of_l
 from attncalc import Problem, read_problem
 from attncalc.problem.samples import sample
 from attncalc.solving.solution import Solution, solve
-from attncalc.writing.json_text import write_json
-from attncalc.writing.npz_file import write_npz
 from attncalc.writing.page import Contents, Page, make_page
+from attncalc.writing.page_data import write_json, write_npz
 
 RATE = 0.125
 

@@ -27,10 +27,10 @@ from test_work_reads_back import check
 from work_reader import Value, read_line
 
 from attncalc import InputError, Problem, ShapeError, Solution, read_problem, solve
-from attncalc.operations import Operation
-from attncalc.operations.step import run
+from attncalc.equations.operation import Operation
 from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import gradient_from
+from attncalc.problem.step import run
 from attncalc.solving.solution import given_in_decimals
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
@@ -537,7 +537,7 @@ def test_what_else_is_gone_back_through_is_read_and_marked(what: str) -> None:
 
 def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from attncalc.equations.library import stated
-    from attncalc.operations import Softmax
+    from attncalc.equations.operations import Softmax
 
     monkeypatch.setattr(Softmax, "way_back", Operation.way_back)
     monkeypatch.setitem(stated(), "Softmax", stated()["Softmax"]._replace(backs={}))
@@ -550,7 +550,7 @@ def test_an_operation_without_a_way_back_is_named(monkeypatch: pytest.MonkeyPatc
 
 def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:
     """A mask of another kind has no gradient of 0 by silence."""
-    from attncalc.operations import Mask
+    from attncalc.equations.operations import Mask
 
     assert Mask(("keep", "ignore")).way_back(1, [(2, 2)] * 3) is None
     with pytest.raises(InputError):
@@ -758,14 +758,14 @@ def test_gradients_stand_as_the_matrices_that_they_are_of(layout: Fields) -> Non
 
 def test_gradients_of_a_family_are_those_of_each_problem() -> None:
     """Studies solve many problems at once, with an axis before all others."""
-    from attncalc.studies.family import Family
+    from attncalc.studies.family import ProblemFamily
 
     chance = Chance(4)
     fields = {"X": chance.numbers(3, 4), "W_Q": chance.numbers(4, 4), "W_K": chance.numbers(4, 2),
               "W_V": chance.numbers(4, 2), "W_O": chance.numbers(4, 2), "heads": 2}  # fmt: skip
     problem = Problem(**fields, backward=True)
     tokens = np.stack([fields["X"], fields["X"] * 2, -fields["X"]])
-    family = Family(problem).solve({"X": tokens})
+    family = ProblemFamily(problem).solve({"X": tokens})
     for number, X in enumerate(tokens):
         alone = solve(Problem(**fields | {"X": X}, backward=True))
         for step in problem.calculation.steps:
@@ -777,13 +777,13 @@ def test_gradients_of_a_family_are_those_of_each_problem() -> None:
 @pytest.mark.parametrize("what", mostly_slow(list(FURTHER), every=8))
 def test_what_else_is_gone_back_through_in_a_family(what: str) -> None:
     """Of one matrix that differs from problem to problem."""
-    from attncalc.studies.family import Family
+    from attncalc.studies.family import ProblemFamily
 
     fields = FURTHER[what](Chance(len(what)))
     name = next(each for each in ("X", "X1", "W_E", "image") if each in fields)
     problem = Problem(**fields, backward=True)
     values = [fields[name], fields[name] * 2, -fields[name]]
-    family = Family(problem).solve({name: np.stack(values)})
+    family = ProblemFamily(problem).solve({name: np.stack(values)})
     for number, value in enumerate(values):
         alone = solve(Problem(**fields | {name: value}, backward=True))
         for step in problem.calculation.steps:

@@ -25,9 +25,9 @@ from pictures import (
 from pictures import drawn as drawn_as
 
 from attncalc import Solution, self_attention
-from attncalc.plotting.figure import HouseFigure
-from attncalc.plotting.heatmap import MOST_VALUES
-from attncalc.plotting.style import contrast
+from attncalc.writing.plotting.figure import HouseFigure
+from attncalc.writing.plotting.heatmap import MOST_VALUES
+from attncalc.writing.plotting.style import contrast
 
 
 def drawn(solution: Solution, **look: Any) -> HouseFigure:

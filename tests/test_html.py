@@ -21,11 +21,12 @@ from attncalc.equations.expressions import EXPRESSIONS
 from attncalc.problem.samples import SAMPLES, sample
 from attncalc.reading import read_stream
 from attncalc.writing.html.elements import element, escaped
-from attncalc.writing.html.heatmap import DEEP, MIDDLE
 from attncalc.writing.html.mathml import MathMl, name_in_mathml
 from attncalc.writing.html.page import Live, write_html
+from attncalc.writing.html.pictures import DEEP, MIDDLE
 from attncalc.writing.live.script import script
 from attncalc.writing.page import Contents, make_page
+from attncalc.writing.verdict import points_text
 
 PROBLEM = str(sample("self").path)
 FEW = ("self", "columns", "heads", "encoder", "masks")
@@ -251,7 +252,7 @@ def test_a_marking_says_beside_each_entry_what_its_sign_means() -> None:
     wrong = page.one("td", id="Q-3-2")
     assert (wrong.text, wrong.get("class")) == ("2 ✗ wrong", "wrong")
     assert wrong.one("span", class_="sign").get("aria-hidden") == "true"
-    assert f"Score: {marking.score.earned} of {marking.score.possible}" in page.text
+    assert f"Score: {points_text(marking.score.earned)} of {marking.score.possible}" in page.text
     for sentence in marking.verdict:
         assert sentence in page.text
 

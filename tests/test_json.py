@@ -5,8 +5,8 @@ from typing import Any
 
 from attncalc import __version__, cross_attention, read_problem, self_attention, solve
 from attncalc.problem.samples import sample
-from attncalc.writing.json_text import write_json
 from attncalc.writing.page import Contents, make_page
+from attncalc.writing.page_data import write_json
 
 
 def content(solution: Any) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from conftest import Command, mostly_slow
 from attncalc import InputError, Problem, ShapeError, read_problem, simulate, solve, vary
 from attncalc.problem.samples import sample
 from attncalc.reading.studies.changes import read_change
-from attncalc.studies.families import families, is_batched
-from attncalc.studies.family import numbers_of
+from attncalc.studies.family import families, is_batched, numbers_of
 
 SAMPLES = ("encoder", "decoder", "gpt", "cache")
 EYE = [[1, 0], [0, 1]]

@@ -25,7 +25,8 @@ from attncalc.solving.work import Fractions, Work
 from attncalc.writing.live.data import live_data
 from attncalc.writing.prose import line_in_text
 
-SAMPLES = sorted(sample("self").path.parent.glob("*.json"))
+FOLDER = sample("self").path.parent
+SAMPLES = sorted([*FOLDER.glob("*.json"), *FOLDER.glob("equations/*.json")])
 OF_SCORES = ("AdditiveBackV", "ConcatBackW", "DistanceBackQ")
 """Gradients of scores other than dot products."""
 ROUNDINGS = ("display", "each-step")

@@ -25,8 +25,8 @@ from attncalc.writing.live.script import (
     _read,
     imports,
     script,
+    tokens,
 )
-from attncalc.writing.live.tokens import tokens
 from attncalc.writing.page import Contents, make_page
 
 SCRIPTS = (PAGE, PRACTICE, MARKED)

@@ -14,17 +14,17 @@ from attncalc.cli.commands import beforehand
 from attncalc.errors import InputError
 from attncalc.problem.problem import Problem
 from attncalc.reading import read_problem
-from attncalc.solving import exactness, long_inputs, memory, remade, solution
+from attncalc.solving import exactness, long_inputs, remade, solution
+from attncalc.solving import limits as memory
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
 from attncalc.solving.work import Work
-from attncalc.writing.csv_text import write_csv
 from attncalc.writing.document import MOST_HEADS
 from attncalc.writing.frames import Screen
-from attncalc.writing.json_text import write_json
 from attncalc.writing.latex import write_latex
 from attncalc.writing.markdown import write_markdown
 from attncalc.writing.page import Contents, Page, make_page
+from attncalc.writing.page_data import write_csv, write_json
 from attncalc.writing.terminal import write_notes, write_tables
 
 SAMPLES = Path(__file__).parent.parent / "samples"
@@ -178,7 +178,7 @@ def test_what_takes_long_is_said_before(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_key_and_a_picture_that_cannot_fit_are_refused_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from attncalc.plotting.look import Look
+    from attncalc.writing.plotting.look import Look
 
     monkeypatch.setattr(memory, "available", lambda: 2**30)
     long = Problem(X=[[1]] * 5000, W_Q=[[1]], W_K=[[1]], W_V=[[1]])

@@ -32,11 +32,11 @@ from pictures import (
 )
 
 from attncalc import InputError, Problem, solve
-from attncalc.plotting.drawing import draw, draw_blank
-from attncalc.plotting.figure import Caption, LeftOut, Mosaic, Track, figure_of
-from attncalc.plotting.look import KINDS, Look, read_size
-from attncalc.plotting.picture import render, render_blank
-from attncalc.plotting.style import LIGHT, contrast
+from attncalc.writing.plotting.drawing import draw, draw_blank
+from attncalc.writing.plotting.figure import Caption, LeftOut, Mosaic, Track, figure_of
+from attncalc.writing.plotting.look import KINDS, Look, read_size
+from attncalc.writing.plotting.picture import render, render_blank
+from attncalc.writing.plotting.style import LIGHT, contrast
 
 SVG = "{http://www.w3.org/2000/svg}"
 

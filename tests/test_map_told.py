@@ -140,7 +140,7 @@ def test_a_statement_that_is_not_read_makes_the_score_provisional_and_accuses_no
 def test_a_map_that_is_not_there_is_not_provisional() -> None:
     marking = marked(MATRICES)
     assert not marking.is_provisional
-    assert any("no lines were found for output 1" in each for each in verdict(marking))
+    assert "Not found: the lines of the map." in verdict(marking)
 
 
 def test_a_discussion_of_one_output_does_not_make_the_map_count() -> None:

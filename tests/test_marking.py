@@ -18,6 +18,7 @@ from conftest import IN_FULL, ROOT, SLOW
 from attncalc import Problem, read_problem, solve
 from attncalc.equations.intervals import _others
 from attncalc.equations.operation import Operation
+from attncalc.equations.operations import Softmax, Weigh
 from attncalc.grading.credit import score
 from attncalc.grading.digits import DigitsWalk
 from attncalc.grading.flags import flags
@@ -28,7 +29,6 @@ from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit, Within
 from attncalc.numbers.types import Range
-from attncalc.operations import Softmax, Weigh
 from attncalc.problem.samples import ANSWERS, sample
 from attncalc.reading.answers import read_answer, read_answer_bytes
 from attncalc.solving.work import Work
@@ -77,8 +77,8 @@ def statuses(marking: Marking, step: str) -> set[Status]:
 
 
 def said(marking: Marking) -> list[str]:
-    """Return the verdict after its first lines, which say what was counted."""
-    openings = ("Counted: ", "Not found: ", "Not counted, ")
+    """Return the verdict without the lines that say what was counted."""
+    openings = ("Points: ", "Not found: ", "Not counted, ")
     return [text for text in verdict(marking) if not text.startswith(openings)]
 
 
@@ -133,8 +133,7 @@ def test_what_follows_from_a_mistake_is_right() -> None:
         "Q[3,2] = (-2·1) + (2·0) + (-1·0) + (0·1) = -2.00",
         "It is the only wrong entry of Q.",
         "It may be that its sign is lost.",
-        "S, A and O follow from what is written before: worked out from those values they are "
-        "right, and nothing is lost there.",
+        "S, A and O are correct given your earlier values; no points deducted.",
     ]
 
 
@@ -200,11 +199,26 @@ def test_blank_and_unreadable_entries_cost_themselves_alone() -> None:
     assert statuses(marking, "S") == {Status.CORRECT}
     assert score(marking).earned == 4 + Fraction(4, 6) + Fraction(5, 6)
     assert said(marking) == [
-        "Nothing that is written is wrong.",
+        "No mistakes in what you wrote.",
         "2 entries are blank, in Q.",
         "1 entry is not readable as a number, in K.",
         'Not read: K[1,1]: "three" is not a number.',
     ]
+
+
+def test_what_follows_from_a_blank_entry_follows_from_what_led_to_it() -> None:
+    """Q[3,2] has lost its sign; S[3,1] is left blank, and A is worked out with it all the same."""
+    Q, K = np.array([[1, 3], [-1, 1], [2.5, 2]]), np.array(HAND["K"])
+    scores = Q @ K.T
+    weights = planting.cut(planting.softmax(scores), 2, "half-away")
+    written: list[list[Any]] = scores.tolist()
+    for column in range(3):
+        blank = [*written[:2], [None if j == column else s for j, s in enumerate(written[2])]]
+        marking = marked({"Q": Q.tolist(), "K": HAND["K"], "S": blank, "A": weights.tolist()})
+        assert status(marking, "S", 3, column + 1) is Status.BLANK
+        assert not marking.steps[3].count(Status.WRONG, Status.MATCHES_KEY)
+    right = marked({"Q": HAND["Q"], "K": HAND["K"], "S": [*blank[:2], [None] * 3], "A": HAND["A"]})
+    assert statuses(right, "A") == {Status.CORRECT}
 
 
 def test_after_a_wrong_shape_the_key_is_used() -> None:
@@ -226,9 +240,9 @@ def test_a_cause_is_named_where_it_gives_every_entry_and_costs_its_own_step_alon
     (cause,) = marking.steps[3].causes
     assert (marking.steps[3].step.name, cause.code) == ("S", "scores-transposed")
     assert [marks.credit(marking.rules) for marks in marking.steps] == [
-        1, 1, 1, Fraction(1, 3), 1, 1,
+        1, 1, 1, 0, 1, 1,
     ]  # fmt: skip
-    assert said(marking)[3] == (
+    assert said(marking)[2] == (
         "Every entry of S is what comes out when K Qᵀ is computed, not Q Kᵀ: the scores are "
         "transposed."
     )
@@ -312,9 +326,10 @@ def test_steps_that_are_asked_for_and_left_out_count() -> None:
     marking = marked({"Q": HAND["Q"]}, asked=("Q", "A", "connections"))
     assert score(marking) == (1, 3)
     assert statuses(marking, "A") == {Status.NOT_FOUND}
-    assert verdict(marking)[:2] == (
-        "Counted: Q, A and the lines of the map.",
+    assert verdict(marking) == (
+        "No mistakes in what you wrote.",
         "Not found: A and the lines of the map.",
+        "Points: Q 1, A 0 of 1, the lines of the map 0 of 1.",
     )
     assert marked({"Q": HAND["Q"], "S_scaled": [[1]]}).not_asked == ("S_scaled",)
 
@@ -558,7 +573,7 @@ def test_the_worst_entry_and_the_largest_errors_are_told() -> None:
     changed[3, 4, 2] += 0.25
     marking = of_program(problem, arrays | {"A": changed}, atol=1e-6)
     relative = 0.25 / arrays["A"][3, 4, 2]
-    assert said(marking)[2] == (
+    assert said(marking)[1] == (
         "1 of 180 entries of A is off by more than is allowed; the worst is A[4,5,3]. "
         f"The largest error is 0.25, the largest relative error {relative:.3g}."
     )

@@ -16,20 +16,19 @@ from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.numbers import rounding
 from attncalc.numbers.rounding import Rounded, round_floats
-from attncalc.plotting import heatmap
-from attncalc.plotting.look import Look
-from attncalc.plotting.picture import render
 from attncalc.problem.attention import attention as problems
 from attncalc.reading.answers.answer import Answer, matrix_of_floats
-from attncalc.solving import connections, memory
+from attncalc.solving import connections
+from attncalc.solving import limits as memory
 from attncalc.solving import long_inputs as blocks
 from attncalc.solving import solution as solutions
-from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.frames import Screen
-from attncalc.writing.json_pieces import json_pieces
-from attncalc.writing.json_text import write_json
-from attncalc.writing.npz_file import write_npz
 from attncalc.writing.page import Contents, Page, make_page
+from attncalc.writing.page_data import write_csv, write_csv_files, write_json, write_npz
+from attncalc.writing.plotting import heatmap
+from attncalc.writing.plotting.look import Look
+from attncalc.writing.plotting.picture import render
+from attncalc.writing.problem_file import json_pieces
 from attncalc.writing.prose import plain_entry, texts_of_row
 from attncalc.writing.terminal import write_notes, write_tables
 

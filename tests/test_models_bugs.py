@@ -21,7 +21,7 @@ from attncalc import Problem, open_model
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules, Status
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers import read_answer
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]

@@ -185,7 +185,7 @@ def test_the_frequencies_of_llama_3_1() -> None:
     A pair turns 8192 / (2π · 500000^(i/64)) times within 8192 tokens: the 29 that do so more than 4
     times stay, the 28 below 1 have an eighth of their frequency.
     """
-    from attncalc.operations.frequencies import slowness_of
+    from attncalc.equations.operations.angles import slowness_of
 
     problem = Problem(**tokens(3), positions="rope", rope_scaling=LLAMA3)
     own = slowness_of(np.empty(0), 128, problem.rope_base * 50)[0]

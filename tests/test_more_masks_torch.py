@@ -77,7 +77,7 @@ def test_scaled_frequencies_are_those_of_transformers(scaling: str) -> None:
     transformers = pytest.importorskip("transformers")
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-    from attncalc.operations.frequencies import slowness_of
+    from attncalc.equations.operations.angles import slowness_of
 
     said = {"rope_type": scaling, "factor": 8.0, "rope_theta": 500_000.0}
     if scaling == "llama3":
@@ -159,9 +159,9 @@ def test_buckets_are_those_of_t5_far_beyond_the_last_one(*, both_ways: bool) -> 
     pytest.importorskip("transformers")
     from transformers.models.t5.modeling_t5 import T5Attention
 
-    from attncalc.operations.distances import RelativeBias
+    from attncalc.equations.operations.distances import RelativeBias
 
     before = torch.arange(-400, 401)
     theirs = T5Attention._relative_position_bucket(-before, bidirectional=both_ways).numpy()
-    ours = RelativeBias(both_ways=both_ways).in_buckets.of(before.numpy())
+    ours = RelativeBias(both_ways=both_ways).buckets_of(before.numpy())
     assert (ours == theirs).all(), before.numpy()[ours != theirs]

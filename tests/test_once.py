@@ -12,9 +12,9 @@ from conftest import BUNDLED
 
 from attncalc.cli import run as run_command
 from attncalc.grading import key
-from attncalc.operations.step import Plan, run
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, run
 from attncalc.solving import solution
 
 SAMPLES = BUNDLED
@@ -109,19 +109,22 @@ def test_without_the_note_nothing_but_the_problem_is_solved(
 def test_a_given_matrix_is_turned_into_the_form_of_plans_once(
     solved: Callable[..., Counted], monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
-    turns, rebuilt = Counted(), Counted()
-    turned, from_floats = Attention.turned, Problem._from_floats
+    turns, typed = Counted(), Counted()
+    turned, as_typed = Attention.turned, Problem.as_typed
+    made: dict[tuple[int, str], Any] = {}
 
     def counting(self: Attention, name: str, matrix: Any) -> Any:
         turns.add(self, name, matrix is getattr(self, name))
         return turned(self, name, matrix)
 
-    def rebuilding(self: Problem, name: str) -> Any:
-        rebuilt.add(self, name)
-        return from_floats(self, name)
+    def converting(self: Problem, name: str) -> Any:
+        typed.add(self, name)
+        found = as_typed(self, name)
+        assert made.setdefault((id(self), name), found) is found
+        return found
 
     monkeypatch.setattr(Attention, "turned", counting)
-    monkeypatch.setattr(Problem, "_from_floats", rebuilding)
+    monkeypatch.setattr(Problem, "as_typed", converting)
     solved(*command)
     assert set(turns.of("W_Q", True)) == {1}
-    assert set(rebuilt.counts.values()) == {1}
+    assert typed.counts

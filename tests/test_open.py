@@ -17,7 +17,7 @@ from tensor_files import packed, save_tensors
 
 from attncalc import InputError, Problem, open_model, read_problem, solve
 from attncalc.problem.field import Setting, declared
-from attncalc.problem.head.fields import HeadFields
+from attncalc.problem.fields import HeadFields
 from attncalc.problem.samples import sample
 from attncalc.reading.models.families import FAMILIES
 from attncalc.reading.models.folder import Config

@@ -15,17 +15,15 @@ from oracle_kinds import Kind
 from test_kinds import FORMS, Form, kinds
 
 from attncalc import InputError, Problem, Solution, read_problem, solve
-from attncalc.plotting.picture import render, render_blank
 from attncalc.problem.samples import SAMPLES
 from attncalc.problem.serialising import in_arrays, in_csv, in_json
 from attncalc.solving.work import Fractions
-from attncalc.writing.csv_text import write_csv, write_csv_files
 from attncalc.writing.document import Part
-from attncalc.writing.json_text import write_json
 from attncalc.writing.latex import _Latex, write_latex
 from attncalc.writing.markdown import _Markdown, write_markdown
-from attncalc.writing.npz_file import write_npz
 from attncalc.writing.page import Contents, Page, make_page
+from attncalc.writing.page_data import write_csv, write_csv_files, write_json, write_npz
+from attncalc.writing.plotting.picture import render, render_blank
 from attncalc.writing.prose import line_in_text
 from attncalc.writing.terminal import _Terminal
 

@@ -29,13 +29,13 @@ from pictures import (
 )
 
 from attncalc import OutputError, self_attention
-from attncalc.plotting import drawing
-from attncalc.plotting.drawing import MOST_LINES, draw
-from attncalc.plotting.look import KINDS, Look
-from attncalc.plotting.map import THICKEST, THINNEST
-from attncalc.plotting.picture import check_ending, render
-from attncalc.plotting.style import DARK, LIGHT, contrast
 from attncalc.problem.samples import SAMPLES
+from attncalc.writing.plotting import drawing
+from attncalc.writing.plotting.drawing import MOST_LINES, draw
+from attncalc.writing.plotting.look import KINDS, Look
+from attncalc.writing.plotting.map import THICKEST, THINNEST
+from attncalc.writing.plotting.picture import check_ending, render
+from attncalc.writing.plotting.style import DARK, LIGHT, contrast
 
 
 def test_the_homework_map_has_the_lines_of_its_solution() -> None:

@@ -13,8 +13,17 @@ from test_kinds import FORMS, Form, kinds
 from test_pages import is_solvable
 
 from attncalc import InputError, Problem, solve
+from attncalc.equations.operations import (
+    DivideBySum,
+    HardMax,
+    Mask,
+    Rotate,
+    Scores,
+    SoftCap,
+    Softmax,
+    Weigh,
+)
 from attncalc.numbers.types import Range
-from attncalc.operations import DivideBySum, HardMax, Mask, Rotate, Scores, SoftCap, Softmax, Weigh
 from attncalc.solving.plan import plan
 
 SLACK = 1e-9

@@ -324,7 +324,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def test_the_map_names_every_question_that_an_operation_answers() -> None:
-    from attncalc.operations import Operation
+    from attncalc.equations.operation import Operation
 
     questions = {name for name in vars(Operation) if not name.startswith("_")}
     listed = PAGES["ARCHITECTURE.md"].split("## The questions")[1].split("\n## ")[0]

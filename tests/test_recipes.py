@@ -14,8 +14,7 @@ from conftest import mostly_slow
 
 from attncalc import Problem
 from attncalc.errors import AttncalcError
-from attncalc.grading import misplaced
-from attncalc.grading.copying import MISCOPIED
+from attncalc.grading.copying import CODES, MISCOPIED
 from attncalc.grading.key import Key
 from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking
@@ -129,7 +128,7 @@ def test_every_recipe_of_the_house_has_a_planter() -> None:
         for found in Key(problem, ToTheDigit(2)).recipes.values()
         for recipe in found
     }
-    known |= {MISCOPIED, *misplaced.CODES}
+    known |= {MISCOPIED, *CODES}
     assert known <= planted, known - planted
 
 

@@ -1,6 +1,9 @@
 """Ways to round within a step that teachers accept: right, told by name, and no cover for slips."""
 
+import json
 import random
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import planting
@@ -8,11 +11,14 @@ import pytest
 from conftest import mostly_slow
 from test_recipes import flawless, key_to, marked, task_of
 
-from attncalc import Problem
+from attncalc import Problem, check
 from attncalc.grading.accepted import ADJUSTED
+from attncalc.grading.credit import score
 from attncalc.grading.key import Key
-from attncalc.grading.rules import Status
+from attncalc.grading.marking import mark
+from attncalc.grading.rules import Rules, Status
 from attncalc.grading.slack import ToTheDigit
+from attncalc.reading.answers import read_answer_bytes
 from attncalc.writing.reports.json_text import as_values
 from attncalc.writing.verdict import verdict
 
@@ -103,3 +109,43 @@ def test_weights_that_are_far_from_the_truth_are_not_called_rounding() -> None:
     problem = Problem(X=[[1], [1.25]], W_Q=[[-4]], W_K=[[1]], W_V=[[1]], scale="none")
     marking = marked(Key(problem, ToTheDigit(2)), {"A": weights([[0.02, 0.01], [0.01, 0.01]])})
     assert marking.first_wrong is not None
+
+
+@pytest.mark.campaign(2)
+@pytest.mark.parametrize("digits", [3, 4])
+@pytest.mark.parametrize("carried", [True, False])
+def test_scripts_of_few_significant_digits_are_right_in_full(*, digits: int, carried: bool) -> None:
+    """As `13.3` for 13.25, or `23.050` for 23.049: cut to so many digits, carried on or not."""
+    told = 0
+    for seed in range(40):
+        task = task_of(seed)[0]
+        script = planting.in_digits(task, digits, carried=carried)
+        if script is None or any(np.isnan(matrix).any() for matrix in script.values()):
+            continue
+        forms = (f".{digits}g", *([f".{task.decimals}f"] if digits == 4 else []))
+        answers = ({n: _texts(m, form) for n, m in script.items()} for form in forms)
+        for answer in answers:
+            data = json.dumps(answer).encode()
+            marking = mark(key_to(seed), read_answer_bytes(data, "a.json"), Rules())
+            assert score(marking).earned == len(task.steps), (seed, verdict(marking))
+            told += marking.style is not None and marking.style.digits > 0
+    assert told > 3
+
+
+def _texts(matrix: np.ndarray, form: str) -> Any:
+    if matrix.ndim > 1:
+        return [_texts(row, form) for row in matrix]
+    return [f"{value:{form}}" for value in matrix]
+
+
+def test_in_few_significant_digits_a_slip_is_still_one() -> None:
+    answer = {"Q": [["13.3", "1.25"], ["2.50", "123"]]}
+    problem = Problem(X=[[13.25, 1.25], [2.5, 123.45]], W_Q=np.eye(2), W_K=np.eye(2), W_V=np.eye(2))
+    marking = check(problem, answer, asked="Q")
+    assert marking.score == (1, 1)
+    assert marking.style is not None
+    assert marking.style.code == "3 digits"
+    assert "numbers are kept to 3 significant digits" in " ".join(marking.verdict)
+    answer["Q"][0][0] = "13.5"
+    marking = check(problem, answer, asked="Q")
+    assert marking.score.earned == Fraction(3, 4)

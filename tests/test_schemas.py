@@ -19,8 +19,8 @@ from attncalc.problem.samples import ANSWERS, MODELS, SAMPLES, sample
 from attncalc.problem.serialising import in_json
 from attncalc.schemas import NAMES, OF, schema
 from attncalc.schemas.problem import NUMBER_TEXT
-from attncalc.writing.json_text import write_json
 from attncalc.writing.page import Contents, make_page
+from attncalc.writing.page_data import write_json
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -192,7 +192,7 @@ def test_two_dumps_are_as_their_schema_says(attncalc: Command, here: Path) -> No
 
 
 def test_every_schema_is_held_against_something() -> None:
-    assert set(NAMES) == {name for name, _ in PRINTED} | {"problem", "dumps"}
+    assert set(NAMES) == {name for name, _ in PRINTED} | {"problem", "dumps", "rubric"}
 
 
 def test_a_name_too_many_too_few_or_of_another_kind_is_seen(attncalc: Command) -> None:

@@ -14,13 +14,13 @@ from conftest import BUNDLED, Command
 
 from attncalc import Problem, read_problem
 from attncalc import simulate as simulate_in_python
-from attncalc.plotting.look import Look
-from attncalc.plotting.spreads import draw_simulations
 from attncalc.reading.studies.draws import read_draw
 from attncalc.reading.studies.watched import read_watched
 from attncalc.solving.solution import solve
 from attncalc.studies.draws import Normal, root_of
 from attncalc.studies.simulate import Simulation, simulate, variance_ratios
+from attncalc.writing.plotting.look import Look
+from attncalc.writing.plotting.spreads import draw_simulations
 
 AVERAGE = str(BUNDLED / "average.json")
 BETA = 2

@@ -21,7 +21,7 @@ from attncalc.reading.studies.watched import read_watched
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
 from attncalc.studies.changes import Change
-from attncalc.studies.families import at_point, families
+from attncalc.studies.family import at_point, families
 from attncalc.studies.vary import Variation, vary
 from attncalc.writing.studies.variation import variation_document
 
@@ -446,8 +446,8 @@ def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
 def test_a_picture_names_its_lines_and_marks_where_first_places_change(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    from attncalc.plotting.curves import draw_variation
-    from attncalc.plotting.look import Look
+    from attncalc.writing.plotting.curves import draw_variation
+    from attncalc.writing.plotting.look import Look
 
     problem = read_problem(AVERAGE)
     figure = draw_variation(study(problem, "K[a] *= 0:3"), Look())

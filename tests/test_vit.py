@@ -484,7 +484,7 @@ def test_the_map_of_a_class_token_is_drawn_on_the_image(attncalc: Command, tmp_p
 
 
 def test_frames_stand_where_the_weights_are() -> None:
-    from attncalc.plotting.patches import attended_by_class
+    from attncalc.writing.plotting.patches import attended_by_class
 
     solution = solve(read_problem(sample("vit").path))
     for head in solution.heads:
@@ -499,7 +499,7 @@ def test_frames_stand_where_the_weights_are() -> None:
 
 
 def test_a_class_token_that_looks_at_itself_is_said_to() -> None:
-    from attncalc.plotting.patches import attended_by_class
+    from attncalc.writing.plotting.patches import attended_by_class
 
     given = vit(1) | {"W_Q": np.eye(3) * 9, "W_K": np.eye(3), "class_token": [9, 9, 9]}
     problem = Problem(**given | {"P": None, "W_V": np.eye(3), "W_O": None})

@@ -59,6 +59,7 @@ WRITING = [
     ("samples", "cross", "-o", "mine.txt"),
     ("samples", "answers", "-o", "answers"),
     ("schema", "problem", "-o", "problem.schema.json"),
+    ("equations", "softmax", "-o", "equations.txt"),
     ("doctor", "in.json", "-o", "doctor.txt"),
 ]
 

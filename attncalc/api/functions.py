@@ -1,12 +1,14 @@
 """The calls: a problem is solved, or an answer to it marked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attncalc.api.solution import Solution
-from attncalc.operations.step import Report
+from attncalc.problem.fields import added_lines
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.solving.solution import solved
 
 if TYPE_CHECKING:
@@ -14,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def solve(
-    problem: Problem, keep: Iterable[str] | None = None, report: Report | None = None
+    problem: Problem,
+    keep: Iterable[str] | None = None,
+    report: Report | None = None,
+    *,
+    equations: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
 ) -> Solution:
     """Work out the steps of a problem.
 
@@ -27,6 +34,9 @@ def solve(
         with `("O",)` alone, memory grows with n, not with n².
     report
         Called on long inputs with the number of blocks done, and of all.
+    equations, more
+        Equations beside those of the problem, which replace those of the same name, and the
+        matrices that they read under other names.
 
     Returns
     -------
@@ -51,6 +61,9 @@ def solve(
     array([[0.5, 0.5],
            [0.5, 0.5]])
     """
+    if equations or more:
+        lines = added_lines(problem.equations, equations)
+        problem = replace(problem, equations=lines, more={**problem.more, **(more or {})})
     return solved(Solution, problem, keep, report)
 
 
@@ -166,6 +179,11 @@ def self_attention(X: Any, W_Q: Any, W_K: Any, W_V: Any, **conventions: Any) -> 
         What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
         η of a step W − η dW, after which the outputs are worked out again.
+    equations
+        A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
+        replaces the step of its name or adds one.
+    more
+        The matrices that these read under other names, as a mapping.
 
     Returns
     -------
@@ -303,6 +321,11 @@ def cross_attention(X1: Any, X2: Any, W_Q: Any, W_K: Any, W_V: Any, **convention
         What the outputs should be, (n, d_out): L = ½ Σ (O − T)², dO = O − T.
     step
         η of a step W − η dW, after which the outputs are worked out again.
+    equations
+        A list of equations, as `"S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)"`, each of which
+        replaces the step of its name or adds one.
+    more
+        The matrices that these read under other names, as a mapping.
 
     Returns
     -------
@@ -339,9 +362,10 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
         The file or folder that holds the answer, or its matrices by name: lists, arrays, texts.
     **rules
         `steps` (what is counted, as `"Q,A,connections"` or a list; without it what the problem asks
-        for), `weights` (as `{"A": 2}`), `follow_penalty`, `rounding_penalty`, `precision_penalty`,
-        `atol`, `rtol`: the flags of `attncalc check`, as `attncalc.grading.rules.Rules` has them,
-        which calls the first `asked`.
+        for), `require` (what must be shown), `points` (in all), `weights` (as `{"A": 2}`),
+        `deductions` (by cause), `follow_penalty`, `rounding_penalty`, `precision_penalty`, `atol`,
+        `rtol`: the flags of `attncalc check`, as `attncalc.grading.rules.Rules` has them, which
+        calls the first `asked`; and `rubric`, a file that holds them.
 
     Returns
     -------
@@ -363,17 +387,20 @@ def check(problem: Problem | str | Path, answer: Any, **rules: Any) -> "Marking"
     (Fraction(2, 1), 'K')
     """
     # here, for who solves marks nothing
-    from attncalc.api.marking import Marking, rules_from, with_known_steps
+    from attncalc.api.marking import Marking, read_rubric, rules_from, with_known_steps
     from attncalc.grading.key import key_of
     from attncalc.grading.marking import marked
     from attncalc.reading import read_problem
     from attncalc.reading.answers import answer_of, read_answer
 
     given = problem if isinstance(problem, Problem) else read_problem(problem)
-    said = rules_from(rules)
+    rubric = rules.pop("rubric", None)
+    said = rules_from(rules) if rubric is None else rules_from(rules, read_rubric(rubric))
     key = key_of(given, said)
     marked_by = with_known_steps(said, key)
     is_matrices = isinstance(answer, Mapping)
     with key.names_at_hand():
-        written = answer_of(answer) if is_matrices else read_answer(answer, key.expected)
+        # steps of equations have names that the key alone knows
+        known = key.expected if given.equations or not is_matrices else None
+        written = answer_of(answer, known) if is_matrices else read_answer(answer, known)
     return marked(Marking, key, written, marked_by)

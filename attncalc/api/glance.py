@@ -10,12 +10,12 @@ import numpy as np
 
 from attncalc.equations.expressions import MINUS_INFINITY, Number
 from attncalc.numbers.rounding import fixed
-from attncalc.operations.step import Step
 from attncalc.problem.stated import conventions, heading
+from attncalc.problem.step import Step
 from attncalc.solving.connections import connections
+from attncalc.solving.influence import shape
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Solution
-from attncalc.solving.stated import shape
 from attncalc.writing.document import Cell, Document, Facts, Grid, Section, kept
 from attncalc.writing.sentences import IN_FLOATS, legend
 

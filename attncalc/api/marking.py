@@ -1,18 +1,22 @@
 """The marking that people hold: it prints as tables, with its score and what a teacher says."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from difflib import get_close_matches
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from attncalc.api.display import Displayed
+from attncalc.api.display import Displayed, as_text
 from attncalc.errors import InputError
 from attncalc.grading import marks
 from attncalc.grading.credit import Score, score
 from attncalc.grading.key import Key
-from attncalc.grading.rules import Rules
+from attncalc.grading.rules import CONCEPTUAL, COPYING, Rules
 from attncalc.numbers.typed import NotANumber, read_number
 from attncalc.problem.fields import LINES
+from attncalc.reading.json_values import Typed, read_json_object
 from attncalc.reading.names import unknown
 from attncalc.writing.document import Document
 from attncalc.writing.latex import write_latex
@@ -24,7 +28,7 @@ from attncalc.writing.verdict import verdict
 class Marking(Displayed, marks.Marking):
     """An answer, marked: what a marking is, `attncalc.grading.marks` says; here it shows itself.
 
-    Printed, or in a notebook, it is what `attncalc check` prints.
+    Printed it is what `attncalc check` prints; in a notebook, its page.
     """
 
     @property
@@ -71,6 +75,9 @@ class Marking(Displayed, marks.Marking):
         """
         return write_latex(self._as_pages(full=full), standalone=standalone)
 
+    def __str__(self) -> str:
+        return as_text(marking_document(self, "brief"))
+
     def _as_pages(self, *, full: bool) -> Document:
         return marking_document(self, "full" if full else "elided")
 
@@ -78,28 +85,65 @@ class Marking(Displayed, marks.Marking):
         return marking_document(self)
 
 
-NAMES = ("steps", *(each.name for each in fields(Rules)))
-"""What `check` takes; `steps` is `asked` under the name of its flag."""
-PENALTIES = ("follow_penalty", "rounding_penalty", "precision_penalty")
+NAMES = ("steps", *(each.name for each in fields(Rules) if each.name != "same_for_all"))
+"""What `check` and a rubric take; `steps` is `asked` under the name of its flag."""
+DEFAULT = Rules()
+KINDS = (CONCEPTUAL, COPYING)
+CODE = re.compile(r"[a-z][a-z0-9-]*(:.+)?")
+SHARES = ("follow_penalty", "rounding_penalty", "precision_penalty")
 
 
-def rules_from(given: Mapping[str, Any]) -> Rules:
-    """Return the rules that arguments say; refuse what is none."""
+def rules_from(
+    given: Mapping[str, Any], base: Rules = DEFAULT, spelled: Callable[[str], str] = str
+) -> Rules:
+    """Return the rules that arguments say, or else the base ones; refuse what is none.
+
+    Parameters
+    ----------
+    given
+        Rules by name; None for what is not said.
+    base
+        What holds where nothing is said. Weights and deductions are added to its own.
+    spelled
+        How messages name a rule.
+
+    Raises
+    ------
+    InputError
+        When there is no such rule, or it takes no such value.
+    """
     for name in given:
         if name not in NAMES:
             raise InputError(f"check: {unknown(name, NAMES)}")
     said = {name: value for name, value in given.items() if value is not None}
     if "steps" in said and "asked" in said:
         raise InputError("steps and asked are both given: they are the same here, give one")
-    if "steps" in said:
-        said["asked"] = said.pop("steps")
-    return Rules(**{name: _read(name, value) for name, value in said.items()})
+    read = {name: _read(name, value, spelled(name)) for name, value in said.items()}
+    if "steps" in read:
+        read["asked"] = read.pop("steps")
+    for name in ("weights", "deductions"):
+        read[name] = {**getattr(base, name), **read.get(name, {})}
+    return replace(base, **read)
 
 
-def with_known_steps(
-    rules: Rules, *keys: Key, asked: str = "steps", weights: str = "weights"
-) -> Rules:
-    """Return the rules with the steps under their own names; refuse what is no step."""
+def read_rubric(place: str | Path) -> Rules:
+    """Return the rules that a file of JSON says, by the names of `check`'s arguments.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or holds what is no rule.
+    """
+    said = read_json_object(Path(place), "a rubric")
+    said.pop("$schema", None)  # a file may say which schema it follows
+    try:
+        return rules_from(said)
+    except InputError as error:
+        raise InputError(f"{place}: {str(error).removeprefix('check: ')}") from None
+
+
+def with_known_steps(rules: Rules, *keys: Key, spelled: Callable[[str], str] = str) -> Rules:
+    """Return the rules with the steps under their own names; refuse what is no step, or cause."""
     steps = {name: step for key in keys for name, step in key.steps.items()}
     known = {name.lower(): name for name in steps}
     known |= {step.title: name for name, step in steps.items()}
@@ -111,35 +155,48 @@ def with_known_steps(
             raise InputError(f"{where}: {unknown(name, [*steps, LINES])}")
         return known[name.lower()]
 
+    codes = {*KINDS, *(each.code.split(":")[0] for key in keys for each in key.all_recipes)}
+    for code in rules.deductions:
+        # what other problems have is known by its form alone
+        if not CODE.fullmatch(code) or (code not in codes and get_close_matches(code, codes, 1)):
+            raise InputError(f"{spelled('deductions')}: {unknown(code, sorted(codes))}")
     return replace(
         rules,
-        asked=rules.asked and tuple(named(asked, name) for name in rules.asked),
-        weights={named(weights, name): each for name, each in rules.weights.items()},
+        asked=rules.asked and tuple(named(spelled("steps"), name) for name in rules.asked),
+        require=tuple(named(spelled("require"), name) for name in rules.require),
+        weights={named(spelled("weights"), name): each for name, each in rules.weights.items()},
     )
 
 
-def _read(name: str, value: Any) -> Any:
-    if name == "asked":
-        return _names(value)
-    if name == "weights":
-        return _weights(value)
-    if name in PENALTIES:
-        return number_of(name, value, most=1)
-    return float(number_of(name, value)) if name in ("atol", "rtol") else value
+def _read(name: str, value: Any, spelled: str) -> Any:
+    if name in ("steps", "asked", "require"):
+        return _names(value, spelled)
+    if name in ("weights", "deductions"):
+        return _numbers(value, spelled, most=None if name == "weights" else 1)
+    number = number_of(spelled, value, most=1 if name in SHARES else None)
+    if name == "points" and not number:
+        raise InputError(f"{spelled} takes a number above 0, not {value}")
+    return float(number) if name in ("atol", "rtol") else number
 
 
-def _names(value: Any) -> tuple[str, ...]:
+def _names(value: Any, spelled: str) -> tuple[str, ...]:
     """Return names in a list or a text."""
     names = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list | tuple):
-        raise InputError('steps takes names, as "Q,A"')
-    return tuple(str(each).strip() for each in names)
+    if not isinstance(names, list | tuple) or not all(map(_is_text, names)):
+        raise InputError(f'{spelled} takes names, as "Q,A"')
+    return tuple(each.strip() for each in names)
 
 
-def _weights(value: Any) -> dict[str, Fraction]:
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, Typed)
+
+
+def _numbers(value: Any, spelled: str, most: int | None) -> dict[str, Fraction]:
     if not isinstance(value, Mapping):
-        raise InputError('weights takes numbers by step, as {"A": 2}')
-    return {str(name): number_of(f"weights of {name}", each) for name, each in value.items()}
+        raise InputError(f'{spelled} takes numbers by name, as {{"A": 2}}')
+    return {
+        str(name): number_of(f"{spelled} of {name}", each, most) for name, each in value.items()
+    }
 
 
 def number_of(name: str, value: Any, most: int | None = None) -> Fraction:

@@ -10,16 +10,18 @@ import numpy as np
 from attncalc.errors import InputError
 from attncalc.numbers.arrays import as_array
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Report
+from attncalc.problem.arrangement import OF_ALL
 from attncalc.problem.attention.attention import size_of
-from attncalc.problem.attention.fields import AttentionFields
-from attncalc.problem.feed_forward.fields import FeedForwardFields
+from attncalc.problem.attention.declared import AttentionFields
 from attncalc.problem.field import Setting, declared
-from attncalc.problem.layers.fields import LayerFields
-from attncalc.problem.normalisation.fields import NormalisationFields
+from attncalc.problem.fields import (
+    FeedForwardFields,
+    LayerFields,
+    NormalisationFields,
+    ResidualFields,
+)
 from attncalc.problem.problem import Problem
-from attncalc.problem.residual.fields import ResidualFields
-from attncalc.problem.unread import OF_ALL
+from attncalc.problem.step import Report
 from attncalc.reading.cells import Faults
 from attncalc.reading.files import read_bytes
 from attncalc.reading.models.family import MASKED

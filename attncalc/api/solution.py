@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from attncalc.api.display import Displayed, as_text
 from attncalc.errors import InputError
-from attncalc.operations.step import Axis, Step
+from attncalc.problem.step import Axis, Step
 from attncalc.solving import solution as solving
 from attncalc.text import numbered
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame, Index
 
-    from attncalc.patterns.pattern import Pattern
+    from attncalc.studies.patterns.pattern import Pattern
     from attncalc.writing.document import Document
     from attncalc.writing.page import Page
 
@@ -186,7 +186,7 @@ class Solution(Displayed, solving.Solution):
         >>> [pattern.code for pattern in solution.patterns][:3]
         ['uniform', 'equal-rows', 'ties']
         """
-        from attncalc.patterns.finding import patterns_of
+        from attncalc.studies.patterns.finding import patterns_of
 
         return patterns_of(self)
 
@@ -204,7 +204,7 @@ class Solution(Displayed, solving.Solution):
         >>> self_attention([[0], [1]], [[4]], [[4]], [[1]]).explain()[0]
         'Output 1 weighs all 2 inputs alike (0.50 each, within 0.5 % of their mean)'
         """
-        from attncalc.patterns.finding import worth_telling
+        from attncalc.studies.patterns.finding import worth_telling
         from attncalc.writing.patterns import sentence
 
         told = worth_telling(self.patterns)
@@ -329,8 +329,8 @@ class Solution(Displayed, solving.Solution):
         >>> figure.get_size_inches().tolist()
         [6.0, 4.0]
         """
-        from attncalc.plotting.look import Look, read_size
-        from attncalc.plotting.picture import figure_for, figure_of_gradient, plot_on
+        from attncalc.writing.plotting.look import Look, read_size
+        from attncalc.writing.plotting.picture import figure_for, figure_of_gradient, plot_on
 
         look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
         if of is not None:

@@ -80,9 +80,9 @@ class Study(Displayed):
         InputError
             When the size is too small for what is drawn.
         """
-        from attncalc.plotting.curves import draw_variation
-        from attncalc.plotting.look import Look, read_size
-        from attncalc.plotting.spreads import draw_simulations
+        from attncalc.writing.plotting.curves import draw_variation
+        from attncalc.writing.plotting.look import Look, read_size
+        from attncalc.writing.plotting.spreads import draw_simulations
 
         look = Look(dark=dark, size=read_size(size))
         if isinstance(self.found, varying.Variation):

@@ -1,6 +1,7 @@
 """The commands, put together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -28,134 +29,34 @@ HELP = """Attention by hand, checked by machine: every step from your matrices t
     attncalc export in.json --to moodle -o question.xml
                                       into the course's system
     attncalc samples cross > my.json  start from a sample
+    attncalc equations Softmax        the equations that are built in
     attncalc doctor                   what a report of a mistake needs
 """
 
-Built = tuple[Callable[..., None], str]
-"""A command and its help."""
-
-
-def _self() -> Built:
-    from attncalc.cli.flags import calculate
-
-    return calculate.command("self"), calculate.SELF_HELP
-
-
-def _cross() -> Built:
-    from attncalc.cli.flags import calculate
-
-    return calculate.command("cross"), calculate.CROSS_HELP
-
-
-def _encoder() -> Built:
-    from attncalc.cli.flags import calculate
-
-    return calculate.command("encoder"), calculate.ENCODER_HELP
-
-
-def _decoder() -> Built:
-    from attncalc.cli.flags import calculate
-
-    return calculate.command("decoder"), calculate.DECODER_HELP
-
-
-def _vit() -> Built:
-    from attncalc.cli.flags import calculate
-
-    return calculate.command("vit"), calculate.VIT_HELP
-
-
-def _plot() -> Built:
-    from attncalc.cli.flags import plot
-
-    return plot.plot, plot.HELP
-
-
-def _check() -> Built:
-    from attncalc.cli.flags import check
-
-    return check.check, check.HELP
-
-
-def _explain() -> Built:
-    from attncalc.cli.flags import explain
-
-    return explain.explain, explain.HELP
-
-
-def _vary() -> Built:
-    from attncalc.cli.flags import studies
-
-    return studies.vary, studies.VARY_HELP
-
-
-def _simulate() -> Built:
-    from attncalc.cli.flags import studies
-
-    return studies.simulate, studies.SIMULATE_HELP
-
-
-def _aim() -> Built:
-    from attncalc.cli.flags import studies
-
-    return studies.aim, studies.AIM_HELP
-
-
-def _open() -> Built:
-    from attncalc.cli.flags import open as opening
-
-    return opening.open_model, opening.HELP
-
-
-def _new() -> Built:
-    from attncalc.cli.flags import new
-
-    return new.new, new.HELP
-
-
-def _export() -> Built:
-    from attncalc.cli.flags import export
-
-    return export.export, export.HELP
-
-
-def _samples() -> Built:
-    from attncalc.cli.flags import samples
-
-    return samples.samples, samples.HELP
-
-
-def _schema() -> Built:
-    from attncalc.cli.flags import schema
-
-    return schema.schema, schema.HELP
-
-
-def _doctor() -> Built:
-    from attncalc.cli.flags import doctor
-
-    return doctor.doctor, doctor.HELP
-
-
 COMMANDS = {
-    "self": _self,
-    "cross": _cross,
-    "encoder": _encoder,
-    "decoder": _decoder,
-    "vit": _vit,
-    "plot": _plot,
-    "explain": _explain,
-    "check": _check,
-    "vary": _vary,
-    "simulate": _simulate,
-    "aim": _aim,
-    "open": _open,
-    "new": _new,
-    "export": _export,
-    "samples": _samples,
-    "schema": _schema,
-    "doctor": _doctor,
+    "self": ("calculate", "command", "SELF_HELP"),
+    "cross": ("calculate", "command", "CROSS_HELP"),
+    "encoder": ("calculate", "command", "ENCODER_HELP"),
+    "decoder": ("calculate", "command", "DECODER_HELP"),
+    "vit": ("calculate", "command", "VIT_HELP"),
+    "plot": ("plot", "plot", "HELP"),
+    "explain": ("explain", "explain", "HELP"),
+    "check": ("check", "check", "HELP"),
+    "vary": ("studies", "vary", "VARY_HELP"),
+    "simulate": ("studies", "simulate", "SIMULATE_HELP"),
+    "aim": ("studies", "aim", "AIM_HELP"),
+    "open": ("open", "open_model", "HELP"),
+    "new": ("new", "new", "HELP"),
+    "export": ("export", "export", "HELP"),
+    "samples": ("samples", "samples", "HELP"),
+    "equations": ("equations", "equations", "HELP"),
+    "schema": ("schema", "schema", "HELP"),
+    "doctor": ("doctor", "doctor", "HELP"),
 }
+"""Each command: its module in `cli/flags/`, and the names of its function and its help there.
+
+`command` makes the function of a kind of problem.
+"""
 
 
 class _Command(TyperCommand):
@@ -186,10 +87,15 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     app.callback()(main)
     named = [name for name in arguments[:1] if name in COMMANDS]
     for name in named or COMMANDS:
-        command, text = COMMANDS[name]()
+        module, function, text = COMMANDS[name]
+        flags = import_module(f"attncalc.cli.flags.{module}")
         # where something else comes first, no command runs: what they are for is all that is read
         is_run = named or not arguments
-        app.command(name, help=text, cls=_Command)(command if is_run else _listed)
+        command = _listed
+        if is_run:
+            made = getattr(flags, function)
+            command = made(name) if function == "command" else made
+        app.command(name, help=getattr(flags, text), cls=_Command)(command)
     return app
 
 

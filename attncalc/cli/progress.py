@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attncalc.operations.step import Report
+    from attncalc.problem.step import Report
 
 PATIENCE = 1.0
 """Seconds before a bar is shown."""

@@ -9,8 +9,14 @@ from typing import NamedTuple
 
 from attncalc.cli.streams import check_printing, emit, emit_bytes, note
 from attncalc.errors import OutputError
-from attncalc.writing.files import Content, as_bytes, write_files
-from attncalc.writing.places import check_folder, check_places, descriptor_of
+from attncalc.writing.files import (
+    Content,
+    as_bytes,
+    check_folder,
+    check_places,
+    descriptor_of,
+    write_files,
+)
 
 
 class Target(NamedTuple):

@@ -7,13 +7,14 @@
 # not. Axes before those named (heads, a family of problems) are carried along. `+x` is shown as a
 # number in the second form of the work, `why(x, "...")` adds a remark, and in `first == second` the
 # second is computed and both are shown. Behind `where` are abbreviations, and behind `~` is the
-# matrix notation, where it cannot be read off the equation. `back X: MeanBack(dY; d = columns(X))`
+# matrix notation, where it cannot be read off the equation; `paper` names its source. `back X: MeanBack(dY; d = columns(X))`
 # is what makes the gradient of X: an equation, what that reads (inputs, the result Y, its gradient
 # dY; - for an optional input that is not given), and sizes. Flags and settings are passed on. Which
 # of its sums are over heads, or rows, follows from the shape of X: see `Statement.summing`.
 
 # Products of matrices
 Project(X, W, b?):        Y[i in n, o in w] = sum(X[i,a] * W[a,o] for a in d){b| + b[0,o]}
+    paper Vaswani et al., Attention Is All You Need (2017)
     back X: TimesTransposed(dY, W)
     back W: TransposedTimes(X, dY)
     back b: SumTo(dY)
@@ -22,42 +23,51 @@ ProjectTurned(X, W, b?):  Y[i in n, o in w] = sum(X[i,a] * W[o,a] for a in d){b|
     back W: TransposedTimes(dY, X)
     back b: SumTo(dY)
 Scores(Q, K):             S[i in n, j in m] = sum(Q[i,c] * K[j,c] for c in d)
+    paper Vaswani et al., Attention Is All You Need (2017)
     back Q: Weigh(dS, K)
     back K: TransposedTimes(dS, Q)
 GroupedScores(Q, K):      S[h in H, i in n, j in m] = sum(Q[h,i,c] * K[h // (H // heads(K)),j,c] for c in d)
+    paper Ainslie et al., GQA (2023)
     back Q: GroupedWeigh(dS, K)
     back K: TransposedTimes(dS, Q)
 Weigh(A, V):              O[i in n, c in w] = sum(A[i,j] * V[j,c] for j in m)
+    paper Vaswani et al., Attention Is All You Need (2017)
     back A: Scores(dO, V)
     back V: TransposedTimes(A, dO)
 GroupedWeigh(A, V):       O[h in H, i in n, c in w] = sum(A[h,i,j] * V[h // (H // heads(V)),j,c] for j in m)
+    paper Ainslie et al., GQA (2023)
     back A: GroupedScores(dO, V)
     back V: TransposedTimes(A, dO)
 
 # Other scores
 AdditiveScores(Q, K, v, b?):   S[i in n, j in m] = sum(v[0,c] * +tanh(Q[i,c] + K[j,c]{b| + b[0,c]}) for c in d)  ~ v.T // tanh(Q + K{b| + b})
+    paper Bahdanau et al., Neural Machine Translation by Jointly Learning to Align and Translate (2015)
     back Q: AdditiveBackQ(Q, K, v, b?, dS)
     back K: AdditiveBackK(Q, K, v, b?, dS)
     back v: AdditiveBackV(Q, K, v, b?, dS)
     back b: AdditiveBackB(Q, K, v, b?, dS)
 ConcatScores(Q, K, W, v, b?):  S[i in n, j in m] = sum(v[0,c] * +tanh(+(sum(Q[i,a] * {!turned|W[a,c]}{turned|W[c,a]} for a in columns(Q)) + sum(K[j,a] * {!turned|W[a + columns(Q),c]}{turned|W[c,a + columns(Q)]} for a in columns(K)){b| + b[0,c]})) for c in d)
     ~ v.T // tanh([Q, K] @ {!turned|W}{turned|W.T}{b| + b})
+    paper Luong et al., Effective Approaches to Attention-based Neural Machine Translation (2015)
     back Q: ConcatBackQ(Q, K, W, v, b?, dS)
     back K: ConcatBackK(Q, K, W, v, b?, dS)
     back W: ConcatBackW(Q, K, W, v, b?, dS)
     back v: ConcatBackV(Q, K, W, v, b?, dS)
     back b: ConcatBackB(Q, K, W, v, b?, dS)
 DistanceScores(Q, K):          S[i in n, j in m] = -(+sum((Q[i,c] - K[j,c]) ** 2 for c in d) / 2)  ~ -(norm(Q - K) ** 2 / 2)
+    paper Kim et al., The Lipschitz Constant of Self-Attention (2021)
     back Q: DistanceBackQ(Q, K, dS)
     back K: DistanceBackK(Q, K, dS)
 
 # Entry by entry: scale, cap, mask, bias by distance
 DivideBySqrt(X):          Y[i in n, j in m] = X[i,j] / sqrt(d_k)
+    paper Vaswani et al., Attention Is All You Need (2017)
     back X: DivideBySqrt(dY)
 Multiply(X):              Y[i in n, j in m] = X[i,j] * factor
     back X: Multiply(dY)
 MultiplyEach(X):          Y[i in n, j in m] = X[i,j] * each[0,0]  ~ X * each
 SoftCap(X):               Y[i in n, j in m] = cap * +tanh(X[i,j] / cap)
+    paper Gemma Team, Gemma 2 (2024)
     back X: SoftCapBack(Y, dY)
 Mask(S, keep?, ignore?, bias?):
     M[i in n, j in m] = {causal|why(-inf, "forbidden by causal") if j >= i + first else
@@ -68,11 +78,13 @@ Mask(S, keep?, ignore?, bias?):
     }{bias|why(-inf, "forbidden by bias") if bias[i,j] == -inf else
     }{bias|S[i,j] + bias[i,j]}{!bias|+S[i,j]}
     ~ S{bias| + bias} if "{causal|causal,}{window|in window,}{ahead|in window,}{keep|keep,}{ignore|not ignore,}" else -inf
+    paper Vaswani et al., Attention Is All You Need (2017); windows: Beltagy et al., Longformer (2020)
     back S: MaskBack(dM, keep?, ignore?, bias?)
     back keep: none
     back ignore: none
     back bias: SumTo(dM)
 Alibi(S, slope):          M[i in n, j in m] = S[i,j] - slope[0,0] * abs(i + place - j)  ~ S - slope % "distance"
+    paper Press et al., Train Short, Test Long (2022)
     back S: Same(dM)
     back slope: SlopeBack(dM)
 RelativeBias(S, table):
@@ -83,6 +95,7 @@ RelativeBias(S, table):
     where slot = sum(1 for s in columns(starts) if starts[0,s] <= {both|abs(gap)}{!both|gap}){both| + (columns(starts) + 1 if gap < 0 else 0)}
     where gap = i + place - j
     ~ S + table
+    paper Raffel et al., T5 (2020)
     back S: Same(dM)
     back table: BucketBack(dM)
 
@@ -90,6 +103,7 @@ RelativeBias(S, table):
 Sinusoids(X):             P[i in rows(X), j in columns(X)] = cos(angle) if j % 2 == 1 else sin(angle)
     where angle = i + offset if j // 2 == 0 else (i + offset) / 10000 ** (2 * (j // 2) / columns(X))
     ~ "sin, cos"("t" / 10000 ** ("2i" / d))
+    paper Vaswani et al., Attention Is All You Need (2017)
     back X: none
 Rotate(X, own?):
     Y[i in n, j in d] = {part|why(+X[i,j], "the first {width} columns alone are rotated") if j >= width else }
@@ -107,9 +121,11 @@ Rotate(X, own?):
     where is_first = {halves|j < width // 2}{!halves|j % 2 == 0}
     where step = {halves|width // 2}{!halves|1}
     ~ {!back|rope(X)}{back|"rope^-1"(X)}
+    paper Su et al., RoFormer (2021)
 
 # Rows of scores to rows of weights
 Softmax(S, sink?):        A[i in n, j in m] = softmax({sink|(}S[i,k] for k in m{sink|), sink[0,0]})[j]  ~ {sink|exp(S) / (sum(exp(S)) + exp(sink))}{!sink|softmax(S)}
+    paper Bridle, Probabilistic Interpretation of Feedforward Classification Network Outputs (1990); sinks: OpenAI, gpt-oss (2025)
     back S: SoftmaxBack(A, dA)
     back sink: SinkBack(A, dA)
 HardMax(S):               A[i in n, j in m] = hardmax(S[i,k] for k in m)[j]
@@ -118,16 +134,20 @@ DivideBySum(S):           A[i in n, j in m] = share(S[i,k] for k in m)[j]  ~ S /
 
 # Normalisation
 FeatureMean(X):           mu[i in n, z in 1] = sum(X[i,c] for c in d) / d
+    paper Ba et al., Layer Normalization (2016)
     back X: MeanBack(dmu; d = columns(X))
 FeatureVariance(X, mu):   var[i in n, z in 1] = sum((X[i,c] - mu[i,0]) ** 2 for c in d) / (d - ddof)
     ~ {!sample|mean((X - mu) ** 2)}{sample|sum((X - mu) ** 2) / (d - ddof)}
+    paper Ba et al., Layer Normalization (2016)
     back X: VarianceBack(X, mu, dvar)
     back mu: none
 FeatureSquares(X):        ms[i in n, z in 1] = sum(X[i,c] ** 2 for c in d) / d
+    paper Zhang and Sennrich, Root Mean Square Layer Normalization (2019)
     back X: SquaresBack(X, dms)
 Normalise(X, mean?, var+, gain?, bias?):
     N[i in n, c in d] = {gain|gain[0,c] * (}{mean|+(X[i,c] - mean[i,0])}{!mean|+(+X[i,c])}
     / {!eps|+sqrt(var[i,0])}{eps|{inside|+sqrt(var[i,0] + eps)}{!inside|+(sqrt(var[i,0]) + eps)}}{gain|)}{bias| + bias[0,c]}
+    paper Ba et al., Layer Normalization (2016)
     back X: QuotientBack(var, gain?, dN)
     back mean: CentreBack(var, gain?, dN)
     back var: SpreadBack(X, mean?, var, gain?, dN)
@@ -136,36 +156,47 @@ Normalise(X, mean?, var+, gain?, bias?):
 
 # Activations and gates
 ReLU(X):                  Y[i in n, j in m] = why(relu(X[i,j]), "a negative number becomes 0") if X[i,j] < 0 else relu(X[i,j])  ~ ReLU(X)
+    paper Nair and Hinton, Rectified Linear Units Improve Restricted Boltzmann Machines (2010)
     back X: ReLUBack(X, -, dY)
 GELU(X):                  Y[i in n, j in m] = X[i,j] * +Phi(X[i,j])  ~ GELU(X)
+    paper Hendrycks and Gimpel, Gaussian Error Linear Units (2016)
     back X: GELUBack(X, -, dY)
 GELUtanh(X):              Y[i in n, j in m] = half * X[i,j] * +(1 + tanh(sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)))  ~ GELU(X)
+    paper Hendrycks and Gimpel, Gaussian Error Linear Units (2016)
     back X: GELUtanhBack(X, -, dY)
 SiLU(X):                  Y[i in n, j in m] = X[i,j] / +(1 + exp(-X[i,j]))  ~ SiLU(X)
+    paper Elfwing et al., Sigmoid-Weighted Linear Units (2018)
     back X: SiLUBack(X, -, dY)
 Tanh(X):                  Y[i in n, j in m] = tanh(X[i,j])
     back X: TanhBack(X, -, dY)
 GatedReLU(X, G):          Y[i in n, j in m] = why(+relu(X[i,j]) * G[i,j], "a negative number becomes 0") if X[i,j] < 0 else +relu(X[i,j]) * G[i,j]
     ~ ReLU(X) * G
+    paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: ReLUBack(X, G, dY)
     back G: GatedReLU(X, dY)
 GatedGELU(X, G):          Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(X[i,j] * Phi(X[i,j])) * G[i,j]  ~ GELU(X) * G
+    paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: GELUBack(X, G, dY)
     back G: GatedGELU(X, dY)
 GatedGELUtanh(X, G):      Y[i in n, j in m] = gelu(X[i,j]) * G[i,j] == +(half * X[i,j] * (1 + tanh(sqrt(2 / pi) * (X[i,j] + cube * X[i,j] ** 3)))) * G[i,j]
     ~ GELU(X) * G
+    paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: GELUtanhBack(X, G, dY)
     back G: GatedGELUtanh(X, dY)
 GatedTanh(X, G):          Y[i in n, j in m] = +tanh(X[i,j]) * G[i,j]
+    paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: TanhBack(X, G, dY)
     back G: GatedTanh(X, dY)
 GatedSiLU(X, G):          Y[i in n, j in m] = silu(X[i,j]) * G[i,j] == +(X[i,j] / (1 + exp(-X[i,j]))) * G[i,j]  ~ SiLU(X) * G
+    paper Shazeer, GLU Variants Improve Transformer (2020)
     back X: SiLUBack(X, G, dY)
     back G: GatedSiLU(X, dY)
 
 # Matrices put together and taken apart
 Add(a, b, more*):         Y[i in n, j in m] = a[i,j] + b[i,j]{more*| + more[i,j]}
+    paper residuals: He et al., Deep Residual Learning for Image Recognition (2016)
 Concat(X):                Y[i in n, x in heads(X) * columns(X)] = X[x // columns(X),i,x % columns(X)]  ~ concat(X)
+    paper Vaswani et al., Attention Is All You Need (2017)
     back X: SplitHeads(dY; heads = heads(X))
 Mean(X):                  Y[i in n, c in w] = sum(X[h,i,c] for h in H) / H
     back X: ShareAmongHeads(dY; heads = heads(X))
@@ -182,6 +213,7 @@ Patches(image):
     where ch = x // of_channel % heads(image) where ir = x // of_row % p where ic = x // of_column % q
     where pr = t // of_down % (rows(image) // p) where pc = t // of_across % (columns(image) // q)
     ~ flatten(image)
+    paper Dosovitskiy et al., An Image is Worth 16x16 Words (2021)
     back image: PatchesBack(dY; H = rows(image), W = columns(image){channels|, channels = heads(image)})
 TakeFirst(X):             Y[z in 1, c in d] = X[0,c]  ~ first(X)
     back X: PlaceFirst(dY; n = rows(X))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from attncalc.equations import rows
+from attncalc.equations.algebra import all_of
 from attncalc.equations.extents import Setting, Shape, extents
 from attncalc.equations.tree import (
     COMPARISONS,
@@ -82,9 +83,14 @@ class Frame:
         As of `rows.softmax`.
     kept
         What depends on shapes, settings and the number system alone; grows.
+    after
+        Of a recurrence: what happens to a row before later ones read it, rounding, say.
     """
 
-    __slots__ = ("kept", "like", "matrices", "numbers", "offsets", "out", "shifted", "spans")
+    __slots__ = (
+        *("after", "kept", "like", "matrices", "numbers", "offsets", "out", "shifted", "spans"),
+    )
+    after: Callable[[Matrix], Matrix] | None
 
     def __init__(
         self,
@@ -100,6 +106,7 @@ class Frame:
         self.numbers = numbers
         self.offsets = offsets or {}
         self.spans: dict[str, slice] = {}
+        self.after = None
         self.out = out
         self.shifted = shifted
         self.kept = {} if kept is None else kept
@@ -179,6 +186,7 @@ class Program:
         out: Matrix | None = None,
         *,
         shifted: bool = True,
+        after: Callable[[Matrix], Matrix] | None = None,
     ) -> Matrix:
         """Return the matrix of the equation.
 
@@ -188,13 +196,15 @@ class Program:
             The matrices it reads, by name: floats, or Decimals in the current context's precision.
         settings
             The numbers it reads by name, such as `factor`.
-        offsets, shifted
+        offsets, shifted, after
             As of `Frame` and `rows.softmax`.
         out
             Where the result may be written.
         """
         numbers, shape, kept = self.know(matrices, settings or {})
-        return self.run(Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept), shape)
+        frame = Frame(matrices, numbers, offsets, out, shifted=shifted, kept=kept)
+        frame.after = after
+        return self.run(frame, shape)
 
     def run(self, frame: Frame, shape: Shape) -> Matrix:
         """Return the matrix of the equation, of this shape, in the frame's kind of number."""
@@ -272,7 +282,7 @@ def _recurrence(equation: Equation, row: Compiled, frame: Frame) -> Matrix:
     axis, is_backward = equation.recurs
     index = equation.at[axis]
     shape = tuple(int(frame.numbers[each]) for each in equation.at)
-    made = frame.zeros(shape)
+    made = read = frame.zeros(shape)
     own = {**frame.matrices, equation.name: made}
     order = range(shape[axis])
     for step, number in enumerate(reversed(order) if is_backward else order):
@@ -281,10 +291,14 @@ def _recurrence(equation: Equation, row: Compiled, frame: Frame) -> Matrix:
         value = frame.array(row(here))
         if step == 0 and value.ndim >= len(shape):
             lead = value.shape[: value.ndim - len(shape) + 1]
-            made = frame.zeros((*lead, *shape))
-            own[equation.name] = made
+            made = read = frame.zeros((*lead, *shape))
+        if step == 0 and frame.after is not None:
+            read = made.copy()
+        own[equation.name] = read
         at_row: Any = (..., number, *[slice(None)] * (len(shape) - axis - 1))
         made[at_row] = value
+        if frame.after is not None:
+            read[at_row] = frame.after(value)
     return made
 
 
@@ -404,6 +418,13 @@ class Compiler:
         return lambda frame: made(frame) if frame.spans or frame.offsets else kept(frame)
 
     def _choice(self, test: Node, then: Node, otherwise: Node, axes: Axes) -> Compiled:
+        if isinstance(test, Operator) and test.sign == "and":
+            # what holds for all entries comes first: beyond the last row is nothing to read
+            fixed = [each for each in test.arguments if not self._depends(each, axes)]
+            others = [each for each in test.arguments if each not in fixed]
+            if fixed and others:
+                inner = If(all_of(*others), then, otherwise)
+                return self._choice(all_of(*fixed), inner, otherwise, axes)
         holds, yes, no = self.test(test, axes), self.value(then, axes), self.value(otherwise, axes)
 
         def chosen(frame: Frame) -> Value:

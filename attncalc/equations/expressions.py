@@ -49,10 +49,13 @@ class Symbol(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """An entry of a matrix by its place, counted from 1: (row, column), or with a head first."""
+    """An entry of a matrix by its place, counted from 1: (row, column), or with a head first.
+
+    In a formula, places are indices.
+    """
 
     name: str
-    place: tuple[int, ...]
+    place: tuple[int | str, ...]
     exact: Fraction | None = None
 
 
@@ -82,6 +85,8 @@ class Negative(NamedTuple):
 
 class Product(NamedTuple):
     """Factors that are multiplied; `sign` is written between them, "·", "×", "⊙" or nothing.
+
+    So are, with "," and "mod", the arguments of a function and the two of a remainder.
 
     The factors of an ordered one are matrices, or their entries: tokens as columns turn it round.
     """
@@ -173,6 +178,30 @@ class Stacked(NamedTuple):
     exact: Fraction | None = None
 
 
+class Over(NamedTuple):
+    """A sum, or another function, of a body for all values of an index: "Σ", "max", "softmax"."""
+
+    function: str
+    letter: str
+    size: str
+    body: "Expression"
+    condition: str = ""
+    exact: Fraction | None = None
+
+    @property
+    def under(self) -> str:
+        """What is written below the sign: c<d_k."""
+        return f"{self.letter}<{self.size}" + (f", {self.condition}" if self.condition else "")
+
+
+class Entrywise(NamedTuple):
+    """A matrix by its entry at these indices."""
+
+    body: "Expression"
+    at: tuple[str, ...]
+    exact: Fraction | None = None
+
+
 class Where(NamedTuple):
     """A value where a condition holds, and another one elsewhere."""
 
@@ -196,6 +225,8 @@ Expression = Union[  # noqa: UP007 - a forward reference inside a string takes n
     Call,
     Transposed,
     Stacked,
+    Over,
+    Entrywise,
     Where,
 ]
 

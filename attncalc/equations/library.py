@@ -7,7 +7,7 @@ from functools import cache
 from pkgutil import get_data
 from typing import NamedTuple
 
-from attncalc.equations.tree import Equation, Node, chosen, parse, read
+from attncalc.equations.tree import Equation, Node, chosen, equation_source, parse, read
 
 _QUOTED, _IN_BRACES = re.compile(r'"[^"]*"|[^"]+'), re.compile(r"\{[^{}|]*\}")
 _NAME = re.compile(r"\b\w+\b(?!\|)")
@@ -23,7 +23,7 @@ NO_INPUT = "-"
 
 
 class Stated(NamedTuple):
-    """An equation as the library states it: its inputs in order, its text, its notation, ways back.
+    """An equation as the library states it: inputs in order, text, notation, ways back, source.
 
     The notation is empty where it is read off the equation. An input marked + is never negative;
     the rows of one marked % are shares, and sum to 1.
@@ -34,6 +34,7 @@ class Stated(NamedTuple):
     notation: str
     backs: Mapping[str, str]
     marks: Mapping[str, str]
+    paper: str = ""
 
 
 class Back(NamedTuple):
@@ -55,6 +56,23 @@ class Back(NamedTuple):
     sizes: Mapping[str, Node]
 
 
+def is_stated(name: str) -> bool:
+    """Say whether the library states an operation of this name."""
+    return name in stated()
+
+
+def entry_of(name: str) -> Stated:
+    """Return what is stated under a name; an equation that is none of the library states itself."""
+    return stated()[name] if name in stated() else _stated_by_itself(name)
+
+
+@cache
+def _stated_by_itself(text: str) -> Stated:
+    own = parse(text, None)
+    inputs = tuple(each for each in own.reads if each != own.name)
+    return Stated(inputs, text, "", dict.fromkeys(inputs, ""), {})
+
+
 @cache
 def stated() -> dict[str, Stated]:
     """Return the library, each operation by its name."""
@@ -67,9 +85,10 @@ def stated() -> dict[str, Stated]:
             inputs = tuple(each.rstrip("%+") for each in marked)
             marks = {each.rstrip("%+?"): each[-1] for each in marked if each[-1] in "%+"}
             body, *ways = _BACK.split(line[head.end() :])
+            body, _, paper = body.partition(" paper ")
             text, _, notation = body.partition(" ~ ")
             backs = dict(zip(ways[::2], ways[1::2], strict=True))
-            found[head[1]] = Stated(inputs, _written_in(text), notation, backs, marks)
+            found[head[1]] = Stated(inputs, _written_in(text), notation, backs, marks, paper)
     return found
 
 
@@ -101,7 +120,7 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
     Parameters
     ----------
     name
-        Its name there, as "Scores".
+        Its name there, as "Scores"; or the text of any other equation.
     given
         The optional inputs and flags that it has.
     """
@@ -110,6 +129,8 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
         own = (each for each in inputs_of(name, given) if each.rstrip("0123456789") == part[1])
         return "".join(part[2].replace(part[1], each) for each in own)
 
+    if name not in stated():
+        return parse(name, None)
     made = parse(_REPEATED.sub(for_each, stated()[name].text), given)
     if TURNED in given:
         (*at, row, column), (*over, rows, columns) = made.at, made.over
@@ -119,7 +140,7 @@ def equation(name: str, given: frozenset[str] = frozenset()) -> Equation:
 
 def notation(name: str, given: frozenset[str] = frozenset()) -> str:
     """Return the matrix notation that an equation states, or nothing; see `notation.py`."""
-    return chosen(stated()[name].notation, given)
+    return chosen(entry_of(name).notation, given)
 
 
 @cache
@@ -131,6 +152,13 @@ def back(name: str, given: frozenset[str], to: str) -> Back | None:
     KeyError
         When the library does not state it.
     """
+    if name not in stated():
+        from attncalc.equations.derive import gradient  # here, and not at every start
+
+        derived = gradient(equation(name), to)
+        if derived is None:
+            return None
+        return Back(equation_source(derived), frozenset(), derived.reads, {})
     text = chosen(stated()[name].backs[to], given).strip()
     if text == "none":
         return None
@@ -161,7 +189,7 @@ def inputs_of(name: str, given: Collection[str] = ()) -> tuple[str, ...]:
     (('X', 'W'), ('X', 'W', 'b'))
     """
     found = []
-    for each in stated()[name].inputs:
+    for each in entry_of(name).inputs:
         own, kind = each.rstrip("?*"), each[-1]
         if kind == "*":
             numbered = (f"{own}{number}" for number in range(1, len(given) + 1))

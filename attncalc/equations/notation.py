@@ -9,7 +9,7 @@ matrices, `*` is ⊙, `//` writes factors side by side, `%` puts · between them
 import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
@@ -26,12 +26,14 @@ from attncalc.equations.expressions import (
 from attncalc.equations.extents import Setting
 from attncalc.equations.extents import whole as whole_of
 from attncalc.equations.tree import (
+    SIDES,
     ZERO,
     Aggregate,
     Entry,
     Equation,
     EquationError,
     Function,
+    If,
     Marked,
     Name,
     Node,
@@ -41,6 +43,7 @@ from attncalc.equations.tree import (
     Row,
     names_in,
     read,
+    replaced,
     source,
     walk,
 )
@@ -49,6 +52,8 @@ from attncalc.equations.writing import TITLES
 SYMBOLS = {"eps": "ε", "pi": "π", "d": "d", "d_k": "d_k"}
 """Numbers that are written by name."""
 OVER_HEADS = "Σ_heads"
+EARLIER = "total_"
+"""What stands before the name of a gradient that reads later rows of itself."""
 
 
 class NotMatricesError(EquationError):
@@ -78,10 +83,8 @@ def formula(
     is_turned
         Whether a product of matrices that is stated is turned: both transposed.
 
-    Raises
-    ------
-    NotMatricesError
-        When neither it is stated nor whole matrices say what the equation does.
+    Where neither it is stated nor whole matrices say what the equation does, it is the entry that
+    the equation states.
     """
     if notation:
         tree = ast.parse(notation.strip(), mode="eval").body
@@ -91,7 +94,25 @@ def formula(
             made = document.Product((right, left), made.sign, is_ordered=True)
         return made
     row, column = (None, None, *equation.at)[-2:]
-    return _Derived(operands, settings or {}).form(equation.right, row, column)
+    try:
+        return _Derived(operands, settings or {}).form(equation.right, row, column)
+    except NotMatricesError:
+        return by_entry(equation, operands)
+
+
+def by_entry(equation: Equation, operands: Mapping[str, Expression]) -> Expression:
+    """Return the right-hand side of an equation as it is stated, entry by entry.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    operands
+        How the matrices that it reads are written; others by their own name.
+    """
+    at = tuple(index for index in equation.at if not index.startswith("_"))
+    written = _ByEntry(operands, {}).form(equation.right, None, None)
+    return document.Entrywise(written, at) if at else written
 
 
 @dataclass(frozen=True)
@@ -191,6 +212,73 @@ class _Derived(_Notation):
         places = _places(x.body, x.index)
         name = {-1: ROW_SUM, -2: COLUMN_SUM}.get(max(places, default=-3), OVER_HEADS)
         return document.Call(name, self.form(x.body, *_axes(x.body, x.index, row, column)))
+
+
+class _ByEntry(_Derived):
+    """Writes a tree as it is, with its indices."""
+
+    def form(self, x: Node, row: str | None, column: str | None) -> Expression:
+        def form(y: Node) -> Expression:
+            return self.form(y, row, column)
+
+        match x:
+            case Number(value) if not isinstance(value, Fraction):
+                return Symbol("∞")
+            case Operator("neg", (Number(value),)) if not isinstance(value, Fraction):
+                return document.MINUS_INFINITY
+            case Operator("neg", (Aggregate("max", Operator("neg", (body,))) as least,)):
+                return self._over("min", replace(least, body=body))
+            case Name(name):
+                return Symbol(SYMBOLS.get(name, name))
+            case Operator("*", _):
+                return document.Product(tuple(map(form, _factors(x))), "·")
+            case Operator("%", (a, b)):
+                return document.Product((form(a), form(b)), "mod")
+            case Operator("//", (a, b)):
+                return document.Call("floor", document.Quotient(form(a), form(b)))
+            case Operator("/", (a, b)):
+                return document.Quotient(form(a), form(b))
+            case Function(side, (Name(name),)) if side in SIDES:
+                return document.Call(side, self.operands.get(name, Symbol(name)))
+            case Function(name, (a, b)):
+                return document.Call(name, document.Product((form(a), form(b)), ","))
+            case Aggregate(kind):
+                return self._over({"sum": "Σ"}.get(kind, kind), x)
+            case Row(kind, body, index, size, beside, at):
+                own = replaced(body, {index: at}) if isinstance(at, Name) else body
+                under = at.name if isinstance(at, Name) else index
+                parts = (form(own), *map(form, beside))
+                inner = document.Product(parts, ",") if beside else parts[0]
+                return document.Over(kind, under, source(size), inner)
+            case If(test, then, otherwise):
+                return document.Where(form(then), _in_words(test), form(otherwise))
+            case Operator(sign, _) if sign not in ("+", "-", "**", "neg"):
+                return Symbol(_in_words(x))
+        return super().form(x, row, column)
+
+    def _over(self, function: str, x: Aggregate) -> Expression:
+        condition = "" if x.where is None else _in_words(x.where)
+        body = self.form(x.body, None, None)
+        return document.Over(function, x.index, source(x.size), body, condition)
+
+    def _matrix(self, x: Entry, row: str | None, column: str | None) -> Expression:
+        own = self.operands.get(x.name, Symbol(x.name))
+        places = tuple(map(source, x.at))
+        while isinstance(own, document.Transposed):
+            own, places = own.matrix, (*places[:-2], *places[:-3:-1])
+        name = own.name if isinstance(own, Symbol) else x.name.removeprefix(EARLIER)
+        return document.Indexed(name, places) if places else Symbol(name)
+
+
+_SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "==": "="}
+
+
+def _in_words(x: Node) -> str:
+    """Return a condition as people write it."""
+    text = source(x)
+    for sign, said in _SIGNS.items():
+        text = text.replace(sign, said)
+    return text
 
 
 def _places(x: Node, index: str) -> set[int]:

@@ -1,10 +1,10 @@
 """What every operation is: a pure function of matrices, and the equation that states it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from functools import cache, cached_property, lru_cache, reduce
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,13 +12,36 @@ from attncalc.equations import measure
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
-from attncalc.equations.library import TURNED, back, equation, inputs_of, notation, stated
-from attncalc.equations.tree import Entry, Equation
+from attncalc.equations.library import (
+    TURNED,
+    back,
+    entry_of,
+    equation,
+    inputs_of,
+    is_stated,
+    notation,
+)
+from attncalc.equations.tree import (
+    ONE,
+    ZERO,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Node,
+    Number,
+    Operator,
+    equation_source,
+    rebuilt,
+    replaced,
+    source,
+)
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place, Range
 
 Setting = Fraction | int | float
 Shape = tuple[int, ...]
+T = TypeVar("T")
 GRADIENT, RESULT = -1, -2
 """What a way back may read behind the inputs: the gradient that arrives, and the result."""
 
@@ -40,6 +63,10 @@ class Way(NamedTuple):
 
 class UnstatedError(LookupError):
     """No equation of the library states a step for matrices with these heads."""
+
+
+NAMES_HEADS = "names_heads"
+"""The flag of an equation that says which head of each matrix is read."""
 
 
 class Statement(NamedTuple):
@@ -94,7 +121,7 @@ class Statement(NamedTuple):
 
 @cache
 def _first_given(name: str, inputs: int) -> frozenset[str]:
-    listed = stated()[name].inputs
+    listed = entry_of(name).inputs
     if listed[-1].endswith("*"):
         return frozenset(f"{listed[-1][:-1]}{n}" for n in range(1, inputs - len(listed) + 2))
     optional = [each[:-1] for each in listed if each.endswith("?")]
@@ -132,14 +159,27 @@ class Operation:
         found = self.statement(PLAIN, PLAIN, PLAIN)
         return measure.is_rational(equation(found.name, found.given), found.settings)
 
+    recurs = False
+    """Whether a row of the result reads earlier rows of it."""
+    names_heads = False
+    """Whether its equation says which head of each matrix is read, as those of users do."""
+
     def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
         """Return the matrix of the step; written into `out` where that saves an array."""
+        return self._applied(matrices, out)
+
+    def _applied(
+        self,
+        matrices: Sequence[Matrix],
+        out: Matrix | None = None,
+        after: Callable[[Matrix], Matrix] | None = None,
+    ) -> Matrix:
         known = self._on(*(each.shape for each in matrices))
-        served = for_each_head(matrices)
+        served = list(matrices) if self.names_heads else for_each_head(matrices)
         for place in known.of_one_head:
             served[place] = served[place][:, 0]
         named = {**dict(zip(known.inputs, served, strict=True)), **known.tables}
-        made = known.program(named, known.settings, out=out)
+        made = known.program(named, known.settings, out=out, after=after)
         return self._of_family(made, known, matrices) if known.is_family else made
 
     def _of_family(self, made: Matrix, known: "_Known", matrices: Sequence[Matrix]) -> Matrix:
@@ -175,13 +215,17 @@ class Operation:
         return formula(own, named, found.settings, text, is_turned=is_turned)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
-        """Return how the entry at a place results from entries of the inputs."""
+        """Return how the entry at a place results from entries of the inputs.
+
+        Of a recurrence, which reads earlier rows of its own, the result is the last operand.
+        """
         from attncalc.equations.writing import explanation  # here, and not at every start
 
-        served = _operands_for_each_head(operands)
+        served = operands if self.names_heads else _operands_for_each_head(operands)
         found = self.statement(*(each.matrix.shape for each in served))
-        named = dict(zip(inputs_of(found.name, found.given), served, strict=True))
         own = equation(found.name, found.given)
+        names = inputs_of(found.name, found.given)
+        named = dict(zip((*names, own.name) if own.recurs else names, served, strict=True))
         return explanation(own, place, named, found.settings, found.tables)
 
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
@@ -199,16 +243,19 @@ class Operation:
         InputError
             When no way back is known, or there is none.
         """
+        from attncalc.equations.derive import gradient_name, total_name  # here, as above
+
         found = self.statement(*shapes)
         inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
-        if to >= len(inputs) or inputs[to] not in stated()[found.name].backs:
+        own = equation(found.name, found.given)
+        if to >= len(inputs) or inputs[to] not in entry_of(found.name).backs:
             raise InputError(f"no way back through {type(self).__name__} is known")
         made = back(found.name, found.given, inputs[to])
         if made is None:
             return None
-        result = equation(found.name, found.given).name
         places = {name: place for place, name in enumerate(inputs)}
-        places |= {result: RESULT, f"d{result}": GRADIENT}
+        places |= {own.name: RESULT, f"d{own.name}": GRADIENT}
+        places |= {gradient_name(own): GRADIENT, total_name(own): GRADIENT}
         reads = tuple(places[name] for name in made.reads)
         if made.name == found.name and reads == (GRADIENT,):
             return Way(self)
@@ -216,25 +263,66 @@ class Operation:
         sizes = {key: int(whole(size, known)) for key, size in made.sizes.items()}
         of_each = [shapes[place] if place >= 0 else self.shape(*shapes) for place in reads]
         flags = found.given - set(inputs) | made.given
-        statement = Statement(made.name, flags, {**found.settings, **sizes})
+        name = made.name if is_stated(made.name) else _simple(equation(made.name), known)
+        statement = Statement(name, flags, {**found.settings, **sizes})
         statement = statement.summing(of_each, shapes[to])
-        own = equation(made.name, statement.given)
-        tables = {name: found.tables[name] for name in own.reads if name in found.tables}
+        read = equation(name, statement.given).reads
+        tables = {name: found.tables[name] for name in read if name in found.tables}
         return Way(Stated(statement._replace(tables=tables)), reads)
+
+    def through_rows(self, parts: int, *shapes: Shape) -> Way:
+        """Return what makes the gradient of a recurrence with what comes back from later rows.
+
+        Parameters
+        ----------
+        parts
+            How many gradients arrive at it: they are added, and are read before all else.
+        shapes
+            The shapes of its inputs.
+        """
+        from attncalc.equations.algebra import plus
+        from attncalc.equations.derive import gradient, gradient_name, total_name
+
+        found = self.statement(*shapes)
+        own = equation(found.name, found.given)
+        derived = gradient(own, own.name)
+        assert derived is not None
+        arriving = gradient_name(own)
+        names = [f"{arriving}_{number}" for number in range(1, parts + 1)]
+
+        def renamed(x: Node) -> Node:
+            x = rebuilt(x, renamed)
+            if isinstance(x, Entry) and x.name == arriving:
+                terms: list[Node] = [Entry(name, x.at) for name in names]
+                return reduce(plus, terms)
+            return x
+
+        made = replace(derived, name=total_name(own), right=renamed(derived.right))
+        inputs = [*inputs_of(found.name, found.given)]
+        reads = tuple(each for each in made.reads if each != made.name)
+        places = {name: len(inputs) + 1 + number for number, name in enumerate(names)}
+        places |= {own.name: RESULT, **{name: place for place, name in enumerate(inputs)}}
+        settings = {**found.settings}
+        return Way(
+            Stated(Statement(equation_source(made), found.given, settings)),
+            tuple(places[name] for name in reads),
+        )
 
     def reach(self, *ranges: Range) -> Range:
         """Return between which values the results lie when each input lies within its range."""
         from attncalc.equations import bound  # here, and not at every start
 
         known = self._on(*(each.low.shape for each in ranges))
-        served = [
-            Range.at(ends[0]) if each.is_point else Range(*ends)
-            for each, *ends in zip(
-                ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
-            )
-        ]
+        served = list(ranges)
+        if not self.names_heads:
+            served = [
+                Range.at(ends[0]) if each.is_point else Range(*ends)
+                for each, *ends in zip(
+                    ranges, *map(for_each_head, zip(*ranges, strict=True)), strict=True
+                )
+            ]
         named = dict(zip(known.inputs, served, strict=True))
-        marks = stated()[known.name].marks
+        marks = entry_of(known.name).marks
         for name in named:
             if marks.get(name) == "+":
                 named[name] = named[name].map(lambda end: np.maximum(end, 0.0))
@@ -299,6 +387,46 @@ class Stated(Operation):
     stated: Statement
 
     @property
+    def names_heads(self) -> bool:  # type: ignore[override]
+        """Whether its equation says which head of each matrix is read."""
+        return NAMES_HEADS in self.stated.given
+
+    @cached_property
+    def recurs(self) -> bool:  # type: ignore[override]
+        """Whether a row of the result reads earlier rows of it."""
+        name = self.stated.name
+        return not is_stated(name) and equation(name).recurs is not None
+
+    def by_rows(self, after: Callable[[Matrix], Matrix], *matrices: Matrix) -> Matrix:
+        """Return the matrix of a recurrence, whose rows are rounded, say, before others read them.
+
+        Parameters
+        ----------
+        after
+            What happens to a row before later ones read it.
+        matrices
+            What the step reads.
+        """
+        return self._applied(matrices, after=after)
+
+    def of_known_rows(self, inputs: Sequence[T], own: T) -> tuple[Operation, list[T]]:
+        """Return a recurrence as an operation that reads its earlier rows, and all that it reads.
+
+        Parameters
+        ----------
+        inputs
+            What the step reads.
+        own
+            Its own matrix, as the earlier rows are known.
+        """
+        recurrence = equation(self.stated.name)
+        made = replace(recurrence, name=f"next_{recurrence.name}")
+        reads = dict(zip(inputs_of(self.stated.name), inputs, strict=True))
+        reads[recurrence.name] = own
+        text = equation_source(made)
+        return Stated(self.stated._replace(name=text)), [reads[name] for name in inputs_of(text)]
+
+    @property
     def name(self) -> str:
         """Its name in the library."""
         return self.stated.name
@@ -324,6 +452,25 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
     ]
 
 
+def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
+    """Return the text of an equation without the index of a side that has one place alone."""
+    only = {
+        index: ZERO
+        for index, size in zip(own.at, own.over, strict=True)
+        if size == ONE or (isinstance(size, Function) and known.get(source(size)) == 1)
+    }
+    return equation_source(replace(own, right=_at_only(replaced(own.right, only))))
+
+
+def _at_only(x: Node) -> Node:
+    """Return a tree without the conditions that the only place of an index is that place."""
+    x = rebuilt(x, _at_only)
+    match x:
+        case If(Operator("==", (Number(a), Number(b))), then, otherwise):
+            return then if a == b else otherwise
+    return x
+
+
 class _Known(NamedTuple):
     """An operation on matrices of known shapes: its equation, and what that reads by name."""
 
@@ -343,7 +490,9 @@ class _Known(NamedTuple):
         """Return what is known of an operation on matrices of these shapes."""
         most = max((each[-3] for each in shapes if len(each) > 2), default=1)
         served = [
-            (*each[:-3], most, *each[-2:]) if len(each) > 2 and each[-3] != 1 else each
+            (*each[:-3], most, *each[-2:])
+            if len(each) > 2 and each[-3] != 1 and not operation.names_heads
+            else each
             for each in shapes
         ]
         is_family = any(len(each) > 3 for each in served)

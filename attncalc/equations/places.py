@@ -191,6 +191,8 @@ def tidied(x: Node, rests: Rests) -> Node:
         What is known of names: (t * g + r) // g is t where r is a remainder of g.
     """
     x = rebuilt(x, lambda y: tidied(y, rests))
+    if isinstance(x, If) and x.test == _TRUE:
+        return x.then
     if not isinstance(x, Operator) or any(isinstance(y, Entry) for y in walk(x)):
         return x
     match x:

@@ -22,8 +22,9 @@ from attncalc.errors import InputError
 class EquationError(InputError):
     """An equation that cannot be read or computed; the message shows the place with a caret."""
 
-    def __init__(self, text: str, column: int, problem: str) -> None:
-        super().__init__(f"{problem}\n  {text}\n  {' ' * column}^")
+    def __init__(self, text: str, column: int | None = None, problem: str = "") -> None:
+        # the message alone is said again with the place of a file before it
+        super().__init__(text if column is None else f"{problem}\n  {text}\n  {' ' * column}^")
 
 
 @dataclass(frozen=True)
@@ -152,8 +153,11 @@ class Equation:
 
     @cached_property
     def reads(self) -> tuple[str, ...]:
-        """The matrices on the right-hand side, in the order of their first entry."""
-        return tuple(dict.fromkeys(x.name for x in self.nodes if isinstance(x, Entry)))
+        """The matrices that it reads, or whose sides it asks for, in the order of the text."""
+        found = [x.name for x in self.nodes if isinstance(x, Entry)]
+        sides = (y for size in (*self.over, self.right) if size is not None for y in walk(size))
+        found += [x.arguments[0].name for x in sides if is_side(x)]  # type: ignore[union-attr]
+        return tuple(dict.fromkeys(found))
 
     @cached_property
     def sizes(self) -> "dict[str, Node | None]":
@@ -189,6 +193,7 @@ _SIGNS = {
     ast.GtE: ">=", ast.UAdd: "mark", ast.USub: "neg", ast.Not: "not", ast.And: "and", ast.Or: "or",
 }  # fmt: skip
 COMPARISONS = {"<", "<=", "==", "!=", ">", ">="}
+_LAYER = re.compile(r"^L(\d+)(?=\.|$)")
 ROWS = {"softmax", "hardmax", "share"}
 AGGREGATES = {"sum", "max"}
 FUNCTIONS = {
@@ -202,7 +207,13 @@ SIDES = {"rows": -2, "columns": -1, "heads": -3}
 _PRECEDENCE = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 4}
 
 
-def parse(text: str, given: Iterable[str] = ()) -> Equation:
+MOST_DEPTH = 80
+"""How deep the expressions of a line may be within one another."""
+LARGEST_EXPONENT = 1_000
+"""The largest power of ten of a number."""
+
+
+def parse(text: str, given: Iterable[str] | None = ()) -> Equation:
     """Return the equation of a line of text.
 
     Parameters
@@ -211,19 +222,24 @@ def parse(text: str, given: Iterable[str] = ()) -> Equation:
         `O[i in n, c in w] = sum(A[i,j] * V[j,c] for j in m)`. Parts in braces depend on what is
         given: `{b| + b[0,c]}` is kept where `b` is, `{!b|...}` where it is not.
     given
-        The names that these parts ask for.
+        The names that these parts ask for; None for a line without such parts.
 
     Raises
     ------
     EquationError
         When it is no equation, or uses something that equations do not have.
     """
-    line = " ".join(chosen(text, frozenset(given)).split())
+    line = " ".join((text if given is None else chosen(text, frozenset(given))).split())
     try:
         module = ast.parse(line)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = (getattr(error, "offset", None) or 1) - 1
         raise EquationError(line, min(column, len(line)), "this is not an equation") from None
+    level: list[ast.AST] = [module]
+    for _ in range(MOST_DEPTH):
+        level = [each for node in level for each in ast.iter_child_nodes(node)]
+    if level:
+        raise EquationError(line, 0, f"an equation is at most {MOST_DEPTH} levels deep")
     return _Parser(line).equation(module.body)
 
 
@@ -250,6 +266,7 @@ class _Parser:
 
     def __init__(self, line: str) -> None:
         self.line = line
+        self.at: list[str] = []
 
     def refused(self, node: ast.AST, problem: str) -> EquationError:
         # ast counts bytes, a caret counts characters
@@ -259,16 +276,20 @@ class _Parser:
     def equation(self, body: list[ast.stmt]) -> Equation:
         match body:
             case [
-                ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name)) as left], value=right)
+                ast.Assign(
+                    targets=[ast.Subscript(value=ast.Name() | ast.Attribute() as matrix) as left],
+                    value=right,
+                )
             ]:
-                pass
+                name, indices = dotted(matrix), _listed(left.slice)
+            case [ast.Assign(targets=[ast.Name() | ast.Attribute() as matrix], value=right)]:
+                name, indices = dotted(matrix), []
             case [first, *_]:
                 raise self.refused(first, "write one equation a line, as S[i,j] = ...")
             case _:
                 raise EquationError(self.line, 0, "write one equation a line, as S[i,j] = ...")
-        at: list[str] = []
-        over: list[Node | None] = []
-        for index in _listed(left.slice):
+        at, over = self.at, list[Node | None]()
+        for index in indices:
             match index:
                 case ast.Name(id=each):
                     over.append(None)
@@ -296,10 +317,10 @@ class _Parser:
     def tree(self, node: ast.AST) -> Node:
         match node:
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-                return Number(Fraction(ast.get_source_segment(self.line, node) or str(value)))
+                return self._number(node, value)
             case ast.Name(id="inf"):
                 return INFINITY
-            case ast.Name(id=name):
+            case ast.Name() | ast.Attribute() if name := dotted(node):
                 return Name(name)
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _SIGNS:
                 inner, sign = self.tree(operand), _SIGNS[type(op)]
@@ -312,13 +333,22 @@ class _Parser:
                 return self._comparison(node, [left, *others], ops)
             case ast.IfExp(test=test, body=then, orelse=otherwise):
                 return If(self.tree(test), self.tree(then), self.tree(otherwise))
-            case ast.Subscript(value=ast.Name(id=name), slice=places):
+            case ast.Subscript(value=ast.Name() | ast.Attribute() as matrix, slice=places) if (
+                name := dotted(matrix)
+            ):
                 return Entry(name, tuple(map(self.tree, _listed(places))))
             case ast.Subscript(value=ast.Call(func=ast.Name(id=kind)) as call, slice=place):
                 return self._row(kind, call, place)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self._call(node, name, arguments)
         raise self.refused(node, "equations have no such expression")
+
+    def _number(self, node: ast.Constant, value: float) -> Number:
+        text = ast.get_source_segment(self.line, node) or str(value)
+        power = re.search(r"[eE]([+-]?[0-9_]+)$", text)
+        if power and abs(int(power[1])) > LARGEST_EXPONENT:
+            raise self.refused(node, f"numbers go up to a power of ten of {LARGEST_EXPONENT:,}")
+        return Number(Fraction(int(text, 0)) if isinstance(value, int) else Fraction(text))
 
     def _comparison(self, node: ast.AST, ends: list[ast.expr], ops: list[ast.cmpop]) -> Node:
         if not all(type(op) in _SIGNS for op in ops):
@@ -343,7 +373,13 @@ class _Parser:
         match name, arguments:
             case _, [ast.GeneratorExp() as row] if name in AGGREGATES:
                 return self._aggregate(name, row)
-            case _, [ast.GeneratorExp(), *_] if name in ROWS:
+            case "min", [ast.GeneratorExp() as row]:
+                return _smallest(self._aggregate("max", row))
+            case _, [ast.GeneratorExp() as row, *_] if name in ROWS:
+                index = row.generators[0].target
+                if isinstance(index, ast.Name) and index.id in self.at:
+                    assert isinstance(node, ast.Call)
+                    return self._row(name, node, index)
                 raise self.refused(node, f"say which entry of the row: {name}(... for k in m)[j]")
             case "why", [value, ast.Constant(value=str() as words), *where] if len(where) < 2:
                 parts = re.split(r"\{([^{}]*)\}", words)
@@ -378,8 +414,41 @@ class _Parser:
         return made
 
 
+def dotted(node: ast.AST) -> str:
+    """Return the name of a matrix of a part, as self.Q or L1.W_Q for 1.W_Q; "" for what is none.
+
+    Examples
+    --------
+    >>> dotted(ast.parse("L1.self.Q", mode="eval").body)
+    '1.self.Q'
+    """
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=part) | ast.Attribute(value=ast.Name(id=part))):
+            if part == "self" or part == "cross" or _LAYER.fullmatch(part):
+                return _LAYER.sub(r"\1", ast.unparse(node), count=1)
+    return ""
+
+
+def spoken(name: str) -> str:
+    """Return a name as an equation writes it: L1.W_Q for 1.W_Q."""
+    return f"L{name}" if name[:1].isdigit() else name
+
+
+def _smallest(largest: Aggregate) -> Node:
+    """Return the smallest of what an aggregate finds the largest of."""
+    body = Operator("neg", (largest.body,))
+    return Operator("neg", (replace(largest, body=body),))
+
+
 def _listed(node: ast.expr) -> list[ast.expr]:
     return list(node.elts) if isinstance(node, ast.Tuple) else [node]
+
+
+def is_side(x: Node) -> bool:
+    """Say whether a node is a side of a matrix: rows(X), columns(X) or heads(X)."""
+    return isinstance(x, Function) and x.name in SIDES and isinstance(x.arguments[0], Name)
 
 
 def parts(x: Node) -> tuple[Node, ...]:
@@ -502,9 +571,9 @@ def source(x: Node, level: int = 0) -> str:
             text = str(value)
             return put(text, 2) if "/" in text else text
         case Name(name):
-            return name
+            return spoken(name)
         case Entry(name, at):
-            return f"{name}[{','.join(map(source, at))}]"
+            return f"{spoken(name)}[{','.join(map(source, at))}]"
         case Operator("neg", (a,)):
             return put(f"-{source(a, 3)}", 1)
         case Operator("not", (a,)):
@@ -546,4 +615,4 @@ def equation_source(equation: Equation) -> str:
     )
     forms = " == ".join(source(form, 1) for form in (*equation.taught, equation.right))
     right = forms if equation.taught else source(equation.right)
-    return f"{equation.name}[{', '.join(places)}] = {right}"
+    return f"{spoken(equation.name)}[{', '.join(places)}] = {right}"

@@ -357,6 +357,8 @@ class _Writer:
                 return self._function(name, arguments)
             case Row():
                 return self._row(x)
+            case Aggregate("max"):
+                return self._largest(x)
         raise TypeError(f"this cannot be written out: {source(x)}")
 
     def terms(self, x: Node) -> Terms:
@@ -444,6 +446,26 @@ class _Writer:
             return forms[bool(first < second) == (name == "max")](here, level)
 
         return larger
+
+    def _largest(self, x: Aggregate) -> Form:
+        """Return what writes the largest term over an index, whichever that is."""
+        inside = _Writer(self.equation, self.fixed | {x.index})
+        form, value = inside.form(x.body), inside.value(x.body)
+        holds = None if x.where is None else inside.test(x.where)
+
+        def largest(here: Here, level: int) -> Expression:
+            before = here.numbers[x.index]
+            found: dict[int, Any] = {}
+            for number in range(int(before)):
+                here.numbers[x.index] = number
+                if holds is None or holds(here):
+                    found[number] = value(here)
+            here.numbers[x.index] = max(found, key=found.__getitem__)
+            written = form(here, level)
+            here.numbers[x.index] = before
+            return written
+
+        return largest
 
     def _is_of_places(self, x: Node) -> bool:
         """Whether a node is arithmetic of places and sizes: it is done, and not written."""

@@ -69,7 +69,8 @@ def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
     for name in said:
         if name not in known:
             raise InputError(f"{name} is asked for, which is none of {', '.join(known)}")
-    course = Course(replace(rules, asked=tuple(name for name in known if name in said)), points)
+    wanted = tuple(name for name in known if name in said)
+    course = Course(replace(rules, asked=wanted, points=points), points)
     if not sum(rules.weights.get(name, Fraction(1)) for name in course.asked):
         raise InputError("nothing that is asked for counts: give a step a --weight above 0")
     return course
@@ -95,5 +96,6 @@ def read_course(path: Path) -> Course:
         precision,
         weights={name: Fraction(weight) for name, weight in said["weights"].items()},
         asked=tuple(said["asked"]),
+        points=None if said["points"] is None else Fraction(said["points"]),
     )
-    return Course(rules, None if said["points"] is None else Fraction(said["points"]))
+    return Course(rules, rules.points)

@@ -14,7 +14,7 @@ from attncalc.problem.fields import LINES
 from attncalc.solving.solution import Solution
 from attncalc.text import on_a_line
 from attncalc.writing import document as parts
-from attncalc.writing.document import Document, Form, Grid
+from attncalc.writing.document import DocumentWriter, Grid
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.page import Contents, make_page
 
@@ -86,15 +86,11 @@ def _cell(html: str) -> str:
     return f"<td style='text-align: right; padding: 0 0.5em'>{html}</td>"
 
 
-class _Html(Form[str]):
+class _Html(DocumentWriter[str]):
     """Yields headings, lists and tables."""
 
     def __init__(self, asks: Asks) -> None:
         self.asks = asks
-
-    def document(self, document: Document) -> Iterator[str]:
-        for part in document.parts:
-            yield from self.write(part)
 
     def field(self, field: parts.Field) -> Iterator[str]:
         """Leave out the line for a name: the system knows who answers."""

@@ -7,16 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from attncalc.equations.operations import Softmax
 from attncalc.errors import InputError
-from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
+from attncalc.grading.rules import Cause
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 FAR = 0.025
 """A weight that is further off was not rounded on the way: too much was lost to call it that."""
+LARGEST_SCORE = 30.0
+"""Beyond it no rounding of its power shows."""
 PAIRED = 6
 """Ways of one step, the most common ones, that are tried together with one of another step."""
 PLAINEST = 2
@@ -63,10 +66,15 @@ def _is_far(known: Known, step: Step, written: WrittenMatrix, wrong: Matrix) -> 
     right = known.result(step, None)
     if right.low.shape != written.shape:
         return True
-    room = FAR + 10.0**-known.key.problem.decimals
+    unit = 10.0**-known.key.problem.decimals
+    room: Matrix | float = FAR + unit
     if step.role != "weights":
         finite = np.abs(right.low[np.isfinite(right.low)])
         room = 2 * room * max(1.0, float(finite.max(initial=0.0)))
+    elif isinstance(step.operation, Softmax):  # small powers lose much of what they are
+        scores = known.read(step.inputs[0], None).low
+        total = np.exp(np.minimum(scores, LARGEST_SCORE)).sum(axis=-1, keepdims=True)
+        room = room + unit * (scores.shape[-1] + 1) / np.maximum(total, unit)
     with np.errstate(invalid="ignore"):
         far = (written.values < right.low - room) | (written.values > right.high + room)
     return int((far & wrong).sum()) > (1 if wrong.sum() > 2 else 0)

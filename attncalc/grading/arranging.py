@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from attncalc.grading.key import Key
-from attncalc.operations.step import Step
 from attncalc.problem.standing import split_heads
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 MOST_CARRIED = 1000

@@ -3,20 +3,19 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.grading.known import Known
 from attncalc.grading.recipes import Recipe
+from attncalc.grading.rules import Cause
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
 from attncalc.problem.gradients.naming import is_of_the_way_back
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.text import of_each
 
-ANY_SLIP = "slip"
 MOST_LEFT_OUT = 40
 """Steps left out before another in which a mistake is looked for: two layers, or so."""
 MOST_OF_TWO = 12
@@ -29,32 +28,6 @@ MOST_PAIRED = 1000
 """Entries of a step up to which pairs of mistakes are tried."""
 MOST_IN_PAIRS = 150
 """Mistakes up to which an order of heads is tried together with another."""
-
-
-class Cause(NamedTuple):
-    """What may have gone wrong in a step.
-
-    Parameters
-    ----------
-    code
-        What it is called in JSON.
-    says
-        What was done, as a clause.
-    step
-        The step in which it happened: this one, or one left out before it.
-    is_slip
-        Whether it is about one entry, and not the way the step was done.
-    """
-
-    code: str
-    says: str
-    step: str
-    is_slip: bool = False
-
-    @property
-    def family(self) -> str:
-        """What kind of mistake it is: W_K for W_Q, and W_Q for W_K, are one confusion."""
-        return self.code.split(":")[0]
 
 
 def recipes_that_fit(known: Known, step: Step, written: WrittenMatrix) -> dict[Cause, int]:

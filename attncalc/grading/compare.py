@@ -5,17 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attncalc.grading.causes import Cause, pairs_that_fit, recipes_that_fit
-from attncalc.grading.copying import miscopied
+from attncalc.equations.operations import Concat
+from attncalc.grading.causes import pairs_that_fit, recipes_that_fit
+from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.misplaced import misplaced
-from attncalc.grading.rules import NUMBER_OF, Status
+from attncalc.grading.rules import NUMBER_OF, Cause, Status
 from attncalc.grading.walk import Walk
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations import Concat
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 
@@ -40,8 +39,7 @@ class CompareWalk(Walk):
         """Return the recipes that give every number; else one factor, or an order of heads."""
         recipes = tuple(recipes_that_fit(known, step, written))
         if wrong is not None:
-            recipes += tuple(dict(miscopied(known, step, written)))
-            recipes += tuple(dict(misplaced(known, step, written)))
+            recipes += tuple(mistakes_of_copying(known, step, written))
         found = recipes or tuple(_of_all_numbers(known, step, written))
         if found or not any(known.missing(step)):
             return found

@@ -1,13 +1,82 @@
-"""What an answer earns, in fractions: each step's weight times the share that is credited."""
+"""What is asked of an answer, and what it earns: each step's weight times the share credited."""
 
 from fractions import Fraction
 from typing import NamedTuple
 
-from attncalc.grading.asked import all_asked, passed_by
+import numpy as np
+
+from attncalc.errors import InputError
 from attncalc.grading.key import Key
+from attncalc.grading.lines import maps_of
 from attncalc.grading.marks import Marking
 from attncalc.grading.rules import Rules
+from attncalc.numbers.typed import quoted
 from attncalc.problem.fields import LINES
+from attncalc.reading.answers.answer import Answer
+
+
+def asked_of(key: Key, answer: Answer, rules: Rules) -> tuple[str, ...]:
+    """Return the steps that are counted, in the order of the plan, and "connections" for the map.
+
+    They are those that the rules name, or else the problem, and what must be shown. Where neither
+    names any, every step is asked for, and the map where it is drawn. A program's dump says itself
+    what it holds.
+
+    Raises
+    ------
+    InputError
+        When the rules ask for what is no step of the problem.
+    """
+    said = rules.asked if rules.asked is not None else key.problem.asked
+    known = (*key.steps, *((LINES,) if key.problem.attentions else ()))
+    for name in (*(said or ()), *rules.require):
+        if name not in known:
+            listed = ", ".join(known)
+            raise InputError(f"asked names {quoted(name)}, which is no step (known: {listed})")
+    wanted = {*key.steps} if said is None else {*said}
+    if said is None and rules.in_tolerance:
+        wanted &= {*answer.matrices}
+    if said is None and not rules.same_for_all and _has_map(key, answer):
+        wanted.add(LINES)
+    return tuple(name for name in known if name in wanted or name in rules.require)
+
+
+def _has_map(key: Key, answer: Answer) -> bool:
+    """Say whether a map is drawn: a discussion that mentions one output draws none."""
+    written = answer.connections or ()
+    is_blank = answer.connections == () and len(key.problem.attentions) == 1
+    return is_blank or any(each.is_drawn(written) for each in maps_of(key))
+
+
+def all_asked(key: Key, rules: Rules) -> tuple[str, ...]:
+    """Return what every answer is asked for, whatever somebody happens to write."""
+    said = rules.asked if rules.asked is not None else key.problem.asked
+    return tuple(dict.fromkeys((*(key.steps if said is None else said), *rules.require)))
+
+
+def passed_by(key: Key, answer: Answer, rules: Rules) -> dict[str, str]:
+    """Return the steps that are left out where a later one that follows from them is written.
+
+    Each with the first such step. What is asked for by name is never passed by.
+    """
+    said = rules.asked if rules.asked is not None else key.problem.asked
+    if said is not None or rules.in_tolerance:
+        return {}
+    shown = [name for name in key.steps if is_shown(answer, name)]
+    found: dict[str, str] = {}
+    for name in key.steps:
+        later = next((each for each in shown if name in key.before[each]), None)
+        if later is not None and name not in shown and name not in rules.require:
+            found[name] = later
+    return found
+
+
+def is_shown(answer: Answer, name: str) -> bool:
+    """Say whether anything is written of a step."""
+    written = answer.matrices.get(name)
+    if written is None:
+        return False
+    return bool(written.problem or written.faults or not np.isnan(written.values).all())
 
 
 class Score(NamedTuple):
@@ -18,42 +87,47 @@ class Score(NamedTuple):
 
 
 def score(marking: Marking) -> Score:
-    """Return what an answer earns.
-
-    A step counts 1, or what the rules say; and so do the lines of the map, where they are drawn.
-    """
-    rules = marking.rules
-    earned = possible = Fraction(0)
-    for name, credit in credits_of(marking).items():
-        weight = rules.weights.get(name, Fraction(1))
-        earned += weight * credit
-        possible += weight
-    if marking.lines:
-        weight = rules.weights.get(LINES, Fraction(1))
-        earned += weight * share_of_lines(marking)
-        possible += weight
+    """Return what an answer earns."""
+    points = points_of(marking).values()
+    earned, possible = (sum(each, Fraction(0)) for each in zip(*points, strict=True))
     return Score(earned, possible)
 
 
-def credits_of(marking: Marking) -> dict[str, Fraction]:
-    """Return the share of each step that is earned: gone past, it earns what the next one does."""
-    rules = marking.rules
-    shares = {marks.step.name: marks.credit(rules) for marks in marking.steps}
-    if not rules.same_for_all:
-        return shares
-    past = passed_by(marking.key, marking.answer)
-    names = [name for name in marking.key.steps if name in shares or name in past]
-    found: dict[str, Fraction] = {}
-    for name in reversed(names):
-        following = next(reversed(found.values()), Fraction(0))
-        found[name] = shares.get(name, following)
-    return {name: found[name] for name in names}
+def points_of(marking: Marking) -> dict[str, Score]:
+    """Return what each step earns, and the map, of what it could, in the order of the plan."""
+    rules, shares = marking.rules, shares_of(marking)
+    total = sum(map(rules.weight, shares), Fraction(0))
+    unit = rules.points / total if rules.points is not None and total else 1
+    return {
+        name: Score(share * rules.weight(name) * unit, rules.weight(name) * unit)
+        for name, share in shares.items()
+    } or {"": Score(Fraction(0), Fraction(0))}
+
+
+def shares_of(marking: Marking) -> dict[str, Fraction]:
+    """Return the share of each step that is earned, and of the map where it counts.
+
+    A step passed by earns what the later one does; all of it where one cause explains what is
+    wrong there, for then the rest of the way is right.
+    """
+    by_name = {marks.step.name: marks for marks in marking.steps}
+    shares: dict[str, Fraction] = {}
+    for name in marking.key.steps:
+        if name in by_name:
+            shares[name] = marking.credits[name]
+        elif name in marking.passed:
+            later = by_name[marking.passed[name]]
+            is_known = bool(later.causes) and not any(each.is_slip for each in later.causes)
+            shares[name] = Fraction(1) if is_known else marking.credits[later.step.name]
+    if marking.lines:
+        shares[LINES] = share_of_lines(marking)
+    return shares
 
 
 def possible_of(key: Key, rules: Rules) -> Fraction:
     """Return what can be earned in every answer to a problem: what it asks for."""
-    weights = (rules.weights.get(name, Fraction(1)) for name in all_asked(key, rules))
-    return sum(weights, Fraction(0))
+    total = sum(map(rules.weight, all_asked(key, rules)), Fraction(0))
+    return total if rules.points is None or not total else rules.points
 
 
 def share_of_lines(marking: Marking) -> Fraction:

@@ -6,22 +6,36 @@ import numpy as np
 
 from attncalc.grading.accepted import Accepted, accepted
 from attncalc.grading.arranging import turned
-from attncalc.grading.causes import ANY_SLIP, Cause, recipes_that_fit
-from attncalc.grading.copying import miscopied
+from attncalc.grading.causes import recipes_that_fit
+from attncalc.grading.copying import mistakes_of_copying
 from attncalc.grading.key import Key, Style
 from attncalc.grading.known import Known
-from attncalc.grading.marks import StepMarks
-from attncalc.grading.misplaced import misplaced
-from attncalc.grading.rules import NUMBER_OF, Rules, Status
-from attncalc.grading.slack import DUST, RELATIVE_DUST, RULES, ToTheDigit, stands_for_minus_infinity
+from attncalc.grading.marks import StepMarks, are
+from attncalc.grading.rules import ANY_SLIP, NUMBER_OF, Cause, Rules, Status
+from attncalc.grading.slack import (
+    DUST,
+    MOST_CUT,
+    RELATIVE_DUST,
+    RULES,
+    ToTheDigit,
+    stands_for_minus_infinity,
+    unit_of_digits,
+)
 from attncalc.grading.slips import slips
 from attncalc.grading.walk import Walk
 from attncalc.numbers.rounding import round_floats
-from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
+from attncalc.numbers.types import Matrix, Range
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 WRONG = (Status.WRONG, Status.WRONG_SHAPE)
+AMISS = (*WRONG, Status.PRECISION)
+RIGHT = tuple(each for each in Status if each.is_right)
+FEWEST_DIGITS, MOST_DIGITS = 3, 5
+"""Significant digits that people and calculators keep."""
+ON_A_DISPLAY, FEW = 4, 8
+MOST_COUNTED = 5000
+"""Entries of a step of which digits are counted: nobody writes more by hand."""
 SHOWN_BY = 2
 """Entries that must show how a script rounds for it to be said."""
 SURE = 3
@@ -43,9 +57,12 @@ class DigitsWalk(Walk):
                 same = (values == script[name]) & np.isfinite(values)
                 codes[same] = NUMBER_OF[Status.ROUNDING]
         is_rounded = _is_rounded_from(key.exact[name], values, decimals)
+        if self.slack.digits:
+            near = self.slack.near(values, np.maximum(decimals, asked), Range.at(key.exact[name]))
+            codes[near] = NUMBER_OF[Status.ROUNDING]
         right = (values == shown) | ((decimals > asked) & is_rounded)
         codes[right | stands_for_minus_infinity(values, shown)] = NUMBER_OF[Status.CORRECT]
-        return codes, (decimals < asked) & is_rounded
+        return codes, (decimals < asked) & is_rounded & (codes == NUMBER_OF[Status.WRONG])
 
     def is_near_key(self, name: str, written: WrittenMatrix) -> Matrix:
         """Say where the key can come to a number at all, however values before were rounded."""
@@ -67,8 +84,7 @@ class DigitsWalk(Walk):
         """
         found = recipes_that_fit(known, step, written)
         if wrong is not None:  # of two columns, exp(-s) is nothing but the two exchanged
-            found |= dict(miscopied(known, step, written))
-            found |= dict(misplaced(known, step, written))
+            found |= mistakes_of_copying(known, step, written)
         causes = tuple(found)
         if wrong is None or (wrong.sum() > 1 and any(seen_in > 1 for seen_in in found.values())):
             return causes
@@ -79,25 +95,77 @@ class DigitsWalk(Walk):
         return (*causes, any_slip) if causes else ()
 
 
-def marks_of_digits(key: Key, answer: Answer, rules: Rules) -> tuple[StepMarks, ...]:
-    """Mark a script as one that rounds, or as one that cuts digits off, whichever it shows.
+def marks_of_digits(
+    key: Key, answer: Answer, rules: Rules
+) -> tuple[tuple[StepMarks, ...], Style | None]:
+    """Mark a script as one that rounds, that cuts digits off, or that has few significant digits.
+
+    With the marks comes how it rounds, where that is not the key's way and explains every entry.
 
     Where its digits do not show it, and a mistake is left unexplained, it is read the other way,
     too, and marked in the way that finds less amiss. Where its digits do show it, and were rounded
     on the way, they may show the wrong one: then the other way must explain all of it.
     """
     shown = _cut_entries(key, answer)
-    ways = (key.slack, ToTheDigit(key.problem.decimals, cuts=True))
+    decimals = key.problem.decimals
+    ways = (key.slack, ToTheDigit(decimals, cuts=True))
     likely, other = ways[::-1] if shown > 0 else ways
     steps = DigitsWalk(key, answer, rules, likely).marks()
+    if digits := _digits(key, answer, steps):
+        in_digits = DigitsWalk(key, answer, rules, ToTheDigit(decimals, digits=digits)).marks()
+        if _mistakes(in_digits) < _mistakes(steps):
+            return in_digits, Style(key.problem.rounding, RULES[0], digits)
     unexplained = [marks for marks in steps if marks.count(*WRONG) and not marks.causes]
     is_sure = abs(shown) >= SURE
     if not unexplained or (is_sure and not key.roundings[unexplained[0].step.name]):
-        return steps
+        return steps, style_of(key, steps)
     others = DigitsWalk(key, answer, rules, other).marks()
-    if is_sure:
-        return others if _is_rounded_on_the_way(others) else steps
-    return min(steps, others, key=_mistakes)
+    is_better = _is_rounded_on_the_way(others) if is_sure else _mistakes(others) < _mistakes(steps)
+    best = others if is_better else steps
+    return best, style_of(key, best)
+
+
+def _digits(key: Key, answer: Answer, steps: tuple[StepMarks, ...]) -> int:
+    """Return to how many significant digits a script may have been cut, if that may explain it.
+
+    Else 0. Few of them must show: the decimals that are asked for would take more. But what a
+    calculator has on its display, nobody need see, where it moves last places alone.
+    """
+    amiss = [marks for marks in steps if marks.count(*AMISS) and marks.written is not None]
+    written = answer.matrices.values()
+    is_explained = all(marks.cause and not marks.count(Status.PRECISION) for marks in amiss)
+    if is_explained or any(given.values.size > MOST_COUNTED for given in written):
+        return 0
+    counts = (
+        _significant(float(value), int(decimals))
+        for given in written
+        for value, decimals in zip(given.values.flat, given.decimals.flat, strict=True)
+        if decimals <= MOST_CUT and np.isfinite(value)
+    )
+    most, asked = max((FEWEST_DIGITS, *counts)), key.problem.decimals
+    if most > MOST_DIGITS:
+        return 0
+    for name in answer.matrices.keys() & key.shown.keys():
+        shown = key.shown[name].ravel().tolist()
+        if any(np.isfinite(each) and _significant(each, asked) > most for each in shown):
+            return most
+    is_on_a_display = most <= ON_A_DISPLAY and all(_are_last_places(each) for each in amiss)
+    return ON_A_DISPLAY if is_on_a_display else 0
+
+
+def _are_last_places(marks: StepMarks) -> bool:
+    """Say whether what is wrong in a step is a few units of its last place off."""
+    written = marks.written
+    if written is None or written.shape != marks.expected.shape:
+        return False
+    wrong = are(marks.statuses, *AMISS)
+    unit = np.maximum(10.0**-written.decimals, unit_of_digits(marks.expected, ON_A_DISPLAY))
+    with np.errstate(invalid="ignore"):
+        return bool((np.abs(written.values - marks.expected) <= FEW * unit)[wrong].all())
+
+
+def _significant(value: float, decimals: int) -> int:
+    return len(f"{abs(value):.{decimals}f}".replace(".", "").strip("0"))
 
 
 def _is_rounded_on_the_way(steps: tuple[StepMarks, ...]) -> bool:
@@ -137,7 +205,7 @@ def _mistakes(steps: tuple[StepMarks, ...]) -> tuple[int, bool, int, int]:
         sum(marks.count(*WRONG) for marks in wrong),
         bool(wrong) and not wrong[0].causes,
         sum(not marks.causes for marks in wrong),
-        sum(marks.count(Status.MATCHES_KEY) for marks in steps),
+        sum(marks.count(Status.MATCHES_KEY, Status.PRECISION) for marks in steps),
     )
 
 
@@ -178,7 +246,7 @@ def _is_in_style(marks: StepMarks, script: Matrix, key: Key, style: Style) -> bo
     """Say whether the right entries of a step are those of a flawless script in this style."""
     if marks.written is None or marks.written.shape != script.shape:
         return True
-    right = np.isin(marks.statuses, [NUMBER_OF[each] for each in Status if each.is_right])
+    right = are(marks.statuses, *RIGHT)
     right &= np.isfinite(script)  # -∞ may be written as -1e9
     cut = round_floats(marks.written.values, key.problem.decimals, style.rule)
     return bool((cut == script)[right].all())

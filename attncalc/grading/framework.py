@@ -17,8 +17,8 @@ from attncalc.grading.key import Key
 from attncalc.grading.known import Known
 from attncalc.grading.slack import stands_for_minus_infinity
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
 from attncalc.problem.standing import split_heads
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 LATER = {

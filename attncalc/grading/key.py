@@ -1,9 +1,10 @@
 """The key: what each entry should be, and what every honest way of rounding makes of it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +23,12 @@ from attncalc.grading.rules import Rules
 from attncalc.grading.slack import RULES, Slack, ToTheDigit, Within
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step, run
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
+from attncalc.problem.calculation import Built
 from attncalc.problem.fields import role_of
-from attncalc.problem.part import Built
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step, run
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.naming.at_hand import names_at_hand
 from attncalc.reading.naming.name import Tokens
@@ -36,15 +37,16 @@ from attncalc.solving.work import Work
 
 
 class Style(NamedTuple):
-    """A way to carry and to cut numbers through a whole script."""
+    """A way to carry and to cut numbers through a whole script, to some significant digits or 0."""
 
     rounding: str
     rule: Rule
+    digits: int = 0
 
     @property
     def code(self) -> str:
-        """Its code in JSON, as in `each-step, half-even`."""
-        return f"{self.rounding}, {self.rule}"
+        """Its code in JSON, as in `each-step, half-even`, or `3 digits`."""
+        return f"{self.digits} digits" if self.digits else f"{self.rounding}, {self.rule}"
 
 
 def key_of(problem: Problem, rules: Rules) -> "Key":
@@ -67,6 +69,11 @@ class Key:
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what follows from the problem: another process works it out again."""
         return Key, (self.problem, self.slack)
+
+    def prepare(self) -> None:
+        """Work out what every marking needs: done once, before processes are copied."""
+        with np.errstate(all="ignore"), suppress(InputError):
+            _ = self.expected, self.scripts, self.reached, self.recipes, self.roundings
 
     @cached_property
     def solution(self) -> Solution:
@@ -94,11 +101,11 @@ class Key:
         return next(iter(self.problem.attentions), self.problem)
 
     def names_at_hand(self) -> AbstractContextManager[None]:
-        """Return where names of layers, as 1.Q, and of gradients are known, to read an answer."""
+        """Return where names that only this problem has, as 1.Q, are known, to read an answer."""
         problem = self.problem
         # those of its normalisations too: mu_Q
         of_layers = problem.block != "attention" or problem.made_tokens
-        if of_layers or problem.qk_norm != "none":
+        if of_layers or problem.qk_norm != "none" or problem.equations:
             given = (name for name in problem.names if role_of(name) != "arriving")
             return names_at_hand((*self.steps, *given), self.steps)
         forward = {step.name for step in problem.calculation.parts[0].plan}
@@ -157,6 +164,8 @@ class Key:
         """Return where the true values of a matrix lie, given ones exactly."""
         if name in self.steps:
             return self.ranges[name]
+        if name not in self.problem.given:
+            raise ValueError(name)  # an equation left it out: no recipe can read it
         return Range.at(self.problem.given[name])
 
     @cached_property
@@ -178,12 +187,17 @@ class Key:
             if part.name(step.name) in self.steps
         }
 
+    @property
+    def all_recipes(self) -> Iterator[Recipe]:
+        """The wrong ways to come by any step."""
+        return chain.from_iterable(self.recipes.values())
+
     def _recipes(self, step: Step, part: Built) -> tuple[Recipe, ...]:
         """Return the wrong ways to come by a step: of an attention in its own names, at first."""
         if part.attention is None:
             return recipes_of_layers(step, self.problem, self.solution.plan)
-        found = recipes(step, part.attention, part.steps)
         placed = self.steps[part.name(step.name)]
+        found = recipes(step, part.attention, part.steps)
         between = recipes_between(placed, self.solution.plan)
         return (*(in_place(each, part) for each in found), *between)
 

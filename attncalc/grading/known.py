@@ -11,14 +11,15 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operation import Operation, Stated
+from attncalc.equations.operations import Mask, Weigh
 from attncalc.errors import InputError, ShapeError
 from attncalc.grading.key import Key
 from attncalc.grading.recipes import Recipe
 from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import Rule, round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import Mask, Operation, Weigh
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +137,13 @@ class Known:
                 return made
             inputs = [self.read(name, rule, instead, made_so) for name in step.inputs]
             operation = step.operation
+            if isinstance(operation, Stated) and operation.recurs and step.name in self.points:
+                own_rows = self.read(step.name, rule)
+                operation, inputs = operation.of_known_rows(inputs, own_rows)
             if self.misshapen and not _allow(operation, inputs):
                 raise ValueError
-            if isinstance(operation, Weigh) and (instead or step.inputs[0] in self.doubtful):
+            is_doubtful = instead or self.slack.digits or step.inputs[0] in self.doubtful
+            if isinstance(operation, Weigh) and is_doubtful:
                 operation = replace(operation, of_shares=False)
             try:
                 return operation.over(*inputs)
@@ -179,6 +184,16 @@ class Known:
         else:
             self._left_out[name, rule] = made
         return made
+
+    def with_matrix(self, name: str, points: Matrix, behind: Range) -> "Known":
+        """Return the same script with one more matrix of its own."""
+        return replace(
+            self,
+            points=self.points | {name: points},
+            behind=self.behind | {name: behind},
+            _left_out={},
+            _results={},
+        )
 
     def mended(self, wrong: Mapping[str, Matrix]) -> "Known":
         """Return the same script with the key's values where its own are wrong, or misshapen."""

@@ -10,8 +10,8 @@ import numpy as np
 from attncalc.grading.key import Key
 from attncalc.grading.rules import Rules, Status
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenConnection, WrittenMatrix
 from attncalc.reading.answers.lines import names_in
 from attncalc.solving.connections import Connection, connections

@@ -5,17 +5,17 @@ from typing import TypeVar
 
 import numpy as np
 
-from attncalc.grading.asked import asked_of
 from attncalc.grading.compare import CompareWalk
-from attncalc.grading.digits import marks_of_digits, style_of
+from attncalc.grading.credit import asked_of, passed_by
+from attncalc.grading.digits import marks_of_digits
 from attncalc.grading.framework import recognised
-from attncalc.grading.key import Key
+from attncalc.grading.key import Key, Style
 from attncalc.grading.lines import LineMark, maps_of, mark_lines
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Rules, Status
 from attncalc.problem.fields import LINES
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
-from attncalc.solving.memory import refuse_what_cannot_fit
+from attncalc.solving.limits import refuse_what_cannot_fit
 
 BYTES_OF_MARKING, BYTES_OF_KEY = 160, 120
 """What marking takes for each entry that is written, and for each score of the problem."""
@@ -50,20 +50,20 @@ def marked(kind: type[M], key: Key, answer: Answer, rules: Rules) -> M:
     said = rules.asked if rules.asked is not None else key.problem.asked
     if rules.in_tolerance:
         answer = recognised(key, answer)
-    asked = asked_of(key, answer, rules)
+    asked, passed = asked_of(key, answer, rules), passed_by(key, answer, rules)
     rules = replace(rules, asked=asked)
-    steps = (
-        CompareWalk(key, answer, rules, key.slack).marks()
-        if rules.in_tolerance
-        else marks_of_digits(key, answer, rules)
+    style: Style | None = None
+    if rules.in_tolerance:
+        steps = CompareWalk(key, answer, rules, key.slack).marks()
+    else:
+        steps, style = marks_of_digits(key, answer, rules)
+    steps = tuple(
+        each for each in steps if each.step.name in asked and each.step.name not in passed
     )
-    steps = tuple(marks for marks in steps if marks.step.name in asked)
-    style = None if rules.in_tolerance else style_of(key, steps)
     known = (*key.steps, *key.problem.names)
     not_asked = tuple(name for name in answer.matrices if name not in known)
-    return kind(
-        key, answer, steps, rules, style, not_asked, _lines(key, answer, steps, rules, said)
-    )
+    lines = _lines(key, answer, steps, rules, said)
+    return kind(key, answer, steps, rules, style, not_asked, lines, passed)
 
 
 def _refuse_too_many_entries(key: Key, answer: Answer) -> None:

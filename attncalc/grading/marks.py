@@ -1,23 +1,30 @@
 """An answer, marked: the status of each entry, and what explains those that are wrong."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from attncalc.grading.rules import NUMBER_OF, STATUSES, Rules, Status
+from attncalc.grading.rules import STATUSES, Rules, Status
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.step import Step
 from attncalc.problem.fields import LINES
+from attncalc.problem.step import Step
 
 if TYPE_CHECKING:  # whoever solves and never marks imports this module, and no more of the room
-    from attncalc.grading.causes import Cause
     from attncalc.grading.key import Key, Style
     from attncalc.grading.lines import LineMark
+    from attncalc.grading.rules import Cause
     from attncalc.reading.answers.answer import Answer, Unread, WrittenMatrix
+
+
+def are(statuses: Matrix, *wanted: Status) -> Matrix:
+    """Say which entries, by the numbers of their statuses, have one of these."""
+    table = np.array([each in wanted for each in STATUSES])
+    found: Matrix = table[statuses]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +84,7 @@ class StepMarks:
         """Yield the places of the entries that have one of these statuses."""
         if not self.count(*statuses):
             return
-        found = np.logical_or.reduce([self.statuses == NUMBER_OF[each] for each in statuses])
+        found = are(self.statuses, *statuses)
         for index in np.flatnonzero(found):  # a place at a time: few are asked for, of millions
             yield tuple(int(each) for each in np.unravel_index(index, found.shape))
 
@@ -100,13 +107,18 @@ class StepMarks:
         """Return the share of the step that is earned."""
         if not self.statuses.size:
             return Fraction(0)
-        earned = sum(
-            (rules.credit(each) * count for each, count in self.counts.items()), Fraction(0)
-        )
+        counts = ((each, count) for each, count in self.counts.items() if count)
+        earned = sum((rules.credit(each) * count for each, count in counts), Fraction(0))
+        wrong, lost = self.count(Status.WRONG, Status.WRONG_SHAPE), self.deduction(rules)
         if self.is_repeated:
-            again = self.count(Status.WRONG, Status.WRONG_SHAPE)
-            earned += again * rules.credit(Status.FOLLOWS)
+            earned += wrong * rules.credit(Status.FOLLOWS)
+        elif lost is not None:
+            earned = max(earned + wrong - lost * self.statuses.size, Fraction(0))
         return earned / self.statuses.size
+
+    def deduction(self, rules: Rules) -> Fraction | None:
+        """Return the share of the step that is lost for its cause; None where entries count."""
+        return None if self.is_repeated else rules.deduction(self.causes)
 
 
 class Wrong(NamedTuple):
@@ -136,6 +148,8 @@ class Marking:
         Names of matrices that are no step of this problem.
     lines
         The lines of the map, where they are asked for.
+    passed
+        The steps that are left out on the way to a written later one, each with that one.
     """
 
     key: "Key"
@@ -145,6 +159,7 @@ class Marking:
     style: "Style | None" = None
     not_asked: tuple[str, ...] = ()
     lines: "tuple[LineMark, ...]" = ()
+    passed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_right(self) -> bool:
@@ -152,6 +167,11 @@ class Marking:
         return all(marks.is_right for marks in self.steps) and all(
             line.status is Status.CORRECT for line in self.lines
         )
+
+    @cached_property
+    def credits(self) -> Mapping[str, Fraction]:
+        """The share of each step that is earned."""
+        return {marks.step.name: marks.credit(self.rules) for marks in self.steps}
 
     @property
     def is_provisional(self) -> bool:

@@ -13,8 +13,8 @@ from attncalc.grading.rules import Status
 from attncalc.grading.slack import stands_for_minus_infinity
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Run, Solution, given_in_decimals
 from attncalc.solving.work import Derivation, Work
 
@@ -120,7 +120,7 @@ class OwnWork:
         return read if len(read) == len(found) else None
 
     def _as_written(self, marks: StepMarks) -> Matrix | None:
-        """Return a step as later ones read it: the key's entries where there are no own ones.
+        """Return a step as later ones read it: what it follows from where there are no own ones.
 
         Nothing where it has more digits than a line of work shows, or another shape.
         """
@@ -128,7 +128,7 @@ class OwnWork:
         shown, values = self.marking.key.shown[marks.step.name], marks.written.values
         if values.shape != shown.shape:
             return None
-        points = np.where(np.isnan(values), shown, values)
+        points = np.where(np.isnan(values), marks.expected, values)
         points = np.where(stands_for_minus_infinity(points, shown), -np.inf, points)
         texts = [fixed(value, self.marking.key.problem.decimals) for value in points.flat]
         if [float(each) for each in texts] != points.ravel().tolist():

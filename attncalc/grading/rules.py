@@ -1,9 +1,11 @@
-"""What an entry can be, and how much of it counts."""
+"""What an entry can be, what may have gone wrong, and how much of it counts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
 
 
 class Status(Enum):
@@ -29,11 +31,54 @@ class Status(Enum):
 STATUSES = tuple(Status)
 NUMBER_OF = {status: number for number, status in enumerate(STATUSES)}
 """How arrays hold a status."""
+CONCEPTUAL, COPYING = "conceptual", "copying"
+"""Kinds of causes: another way to do a step, and right numbers in wrong places or misread."""
+
+
+OF_COPYING = (
+    *("miscopied", "rows-swapped", "columns-swapped", "row-repeated", "column-repeated"),
+    *("entries-swapped", "transposed", "negated", "weights-signless", "heads-order"),
+)
+"""How the codes begin of what is right and written wrong: lines, signs, heads in other places."""
+ANY_SLIP = "slip"
+
+
+class Cause(NamedTuple):
+    """What may have gone wrong in a step.
+
+    Parameters
+    ----------
+    code
+        What it is called in JSON.
+    says
+        What was done, as a clause.
+    step
+        The step in which it happened: this one, or one left out before it.
+    is_slip
+        Whether it is about one entry, and not the way the step was done.
+    """
+
+    code: str
+    says: str
+    step: str
+    is_slip: bool = False
+
+    @property
+    def family(self) -> str:
+        """Its code without numbers and names: W_K for W_Q, and W_Q for W_K, are one confusion."""
+        return self.code.split(":")[0]
+
+    @property
+    def kind(self) -> str:
+        """Its kind: "conceptual", "copying", or "slip"."""
+        if self.is_slip:
+            return ANY_SLIP
+        return COPYING if self.code.startswith(OF_COPYING) else CONCEPTUAL
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How an answer is marked.
+    """How an answer is marked: a rubric.
 
     Parameters
     ----------
@@ -41,14 +86,20 @@ class Rules:
         What an entry loses that follows from an earlier mistake, that differs from the key by
         rounding alone, or that is right with too few decimals; from 0 to 1.
     weights
-        What steps count, where not 1.
+        What steps count, and "connections" for the map, where not 1.
     asked
         The steps that are asked for, and "connections" for the map; None for what the problem
-        says, as `attncalc.grading.asked` has it.
+        says, and for all steps where it says nothing.
+    require
+        The steps that must be shown though a later one is written, and "connections" for the map.
+    points
+        What a flawless answer earns; None for the sum of what its steps count.
+    deductions
+        What a step loses that a cause explains, as a share of it and in place of its wrong
+        entries: by the code of the cause, or by its kind, "conceptual" or "copying".
     same_for_all
-        Whether every answer is asked for the same where neither these rules nor the problem say
-        for what: for every step, and for no map. A step that one may go past, as S_scaled, then
-        earns what the next one does.
+        Whether every answer is asked for the same: for no map, unless the problem or these rules
+        ask for it.
     atol, rtol
         For programs: how far a number may be off, absolute and relative to the right one. None
         for answers that are written to the problem's decimals.
@@ -59,6 +110,9 @@ class Rules:
     precision_penalty: Fraction = Fraction(1, 2)
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     asked: tuple[str, ...] | None = None
+    require: tuple[str, ...] = ()
+    points: Fraction | None = None
+    deductions: Mapping[str, Fraction] = field(default_factory=lambda: {CONCEPTUAL: Fraction(1)})
     same_for_all: bool = False
     atol: float | None = None
     rtol: float | None = None
@@ -70,11 +124,31 @@ class Rules:
 
     def credit(self, status: Status) -> Fraction:
         """Return what an entry earns."""
-        losses = {
+        return 1 - self._losses.get(status, Fraction(1))
+
+    @cached_property
+    def _losses(self) -> Mapping[Status, Fraction]:
+        return {
             Status.CORRECT: Fraction(0),
             Status.ROUNDING: self.rounding_penalty,
             Status.FOLLOWS: self.follow_penalty,
             Status.MATCHES_KEY: Fraction(0),
             Status.PRECISION: self.precision_penalty,
         }
-        return 1 - losses.get(status, Fraction(1))
+
+    def weight(self, name: str) -> Fraction:
+        """Return what a step counts, or the map."""
+        return self.weights.get(name, Fraction(1))
+
+    def deduction(self, causes: Sequence[Cause]) -> Fraction | None:
+        """Return what a step loses for its cause; of several that explain it, the least.
+
+        None where its wrong entries are counted one by one.
+        """
+        found = [self._deducted(each) for each in causes]
+        said = [each for each in found if each is not None]
+        return min(said) if said and len(said) == len(found) else None
+
+    def _deducted(self, cause: Cause) -> Fraction | None:
+        names = (cause.code, cause.family, cause.kind)
+        return next((self.deductions[each] for each in names if each in self.deductions), None)

@@ -37,8 +37,26 @@ def stands_for_minus_infinity(written: Matrix, right: Matrix) -> Matrix:
 
 def _alike_at_infinity(written: Matrix, right: Range) -> Matrix:
     """Say where an infinity is right and is written: no tolerance leads there from a number."""
+    if np.isfinite(right.high).all():
+        return np.zeros(right.high.shape, dtype=bool)
     same: Matrix = np.isinf(written) & (written == right.low) & (written == right.high)
     return same | stands_for_minus_infinity(written, right.high)
+
+
+def unit_of_digits(values: Matrix, digits: int) -> Matrix:
+    """Return the unit of the last of so many significant digits; 0 where there are none."""
+    counts = np.isfinite(values) & (values != 0)
+    size = np.floor(np.log10(np.abs(np.where(counts, values, 1.0))))
+    return np.where(counts, 10.0 ** (size + 1 - digits), 0.0)
+
+
+def round_digits(values: Matrix, digits: int) -> Matrix:
+    """Round to so many significant digits, half away from zero."""
+    unit = unit_of_digits(values, digits)
+    counts = unit > 0
+    scaled = np.abs(np.where(counts, values, 0.0)) / np.where(counts, unit, 1.0)
+    rounded = np.floor(scaled + 0.5 + DUST) * unit * np.sign(values)
+    return np.where(counts, rounded, values)
 
 
 @dataclass(frozen=True)
@@ -52,10 +70,13 @@ class ToTheDigit:
     cuts
         Whether digits are cut off. A rounded number lies within half a unit of its last place;
         one that was cut lies less than a unit nearer to zero.
+    digits
+        How many significant digits numbers have at most; 0 for any number of them.
     """
 
     decimals: int
     cuts: bool = False
+    digits: int = 0
     rules: ClassVar[tuple[Rule, ...]] = RULES
 
     def shown(self, solution: Solution, name: str) -> Matrix:
@@ -68,14 +89,25 @@ class ToTheDigit:
 
     def near(self, written: Matrix, decimals: Matrix, right: Range) -> Matrix:
         """Say which numbers their true values may become when they are rounded or cut."""
-        unit = 10.0 ** -np.minimum(decimals, self.decimals).astype(float)
+        unit = self._unit(written, np.minimum(decimals, self.decimals))
         dust = DUST * unit + RELATIVE_DUST * np.where(np.isfinite(written), np.abs(written), 0)
         half = unit / 2 + dust
+        if self.digits:  # of what has been cut to so many digits already, it may be
+            ends = (round_digits(end, self.digits) for end in right)
+            low, high = ends
+            right = Range(np.minimum(right.low, low), np.maximum(right.high, high))
         inwards = unit * LARGEST_CUT if self.cuts else half
         below = np.where(right.low > 0, inwards, half)
         above = np.where(right.high < 0, inwards, half)
         inside: Matrix = (written >= right.low - below) & (written <= right.high + above)
         return (inside & np.isfinite(written)) | _alike_at_infinity(written, right)
+
+    def _unit(self, written: Matrix, decimals: Matrix) -> Matrix:
+        """Return the unit of the last place: of the decimals, or of the significant digits."""
+        unit: Matrix = 10.0 ** -decimals.astype(float)
+        if not self.digits:
+            return unit
+        return np.maximum(unit, unit_of_digits(written, self.digits))
 
     def as_written(self) -> "ToTheDigit":
         """Return the same at all decimals that are written, however few are asked for."""
@@ -84,7 +116,7 @@ class ToTheDigit:
     def behind(self, written: Matrix, decimals: Matrix) -> Range:
         """Return half a unit of the last place on both sides; or a whole one, away from zero."""
         unit = np.where(
-            decimals > MOST_CUT, 0.0, 10.0 ** -np.minimum(decimals, MOST_CUT).astype(float)
+            decimals > MOST_CUT, 0.0, self._unit(written, np.minimum(decimals, MOST_CUT))
         )
         if not self.cuts:
             return Range(written - unit / 2, written + unit / 2)
@@ -98,6 +130,7 @@ class Within:
     atol: float
     rtol: float
     rules: ClassVar[tuple[Rule, ...]] = ()
+    digits: ClassVar[int] = 0
 
     def shown(self, solution: Solution, name: str) -> Matrix:
         """Return a step in full, as the next one reads it."""

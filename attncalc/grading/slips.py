@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.equations.operations import Add, Concat, Mean, Same, Softmax
 from attncalc.errors import InputError
-from attncalc.grading.causes import Cause
 from attncalc.grading.known import Known
+from attncalc.grading.rules import Cause
 from attncalc.grading.slack import Slack
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place, Range
-from attncalc.operations import Add, Concat, Mean, Same, Softmax
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import WrittenMatrix
 
 MOST_MEANT = 4

@@ -17,14 +17,15 @@ from attncalc.grading.arranging import (
     turned,
     with_plain_whole_numbers,
 )
-from attncalc.grading.causes import Cause, recipes_that_fit
+from attncalc.grading.causes import recipes_that_fit
+from attncalc.grading.credit import is_shown
 from attncalc.grading.key import Key
 from attncalc.grading.known import Known
-from attncalc.grading.marks import StepMarks
-from attncalc.grading.rules import NUMBER_OF, Rules, Status
+from attncalc.grading.marks import StepMarks, are
+from attncalc.grading.rules import NUMBER_OF, Cause, Rules, Status
 from attncalc.grading.slack import Slack, stands_for_minus_infinity
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
 
 FORCED = "weights-turned"
@@ -94,7 +95,8 @@ class Walk:
             if written is not None:
                 written = with_plain_whole_numbers(written, self.key.problem.decimals)
                 marks = self._compared(known, step, written)
-                self._keep(step, written, marks)
+                if is_shown(self.answer, step.name):
+                    self._keep(known, step, written, marks)
                 return marks
         return self._of_wrong_shape(step, given, problem)
 
@@ -127,6 +129,8 @@ class Walk:
         is_mistaken = known.misshapen or any(each.any() for each in self.tainted.values())
         is_of_key = written.shape == self.key.shown[step.name].shape
         clean = known.mended(self.tainted) if is_mistaken and is_of_key else known
+        if step.operation.recurs and is_of_key:
+            known = self._with_own_rows(known, step, written)
         differs = self._differs(step, known, clean, written)
         codes = self._codes(step, written, known, clean, differs)
         if written.texts is not None:  # in a program's array NaN is wrong
@@ -155,6 +159,16 @@ class Walk:
             way=said,
             misread=known.misread(step),
         )
+
+    def _with_own_rows(self, known: Known, step: Step, written: WrittenMatrix) -> Known:
+        """Return what a recurrence can be based on: its own earlier rows, as they are written."""
+        shown = self.key.shown[step.name]
+        answered = ~np.isnan(written.values)
+        points = np.where(answered, written.values, shown)
+        decimals = np.maximum(written.decimals, self.key.problem.decimals)
+        behind = self.slack.behind(points, decimals)
+        behind = behind.replaced(~answered, self.key.ranges[step.name])
+        return known.with_matrix(step.name, points, behind)
 
     def _codes(
         self, step: Step, written: WrittenMatrix, known: Known, clean: Known, differs: Matrix
@@ -222,8 +236,8 @@ class Walk:
         handed_in = self.slack.written(own)
         return np.where(_are_unequal(own, right) & ~np.isnan(handed_in), handed_in, shown)
 
-    def _keep(self, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
-        """Keep a step's values for later ones; the key's where there is no answer."""
+    def _keep(self, known: Known, step: Step, written: WrittenMatrix, marks: StepMarks) -> None:
+        """Keep a step's values for later ones; what they follow from where there is no answer."""
         key, name = self.key, step.name
         shown, decimals = key.shown[name], written.decimals
         if written.shape != shown.shape:
@@ -232,9 +246,13 @@ class Walk:
         answered = ~np.isnan(written.values)
         coarse = marks.statuses == NUMBER_OF[Status.PRECISION]
         decimals = np.where(coarse, decimals, np.maximum(decimals, key.problem.decimals))
-        points = np.where(answered, written.values, shown)
+        points = np.where(answered, written.values, marks.expected)
         points = np.where(stands_for_minus_infinity(points, shown), -np.inf, points)
-        behind = self.slack.behind(points, decimals).replaced(~answered, key.ranges[name])
+        behind = self.slack.behind(points, decimals)
+        if not answered.all():
+            followed = known.result(step, None)
+            behind = behind.replaced(~answered & (points != shown), followed)
+            behind = behind.replaced(~answered & (points == shown), key.ranges[name])
         if not behind.is_point:
             may_be_exact = key.is_shown_exactly[name] & (points == shown)
             exactly = np.isinf(points) | (may_be_exact & ~marks.from_mistakes)
@@ -242,8 +260,8 @@ class Walk:
         self.own.keep(name, points, behind)
         if marks.count(Status.WRONG, Status.PRECISION, Status.MATCHES_KEY):
             self.own.doubtful.add(name)
-        own_mistakes = [NUMBER_OF[status] for status in (Status.WRONG, Status.FOLLOWS)]
-        self.tainted[name] = np.isin(marks.statuses, own_mistakes) | marks.from_mistakes
+        is_own = are(marks.statuses, Status.WRONG, Status.FOLLOWS)
+        self.tainted[name] = is_own | marks.from_mistakes
 
     def _keep_other_shape(self, name: str, written: WrittenMatrix, expected: Matrix) -> None:
         """Keep a matrix that has not the shape of the key's; what follows stands for blanks."""

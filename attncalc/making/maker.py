@@ -11,7 +11,6 @@ from attncalc.making.drawing import draw, problem_of, shapes_of, with_heads_anew
 from attncalc.making.judging import LARGE, Judged, Rejected, at_sight, judged
 from attncalc.making.telling import untold
 from attncalc.making.wishes import Wishes
-from attncalc.making.words import words
 from attncalc.numbers.types import Matrix
 from attncalc.problem.problem import Problem
 
@@ -28,6 +27,13 @@ MOST_AT_SIGHT = 1000
 CALMER, CALMEST = 0.97, 0.2
 """How much less often large entries are drawn after a score that was too large, and how little;
 of more than 100 scores the largest is large more often."""
+WORDS = (
+    "the", "cat", "sat", "on", "a", "mat", "dogs", "run", "far", "she", "saw", "red", "birds",
+    "fly", "home", "we", "like", "warm", "tea", "they", "sing", "old", "songs", "he", "reads",
+    "long", "books", "rain", "falls", "all", "day", "you", "ask", "me", "why", "fish", "swim",
+    "deep", "sun", "sets", "late",
+)  # fmt: skip
+"""More than a problem by hand has tokens; further ones have numbers behind them."""
 
 
 @dataclass(frozen=True)
@@ -155,3 +161,19 @@ def with_words(wishes: Wishes, seed: int) -> Wishes:
         count += wishes.keys or wishes.tokens
     start = int(Random(f"words {seed}").random() * 1000)
     return replace(wishes, labels=words(count, start))
+
+
+def words(count: int, start: int) -> tuple[str, ...]:
+    """Return so many words, beginning at one of them.
+
+    Examples
+    --------
+    >>> words(3, 0)
+    ('the', 'cat', 'sat')
+    """
+    around = [WORDS[(start + place) % len(WORDS)] for place in range(min(count, len(WORDS)))]
+    again = [
+        f"{around[place % len(WORDS)]} {place // len(WORDS) + 1}"
+        for place in range(len(WORDS), count)
+    ]
+    return tuple(around + again)

@@ -13,7 +13,7 @@ from attncalc.errors import InputError
 from attncalc.making.drawing import Shapes, problem_of
 from attncalc.making.judging import Mistake, common_mistakes
 from attncalc.making.wishes import Wishes
-from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.attention.declared import DISPLAY
 from attncalc.solving.solution import solve
 
 SAME = 1e-9

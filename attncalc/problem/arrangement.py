@@ -1,17 +1,46 @@
-"""Which parts a problem is a list of: an attention alone, or those of an encoder or a decoder."""
+"""The parts of a problem: one attention, or those of an encoder or a decoder.
 
-from collections.abc import Sequence
+Settings and matrices that no part reads are refused, and not ignored. A setting counts as read
+where a part reads it or overrides it, and where sizes alone make it idle (the mean of one head, a
+window wider than the text).
+"""
 
-from attncalc.errors import InputError
-from attncalc.problem.attention.part import ATTENTION
-from attncalc.problem.calculation import Calculation
-from attncalc.problem.field import IMAGE, LAYERS
-from attncalc.problem.fields import GIVEN, TOKENS, role_of
-from attncalc.problem.layers.fields import ATTENTION as ALONE
-from attncalc.problem.layers.fields import DECODER, ENCODER, IN_WORDS, VIT
-from attncalc.problem.part import Placed, Stream
-from attncalc.problem.scope import Outer
-from attncalc.problem.unread import refuse_unread
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attncalc.equations.operations.angles import RopeScaling
+from attncalc.errors import AttncalcError, InputError
+from attncalc.numbers.typed import as_written
+from attncalc.problem.attention.declared import AttentionFields
+from attncalc.problem.attention.placed import ATTENTION, is_there
+from attncalc.problem.attention.rope_scaling import scaling_as_typed
+from attncalc.problem.calculation import Calculation, Placed, Stream
+from attncalc.problem.feed_forward import FEED_FORWARD
+from attncalc.problem.field import IMAGE, LAYERS, Setting, declared
+from attncalc.problem.fields import (
+    ALONE,
+    DECODER,
+    ENCODER,
+    GIVEN,
+    IN_WORDS,
+    SETTINGS,
+    TOKENS,
+    VIT,
+    EmbeddingFields,
+    FeedForwardFields,
+    HeadFields,
+    LayerFields,
+    NormalisationFields,
+    PatchFields,
+    ResidualFields,
+    role_of,
+)
+from attncalc.problem.normalisation import NORMALISATION
+from attncalc.problem.scope import Outer, changed
 
 
 def arranged(problem: Outer) -> Calculation:
@@ -27,9 +56,15 @@ def arranged(problem: Outer) -> Calculation:
     placed, given = _placed(problem)
     parts = Calculation(placed, given)
     refuse_unread(problem, placed)
+    replaced = {name for step in parts.steps for name in step.inputs}
+    if problem.equations:
+        from attncalc.problem.stating import with_equations  # here, for few state any
+
+        parts = with_equations(problem, parts)
     arriving = [name for name in problem.names if role_of(name) == "arriving"]
     # before gradients: their shapes are those of every given matrix, also of one nothing reads
-    _refuse_not_read(problem, parts, [name for name in problem.names if name not in arriving])
+    others = [name for name in problem.names if name not in (*arriving, *replaced)]
+    _refuse_not_read(problem, parts, others)
     calculation = _with_gradients(problem, parts)
     _refuse_not_read(problem, calculation, arriving)
     return calculation
@@ -44,20 +79,42 @@ def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[s
 
 
 def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:
-    """Return the parts in their places, and the tokens that are given to the first of them."""
+    """Return the parts in their places, and the given tokens."""
     if problem.block == ALONE and not problem.made_tokens and problem.W_E is None:
-        return [Placed(ATTENTION, problem)], []
-    from attncalc.problem.layers.arrangement import parts_of_layers  # here, for most are one part
+        return _attention(problem), []
+    from attncalc.problem.layers import parts_of_layers  # here, for most are one part
 
     tokens = _tokens(problem)
     given = [_stream(problem, name) for name in TOKENS if name in problem.names]
     return parts_of_layers(problem, problem.inner, tokens), given
 
 
+def _attention(problem: Outer) -> list[Placed]:
+    """Return the attention, which may read what equations state; none where all are equations."""
+    own = Placed(ATTENTION, problem)
+    if not problem.equations:
+        return [own]
+    try:
+        Calculation([own])
+    except AttncalcError:
+        from attncalc.problem.stating import placeholders, read_by
+
+        for shapes in placeholders(problem):
+            zeros = {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items()}
+            stated = Placed(ATTENTION, changed(problem, **zeros))
+            with suppress(AttncalcError):
+                Calculation([stated])
+                return [stated]
+        if is_there(problem) and not set(problem.names) <= read_by(problem.equations):
+            raise
+        return []
+    return [own]
+
+
 def _with_gradients(problem: Outer, calculation: Calculation) -> Calculation:
     if not problem.backward:
         return calculation
-    from attncalc.problem.gradients.part import with_gradients  # here, for few go back
+    from attncalc.problem.gradients.way_back import with_gradients  # here, for few go back
 
     return with_gradients(problem, calculation)
 
@@ -96,7 +153,7 @@ def _tokens(problem: Outer) -> str:
 
 
 def _refuse_both(problem: Outer) -> None:
-    """Refuse tokens that are given and made, or made of two things."""
+    """Refuse tokens from two sources."""
     image = problem.those_given("image", "patch", "E", "b_E", "channels")
     if image and problem.block != VIT:
         raise InputError(
@@ -120,3 +177,95 @@ def _stream(problem: Outer, name: str) -> Stream:
     labels = problem.keys if name == "X2" else problem.queries
     tokens, width = matrix.shape
     return Stream(name, tokens, width, labels[-tokens:])
+
+
+OF_ALL = (
+    *("rounding", "decimals", "asked", "layout", "weights_layout", "block"),
+    *("backward", "target_ids", "step", "equations"),
+)
+"""Settings that belong to the whole, whatever its parts; gradients check their own."""
+NEEDED = {
+    AttentionFields: "an attention (W_Q, W_K and W_V)",
+    EmbeddingFields: "ids and W_E",
+    FeedForwardFields: "a feed-forward part (W_1 and W_2)",
+    HeadFields: "a head (W_out)",
+    LayerFields: "a layer of an encoder or a decoder",
+    NormalisationFields: "a normalisation",
+    PatchFields: "an image",
+    ResidualFields: "a layer with an attention or a feed-forward part",
+}
+"""What has to be given for the settings of each owner to be read."""
+
+
+def refuse_unread(problem: Outer, parts: Sequence[Placed]) -> None:
+    """Refuse settings that nothing reads, in the problem and in each of its layers and attentions.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    parts
+        Its parts, in their places.
+
+    Raises
+    ------
+    InputError
+        That names the setting, and what it needs to be read.
+    """
+    _check(problem, "", _said(problem), parts)
+    for prefix, own in problem.inner.items():
+        placed = [each for each in parts if each.prefix.startswith(prefix)]
+        if not placed:
+            raise InputError(
+                f"{prefix.rstrip('.')} is given, and so are layers: each of them says its own"
+            )
+        _check(problem, prefix, {name: getattr(own, name) for name in own.said}, placed)
+
+
+def _said(problem: Outer) -> dict[str, Any]:
+    """Return the settings of the whole that differ from their defaults."""
+    said = {name: getattr(problem, name) for name in SETTINGS if name not in OF_ALL}
+    if not problem.says_scale or problem.scale == problem.default_scale:
+        del said["scale"]
+    return {n: v for n, v in said.items() if v != SETTINGS[n].default_in(problem.block)}
+
+
+def _check(problem: Outer, prefix: str, said: dict[str, Any], parts: Sequence[Placed]) -> None:
+    for name, value in said.items():
+        if value is False or value == SETTINGS[name].default_in(problem.block):
+            continue  # what is not to be done is not done
+        if any(name in _read_by(each) for each in parts):
+            continue  # where each says its own instead, the heading names what that is
+        what = f"layer {prefix.rstrip('.')}" if prefix else f"this {IN_WORDS[problem.block]}"
+        raise InputError(
+            f"{prefix}{name} is {_as_typed(value)}, and nothing in {what} reads it: it needs "
+            f"{_needs(name)}"
+        )
+
+
+def _read_by(placed: Placed) -> Iterator[str]:
+    """Yield the settings that a part reads in its place."""
+    yield from placed.part.settings(placed)
+    if placed.fields.block == ALONE or placed.number in ("E", "out"):
+        return
+    if placed.part in (ATTENTION, FEED_FORWARD):
+        yield "residual"
+    if placed.part in (ATTENTION, FEED_FORWARD, NORMALISATION):
+        yield "norm"
+
+
+def _needs(name: str) -> str:
+    """Return what a setting needs to be read."""
+    return SETTINGS[name].needs or next(
+        needed for owner, needed in NEEDED.items() if name in declared(owner, Setting)
+    )
+
+
+def _as_typed(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Fraction):
+        return as_written(value)
+    if isinstance(value, RopeScaling):
+        return scaling_as_typed(value)
+    return " × ".join(map(str, value)) if isinstance(value, tuple) else str(value)

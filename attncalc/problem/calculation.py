@@ -1,11 +1,203 @@
 """A calculation: a list of parts, each put in its place, and the flat list of steps they make."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from typing import Any, NamedTuple
 
-from attncalc.operations.step import Plan
-from attncalc.problem.attention.attention import Attention
-from attncalc.problem.part import Built, Placed, Stream
+from attncalc.errors import AttncalcError, ShapeError
+from attncalc.problem.attention.attention import Attention, size_of
+from attncalc.problem.step import Plan, Step
+
+
+class Stream(NamedTuple):
+    """Tokens on their way from part to part.
+
+    Parameters
+    ----------
+    name
+        The matrix that they are.
+    tokens, width
+        How many they are, and of how many features.
+    labels
+        Their names.
+    """
+
+    name: str
+    tokens: int
+    width: int
+    labels: tuple[str, ...] = ()
+
+
+class Placed(NamedTuple):
+    """A part in its place.
+
+    Parameters
+    ----------
+    part
+        The part.
+    fields
+        The fields it takes its matrices and settings from: those of the problem, or of a layer.
+    prefix
+        The prefix of the names of its matrices and steps: "1." in a first layer.
+    number
+        Which of several of its kind it is, as the 2 of gamma_2; "" for the only one.
+    reads
+        The tokens that it reads, by the names of their matrices.
+    gives
+        The name of its last step; "" for its own name.
+    """
+
+    part: "Part"
+    fields: Any
+    prefix: str = ""
+    number: str = ""
+    reads: tuple[str, ...] = ()
+    gives: str = ""
+
+    @property
+    def where(self) -> str:
+        """The start of a message about it: its layer and its name."""
+        *layer, side = ["", *self.prefix.rstrip(".").split(".")][-2:]
+        if side.isdigit():
+            layer, side = [side], ""
+        layers = [f"layer {number}, " for number in layer if number]
+        numbered = f" {self.number}" if self.number.isdigit() and self.number != "0" else ""
+        what = f"{side}-{self.part.name}" if side else self.part.name
+        return "".join([*layers, what, numbered])
+
+    def named(self, own: str) -> str:
+        """Return the name of one of its matrices in the calculation."""
+        return self.prefix + own
+
+    def fault(self, kind: type[AttncalcError], said: str) -> AttncalcError:
+        """Return an error whose every line says where."""
+        return kind("\n".join(f"{self.where}: {line}" for line in said.split("\n")))
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether tokens are columns."""
+        return bool(self.fields.standing.by_columns)
+
+    def size(self, shape: tuple[int, ...]) -> str:
+        """Return the shape of tokens in words, in the layout of the problem."""
+        return " × ".join(map(str, shape[::-1] if self.by_columns else shape))
+
+    def check_product(self, tokens: Stream, weights: str, of: str = "") -> None:
+        """Refuse weights that tokens cannot be multiplied by; `of` ends the message."""
+        given, standing = getattr(self.fields, weights), self.fields.standing
+        if given.ndim != 2 or standing.upright(weights, given).shape[-2] != tokens.width:
+            name, size = self.named(weights), self.size((tokens.tokens, tokens.width))
+            raise self.fault(
+                ShapeError,
+                f"{tokens.name} is {size} and {name} is {size_of(given)}: for their product, "
+                f"{name} needs {tokens.width} {standing.ins}{of}",
+            )
+
+    def check_bias(self, bias: str, weights: str) -> None:
+        """Refuse a bias that does not have one number for each output of its weights."""
+        count, width = getattr(self.fields, bias).size, self.fields.width_of(weights)
+        if count != width:
+            raise self.fault(
+                ShapeError,
+                f"{self.named(bias)} has {count} numbers and {self.named(weights)} is "
+                f"{size_of(getattr(self.fields, weights))}: it needs {width}, one for each of its "
+                f"{self.fields.standing.outs}",
+            )
+
+    def check_features(self, name: str, tokens: Stream) -> None:
+        """Refuse a list that does not have one number for each feature of the tokens."""
+        count = getattr(self.fields, name).size
+        if count != tokens.width:
+            size = self.size((tokens.tokens, tokens.width))
+            raise self.fault(
+                ShapeError,
+                f"{self.named(name)} has {count} numbers and {tokens.name} is {size}: it needs "
+                f"{tokens.width}, one for each feature",
+            )
+
+
+class Built(NamedTuple):
+    """A part that was put in its place.
+
+    Parameters
+    ----------
+    steps
+        Its steps, by the part's own names.
+    names
+        The names of its matrices in the calculation that are not just prefix and own name.
+    prefix
+        That prefix.
+    gives
+        The tokens that result, where other parts can read them.
+    attention
+        Of an attention, its fields with the tokens that it reads. A calculation that held the
+        problem it is cached in would be a reference cycle, and keep matrices alive.
+    says
+        Its conventions, each in a few words.
+    """
+
+    steps: Plan
+    gives: Stream | None = None
+    names: Mapping[str, str] = {}
+    prefix: str = ""
+    attention: Attention | None = None
+    says: tuple[str, ...] = ()
+
+    def name(self, own: str) -> str:
+        """Return the name of a matrix in the calculation, from its name in the part."""
+        return self.names.get(own, self.prefix + own)
+
+    @property
+    def plan(self) -> Plan:
+        """The steps as they are called in the calculation."""
+        return tuple(map(self._in_place, self.steps))
+
+    def with_steps(self, made: Mapping[str, Step]) -> "Built":
+        """Return the part with those of these steps that are its own, by their full names."""
+        own = {self.name(name): name for step in self.steps for name in (step.name, *step.inputs)}
+        steps = tuple(
+            made[self.name(step.name)]._replace(
+                name=step.name,
+                inputs=tuple(own.get(name, name) for name in made[self.name(step.name)].inputs),
+            )
+            for step in self.steps
+            if self.name(step.name) in made
+        )
+        others = {name: name for step in steps for name in step.inputs if name not in own.values()}
+        return self._replace(steps=steps, names={**self.names, **others})
+
+    def _in_place(self, step: Step) -> Step:
+        inputs = tuple(map(self.name, step.inputs))
+        return step._replace(name=self.name(step.name), inputs=inputs)
+
+
+Streams = Mapping[str, Stream]
+
+
+class Part(NamedTuple):
+    """A part of a network: its checks of shapes, its steps, what it says of itself.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    build
+        Returns its steps in a place; raises an `InputError` or a `ShapeError` where its matrices
+        are missing or do not fit the tokens that it reads.
+    titles
+        Every step that it can have, in order, and what it is in words.
+    says
+        Returns its conventions, from the fields it takes them from, each in a few words.
+    settings
+        Returns the names of the settings that it reads, as its other fields are: another value of
+        one of these is another calculation.
+    """
+
+    name: str
+    build: Callable[[Placed, Streams], Built]
+    titles: Mapping[str, str]
+    says: Callable[[Any], Iterable[str]] = lambda fields: ()
+    settings: Callable[[Placed], Iterable[str]] = lambda placed: ()
 
 
 class Calculation:
@@ -33,7 +225,8 @@ class Calculation:
                 streams[made.gives.name] = made.gives
             built.append(made._replace(says=tuple(placed.part.says(placed.fields))))
         self.parts: tuple[Built, ...] = tuple(built)
-        self._told_with: dict[str, str] = {}
+        self.steps: Plan = tuple(step for part in self.parts for step in part.plan)
+        self._named_with: dict[str, str] = {}
 
     def followed_by(self, part: Built, of: Mapping[str, str]) -> "Calculation":
         """Return the calculation with one more part at its end.
@@ -43,27 +236,44 @@ class Calculation:
         part
             The part.
         of
-            For each of its steps, the step of an earlier part that it is told of together with:
-            what its rows stand for is called as there.
+            For each of its steps, the step of an earlier part that names its rows.
         """
         longer = Calculation(())
         longer.parts = (*self.parts, part)
-        longer._told_with = dict(of)
+        longer.steps = (*self.steps, *part.plan)
+        longer._named_with = {**self._named_with, **of}
+        return longer
+
+    def restated(self, part: Built, steps: Plan) -> "Calculation":
+        """Return the calculation with one more part, and all steps in another order.
+
+        Parameters
+        ----------
+        part
+            The part; of those before, steps may have another operation, or be left out.
+        steps
+            The steps of all parts, each after those it reads.
+        """
+        made = {step.name: step for step in steps}
+        parts = [each.with_steps(made) for each in self.parts]
+        last = next((each.steps[-1].name for each in parts if each.attention and each.steps), None)
+        longer = self.followed_by(part, {} if last is None else dict.fromkeys(part.names, last))
+        longer.parts = (*parts, part)
+        longer.steps = steps
         return longer
 
     @cached_property
-    def steps(self) -> Plan:
-        """The steps of all parts, each after those it reads."""
-        return tuple(step for part in self.parts for step in part.plan)
-
-    @cached_property
     def attentions(self) -> tuple[Attention, ...]:
-        """The attentions in it, as each sees its fields."""
-        return tuple(part.attention for part in self.parts if part.attention is not None)
+        """The attentions in it, as each sees its fields; none whose weights nothing needs."""
+        return tuple(
+            part.attention
+            for part in self.parts
+            if part.attention is not None and any(step.role == "weights" for step in part.steps)
+        )
 
     def part_of(self, step: str) -> Built:
-        """Return the part that a step belongs to, or is told of together with, by its name."""
-        return self._parts[self._told_with.get(step, step)]
+        """Return the part that a step belongs to, or whose tokens its rows are, by its name."""
+        return self._parts[self._named_with.get(step, step)]
 
     @cached_property
     def _parts(self) -> dict[str, Built]:

@@ -23,7 +23,7 @@ LAYERS = "layers"
 """The kind of what an encoder or a decoder alone can have."""
 IMAGE = "image"
 """The kind of what a Vision Transformer alone can have."""
-LAYER_PANELS = (
+LAYER_PANELS = PATCHES, OF_LAYERS, EMBEDDING, NORMALISATION, FEED_FORWARD, HEAD = (
     "Patches of an image",
     "Layers",
     "Layers: embedding",
@@ -65,6 +65,13 @@ class Whole:
     low: int
     high: int
 
+    @property
+    def takes(self) -> str:
+        """What it takes, in words."""
+        if self.high == self.low + 1:
+            return f"{self.low} or {self.high}"
+        return f"a whole number from {self.low}" + (f" to {self.high}" if self.high < 100 else "")
+
     def __call__(self, given: Any) -> int:
         """Return the number."""
         value = number(given)
@@ -82,10 +89,6 @@ class OrNone:
     def __call__(self, given: Any) -> Any:
         """Return the value; None for none."""
         return None if given is None else self.read(given)
-
-
-whole, optional = Whole, OrNone
-"""What they are called where fields are declared."""
 
 
 class Setting(NamedTuple):
@@ -115,6 +118,8 @@ class Setting(NamedTuple):
         Whether it takes several values.
     needs
         What else is to be given for it to count; "" for no more than its part.
+    flag
+        The flag that adds one of its values, where it may be repeated.
     """
 
     default: Any
@@ -129,6 +134,7 @@ class Setting(NamedTuple):
     in_vit: Any = None
     is_list: bool = False
     needs: str = ""
+    flag: str = ""
 
     def default_in(self, block: str) -> Any:
         """Return what holds in a block where nothing is said."""
@@ -141,7 +147,7 @@ class Setting(NamedTuple):
         return isinstance(self.default, bool)
 
 
-class Given(NamedTuple):
+class MatrixField(NamedTuple):
     """A matrix that can be given.
 
     Parameters
@@ -179,7 +185,7 @@ class Nested(NamedTuple):
     several: bool
 
 
-F = TypeVar("F", Setting, Given, Nested)
+F = TypeVar("F", Setting, MatrixField, Nested)
 
 
 def declared(owner: type, kind: type[F]) -> dict[str, F]:
@@ -191,39 +197,29 @@ def declared(owner: type, kind: type[F]) -> dict[str, F]:
 def setting(
     default: Any,
     read: Callable[[Any], Any],
-    takes: str,
     says: str,
     panel: str,
-    short: str = "",
-    off: str = "",
-    kind: str = "",
-    in_decoder: Any = None,
-    in_vit: Any = None,
     *,
-    is_list: bool = False,
+    takes: str = "",
     is_open: bool = False,
-    needs: str = "",
+    **more: Any,
 ) -> Any:
-    """Declare a convention; the default of an open one is only known once it is known what for."""
-    meaning = Setting(
-        default, read, takes, says, panel, short, off, kind, in_decoder, in_vit, is_list, needs
-    )
-    is_open = is_open or in_decoder is not None or kind in (LAYERS, IMAGE)
-    unsaid = None if is_open else default
-    return field(default=unsaid, metadata={"field": meaning})
+    """Declare a convention, with `more` of `Setting`; one whose default is None may be left out.
+
+    The default of an open one depends on the problem.
+    """
+    takes = takes or (read.takes if isinstance(read, Whole) else TAKES[read])
+    read = OrNone(read) if default is None else read
+    made = Setting(default, read, takes, says, panel, **more)
+    is_open = is_open or made.in_decoder is not None or made.kind in (LAYERS, IMAGE)
+    return field(default=None if is_open else default, metadata={"field": made})
 
 
-def choice(
-    *values: str,
-    says: str,
-    panel: str,
-    kind: str = "",
-    in_vit: str | None = None,
-    needs: str = "",
-) -> Any:
+def choice(*values: str, says: str, panel: str, **more: Any) -> Any:
     """Declare a convention that has one of these values, by default the first."""
-    read, takes = OneOf(values), _said(*values)
-    return setting(values[0], read, takes, says, panel, kind=kind, in_vit=in_vit, needs=needs)
+    quoted_values = [f'"{value}"' for value in values]
+    takes = f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"
+    return setting(values[0], OneOf(values), says, panel, takes=takes, **more)
 
 
 def nested(says: str, *, several: bool = False) -> Any:
@@ -231,14 +227,9 @@ def nested(says: str, *, several: bool = False) -> Any:
     return field(default=None, metadata={"field": Nested(says, several)})
 
 
-def matrix(
-    role: str,
-    says: str,
-    panel: str,
-    kind: str = "",
-) -> Any:
+def matrix(role: str, says: str, panel: str, kind: str = "") -> Any:
     """Declare a matrix."""
-    return field(default=None, metadata={"field": Given(role, says, panel, kind)})
+    return field(default=None, metadata={"field": MatrixField(role, says, panel, kind)})
 
 
 def number(given: Any) -> Fraction:
@@ -305,11 +296,15 @@ def yes_or_no(given: Any) -> bool:
     return said in ("true", "1")
 
 
+TAKES: dict[Callable[[Any], Any], str] = {
+    number: "a number",
+    positive: "a number above 0",
+    not_negative: "a number from 0",
+    yes_or_no: "true or false",
+}
+"""What settings take, in words, by what reads them."""
+
+
 def plain(given: Any) -> str:
     """Return a word as it is compared: each-step, Each Step and each_step are one."""
     return str(given).strip().lower().replace("_", "-").replace(" ", "-")
-
-
-def _said(*values: str) -> str:
-    quoted_values = [f'"{value}"' for value in values]
-    return f"{', '.join(quoted_values[:-1])} or {quoted_values[-1]}"

@@ -1,20 +1,291 @@
 """All fields that a problem can have, of all its parts, and what each setting takes."""
 
 import re
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import NotANumber, quoted
-from attncalc.problem.attention.fields import AttentionFields
-from attncalc.problem.embedding.fields import EmbeddingFields
-from attncalc.problem.feed_forward.fields import FeedForwardFields
-from attncalc.problem.field import Given, Nested, Setting, declared
-from attncalc.problem.gradients.fields import GradientFields
-from attncalc.problem.head.fields import HeadFields
-from attncalc.problem.layers.fields import LayerFields
-from attncalc.problem.normalisation.fields import NormalisationFields
-from attncalc.problem.patches.fields import PatchFields
-from attncalc.problem.residual.fields import ResidualFields
+from attncalc.problem.attention.declared import AttentionFields
+from attncalc.problem.field import (
+    EMBEDDING,
+    FEED_FORWARD,
+    GRADIENTS,
+    HEAD,
+    IMAGE,
+    KINDS,
+    LAYERS,
+    MORE,
+    NORMALISATION,
+    OF_LAYERS,
+    PATCHES,
+    MatrixField,
+    Nested,
+    Setting,
+    Whole,
+    choice,
+    declared,
+    matrix,
+    nested,
+    not_negative,
+    positive,
+    setting,
+    sides,
+    yes_or_no,
+)
+
+MOST_CHANNELS = 10_000
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class PatchFields:
+    """An image, how it is cut, and what a patch is multiplied by; `Problem` says more."""
+
+    image: Any = matrix("image", "The image, or a list of its channels.", PATCHES, IMAGE)
+    E: Any = matrix("weights", "What each patch is multiplied by.", PATCHES, IMAGE)
+    b_E: Any = matrix("bias", "Bias of that projection.", PATCHES, IMAGE)
+    patch: Any = setting(
+        None,
+        sides,
+        "The side of a patch, as 16, or its rows and columns, as 2x3.",
+        PATCHES,
+        takes="one side of a patch, as 2, or its rows and columns, as 2x3",
+        kind=IMAGE,
+        is_list=True,
+    )
+    channels: int | None = setting(
+        None,
+        Whole(1, MOST_CHANNELS),
+        "How many channels stand side by side in the image.",
+        PATCHES,
+        kind=IMAGE,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class EmbeddingFields:
+    """Ids, tables and a class token; `Problem` says what they mean."""
+
+    ids: Any = matrix("ids", "Token ids, in place of X: rows of W_E.", MORE, "self")
+    W_E: Any = matrix("table", "A table of embeddings, one in each row.", MORE, "self")
+    first_id: int = setting(
+        0, Whole(0, 1), "0 or 1: the id of the first row of W_E.", MORE, kind="self"
+    )
+    class_token: Any = matrix("bias", "A token put before the others.", EMBEDDING, LAYERS)
+    type_ids: Any = matrix("ids", "The type of each token: rows of W_type.", EMBEDDING, LAYERS)
+    W_type: Any = matrix("table", "A table of types, added to tokens.", EMBEDDING, LAYERS)
+
+
+ALONE, ENCODER, DECODER, VIT = "attention", "encoder", "decoder", "vit"
+IN_WORDS = {
+    ALONE: "attention",
+    ENCODER: "encoder",
+    DECODER: "decoder",
+    VIT: "Vision Transformer",
+}
+"""What each block is called in messages."""
+LAST = "Y"
+"""What the last outputs are called, and those of each layer behind its number."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class LayerFields:
+    """What layers are made of; `Problem` says what it means."""
+
+    block: str = choice(
+        ALONE,
+        ENCODER,
+        DECODER,
+        VIT,
+        says="attention, encoder, decoder or vit.",
+        panel="",
+        kind=LAYERS,
+    )
+    norm: str = choice(
+        "post",
+        "pre",
+        "around",
+        "none",
+        says="post, pre, around or none: where tokens are normalised.",
+        panel=OF_LAYERS,
+        kind=LAYERS,
+    )
+    layers: Any = nested("fields of each layer, one after the other", several=True)
+    self: Any = nested("fields of a decoder's self-attention")
+    cross: Any = nested("fields of a decoder's cross-attention")
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class ResidualFields:
+    """Whether what a part read is added to what it gives; `Problem` says more."""
+
+    residual: bool = setting(
+        True,
+        yes_or_no,
+        "Whether what a part read is added to what it gives.",
+        OF_LAYERS,
+        kind=LAYERS,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class NormalisationFields:
+    """Every matrix and every convention of a normalisation; `Problem` says what they mean."""
+
+    gamma_1: Any = matrix("bias", "Gain of the first normalisation.", NORMALISATION, LAYERS)
+    beta_1: Any = matrix("bias", "Bias of the first normalisation.", NORMALISATION, LAYERS)
+    gamma_2: Any = matrix("bias", "Gain of the second.", NORMALISATION, LAYERS)
+    beta_2: Any = matrix("bias", "Bias of the second.", NORMALISATION, LAYERS)
+    gamma_3: Any = matrix("bias", "Gain of the third, of a decoder.", NORMALISATION, LAYERS)
+    beta_3: Any = matrix("bias", "Bias of the third, of a decoder.", NORMALISATION, LAYERS)
+    gamma_4: Any = matrix("bias", "Gain of the fourth, with norm around.", NORMALISATION, LAYERS)
+    beta_4: Any = matrix("bias", "Bias of the fourth, with norm around.", NORMALISATION, LAYERS)
+    gamma_E: Any = matrix("bias", "Gain of one of the embeddings.", NORMALISATION, LAYERS)
+    beta_E: Any = matrix("bias", "Bias of one of the embeddings.", NORMALISATION, LAYERS)
+    gamma_out: Any = matrix("bias", "Gain of one more, behind all layers.", NORMALISATION, LAYERS)
+    beta_out: Any = matrix("bias", "Bias of one more, behind all layers.", NORMALISATION, LAYERS)
+    normalization: str = choice(
+        "layer",
+        "rms",
+        says="layer or rms: what tokens are divided by.",
+        panel=NORMALISATION,
+        kind=LAYERS,
+    )
+    eps: Any = setting(
+        Fraction(1, 100_000),
+        not_negative,
+        "What is added to the variance, 1e-5.",
+        NORMALISATION,
+        kind=LAYERS,
+    )
+    eps_place: str = choice(
+        "inside", "outside", says="inside or outside the root.", panel=NORMALISATION, kind=LAYERS
+    )
+    ddof: int = setting(
+        0,
+        Whole(0, 1),
+        "0, or 1: variances are divided by d - 1.",
+        NORMALISATION,
+        kind=LAYERS,
+        needs="a normalisation by the variance (normalization layer)",
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class FeedForwardFields:
+    """Every matrix and every convention of a feed-forward part; `Problem` says what they mean."""
+
+    W_1: Any = matrix("weights", "Weights of the first projection.", FEED_FORWARD, LAYERS)
+    b_1: Any = matrix("bias", "Bias of the first projection.", FEED_FORWARD, LAYERS)
+    W_3: Any = matrix("weights", "Weights of a gate beside it.", FEED_FORWARD, LAYERS)
+    b_3: Any = matrix("bias", "Bias of the gate.", FEED_FORWARD, LAYERS)
+    W_2: Any = matrix("weights", "Weights of the second projection.", FEED_FORWARD, LAYERS)
+    b_2: Any = matrix("bias", "Bias of the second projection.", FEED_FORWARD, LAYERS)
+    activation: str = choice(
+        "relu",
+        "gelu",
+        "gelu-tanh",
+        "silu",
+        says="relu, gelu (by erf), gelu-tanh or silu.",
+        panel=FEED_FORWARD,
+        kind=LAYERS,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class HeadFields:
+    """Every matrix and every convention of a head; `Problem` says what they mean."""
+
+    W_pre: Any = matrix("weights", "Weights of a hidden layer before it.", HEAD, LAYERS)
+    b_pre: Any = matrix("bias", "Bias of the hidden layer.", HEAD, LAYERS)
+    gamma_pre: Any = matrix("bias", "Gain of one behind the hidden layer.", HEAD, LAYERS)
+    beta_pre: Any = matrix("bias", "Bias of one behind the hidden layer.", HEAD, LAYERS)
+    W_out: Any = matrix("weights", "Weights of the head, for logits.", HEAD, LAYERS)
+    b_out: Any = matrix("bias", "Bias of the head.", HEAD, LAYERS)
+    read: str = choice(
+        "all",
+        "first",
+        "last",
+        "mean",
+        says="all, first, last or mean: the tokens that the head reads.",
+        panel=HEAD,
+        kind=LAYERS,
+        in_vit="first",
+    )
+    activation_pre: str = choice(
+        "tanh",
+        "relu",
+        "gelu",
+        "gelu-tanh",
+        "silu",
+        says="tanh, relu, gelu, gelu-tanh or silu: of the head's hidden layer.",
+        panel=HEAD,
+        kind=LAYERS,
+        needs="a hidden layer of the head (W_pre)",
+    )
+    tied: bool = setting(
+        False, yes_or_no, "Whether the head's weights are W_E, transposed.", HEAD, kind=LAYERS
+    )
+    softcap_out: Any = setting(
+        None,
+        positive,
+        "Cap the logits at this number, by tanh.",
+        HEAD,
+        kind=LAYERS,
+        needs="a head with logits (W_out, or tied)",
+    )
+
+
+_ID = re.compile(r"\d{1,7}(?:\.0{0,20})?")
+"""A class, as a program may have it, too: 2.0."""
+
+
+def read_ids(given: Any) -> tuple[int, ...]:
+    """Read whole numbers from 0: a list, or a text with commas or spaces between them."""
+    if isinstance(given, bool):
+        raise ValueError
+    if hasattr(given, "tolist"):
+        given = given.tolist()
+    if isinstance(given, str):
+        given = given.replace(",", " ").replace(";", " ").split()
+    listed = list(given) if isinstance(given, list | tuple) else [given]
+    if len(listed) == 1 and isinstance(listed[0], list):  # an array of one row
+        (listed,) = listed
+    if not listed or any(isinstance(each, bool) for each in listed):
+        raise ValueError
+    texts = [str(each).strip() for each in listed]
+    if not all(map(_ID.fullmatch, texts)):
+        raise ValueError
+    return tuple(int(text.partition(".")[0]) for text in texts)
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class GradientFields:
+    """What the way back starts with; `Problem` says what it means."""
+
+    backward: Any = setting(
+        False, yes_or_no, "Add the gradients of all that is given.", GRADIENTS, is_open=True
+    )
+    dO: Any = matrix("arriving", "The gradient that arrives at the outputs.", GRADIENTS)
+    dY: Any = matrix("arriving", "The same, of layers.", GRADIENTS, LAYERS)
+    dlogits: Any = matrix("arriving", "The same, of a head's logits.", GRADIENTS, LAYERS)
+    target: Any = matrix(
+        "arriving", "What the outputs should be: L = 1/2 sum (O - T)^2.", GRADIENTS
+    )
+    target_ids: Any = setting(
+        None,
+        read_ids,
+        "The class of each row, from 0: L = -sum log prob.",
+        GRADIENTS,
+        takes="whole numbers from 0, one for each row of probabilities, as 2, 0, 1",
+        kind=LAYERS,
+        is_list=True,
+    )
+    step: Any = setting(
+        None, positive, "A step against the gradients, W - 0.1 dW, and what comes of it.", GRADIENTS
+    )
+
 
 _PART = re.compile(r"(?:[1-9]\d{0,3}\.)?(?:(?:self|cross)\.)?")
 """What stands before the name of a matrix in a part: the layer, and the side of a decoder."""
@@ -32,6 +303,67 @@ class Names(tuple[str, ...]):
         return super().__contains__(name[start.end() :] if start else name)
 
 
+MOST_LINES = 200
+
+
+class Lines(tuple[str, ...]):
+    """Equations, one text each."""
+
+    __slots__ = ()
+
+
+_STATED = re.compile(r"([\w.]{1,100}) *(?:\[[^\]]{0,200}\])? *=(?!=)")
+"""The start of an equation: the name of what it states."""
+
+
+def read_lines(given: Any) -> Lines:
+    r"""Read a list of equations, or a text with one on each line.
+
+    Examples
+    --------
+    >>> read_lines("a[i] = X[i,0]  # first\nb[i] = X[i,1]")
+    ('a[i] = X[i,0]  # first', 'b[i] = X[i,1]')
+    """
+    listed = given.splitlines() if isinstance(given, str) else given
+    if not isinstance(listed, list | tuple) or not all(isinstance(each, str) for each in listed):
+        raise ValueError
+    found = Lines(each.strip() for each in listed if each.strip())
+    if len(found) > MOST_LINES:
+        raise ValueError
+    return found
+
+
+def added_lines(before: Any, further: Any) -> Lines:
+    """Return equations and further ones, which replace those of the same name.
+
+    Examples
+    --------
+    >>> added_lines(["a[i] = X[i,0]", "b = 1"], ["b = 2"])
+    ('a[i] = X[i,0]', 'b = 2')
+    """
+    lines = (*read_lines(before), *read_lines(further))
+    # an expression of scores has no name, and replaces none
+    named = ((_STATED.match(line), line) for line in lines)
+    return Lines({found[1] if found else line: line for found, line in named}.values())
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class EquationFields:
+    """The equations of a problem; `Problem` says what they mean."""
+
+    equations: Any = setting(
+        Lines(),
+        read_lines,
+        "An equation that replaces or adds a step, as 'S[i,j] = ...  # title'; may be repeated.",
+        KINDS,
+        takes=f"a list of up to {MOST_LINES} equations, as "
+        "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)",
+        is_list=True,
+        flag="--equation",
+    )
+    more: Any = None
+
+
 OWNERS = (
     PatchFields,
     EmbeddingFields,
@@ -42,9 +374,12 @@ OWNERS = (
     FeedForwardFields,
     HeadFields,
     GradientFields,
+    EquationFields,
 )
 """Who declares fields; a further part adds its own."""
-GIVEN: dict[str, Given] = {n: each for o in OWNERS for n, each in declared(o, Given).items()}
+GIVEN: dict[str, MatrixField] = {
+    n: each for o in OWNERS for n, each in declared(o, MatrixField).items()
+}
 """Every matrix."""
 SETTINGS: dict[str, Setting] = {n: each for o in OWNERS for n, each in declared(o, Setting).items()}
 """Every convention but `labels` and the texts."""
@@ -71,12 +406,13 @@ WHOLE = (
     *TOKENS,
     *POSITIONS,
     *(name for o in (PatchFields, EmbeddingFields) for name in o.__dataclass_fields__),
-    *declared(HeadFields, Given),
+    *declared(HeadFields, MatrixField),
     *("gamma_E", "beta_E", "gamma_out", "beta_out"),
     *("rounding", "decimals", "asked", "layout", "weights_layout"),
     *("block", "read", "tied", "activation_pre", "labels", *TEXTS),
-    *declared(GradientFields, Given),
+    *declared(GradientFields, MatrixField),
     *declared(GradientFields, Setting),
+    "equations",
 )
 """What belongs to the whole of a problem, and not to a layer in it."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -15,23 +16,25 @@ from attncalc.numbers.types import Matrix
 from attncalc.problem.arrangement import arranged
 from attncalc.problem.attention.attention import Attention, size_of
 from attncalc.problem.calculation import Calculation
-from attncalc.problem.entries import read_matrix
-from attncalc.problem.field import IMAGE, LAYERS, Given, Setting, declared
+from attncalc.problem.field import IMAGE, LAYERS, MatrixField, Setting, declared
 from attncalc.problem.fields import (
+    ALONE,
+    DECODER,
+    ENCODER,
     GIVEN,
     LINES,
     MATRICES,
     NESTED,
     SETTINGS,
     TEXTS,
+    VIT,
     WHOLE,
+    GradientFields,
     own_name,
     read_setting,
 )
-from attncalc.problem.gradients.fields import GradientFields
-from attncalc.problem.layers.fields import ATTENTION as ALONE
-from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
-from attncalc.problem.patches.part import cut_of
+from attncalc.problem.image import cut_of
+from attncalc.problem.matrices import read_matrix
 from attncalc.problem.scope import Inner, Outer, Scope
 from attncalc.problem.standing import split_heads
 from attncalc.text import harmless, numbered, shortened, told_apart
@@ -211,6 +214,12 @@ class Problem(Outer):
         A list of mappings with the fields of each layer.
     self, cross
         The fields of a decoder's attentions, as mappings.
+    equations
+        A list of equations in index notation, as `"S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)"`,
+        each of which replaces the step of its name or adds one; `#` starts a title. See
+        docs/equations.md.
+    more
+        The matrices that only these equations read, by name: lists, arrays, or single numbers.
     remarks
         What was done to what a file holds as it was read; pages say it with the conventions.
 
@@ -265,6 +274,8 @@ class Problem(Outer):
         for name in MATRICES:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, self._read(name, getattr(self, name), typed))
+        more = {name: self._read(name, given, typed) for name, given in _more_of(self).items()}
+        object.__setattr__(self, "more", more)
         for prefix, given, above in nested_fields(self):
             self.inner[prefix] = _inner_of(self, prefix, given, above, typed)
         object.__setattr__(self, "typed", typed)
@@ -297,15 +308,15 @@ class Problem(Outer):
             for name in MATRICES
             if getattr(fields, name) is not None
         )
-        return (*own, *inner)
+        return (*own, *self.more, *inner)
 
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
-        """The given matrices in floats, as the house knows them."""
+        """The given matrices in floats, in the internal layout."""
         return {name: self._fields_of(name).stood_up(own_name(name)) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a given matrix as the house knows it: upright, one matrix for each head."""
+        """Return a given matrix in the internal layout: upright, one matrix for each head."""
         if name == "image":
             return split_heads(matrix, len(matrix) if matrix.ndim == 3 else self.channels or 1)
         fields = self._fields_of(name)
@@ -371,7 +382,7 @@ class Problem(Outer):
     def unturned(self) -> tuple[str, ...]:
         """The names of weights that stand as they are given in every layout."""
         inner = (prefix + name for prefix, own in self.inner.items() for name in own.unturned)
-        return (*super().unturned, *inner)
+        return (*super().unturned, *self.more, *inner)
 
     @cached_property
     def calculation(self) -> Calculation:
@@ -463,11 +474,14 @@ class Problem(Outer):
 
     def stored(self, name: str) -> Matrix:
         """Return a given matrix in floats, as it stands in what was given."""
+        if name in self.more:
+            own: Matrix = self.more[name]
+            return own
         matrix: Matrix = getattr(self._fields_of(name), own_name(name))
         return matrix
 
     def as_stood(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a matrix that is as the house knows a given one, in the shape that was given.
+        """Return a matrix in the internal layout of a given one, in the shape that was given.
 
         Heads apart are side by side again where they were given so, weights are (out, in) where
         those given are, and a list is a list.
@@ -492,7 +506,10 @@ class Problem(Outer):
         if name in self.typed:
             return self.typed[name]
         if name not in self._exact:
-            self._exact[name] = self._from_floats(name)
+            values = self.stored(name)
+            shortest = values.astype(str) if values.dtype == np.float32 else values
+            made = np.frompyfunc(exact, 1, 1)(shortest.astype(object))
+            self._exact[name] = np.asarray(made, dtype=object)
         return self._exact[name]
 
     @cached_property
@@ -506,12 +523,6 @@ class Problem(Outer):
     @cached_property
     def _exact(self) -> dict[str, Matrix]:
         return {}
-
-    def _from_floats(self, name: str) -> Matrix:
-        """Return the numbers of which floats have lost nothing, made once out of these."""
-        values = self.stored(name)
-        shortest = values.astype(str) if values.dtype == np.float32 else values
-        return np.asarray(np.frompyfunc(exact, 1, 1)(shortest.astype(object)), dtype=object)
 
     def _token_names(self, sources: tuple[str, ...], size: int) -> tuple[str, ...]:
         given: Sequence[str] | None
@@ -544,13 +555,31 @@ def _block(problem: Problem) -> str:
     fields = (*GIVEN.items(), *SETTINGS.items(), *((name, None) for name in NESTED))
     if problem.those_given(*(name for name, each in fields if each and each.kind == IMAGE)):
         return VIT
-    started = (*declared(GradientFields, Given), *declared(GradientFields, Setting))
+    started = (*declared(GradientFields, MatrixField), *declared(GradientFields, Setting))
     of_layers = [
         name
         for name, each in fields
         if (each is None or each.kind == LAYERS) and name not in started
     ]
     return ENCODER if problem.those_given(*of_layers) else ALONE
+
+
+def _more_of(problem: Problem) -> Mapping[str, Any]:
+    """Return the matrices that equations alone read, by name; refuse other names."""
+    given = problem.more or {}
+    if not isinstance(given, Mapping):
+        raise InputError("more takes an object: the matrices that equations read, by name")
+    for name in given:
+        if not (isinstance(name, str) and name.isidentifier()) or name in (*GIVEN, *SETTINGS):
+            raise InputError(f"more: {quoted(str(name))} is no name that an equation could read")
+    return {name: _as_rows(value) for name, value in given.items()}
+
+
+def _as_rows(value: Any) -> Any:
+    """Return a single number as a matrix of one entry."""
+    array = getattr(value, "ndim", None)
+    is_number = array == 0 or isinstance(value, int | float | str | Decimal | Fraction)
+    return [[value.item() if array == 0 else value]] if is_number else value
 
 
 def _settle_backward(problem: Problem) -> None:

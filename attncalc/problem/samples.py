@@ -1,19 +1,23 @@
 """The problems that come with attncalc, one for every form of input, and worked answers."""
 
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from attncalc.errors import InputError
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is bundled: its name, the file or folder that holds it, its kind, and what it shows."""
+    """What is bundled: the file or folder that holds it, its kind, and what it shows."""
 
-    name: str
     file: str
     kind: str
     shows: str
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return PurePath(self.file).stem
 
     @property
     def path(self) -> Path:
@@ -25,92 +29,132 @@ class Sample:
 
 GROUPS = {
     "Homework": (
-        Sample("self", "self.json", "self", "homework 1: three tokens, each step rounded (JSON)"),
-        Sample(
-            "cross", "cross.json", "cross", "homework 2: two tokens attend to four, a tie (JSON)"
-        ),
+        Sample("self.json", "self", "homework 1: three tokens, each step rounded (JSON)"),
+        Sample("cross.json", "cross", "homework 2: two tokens attend to four, a tie (JSON)"),
     ),
     "Forms of a problem": (
+        Sample("sentence.json", "self", "labels, fractions, scaled, three decimals (JSON)"),
         Sample(
-            "sentence", "sentence.json", "self", "labels, fractions, scaled, three decimals (JSON)"
+            "translation.json", "cross", "labels of both sides, the homework's key names (JSON)"
         ),
-        Sample(
-            "translation",
-            "translation.json",
-            "cross",
-            "labels of both sides, the homework's key names (JSON)",
-        ),
-        Sample("blocks", "blocks.csv", "self", "one CSV file of named blocks, labels in a column"),
-        Sample(
-            "decimal-comma",
-            "decimal-comma.csv",
-            "cross",
-            "semicolons and decimal commas, as in a spreadsheet",
-        ),
-        Sample("folder", "folder", "self", "a folder with a CSV file for each matrix"),
+        Sample("blocks.csv", "self", "one CSV file of named blocks, labels in a column"),
+        Sample("decimal-comma.csv", "cross", "semicolons and decimal commas, as in a spreadsheet"),
+        Sample("folder", "self", "a folder with a CSV file for each matrix"),
     ),
     "Kinds of attention": (
-        Sample("causal", "causal.json", "self", "a causal mask"),
-        Sample("masks", "masks.json", "cross", "ignored padding, and a bias with -inf"),
-        Sample("heads", "heads.json", "self", "two heads, biases, an output projection"),
-        Sample(
-            "grouped", "grouped.json", "self", "four query heads, two key and value heads, averaged"
-        ),
-        Sample("positions", "positions.json", "self", "sinusoidal positions"),
-        Sample("rope", "rope.json", "self", "rotary positions, a softcap"),
-        Sample("columns", "columns.json", "self", "tokens as columns, hardmax"),
-        Sample("torch", "torch.json", "self", "weights stored (out, in), scores over their sum"),
-        Sample(
-            "additive", "additive.json", "cross", "additive scores: v tanh(q W + k W), no values"
-        ),
-        Sample("softmax", "softmax.json", "cross", "the softmax of scores that are given"),
+        Sample("causal.json", "self", "a causal mask"),
+        Sample("masks.json", "cross", "ignored padding, and a bias with -inf"),
+        Sample("heads.json", "self", "two heads, biases, an output projection"),
+        Sample("grouped.json", "self", "four query heads, two key and value heads, averaged"),
+        Sample("positions.json", "self", "sinusoidal positions"),
+        Sample("rope.json", "self", "rotary positions, a softcap"),
+        Sample("columns.json", "self", "tokens as columns, hardmax"),
+        Sample("torch.json", "self", "weights stored (out, in), scores over their sum"),
+        Sample("additive.json", "cross", "additive scores: v tanh(q W + k W), no values"),
+        Sample("softmax.json", "cross", "the softmax of scores that are given"),
     ),
     "Layers": (
-        Sample("encoder", "encoder.json", "encoder", "a layer: residual sums, LayerNorm, ReLU"),
-        Sample("decoder", "decoder.json", "decoder", "a layer that reads what an encoder gives"),
-        Sample("gpt", "gpt.json", "decoder", "a decoder alone: GELU, and what comes next"),
-        Sample(
-            "cache", "cache.json", "decoder", "one more token, behind the keys and values of two"
-        ),
-        Sample("vit", "vit.json", "vit", "an image in patches, and what its class token sees"),
-        Sample("ids", "ids.json", "decoder", "token ids, and a head tied to their table"),
+        Sample("encoder.json", "encoder", "a layer: residual sums, LayerNorm, ReLU"),
+        Sample("decoder.json", "decoder", "a layer that reads what an encoder gives"),
+        Sample("gpt.json", "decoder", "a decoder alone: GELU, and what comes next"),
+        Sample("cache.json", "decoder", "one more token, behind the keys and values of two"),
+        Sample("vit.json", "vit", "an image in patches, and what its class token sees"),
+        Sample("ids.json", "decoder", "token ids, and a head tied to their table"),
     ),
     "The way back": (
-        Sample("gradients", "gradients.json", "self", "homework 1, and the gradients of all of it"),
+        Sample("gradients.json", "self", "homework 1, and the gradients of all of it"),
         Sample(
-            "gradients-target",
             "gradients-target.json",
             "cross",
             "homework 2 with a target: L, its gradients, a step against them",
         ),
     ),
     "Questions of theory": (
-        Sample("temperature", "temperature.json", "cross", "what the scale does to the weights"),
-        Sample("copy", "copy.json", "cross", "a query that copies one value"),
-        Sample("average", "average.json", "cross", "a query that averages two values"),
+        Sample("temperature.json", "cross", "what the scale does to the weights"),
+        Sample("copy.json", "cross", "a query that copies one value"),
+        Sample("average.json", "cross", "a query that averages two values"),
+        Sample("two-queries.json", "cross", "two heads, one for each value, averaged"),
+        Sample("long-key.json", "cross", "what a longer key does to the average"),
+        Sample("noisy-key.json", "cross", "what noise along a key does to the average"),
+        Sample("identity.json", "self", "self-attention that changes nothing"),
+        Sample("permutation.json", "self", "self-attention that reorders its tokens"),
+        Sample("running-linear.json", "self", "self-attention that is a 1 × 1 convolution"),
+        Sample("convolution.json", "self", "self-attention that is a convolution with kernel 3"),
+    ),
+    "Equations of papers": (
+        Sample("equations/cosine.json", "self", "cosine attention (Swin V2)"),
         Sample(
-            "two-queries", "two-queries.json", "cross", "two heads, one for each value, averaged"
-        ),
-        Sample("long-key", "long-key.json", "cross", "what a longer key does to the average"),
-        Sample(
-            "noisy-key", "noisy-key.json", "cross", "what noise along a key does to the average"
-        ),
-        Sample("identity", "identity.json", "self", "self-attention that changes nothing"),
-        Sample(
-            "permutation", "permutation.json", "self", "self-attention that reorders its tokens"
-        ),
-        Sample(
-            "running-linear",
-            "running-linear.json",
+            "equations/linear.json",
             "self",
-            "self-attention that is a 1 × 1 convolution",
+            "linear attention: elu + 1 in place of the softmax",
         ),
         Sample(
-            "convolution",
-            "convolution.json",
+            "equations/linear-causal.json",
             "self",
-            "self-attention that is a convolution with kernel 3",
+            "linear attention with a causal mask",
         ),
+        Sample(
+            "equations/linear-rnn.json",
+            "self",
+            "the same, token by token",
+        ),
+        Sample("equations/sigmoid.json", "self", "sigmoid in place of the softmax"),
+        Sample(
+            "equations/differential.json",
+            "self",
+            "the difference of two softmax maps",
+        ),
+        Sample("equations/latent.json", "self", "multi-head latent attention (DeepSeek-V2)"),
+        Sample(
+            "equations/talking-heads.json",
+            "self",
+            "heads that mix before and after the softmax",
+        ),
+        Sample("equations/gaussian.json", "self", "a Gaussian kernel of the distance"),
+        Sample("equations/off-by-one.json", "self", "a softmax whose sum has one more"),
+        Sample("equations/top-k.json", "self", "the two largest scores of each row"),
+        Sample(
+            "equations/lightconv.json",
+            "self",
+            "a normalized kernel over three tokens",
+        ),
+        Sample("equations/gated-output.json", "self", "outputs times a gate"),
+        Sample(
+            "equations/gated-delta.json",
+            "self",
+            "the gated delta rule (Kimi Linear)",
+        ),
+        Sample("equations/gated-linear.json", "self", "linear attention with gates"),
+        Sample("equations/retention.json", "self", "RetNet: weights that decay"),
+        Sample(
+            "equations/retention-rnn.json",
+            "self",
+            "the same, token by token",
+        ),
+        Sample(
+            "equations/mamba.json",
+            "self",
+            "Mamba: a state with steps of its own",
+        ),
+        Sample("equations/lstm.json", "self", "an LSTM: cell and hidden state"),
+        Sample("equations/gru.json", "self", "a GRU, gates and state in one line"),
+        Sample("equations/min-gru.json", "self", "a GRU whose gates read the token alone"),
+        Sample("equations/mlstm.json", "self", "the matrix memory of xLSTM"),
+        Sample("equations/aft-simple.json", "self", "a mean of values by their keys"),
+        Sample("equations/aft.json", "self", "the same, with a bias of positions"),
+        Sample("equations/rwkv.json", "self", "a mean of values that decays"),
+        Sample(
+            "equations/relative.json",
+            "self",
+            "positions relative to the query, in keys and values",
+        ),
+        Sample("equations/forgetting.json", "self", "a forget gate in the scores"),
+        Sample("equations/stick-breaking.json", "self", "weights that break a stick"),
+        Sample("equations/hopfield.json", "self", "stored patterns, and their energy"),
+        Sample("equations/graph.json", "self", "nodes that attend to their neighbours"),
+        Sample("equations/linformer.json", "self", "keys and values projected to two"),
+        Sample("equations/performer.json", "self", "random features of the softmax"),
+        Sample("equations/fnet.json", "self", "the Fourier transform in place of attention"),
     ),
 }
 """The problems, under what they are there for."""
@@ -132,42 +176,23 @@ COMMANDS = {
 
 SAMPLES = tuple(each for group in GROUPS.values() for each in group)
 
-
 ANSWERS = (
-    Sample("answers", "answers", "answer", "a folder of answers to homework 1, for attncalc check"),
-    Sample("hand", "answers/hand.json", "answer", "worked out by hand, all of it right (JSON)"),
+    Sample("answers", "answer", "a folder of answers to homework 1, for attncalc check"),
+    Sample("answers/hand.json", "answer", "worked out by hand, all of it right (JSON)"),
     Sample(
-        "full-precision",
-        "answers/full-precision.md",
-        "answer",
-        "right too, but rounded at the end only (Markdown)",
+        "answers/full-precision.md", "answer", "right too, but rounded at the end only (Markdown)"
     ),
-    Sample("lost-sign", "answers/lost-sign.tex", "answer", "a sign lost in Q, carried on (LaTeX)"),
-    Sample("swapped-digits", "answers/swapped-digits.csv", "answer", "a slip in S (CSV)"),
-    Sample("dropped-term", "answers/dropped-term.m", "answer", "half a dot product (MATLAB)"),
-    Sample(
-        "transposed-scores", "answers/transposed-scores.txt", "answer", "K Qᵀ for Q Kᵀ (Python)"
-    ),
-    Sample(
-        "worksheet",
-        "answers/worksheet.txt",
-        "answer",
-        "a worksheet, filled in; its columns sum to 1",
-    ),
-    Sample(
-        "unfinished", "answers/unfinished.json", "answer", "with fractions, blanks and ? (JSON)"
-    ),
+    Sample("answers/lost-sign.tex", "answer", "a sign lost in Q, carried on (LaTeX)"),
+    Sample("answers/swapped-digits.csv", "answer", "a slip in S (CSV)"),
+    Sample("answers/dropped-term.m", "answer", "half a dot product (MATLAB)"),
+    Sample("answers/transposed-scores.txt", "answer", "K Qᵀ for Q Kᵀ (Python)"),
+    Sample("answers/worksheet.txt", "answer", "a worksheet, filled in; its columns sum to 1"),
+    Sample("answers/unfinished.json", "answer", "with fractions, blanks and ? (JSON)"),
 )
 """Worked answers to the sample "self", flawless and not."""
 
-
 MODELS = (
-    Sample(
-        "model",
-        "model",
-        "model",
-        "a GPT-2 of two layers that knows cats and dogs, for attncalc open",
-    ),
+    Sample("model", "model", "a GPT-2 of two layers that knows cats and dogs, for attncalc open"),
 )
 """Models as hubs hand them out: folders, which are opened."""
 

@@ -5,18 +5,25 @@ from functools import cached_property
 from typing import Any
 
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.embedding.fields import EmbeddingFields
-from attncalc.problem.feed_forward.fields import FeedForwardFields
-from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
-from attncalc.problem.gradients.fields import GradientFields
-from attncalc.problem.head.fields import HeadFields
-from attncalc.problem.layers.fields import DECODER, LayerFields
-from attncalc.problem.normalisation.fields import NormalisationFields
-from attncalc.problem.patches.fields import PatchFields
-from attncalc.problem.residual.fields import ResidualFields
+from attncalc.problem.fields import (
+    DECODER,
+    GIVEN,
+    NESTED,
+    SETTINGS,
+    EmbeddingFields,
+    EquationFields,
+    FeedForwardFields,
+    GradientFields,
+    HeadFields,
+    LayerFields,
+    NormalisationFields,
+    PatchFields,
+    ResidualFields,
+)
 
 
 class Scope(
+    EquationFields,
     GradientFields,
     HeadFields,
     FeedForwardFields,
@@ -30,7 +37,7 @@ class Scope(
     """The fields of all parts; a part reads its own."""
 
     says_scale: bool
-    """Whether its scale was said, there or further up, and is not that of its kind of score."""
+    """Whether a scale was given, here or in an outer scope; else it follows from the score."""
 
 
 class Inner(Scope):
@@ -43,15 +50,15 @@ class Inner(Scope):
     """
 
     said: tuple[str, ...] = ()
-    """The settings that are said there, and not further up."""
+    """The settings that are given here, and not in an outer scope."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
-        # frozen to everybody else: these become what a dataclass would have made of them
+        # frozen to everybody else: these are set as a dataclass would set them
         self.__dict__.update(fields)
 
 
 class Outer(Scope):
-    """The fields of a problem, and those of its layers by what stands before their names."""
+    """The fields of a problem, and those of its layers by the prefix of their names."""
 
     inner: dict[str, Inner]
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from attncalc import __version__
+from attncalc.equations.operations.angles import RopeScaling
 from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written, exact
 from attncalc.numbers.types import Matrix
-from attncalc.operations.frequencies import RopeScaling
-from attncalc.problem.attention.part import is_there as attends
-from attncalc.problem.attention.rope import scaling_as_typed
-from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, role_of
+from attncalc.problem.attention.placed import is_there as attends
+from attncalc.problem.attention.rope_scaling import scaling_as_typed
+from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, Lines, role_of
 from attncalc.problem.problem import Problem, nested_fields
 from attncalc.text import harmless_cell
 
@@ -35,7 +35,6 @@ ROOM_FOR_TEXTS = 1_000_000
 ALWAYS_SAID = ("scale", "rounding", "decimals")
 
 Row = Sequence[str]
-Labels = list[str] | dict[str, list[str]] | None
 
 
 def settings(problem: Problem) -> dict[str, Any]:
@@ -64,6 +63,8 @@ def _setting_as_typed(value: Any) -> Any:
     """Return a setting as a file states it: a fraction and a list of names as texts."""
     if isinstance(value, RopeScaling):
         return scaling_as_typed(value)
+    if isinstance(value, Lines):
+        return list(value)
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return as_written(value) if isinstance(value, Fraction) else value
@@ -84,7 +85,7 @@ def as_typed(value: Any) -> str:
     return as_written(value if isinstance(value, Decimal | Fraction) else exact(value))
 
 
-def labels(problem: Problem) -> Labels:
+def labels(problem: Problem) -> list[str] | dict[str, list[str]] | None:
     """Return the names of the tokens as they were given, for each matrix where they are its own."""
     if isinstance(problem.labels, Mapping):
         return {name: [str(each) for each in names] for name, names in problem.labels.items()}

@@ -1,8 +1,8 @@
-"""How matrices stand: the one place that knows of tokens as columns, and of weights (out, in).
+"""Layouts: the one place that knows of tokens as columns, and of weights (out, in).
 
-The house knows tokens as rows, weights as (in, out), and several heads as a first axis. A person
-may give tokens as columns, weights as (out, in) or heads side by side in one matrix. Here what is
-given is turned into the house's form, and results are turned back, by transposing and splitting.
+Internally tokens are rows, weights are (in, out), and several heads are a first axis. A person may
+give tokens as columns, weights as (out, in) or heads side by side in one matrix. Here given
+matrices are turned into the internal layout, and results back, by transposing and splitting.
 """
 
 from typing import Any, NamedTuple, TypeVar
@@ -17,11 +17,11 @@ T = TypeVar("T")
 LISTS = ("bias", "frequencies", "heads", "ids")
 """Roles of matrices that are lists of numbers."""
 ALIKE = ("buckets", "image")
-"""Roles of matrices that stand alike in both layouts, for no row of them is a token."""
+"""Roles of matrices with one form in both layouts, for no row of them is a token."""
 
 
 class Standing(NamedTuple):
-    """How the matrices of a problem stand.
+    """The layout of the matrices of a problem.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Standing(NamedTuple):
     out_in
         Whether weights are stored (out, in), as PyTorch keeps them.
     unturned
-        The names of weights that stand as they are given, whatever the layout.
+        The names of weights that are the same in every layout.
     """
 
     by_columns: bool = False
@@ -38,7 +38,7 @@ class Standing(NamedTuple):
     unturned: tuple[str, ...] = ()
 
     def is_turned(self, name: str) -> bool:
-        """Say whether a given matrix stands the other way round."""
+        """Say whether a given matrix is transposed."""
         role = role_of(name)
         if name in self.unturned or role in ALIKE:
             return False
@@ -49,25 +49,25 @@ class Standing(NamedTuple):
         return self.by_columns and role_of(name) not in ("weights", "ids", *ALIKE)
 
     def upright(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a given matrix with tokens as rows, weights (in, out); heads not yet parted."""
+        """Return a given matrix with tokens as rows, weights (in, out); heads are not split yet."""
         # a bias, say, is a row here, whether it was typed as a list, a row or a column
         if role_of(name) in LISTS:
             return matrix.reshape(1, -1)
         return matrix.swapaxes(-1, -2) if self.is_turned(name) else matrix
 
     def shown(self, matrix: Matrix) -> Matrix:
-        """Return a matrix of the house as a person has it, or the other way round."""
+        """Return an internal matrix in the layout of the problem, or the other way round."""
         return np.swapaxes(matrix, -1, -2) if self.by_columns else matrix
 
     def place(self, place: Place) -> Place:
-        """Return where an entry of the house's matrix is shown, or the other way round."""
+        """Return where an entry of an internal matrix is shown, or the other way round."""
         if not self.by_columns:
             return place
         *head, row, column = place
         return (*head, column, row)
 
     def row(self, index: int) -> tuple[Any, ...]:
-        """Return where a shown row stands in the house's matrix."""
+        """Return the index of a shown row in the internal matrix."""
         return (..., index) if self.by_columns else (index,)
 
     def pair(self, of_rows: T, of_columns: T) -> tuple[T, T]:
@@ -75,7 +75,7 @@ class Standing(NamedTuple):
         return (of_columns, of_rows) if self.by_columns else (of_rows, of_columns)
 
     def expression(self, expression: Expression) -> Expression:
-        """Return an expression of the house as a person has it."""
+        """Return an expression in the layout of the problem."""
         return turned_round(expression) if self.by_columns else expression
 
     def symbol(self, name: str) -> Expression:
@@ -91,10 +91,10 @@ class Standing(NamedTuple):
         return is_stored and self.out_in and not self.by_columns
 
     def stands_otherwise(self, name: str) -> bool:
-        """Say whether a given matrix, as it is shown, is the house's transposed.
+        """Say whether a given matrix, as it is shown, is the internal one transposed.
 
-        Weights (out, in) are, where tokens are rows; and where they are columns, and all that is
-        shown is turned, what stands alike in both layouts.
+        Weights (out, in) are, where tokens are rows. Where tokens are columns, all that is shown is
+        transposed, and so is what has one form in both layouts.
         """
         is_alike = name in self.unturned or role_of(name) in ALIKE
         return self.by_columns if is_alike else self.is_transposed(name)
@@ -111,22 +111,22 @@ class Standing(NamedTuple):
 
     @property
     def features(self) -> str:
-        """What the features of tokens stand in."""
+        """Whether features are rows or columns, in a word."""
         return self.pair("rows", "columns")[1]
 
     @property
     def line(self) -> str:
-        """What the weights of one output stand in."""
+        """Whether the weights of one output are a row or a column."""
         return self.pair("row", "column")[0]
 
     @property
     def line_across(self) -> str:
-        """What the weights of one input stand in."""
+        """Whether the weights of one input are a row or a column."""
         return self.pair("row", "column")[1]
 
 
 def split_heads(matrix: Matrix, heads: int) -> Matrix:
-    """Part a matrix into heads: head i has the columns i·d … (i+1)·d.
+    """Split a matrix into heads: head i has the columns i·d … (i+1)·d.
 
     Examples
     --------

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from attncalc.equations.operations.angles import LINEAR, RopeScaling
+from attncalc.equations.operations.distances import exponents_of_slopes
+from attncalc.equations.own import Own
 from attncalc.numbers.typed import as_written
-from attncalc.operations.distances import exponents_of_slopes
-from attncalc.operations.frequencies import LINEAR, RopeScaling
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import (
+from attncalc.problem.attention.declared import (
     ADDITIVE,
     CONCAT,
     DISTANCE,
@@ -19,6 +20,7 @@ from attncalc.problem.attention.fields import (
 from attncalc.problem.attention.steps import sinusoidal_place
 from attncalc.problem.fields import MASKS, TOKENS
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan
 from attncalc.text import on_a_line
 
 MOST_SLOPES = 8
@@ -36,6 +38,8 @@ def heading(problem: Problem) -> str:
     }[problem.what]
     if not problem.has_tokens:
         kind = "Attention"
+    if problem.is_alone and not problem.attentions:
+        kind = "Equations"
     return f"{kind}: {on_a_line(problem.title)}" if problem.title else kind
 
 
@@ -62,8 +66,11 @@ def conventions(problem: Problem) -> tuple[str, ...]:
 
 def _parts_in_words(problem: Problem) -> Iterator[str]:
     """Yield what the parts keep: once what all of a kind do, else with the place of each."""
-    attentions = [(part.prefix, _attention_in_words(part.attention))
-                  for part in problem.calculation.parts if part.attention is not None]  # fmt: skip
+    attentions = [
+        (part.prefix, tuple(_attention_in_words(part.attention, part.steps)))
+        for part in problem.calculation.parts
+        if part.attention is not None
+    ]
     yield from _told_together(attentions)
     others = [part for part in problem.calculation.parts if part.attention is None]
     if others and not problem.residual:
@@ -78,15 +85,19 @@ def _told_together(parts: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
         yield text if len(places) == len(parts) else f"{', '.join(places)}: {text}"
 
 
-def _attention_in_words(attention: Attention) -> tuple[str, ...]:
-    return (
-        *_norm_in_words(attention),
-        *_positions_in_words(attention),
-        *_heads_in_words(attention),
-        *_score_in_words(attention),
-        *_scale_in_words(attention),
-        *_masks_in_words(attention),
-    )
+def _attention_in_words(attention: Attention, steps: Plan) -> Iterator[str]:
+    """Yield what an attention keeps; nothing of steps that equations took the place of."""
+    kept = {step.name for step in steps if not isinstance(step.operation, Own)}
+    yield from _norm_in_words(attention)
+    yield from _positions_in_words(attention)
+    yield from _heads_in_words(attention)
+    if {"S", "A"} & kept:
+        yield from _score_in_words(attention)
+    is_scaled = attention.scale == SQRT_DK or attention.scale not in ("none", 1)
+    if ("S_scaled" if is_scaled and attention.start != "A" else "A") in kept:
+        yield from _scale_in_words(attention)
+    if {"S_masked", "A"} & kept:
+        yield from _masks_in_words(attention)
 
 
 def _layout_in_words(problem: Problem) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """Reading: JSON, CSV, NumPy files, folders and inline text: ways to get a Problem."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 from attncalc.errors import AttncalcError, InputError
 from attncalc.numbers.typed import is_number, quoted
-from attncalc.problem.fields import LABELLED, MATRICES
+from attncalc.problem.fields import LABELLED, MATRICES, added_lines
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, OWN_PROBLEM, ROW_NAMES
 from attncalc.reading.cells import Faults, in_place
@@ -111,7 +112,7 @@ def build(place: str, fields: Fields, changes: Fields) -> Problem:
             return Problem(**with_any_query(in_parts(merged(fields, others))))
         return Problem(**in_parts(merged(fields, changes)))
     except AttncalcError as error:
-        raise type(error)(in_place(place, str(error).split("\n"))) from None
+        raise type(error)(in_place(place, re.split(r"\n(?! )", str(error)))) from None
 
 
 def in_parts(fields: Fields) -> Fields:
@@ -146,6 +147,8 @@ def merged(fields: Fields, changes: Fields) -> Fields:
     Sheets name their rows and columns; which of these are tokens, the layout says.
     """
     everything = fields | changes
+    if fields.get("equations") and changes.get("equations"):
+        everything["equations"] = added_lines(fields["equations"], changes["equations"])
     by_columns = str(everything.get("layout")).strip().lower() == "columns"
     tokens, features = (COLUMN_NAMES, ROW_NAMES) if by_columns else (ROW_NAMES, COLUMN_NAMES)
     for each in (fields, changes):
@@ -200,7 +203,7 @@ def _read_content(data: bytes, path: Path, changes: Fields) -> Fields:
     if as_json:
         from attncalc.reading.json_text import read_json_problem
 
-        return read_json_problem(text, faults)
+        return read_json_problem(text, faults, changes.get("equations") or ())
     from attncalc.reading.plain_text import looks_like_sheet, read_text_problem
 
     if suffix not in _SHEETS and not looks_like_sheet(text):

@@ -13,7 +13,7 @@ from attncalc.problem.fields import MATRICES, NESTED, SETTINGS, TEXTS, one_of, o
 from attncalc.problem.standing import LISTS
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
-from attncalc.reading.names import canonical, tell_unknown
+from attncalc.reading.names import canonical, names_of_equations, tell_unknown
 
 Fields = dict[str, Any]
 
@@ -34,8 +34,11 @@ class _Object(list[tuple[str, Any]]):
     """A JSON object as its pairs, so that a key given twice can be seen."""
 
 
-def read_json_problem(text: str, faults: Faults) -> Fields:
-    """Return the fields of a problem: matrices as typed numbers, labels and settings as texts."""
+def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) -> Fields:
+    """Return the fields of a problem: matrices as typed numbers, labels and settings as texts.
+
+    Matrices of other names are read where an equation reads them, of the file or of `equations`.
+    """
     content = parse(text, faults)
     if not isinstance(content, _Object):
         raise InputError(
@@ -43,8 +46,13 @@ def read_json_problem(text: str, faults: Faults) -> Fields:
             f'like {{"X": [[1, 0]], "W_Q": …}}; this is {_kind(content)}'
         )
     strange: list[str] = []
-    fields = _fields_of(_problem_in(content), faults, strange, "")
-    tell_unknown(strange, faults.add)
+    problem = _problem_in(content)
+    fields = _fields_of(problem, faults, strange, "")
+    own = names_of_equations(fields.get("equations"), equations, strange)
+    if own:
+        given = dict(problem)
+        fields["more"] = {name: _matrix(name, _as_rows(given[name]), faults) for name in own}
+    tell_unknown([name for name in strange if name not in own], faults.add)
     faults.raise_if_any()
     return fields
 
@@ -181,6 +189,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, _Object):
         return {key: plain(each) for key, each in value}
     return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _as_rows(value: Any) -> Any:
+    """Return a single number as a list of rows."""
+    is_number = isinstance(value, str) and not re.search(r"[\s,;\[]", value.strip())
+    return [[value]] if is_number else value
 
 
 def _field(name: str, value: Any, faults: Faults) -> Any:

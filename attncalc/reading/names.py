@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from attncalc.numbers.typed import quoted
-from attncalc.problem.fields import ALIASES, KNOWN
+from attncalc.problem.fields import ALIASES, KNOWN, added_lines
 
 MOST_LISTED = 12
 """Names that a message lists; of more, it says only the nearest."""
@@ -75,6 +76,20 @@ def tell_unknown(
     more = len(names) - MOST_TOLD
     if more > 0:
         tell(f"{more:,} more {'name is' if more == 1 else 'names are'} not known")
+
+
+def names_of_equations(
+    of_file: Any, beside: Sequence[str] | None, strange: Iterable[str]
+) -> list[str]:
+    """Return which of these names equations read: those of a file, and those given beside it."""
+    try:
+        texts = added_lines(of_file or (), beside or ())
+    except ValueError:  # refused where the field is read
+        return []
+    from attncalc.problem.stating import read_by  # here, for few state any
+
+    read = read_by(texts) if texts else ()
+    return [name for name in dict.fromkeys(strange) if name in read]
 
 
 def unknown(name: str, known: Iterable[str] = KNOWN) -> str:

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.problem.attention.fields import DOT
+from attncalc.problem.attention.declared import DOT
 from attncalc.problem.field import IMAGE, LAYERS, plain
-from attncalc.problem.fields import GIVEN, MASKS, NESTED, SETTINGS
-from attncalc.problem.layers.fields import ATTENTION
+from attncalc.problem.fields import ALONE, GIVEN, MASKS, NESTED, SETTINGS
 
 ANY_QUERY = object()
 """In place of Q: whatever query a problem has is taken out, and one of zeros stands there."""
@@ -29,7 +28,7 @@ def with_any_query(fields: dict[str, Any]) -> dict[str, Any]:
         products of queries and keys.
     """
     of_layers = [name for name in OF_LAYERS if fields.get(name) is not None]
-    if of_layers and fields.get("block") != ATTENTION:
+    if of_layers and fields.get("block") != ALONE:
         raise InputError(f"a query is designed for an attention alone: leave out {of_layers[0]}")
     for name in ("S", "A"):
         if fields.get(name) is not None:

@@ -27,6 +27,7 @@ _ALL = {
     ),
     "marking": _Described("check, of one answer", marking.marking),
     "class": _Described("check, of a folder of answers", marking.class_of),
+    "rubric": _Described("check --rubric", marking.rubric),
     "reading": _Described("check --reading", marking.reading),
     "dumps": _Described("check, of two dumps of a program", marking.dumps),
     "variation": _Described("vary", studies.variation),

@@ -13,6 +13,7 @@ from attncalc.schemas.pieces import (
     Schema,
     either,
     listed,
+    named,
     nested,
     or_none,
     shared,
@@ -20,6 +21,7 @@ from attncalc.schemas.pieces import (
 )
 
 STATUS: Schema = {"enum": [each.value for each in STATUSES]}
+POINTS = {"earned": FRACTION, "possible": FRACTION}
 HOW_FAR = either({"type": "number", "minimum": 0}, {"enum": ["inf"]})
 
 
@@ -70,6 +72,25 @@ def reading() -> Schema:
     }
 
 
+def rubric() -> Schema:
+    """Return the schema of a rubric: what `check` takes, by the names of its arguments."""
+    number = either({"type": "number", "minimum": 0}, shared("unsignedText"))
+    share = either({"type": "number", "minimum": 0, "maximum": 1}, FRACTION)
+    names = either(TEXT, LIST_OF_TEXTS)
+    said = {
+        "$schema": TEXT,
+        "points": number,
+        "weights": named(number),
+        "asked": names,
+        "steps": names,
+        "require": names,
+        "deductions": named(share),
+        **dict.fromkeys(("follow_penalty", "rounding_penalty", "precision_penalty"), share),
+        **dict.fromkeys(("atol", "rtol"), number),
+    }
+    return thing("A rubric.", {}, said)
+
+
 def defined() -> dict[str, Schema]:
     """Return what the schemas of markings refer to."""
     return {"marking": _marking(), "markedStep": _step(), "line": _line()}
@@ -81,10 +102,12 @@ def _marking() -> Schema:
         "An answer, marked.",
         {
             "answer": TEXT,
-            "score": thing("What it earns.", {"earned": FRACTION, "possible": FRACTION}),
+            "score": thing("What it earns.", POINTS),
             "provisional": YES_NO,
             "asked": LIST_OF_TEXTS,
             "not_found": LIST_OF_TEXTS,
+            "not_shown": LIST_OF_TEXTS,
+            "points": listed(thing("What a step earns.", {"step": TEXT, **POINTS})),
             "steps": listed(shared("markedStep")),
             "first_wrong": or_none(_first_wrong()),
             "rounding": or_none(TEXT),
@@ -119,6 +142,7 @@ def _step() -> Schema:
             "counts": counts,
             "entries": or_none(nested(STATUS)),
             "cause": listed(CODE),
+            "deduction": FRACTION,
             "way": or_none(CODE),
             "follows": YES_NO,
         },

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from attncalc.problem.attention.fields import AttentionFields, even, read_scale
-from attncalc.problem.attention.rope import NEEDS, UNSCALED, read_rope_scaling
+from attncalc.problem.attention.declared import AttentionFields, even, read_scale
+from attncalc.problem.attention.rope_scaling import NEEDS, UNSCALED, read_rope_scaling
 from attncalc.problem.field import (
-    Given,
+    MatrixField,
     OneOf,
     OrNone,
     Setting,
@@ -22,8 +22,16 @@ from attncalc.problem.field import (
     sides,
     yes_or_no,
 )
-from attncalc.problem.fields import ALIASES, GIVEN, NESTED, SETTINGS, TEXTS, WHOLE
-from attncalc.problem.gradients.fields import read_ids
+from attncalc.problem.fields import (
+    ALIASES,
+    GIVEN,
+    NESTED,
+    SETTINGS,
+    TEXTS,
+    WHOLE,
+    read_ids,
+    read_lines,
+)
 from attncalc.schemas.pieces import (
     LIST_OF_TEXTS,
     TEXT,
@@ -57,6 +65,7 @@ _READERS: Mapping[Callable[[Any], Any], Schema] = {
         listed({"type": "integer", "minimum": 1}, minItems=1, maxItems=2),
     ),
     read_ids: either(TEXT, listed({"type": "integer", "minimum": 0}, minItems=1)),
+    read_lines: either(TEXT, LIST_OF_TEXTS),
     read_scale: either({"enum": ["sqrt_dk", "none"]}, _FACTOR),
     read_rope_scaling: either(
         TEXT,
@@ -96,12 +105,14 @@ def _of_reader(read: Callable[[Any], Any]) -> Schema:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else float(value)
     return value
 
 
-def of_given(given: Given, name: str = "") -> Schema:
+def of_given(given: MatrixField, name: str = "") -> Schema:
     """Return the schema of a matrix that can be given."""
     role = "scores" if name == "S" else given.role
     kind = role if role in _ENTRIES else "numbers"
@@ -152,8 +163,19 @@ def _problem() -> Schema:
     }
     # as the homework writes them
     others = {alias: fields[name] for alias, name in ALIASES.items() if alias.islower()}
-    return thing(
+    made = thing(
         "A problem of attention: matrices, and the conventions that hold.",
         {},
         {**alone, **fields, **others},
     )
+    # with equations, the matrices that these read have names of their own
+    own = {"required": ["equations"], "properties": {"equations": {"not": {"type": "null"}}}}
+    del made["additionalProperties"]
+    return made | {
+        "if": own,
+        "then": {
+            "properties": dict.fromkeys(made["properties"], True),
+            "additionalProperties": either(shared("numbersMatrix"), shared("number")),
+        },
+        "else": {"propertyNames": {"enum": list(made["properties"])}},
+    }

@@ -1,9 +1,7 @@
 """What `--format json` prints of a problem that is solved: its steps, its work, its patterns."""
 
-from attncalc.patterns.pattern import CODES
 from attncalc.problem.field import OneOf, OrNone, Setting, Whole, yes_or_no
-from attncalc.problem.fields import SETTINGS
-from attncalc.problem.layers.fields import DECODER, ENCODER, VIT
+from attncalc.problem.fields import DECODER, ENCODER, SETTINGS, VIT
 from attncalc.schemas.pieces import (
     FLOAT,
     LIST_OF_TEXTS,
@@ -18,6 +16,7 @@ from attncalc.schemas.pieces import (
     shared,
     thing,
 )
+from attncalc.studies.patterns.pattern import CODES
 
 KINDS = ("self", "cross", ENCODER, DECODER, VIT)
 

@@ -1,1 +1,1 @@
-"""From a problem to its solution: the plan, what each step comes to, and the work."""
+"""From a problem to its solution: the plan, the matrix of each step, and the work."""

@@ -1,9 +1,20 @@
-"""Which attention, and which of its heads, is meant: "2", "mean", "cross.A", "cross.A,2"."""
+"""Selecting parts of a solution: attentions and heads ("2", "mean", "cross.A,2"), and entries.
+
+Entries are named as A[3,1], O[3,:], S or A["cats","like"]; of heads, as A[2,3,1].
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
 
 from attncalc.errors import InputError
 from attncalc.numbers.typed import quoted
-from attncalc.operations.step import Step
+from attncalc.numbers.types import Place
+from attncalc.problem.step import Step
+from attncalc.solving.influence import shape
 from attncalc.solving.solution import Solution
+from attncalc.text import of_each, on_a_line
 
 
 def attention_and_head(
@@ -44,3 +55,101 @@ def _named(wanted: str, solution: Solution) -> tuple[Step, str]:
     if name.strip().lower() in steps:
         return steps[name.strip().lower()], rest.strip()
     return next(iter(steps.values())), wanted
+
+
+HOW = "A[3,1], a row A[3,:], or all of it, A"
+_REFERENCE = re.compile(r"([^\[\]]++)(?:\[(.*)\]\s*+)?", re.DOTALL)
+_INDEX = re.compile(r"""\s*+(?:"((?:[^"\\]|\\.)*+)"|'((?:[^'\\]|\\.)*+)'|([^,"']++))\s*+,""")
+_ESCAPED = re.compile(r"\\(.)")
+
+
+def chosen_entries(
+    solution: Solution, references: Sequence[str], steps: Mapping[str, Step]
+) -> dict[str, tuple[Place, ...]]:
+    """Return the places that are asked for, by step, each once, in the order asked.
+
+    Parameters
+    ----------
+    solution
+        Where they are looked up.
+    references
+        What is asked for, as A[3,1], with places as they are shown.
+    steps
+        Its steps, under every name that may stand for one, in small letters.
+
+    Raises
+    ------
+    InputError
+        When there is no such entry; the message says what there is.
+    """
+    found: dict[str, dict[Place, None]] = {}
+    for reference in references:
+        step, axes = _parsed(solution, reference, steps)
+        found.setdefault(step.name, {}).update(dict.fromkeys(product(*axes)))
+    return {name: tuple(places) for name, places in found.items()}
+
+
+def _parsed(
+    solution: Solution, reference: str, steps: Mapping[str, Step]
+) -> tuple[Step, list[list[int]]]:
+    """Return the step that is meant, and the indices along each axis, from 0."""
+    match = _REFERENCE.fullmatch(reference)
+    step = steps.get(match[1].strip().lower()) if match else None
+    if match is None or step is None:
+        known = ", ".join(step.name for step in solution.plan)
+        raise InputError(f"{quoted(reference)} names no entry: write {HOW} (steps: {known})")
+    sizes = solution.shape_of(step.name)
+    if match[2] is None:
+        return step, [list(range(size)) for size in sizes]
+    what = f"{quoted(reference)}: {step.name} is {shape(solution, step)}"
+    indices = _indices(match[2])
+    if indices is None or len(indices) != len(sizes):
+        form = f"{step.name}[{'head,' if len(sizes) == 3 else ''}row,column]"
+        raise InputError(f"{what}: write {form}, with : for all of a kind")
+    axes = (
+        _Axis("head", sizes[0], ()),
+        _Axis("row", sizes[-2], solution.row_labels(step)),
+        _Axis("column", sizes[-1], solution.column_labels(step)),
+    )
+    pairs = zip(indices, axes[-len(sizes) :], strict=True)
+    return step, [axis.meant_by(*index, what) for index, axis in pairs]
+
+
+def _indices(text: str) -> list[tuple[str, bool]] | None:
+    """Return what stands between commas, and whether in quotes; None where that is unreadable."""
+    found: list[tuple[str, bool]] = []
+    text, position = f"{text},", 0
+    while position < len(text):
+        match = _INDEX.match(text, position)
+        if match is None:
+            return None
+        double, single, bare = match.groups()
+        label = double if single is None else single
+        is_bare = bare is not None
+        found.append((bare.strip(), False) if is_bare else (_ESCAPED.sub(r"\1", label), True))
+        position = match.end()
+    return found
+
+
+class _Axis(NamedTuple):
+    """One axis of a matrix: what it counts, how many, and what they are called."""
+
+    kind: str
+    size: int
+    labels: Sequence[str]
+
+    def meant_by(self, index: str, is_label: bool, what: str) -> list[int]:
+        """Return the places that an index stands for, from 0; `what` starts a message."""
+        if index == ":" and not is_label:
+            return list(range(self.size))
+        if re.fullmatch(r"[+-]?[0-9]{1,12}", index) and not is_label:
+            if not 1 <= int(index) <= self.size:
+                raise InputError(
+                    f"{what}, so there is no {self.kind} {int(index)}: give 1 to {self.size}"
+                )
+            return [int(index) - 1]
+        if index not in self.labels:
+            names = of_each([on_a_line(name) for name in self.labels])
+            known = f"there are {names}" if self.labels else f"give 1 to {self.size}"
+            raise InputError(f"{what}, and no {self.kind} is called {quoted(index)}: {known}")
+        return [self.labels.index(index)]

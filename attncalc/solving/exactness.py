@@ -1,4 +1,4 @@
-"""Whether a problem is worked out in exact decimals, and then with how many digits."""
+"""Whether a problem is solved in exact decimals, and with how many digits."""
 
 from bisect import bisect_right
 from decimal import Decimal
@@ -6,9 +6,9 @@ from fractions import Fraction
 from functools import partial
 
 from attncalc.numbers.decimals import COST_OF_FUNCTION, Digits
-from attncalc.operations.step import Plan
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan
 
 SPARE_FACTORS = 2
 """Factors of an entry beyond those that the plan multiplies."""

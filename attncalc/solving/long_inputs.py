@@ -15,10 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.equations.rows import exponentials
-from attncalc.numbers.rounding import round_floats
-from attncalc.numbers.types import Matrix
-from attncalc.operations import (
+from attncalc.equations.operations import (
     DivideBySqrt,
     Mask,
     Multiply,
@@ -27,9 +24,11 @@ from attncalc.operations import (
     Softmax,
     Weigh,
 )
-from attncalc.operations.step import Plan, Report, Seen, Step, run
-from attncalc.solving.memory import refuse_what_cannot_fit
-from attncalc.solving.overflow import refuse_overflow_of
+from attncalc.equations.rows import exponentials
+from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.types import Matrix
+from attncalc.problem.step import Plan, Report, Seen, Step, run
+from attncalc.solving.limits import refuse_overflow_of, refuse_what_cannot_fit
 from attncalc.solving.remade import Blocks, Remade, height_of
 
 ROWS = 256
@@ -83,16 +82,12 @@ def run_in_blocks(
     for part in _by_attention(steps):
         known = dict(given) | made
         made |= _run_part(part, known, wanted, after, decimals is None, report, seen)
-    shown = {each.name for each in steps if seen and _is_wide(each)}
+    shown = {each.name for each in steps if seen and each.columns == "keys"}
     return {step.name: made[step.name] for step in steps if step.name in wanted - shown}
 
 
-def _is_wide(step: Step) -> bool:
-    return step.columns == "keys"
-
-
 def _by_attention(steps: Plan) -> Iterator[Plan]:
-    """Part a plan into parts of one attention each, the last with what follows it."""
+    """Yield the parts of a plan with one attention each, the last with what follows it."""
     ends = [place for place, step in enumerate(steps) if isinstance(step.operation, Weigh)]
     stops = [end + 1 for end in ends[:-1]] + [len(steps)]
     for start, stop in zip([0, *stops[:-1]], stops, strict=True):
@@ -165,7 +160,7 @@ def _remade(job: "_Job") -> dict[str, Remade]:
 
 
 def _parts(steps: Plan) -> tuple[Plan, Plan, Plan]:
-    """Part a plan into what comes before the scores, scores to head outputs, and what follows."""
+    """Split a plan into what precedes the scores, scores to head outputs, and what follows."""
     start = next(i for i, step in enumerate(steps) if isinstance(step.operation, Scoring))
     stop = next(i for i, step in enumerate(steps) if isinstance(step.operation, Weigh)) + 1
     return steps[:start], steps[start:stop], steps[stop:]
@@ -271,10 +266,6 @@ class _Job:
                 values[step.name] = self.after(step.operation.in_head(head).at(rows).apply(*inputs))
         return values
 
-    @cached_property
-    def _is_safe(self) -> bool:
-        return self._exponents_are_safe()
-
     @property
     def _rows_at_once(self) -> int:
         """How many rows a block of whole rows has, so that very long ones take no more memory."""
@@ -370,8 +361,9 @@ class _Job:
             else:  # numbers of a head
                 yield matrix
 
-    def _exponents_are_safe(self) -> bool:
-        """Say whether exp needs no row maximum to be subtracted first."""
+    @cached_property
+    def _is_safe(self) -> bool:
+        """Whether exp needs no row maximum to be subtracted first."""
         return (
             min(self.shape[1:]) >= FEW
             and isinstance(self.core[-2].operation, Softmax)

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from attncalc.equations.operations import Weigh
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Weigh
-from attncalc.operations.step import Plan, Step, run
 from attncalc.problem.attention.steps import attention_steps
 from attncalc.problem.scope import changed
+from attncalc.problem.step import Plan, Step, run
 from attncalc.solving.long_inputs import run_in_blocks
 from attncalc.solving.solution import Solution, given_in_decimals
 

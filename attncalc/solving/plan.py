@@ -2,9 +2,9 @@
 
 from attncalc.equations.expressions import Expression
 from attncalc.errors import InputError
-from attncalc.operations.step import Plan, Step
-from attncalc.problem.layers.fields import LAST
+from attncalc.problem.fields import LAST
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step
 
 
 def plan(problem: Problem) -> Plan:
@@ -34,6 +34,9 @@ def outputs_of(problem: Problem) -> str:
     for step in plan(problem):
         if step.role == "outputs":
             return step.name
+    if not problem.start:  # of equations alone
+        forward = problem.calculation.parts[: -1 if problem.backward else None]
+        return next(part.plan[-1].name for part in reversed(forward) if part.plan)
     raise InputError(f"{problem.start} is given without values, so there are no outputs: give V")
 
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import is_grouped
+from attncalc.equations.operations.distances import Alibi
 from attncalc.equations.proven import Stage, UnprovenError, prove
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import Digits
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.distances import Alibi
-from attncalc.operations.step import Plan
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan
 from attncalc.solving.exactness import MOST_DIGITS, needed_digits
 
 MOST_WORK = 25_000_000
@@ -39,6 +39,8 @@ def proven(
             raise UnprovenError
         return digits
 
+    if each_step and any(step.operation.recurs for step in plan):
+        return None  # rows are rounded before later ones read them: exact decimals do that
     given = dict(problem.given_as_typed)
     try:
         found = stages(problem, plan, given)

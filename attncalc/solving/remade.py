@@ -17,9 +17,6 @@ ENTRIES = 2**18
 BLOCKS, ROWS = 4, 32
 """Blocks, of several threads, and rows that are held for those who come back to them."""
 
-Make = Callable[[int, slice], Mapping[str, Matrix]]
-"""Makes some rows of a head (from 0) of every matrix that is not kept."""
-
 
 def height_of(keys: int) -> int:
     """Return how many rows are made at once of a matrix with so many columns.
@@ -38,12 +35,14 @@ class Blocks:
     Parameters
     ----------
     make
-        Makes a block.
+        Makes some rows of a head, from 0, of every matrix that is not kept.
     shape
         The number of heads, of rows and of columns.
     """
 
-    def __init__(self, make: Make, shape: tuple[int, int, int]) -> None:
+    def __init__(
+        self, make: Callable[[int, slice], Mapping[str, Matrix]], shape: tuple[int, int, int]
+    ) -> None:
         self.shape = shape
         self._make = make
         self.height = height_of(shape[2])

@@ -1,6 +1,6 @@
-"""Solution: what each step of a problem comes to, in three values, and what follows from them.
+"""Solution: the matrix of each step of a problem, in three forms, and what follows from them.
 
-`floats` are for speed, `exact` for every digit, and `digits` are what is handed in.
+`floats` are for speed, `exact` for every digit, and `digits` are what is shown.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from attncalc.equations.operations import Scoring
 from attncalc.errors import InputError
 from attncalc.numbers.decimals import Digits, decimals_of
 from attncalc.numbers.rounding import (
@@ -22,17 +23,15 @@ from attncalc.numbers.rounding import (
     rounded_as_read,
 )
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations import Scoring
-from attncalc.operations.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.gradients.naming import given_matrix_of
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Axis, Plan, Report, Seen, Step, run
 from attncalc.solving.connections import Connection, connections, count_first_places
 from attncalc.solving.exactness import digits_for
-from attncalc.solving.memory import WORTH_ASKING, refuse_what_cannot_fit
-from attncalc.solving.overflow import refuse_overflow
+from attncalc.solving.limits import WORTH_ASKING, refuse_overflow, refuse_what_cannot_fit
 from attncalc.solving.plan import plan
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Solution:
     """The matrices of all steps, by name: `solution["A"]` is an array.
 
     Its methods give matrices as the problem's layout has them; `floats`, `exact`, `digits` and
-    `carried` hold them as the house has them, with tokens as rows.
+    `carried` hold them in the internal layout, with tokens as rows.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ class Solution:
     keep
         Those whose matrices are kept, or None for all of them.
     report
-        What is told, on long inputs, how many blocks of how many are done.
+        Called, on long inputs, with how many blocks are done, and of how many.
     remakes
         Whether, on long inputs, what has a row for each query and a column for each key is not
         kept, but made again as it is read: a page shows little of it.
@@ -155,10 +154,10 @@ class Solution:
             return matrix
         if role_of(of) == "buckets":  # a table is stepped as it is given
             return problem.as_listed(of, matrix)
-        of_house = problem.standing.shown(matrix)
+        upright = problem.standing.shown(matrix)
         if problem.standing.stands_otherwise(of):
-            of_house = of_house.swapaxes(-1, -2)
-        return problem.as_stood(of, of_house)
+            upright = upright.swapaxes(-1, -2)
+        return problem.as_stood(of, upright)
 
     def shape_of(self, name: str) -> tuple[int, ...]:
         """Return the shape of the matrix of one step as it is shown."""
@@ -253,16 +252,13 @@ class Solution:
         """Return one row, from 0, of `exact`, or that of each head, and no more of it."""
         step = next(step for step in self.plan if step.name == name)
         if step.columns != "keys" or not self._knows_inputs_of(step):
-            return self._narrow(name)[..., row, :]
+            return self._made_narrow.get(name, self.floats[name])[..., row, :]
         rows = slice(row, row + 1)
         first, *others = (self._known[each] for each in step.inputs)
         if not isinstance(step.operation, Scoring):  # masks have a row for each query, or one
             others = [mask[..., rows, :] if mask.shape[-2] > 1 else mask for mask in others]
         block: Matrix = step.operation.at(rows).apply(first[..., rows, :], *others)
         return block[..., 0, :]
-
-    def _narrow(self, name: str) -> Matrix:
-        return self._made_narrow.get(name, self.floats[name])
 
     @cached_property
     def _made_narrow(self) -> Matrices:
@@ -562,7 +558,7 @@ def solved(
         if name not in names:
             raise InputError(f"no step {name}: this problem has {', '.join(names)}")
     solution = kind(problem, steps, wanted, report, remakes, proves)
-    _ = solution.floats  # worked out now, so that what cannot be solved is refused here
+    _ = solution.floats  # solved now, so that what cannot be is refused here
     return solution
 
 

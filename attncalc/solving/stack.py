@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from attncalc.numbers.arrays import Owned
-from attncalc.problem.layers.fields import LAST
+from attncalc.problem.fields import LAST
 from attncalc.problem.problem import Problem
 from attncalc.solving.solution import solve
 

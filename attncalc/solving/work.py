@@ -17,6 +17,7 @@ from attncalc.equations.expressions import (
     Indexed,
     Negative,
     Number,
+    Operand,
     Product,
     Quotient,
     Ratio,
@@ -26,13 +27,13 @@ from attncalc.equations.expressions import (
     significant,
     whole,
 )
+from attncalc.equations.operations import Softmax
 from attncalc.numbers.rounding import fixed, half_away
 from attncalc.numbers.typed import exact
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations import Operand, Softmax
-from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import role_of
+from attncalc.problem.step import Step
 from attncalc.solving.solution import Solution, given_in_decimals
 
 Fractions = Literal["plain", "mixed"]
@@ -80,6 +81,11 @@ class Derivation(NamedTuple):
     hidden: Number | None
 
 
+def _operands(step: Step) -> tuple[str, ...]:
+    """Return what a step reads, and of a recurrence the step itself."""
+    return (*step.inputs, step.name) if step.operation.recurs else step.inputs
+
+
 class Work:
     """The written-out work of a solution.
 
@@ -112,7 +118,7 @@ class Work:
         self._operand = cache(self._make_operand)
         self._is_rational = cache(self._read_rationality)
         self._exact_row = cache(solution.exact_row)
-        self.row = lru_cache(maxsize=max(1, MOST_HELD // self.problem.m))(self._row)
+        self.row = lru_cache(maxsize=max(1, MOST_HELD // (self.problem.m or 1)))(self._row)
 
     def lines(self, step: Step) -> Iterator[Derivation]:
         """Yield the work of every entry of a step, row by row as they are shown."""
@@ -145,7 +151,7 @@ class Work:
         found: dict[tuple[str, Place], None] = {}
         step = self._steps[name]
         with self.solution.arithmetic():
-            noting = (_noting(self._operand(each, 0), found) for each in step.inputs)
+            noting = (_noting(self._operand(each, 0), found) for each in _operands(step))
             step.operation.explain(place, *noting)
         return tuple(found)
 
@@ -182,9 +188,11 @@ class Work:
 
     def hidden(self, name: str, place: Place) -> Number | None:
         """Return what an entry is where it is shown as 0.00 and is not 0; else nothing."""
-        if self.solution.digits[name][place] != 0 or self._is_fraction(name, place):
+        if self.solution.digits[name][place] != 0:
             return None
-        return self._beneath(name, place)
+        shown = self.shown(name, place)
+        is_fraction = isinstance(shown, Ratio) or shown.exact is not None
+        return None if is_fraction else self._beneath(name, place)
 
     def _beneath(self, name: str, place: Place) -> Number | None:
         """Return what an entry that is shown as 0.00 is, where it is not 0."""
@@ -206,12 +214,8 @@ class Work:
     def _is_large(self) -> bool:
         return self.problem.is_long or self.solution.remakes
 
-    def _is_fraction(self, name: str, place: Place) -> bool:
-        shown = self.shown(name, place)
-        return isinstance(shown, Ratio) or shown.exact is not None
-
     def _explain(self, name: str, place: Place) -> Explanation:
-        # a quotient of rounded numbers may come to another result: more digits of them, then
+        # a quotient of rounded numbers may differ from the result: then with more digits of them
         written = (self._explain_in(name, place, more) for more in range(MOST_MORE_DIGITS))
         first = next(written)
         made = first
@@ -226,7 +230,7 @@ class Work:
         step = self._steps[name]
         with self.solution.arithmetic():
             return step.operation.explain(
-                place, *(self._operand(each, more) for each in step.inputs)
+                place, *(self._operand(each, more) for each in _operands(step))
             )
 
     def _comes_out(self, form: Expression, name: str, place: Place) -> bool:

@@ -16,13 +16,12 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.fields import SQRT_DK
+from attncalc.problem.attention.declared import SQRT_DK
 from attncalc.problem.problem import Problem
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.changes import Change, Listed, Span, value_text
-from attncalc.studies.families import at_point, families
-from attncalc.studies.family import of_solution
+from attncalc.studies.family import at_point, families, of_solution
 from attncalc.studies.vary import POINTS, Variation, vary
 from attncalc.studies.watched import (
     Matrices,
@@ -46,7 +45,7 @@ SWEEPS = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class TargetWeights:
     """What is aimed for: a weight for each input, as it was typed."""
 
     text: str
@@ -77,7 +76,7 @@ class Obstacle(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """A designed query, or one for each head, and what it comes to.
+    """A designed query, or one for each head, and its result.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ class Aim:
     """
 
     problem: Problem
-    target: Target
+    target: TargetWeights
     change: Change
     beta: Fraction
     queries: Matrix
@@ -117,12 +116,12 @@ class Aim:
     @property
     def weights(self) -> Matrix:
         """The weights of each head, (heads, m)."""
-        return self._family[_role(self.problem, "weights")][0, :, 0, :]
+        return self._family[step_of(self.problem, "weights")][0, :, 0, :]
 
     @property
     def c(self) -> Matrix:
         """The output, (d_v,)."""
-        return self._family[_role(self.problem, "outputs")][0, 0, 0, :]
+        return self._family[step_of(self.problem, "outputs")][0, 0, 0, :]
 
     @property
     def aimed_at(self) -> Matrix:
@@ -160,7 +159,7 @@ class Aim:
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused
 def aim(
     problem: Problem,
-    target: Target,
+    target: TargetWeights,
     *,
     beta: Fraction = USUAL_BETA,
     heads: int = 1,
@@ -185,11 +184,14 @@ def aim(
     ------
     InputError
         When the problem has masks, heads or positions that a designed query cannot be for, or the
-        weights cannot be parted among the heads.
+        weights cannot be divided among the heads.
     """
     check_aim(problem)
     keys, values = _keys_and_values(problem)
-    factor = 1 / sqrt(problem.d_k) if problem.scale == SQRT_DK else _factor(problem)
+    scale = problem.scale
+    factor = float(scale) if isinstance(scale, Fraction) else 1.0
+    if scale == SQRT_DK:
+        factor = 1 / sqrt(problem.d_k)
     # keys of about 1 in size: the squares of others would be no floats
     small, power = scaled(keys, None)
     designs = [_design(small * factor, weights) for weights in _of_heads(target, heads)]
@@ -239,16 +241,15 @@ def check_aim(problem: Problem) -> None:
             )
 
 
-def aimed_at(family: Matrices, target: Target) -> Matrix:
+def aimed_at(family: Matrices, target: TargetWeights) -> Matrix:
     """Return the output that is aimed for: the values, weighted, (d_v,)."""
     weights = np.array([float(weight) for weight in target.weights])
     return np.asarray(weights @ family["V"][0, 0])
 
 
-def watched_of(problem: Problem, target: Target) -> tuple[Watched, ...]:
+def watched_of(problem: Problem, target: TargetWeights) -> tuple[Watched, ...]:
     """Return what is watched of a designed query: weights, outputs, and how far off they are."""
-    steps = {step.role: step.name for step in plan(problem) if step.role}
-    weights, outputs = steps["weights"], steps["outputs"]
+    weights, outputs = step_of(problem, "weights"), step_of(problem, "outputs")
     several = problem.n_heads > 1
     places = [
         (*([head] if several else []), 0, key)
@@ -274,12 +275,9 @@ def watched_of(problem: Problem, target: Target) -> tuple[Watched, ...]:
     return (*watched, Watched("error", error))
 
 
-def _role(problem: Problem, role: str) -> str:
+def step_of(problem: Problem, role: str) -> str:
+    """Return the name of the step with a role: weights, outputs."""
     return next(step.name for step in plan(problem) if step.role == role)
-
-
-def _factor(problem: Problem) -> float:
-    return float(problem.scale) if isinstance(problem.scale, Fraction) else 1.0
 
 
 def _keys_and_values(problem: Problem) -> tuple[Matrix, dict[str, Any]]:
@@ -305,7 +303,7 @@ def _problem(problem: Problem, values: dict[str, Any], queries: Matrix) -> Probl
     return Problem(Q=Q, labels={"Q": ["q"], "K": list(problem.keys)}, **values, **own)
 
 
-def _of_heads(target: Target, heads: int) -> list[tuple[Fraction, ...]]:
+def _of_heads(target: TargetWeights, heads: int) -> list[tuple[Fraction, ...]]:
     """Return the weights that each head aims for: all of them, or a single value each."""
     if heads == 1:
         return [target.weights]
@@ -333,7 +331,7 @@ def _wanted(weights: Sequence[Fraction]) -> tuple[Matrix, Matrix]:
 
 
 class _Design(NamedTuple):
-    """A query for each unit of β, what is added to it whatever β is, and what stood in the way."""
+    """A query for each unit of β, what is added to it whatever β is, and the obstacle."""
 
     slope: Matrix
     offset: Matrix
@@ -416,13 +414,13 @@ def _margin(ahead: Matrix) -> Matrix | None:
 
 def _least(keys: Matrix, scores: Matrix) -> Matrix:
     found: Matrix = np.linalg.lstsq(keys, scores, rcond=NOTHING)[0]
-    # beside what a single key would take, the rest is dust
+    # relative to what a single key would take, the rest is rounding error
     size = np.abs(scores).max() / max(float(np.abs(keys).max()), 1e-300)
     return _clean(np.where(np.abs(found) > 1e-12 * size, found, 0.0))
 
 
 def _obstacle(missed: Matrix, scores: Matrix) -> Obstacle:
-    """Return which key hangs on others: what is missed is a sum of keys that comes to nothing."""
+    """Return which key depends on others: what is missed is a sum of keys that vanishes."""
     key = int(np.abs(missed).argmax())
     shares = -missed / missed[key]
     dust = NOTHING * 1000
@@ -435,7 +433,9 @@ def _obstacle(missed: Matrix, scores: Matrix) -> Obstacle:
     return Obstacle(key, others, makes, float(scores[key]))
 
 
-def _least_beta(problem: Problem, change: Change, target: Target, within: float) -> float | None:
+def _least_beta(
+    problem: Problem, change: Change, target: TargetWeights, within: float
+) -> float | None:
     """Return from which β on the error is as small; None where no β reaches it."""
 
     def error(betas: Matrix) -> Matrix:

@@ -11,14 +11,14 @@ import numpy as np
 
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.fields import NONE
+from attncalc.problem.attention.declared import NONE
 from attncalc.problem.problem import Problem
 
 How = Literal["set", "add", "multiply"]
 SIGNIFICANT = 6
 """Digits of a value between the ends of a range: it is used just as it is shown."""
 USUAL = 11
-"""Values of a range where nobody says how many."""
+"""Values of a range by default."""
 LOWEST_OF_LADDER = Fraction(1, 100)
 LADDER_TO_INFINITY = 13
 """Values 1, 2, 5, 10, … from a hundredth to a hundred, or as many above where a range begins."""
@@ -112,7 +112,7 @@ class Change:
     about
         What changes, as a heading says it: "scale", "K[a] *=".
     how
-        Whether a value is what stands there, is added to it, or multiplies it.
+        Whether a value replaces the entries, is added to them, or multiplies them.
     values
         The values.
     place
@@ -144,7 +144,7 @@ class Change:
         return problem.with_field(self.name, matrix)
 
     def leaves_nothing_of(self, other: "Change", problem: Problem) -> bool:
-        """Say whether it sets all that another change has changed before."""
+        """Return whether it sets all that another change has changed before."""
         if self.name != other.name or self.how != "set":
             return False
         if self.is_setting:

@@ -3,33 +3,100 @@
 Every matrix of a family is (problems, heads, rows, columns), with 1 where all are alike.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial, reduce
 
 import numpy as np
 
+from attncalc.equations.operations import Multiply, MultiplyEach
+from attncalc.errors import InputError
 from attncalc.numbers.rounding import round_floats
+from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Multiply, MultiplyEach
-from attncalc.operations.step import Plan, Step, run
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
+from attncalc.problem.fields import own_name
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step, run
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution
-from attncalc.studies.watched import beyond_floats
+from attncalc.studies.changes import Change, Infinity, Value
+from attncalc.studies.watched import Matrices, beyond_floats
 
+MOST_UNASKED = 10_000_000
+"""Solves that are made without a second asking."""
+MOST_COUNTED = 10**18
+"""Solves whose time is estimated; more take longer than anybody waits."""
+LONGEST_UNASKED = 10.0
+"""Seconds."""
+OF_DRAW, OF_VALUE, OF_PROBLEM = 2e-6, 1e-4, 5e-3
+"""Seconds of a solve: of a draw, of a value with its own digits, of one with its own plan."""
+OF_SCORE, OF_NUMBER = 4e-8, 4e-9
+"""Seconds of each score, and of each multiply-and-add."""
 AT_ONCE = 2**20
-"""Scores that are worked out at once: more would only take more memory."""
+"""Scores that are computed at once: more would only take more memory."""
 _ANY, _ANOTHER = Fraction(1, 2), Fraction(1, 3)
 """Scales that have a step of their own; where they differ is where a scale is read."""
+Point = tuple[Value, ...]
 
-Matrices = Mapping[str, Matrix]
+
+def seconds_of(problem: Problem, solves: int, each: float) -> float:
+    """Return about how many seconds so many solves of a problem take, in floats."""
+    attentions = problem.attentions
+    scores = sum(each.scores for each in attentions)
+    numbers = sum(matrix.size for matrix in problem.given.values())
+    most = max((max(each.n, each.m) for each in attentions), default=problem.n)
+    products = sum(each.scores * (each.d_k + each.d_v) for each in attentions) + numbers * most
+    return solves * (each + OF_SCORE * scores + OF_NUMBER * products)
+
+
+def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> None:
+    """Refuse a study that takes very long, unless that is agreed.
+
+    Parameters
+    ----------
+    problem, solves
+        What is solved, and how often.
+    each
+        The seconds of a solve, in addition to those of its scores: `OF_DRAW` or `OF_VALUE`.
+    agreed
+        Whether it may take very long.
+
+    Raises
+    ------
+    InputError
+        That names the count, and about how long it would take; or for a problem so long that its
+        scores are not kept even once.
+    """
+    if problem.is_long:
+        scores = problem.most_scores
+        raise InputError(f"studies are for up to 4,000,000 scores: this problem has {scores:,}")
+    seconds = seconds_of(problem, min(solves, MOST_COUNTED), each)
+    if agreed or (solves <= MOST_UNASKED and seconds <= LONGEST_UNASKED):
+        return
+    raise InputError(
+        f"this is {solves:,} solves, which would take about {duration(seconds)}: "
+        "ask for fewer, or say --yes"
+    )
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> duration(5), duration(600), duration(9000)
+    ('5 seconds', '10 minutes', '2.5 hours')
+    """
+    for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{max(1, round(seconds))} seconds"
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class ProblemFamily:
     """Problems that differ in some matrices, or in their scale, and in nothing else.
 
     Parameters
@@ -52,7 +119,7 @@ class Family:
         scales
             The scales in which they differ, as "scale" or "1.scale": (problems,).
         until
-            The last step that is worked out; "" for all of them.
+            The last step that is computed; "" for all of them.
 
         Returns
         -------
@@ -69,13 +136,14 @@ class Family:
         after = partial(round_floats, decimals=self.problem.decimals) if rounds else None
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             plan_of_all = self._scaled(scales) if scales else self._plan
-            steps = run(_up_to(plan_of_all, until), given, after)
+            names = [step.name for step in plan_of_all]
+            steps = run(plan_of_all[: names.index(until) + 1 if until else None], given, after)
         refuse_overflow_in(steps, plan_of_all, alone=self.problem.is_alone)
         return {**given, **steps}
 
     @property
     def chunk(self) -> int:
-        """How many problems are best worked out at once."""
+        """How many problems are best computed at once."""
         return max(1, AT_ONCE // numbers_of(self.problem))
 
     @cached_property
@@ -100,9 +168,9 @@ class Family:
         return {name: in_family(matrix) for name, matrix in self.problem.given.items()}
 
     def _turned(self, name: str, matrices: Matrix) -> Matrix:
-        """Return matrices as given as the house knows them, turned as one matrix would be."""
+        """Return matrices as they are given with tokens as rows and weights (in, out)."""
         shape = matrices.shape[1:]
-        # where each number goes is asked of the numbers 0, 1, 2, …: turning is never written twice
+        # the numbers 0, 1, 2, … show where each entry goes: turning is stated in one place alone
         places = self.problem.turned(name, np.arange(int(np.prod(shape))).reshape(shape))
         turned: Matrix = matrices.reshape(len(matrices), -1)[:, places]
         return turned if turned.ndim == 4 else turned[:, np.newaxis]
@@ -118,17 +186,12 @@ def numbers_of(problem: Problem) -> int:
     return scores + given + tokens * sum(int(m.shape[-1]) for m in problem.given.values())
 
 
-def _up_to(steps: Plan, last: str) -> Plan:
-    names = [step.name for step in steps]
-    return steps[: names.index(last) + 1] if last else steps
-
-
 def _differ(step: Step, other: Step) -> bool:
-    """Say whether two steps multiply by different scales."""
+    """Return whether two steps multiply by different scales."""
     one, another = step.operation, other.operation
-    if not (isinstance(one, Multiply) and isinstance(another, Multiply)):
-        return False
-    return one.factor != another.factor
+    return (
+        isinstance(one, Multiply) and isinstance(another, Multiply) and one.factor != another.factor
+    )
 
 
 def in_family(matrix: Matrix) -> Matrix:
@@ -153,7 +216,7 @@ def of_solution(solution: Solution, *, exactly: bool = True) -> dict[str, Matrix
 
 
 def chunks(count: int, size: int) -> Iterator[slice]:
-    """Yield the parts in which many problems are worked out.
+    """Yield the parts in which many problems are computed.
 
     Examples
     --------
@@ -174,3 +237,60 @@ def refuse_overflow_in(steps: Matrices, plan_of_all: Plan, *, alone: bool) -> No
     for name in [last] if alone else names:
         if not np.isfinite(steps[name]).all():
             raise beyond_floats(name)
+
+
+def weights_at(
+    problem: Problem, change: Change, values: Matrix, weights_name: str
+) -> Iterator[Matrix]:
+    """Yield the weights of an attention at each of these values, (heads or 1, n, m)."""
+    for part in chunks(len(values), ProblemFamily(problem).chunk):
+        points = [(Fraction(float(value)),) for value in values[part]]
+        for family, count in families(problem, (change,), points, weights_name):
+            weights = family[weights_name]
+            yield from np.broadcast_to(weights, (count, *weights.shape[1:]))
+
+
+def families(
+    problem: Problem, changes: tuple[Change, ...], points: Sequence[Point], until: str = ""
+) -> Iterator[tuple[Matrices, int]]:
+    """Yield the problems at these points, solved: as few families as can be, in order.
+
+    With the name of a step, nothing after that is computed.
+    """
+    if not all(is_batched(change) for change in changes) or any(
+        isinstance(value, Infinity) for point in points for value in point
+    ):
+        for point in points:
+            yield ProblemFamily(at_point(problem, changes, point)).solve({}, until=until), 1
+        return
+    columns = [np.array([float(value) for value in column]) for column in zip(*points, strict=True)]
+    matrices: dict[str, Matrix] = {}
+    scales: dict[str, Matrix] = {}
+    for change, values in zip(changes, columns, strict=True):
+        if change.is_setting:
+            scales[change.name] = values
+        else:
+            before = matrices.get(change.name, problem.stored(change.name)[np.newaxis])
+            matrices[change.name] = change.on_each(before, values)
+    yield ProblemFamily(problem).solve(matrices, scales, until), len(points)
+
+
+def is_batched(change: Change) -> bool:
+    """Return whether problems that differ in this alone have one plan."""
+    return not change.is_setting or (own_name(change.name) == "scale" and change.is_smooth)
+
+
+def at_point(problem: Problem, changes: Sequence[Change], point: Point) -> Problem:
+    """Return the problem at a point, exactly; what it refuses names the value.
+
+    Raises
+    ------
+    InputError
+        When there is no such problem.
+    """
+    try:
+        pairs = zip(changes, point, strict=True)
+        return reduce(lambda changed, pair: pair[0].applied(changed, pair[1]), pairs, problem)
+    except InputError as error:
+        texts = ", ".join(change.text for change in changes)
+        raise InputError(f"{quoted(texts)}: {error}") from None

@@ -12,25 +12,30 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
-from attncalc.solving.connections import TIE
+from attncalc.problem.step import Report
 from attncalc.solving.plan import outputs_of, plan
-from attncalc.studies.cost import OF_DRAW, check_count
 from attncalc.studies.draws import Draw, generators
-from attncalc.studies.family import Family, Matrices
-from attncalc.studies.watched import Watched, beyond_floats, scaled, watched_values
+from attncalc.studies.family import OF_DRAW, ProblemFamily, check_count
+from attncalc.studies.watched import (
+    Matrices,
+    Watched,
+    beyond_floats,
+    leading,
+    scaled,
+    watched_values,
+)
 
 QUANTILES = (5, 50, 95)
 USUAL_DRAWS = 1000
 MOST_KEPT = 2000
 """Draws whose outputs are kept, for a picture of their cloud."""
 STEP = 1000
-"""Draws after which it is asked anew whether the mean is known well enough."""
+"""Draws after which the standard error is checked again."""
 
 
 class Statistic(NamedTuple):
-    """What a watched value came to over all draws."""
+    """The statistics of a watched value over all draws."""
 
     name: str
     mean: float
@@ -71,7 +76,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """What was drawn of a problem, and what that came to.
+    """The draws of a problem, and their results.
 
     Parameters
     ----------
@@ -150,14 +155,14 @@ def simulate(
     until
         A standard error: it is drawn until that of each mean is as small.
     report
-        What is told how many draws of how many are done.
+        Called with how many draws of how many are done.
     agreed
         Whether it may take very long.
 
     Raises
     ------
     InputError
-        When it would take very long and nobody has agreed, or numbers grow beyond floats.
+        When it would take very long and that is not agreed, or numbers grow beyond floats.
     """
     check_count(problem, count, OF_DRAW, agreed=agreed)
     run = _Run(problem, tuple(draws), tuple(watched), seed)
@@ -179,7 +184,7 @@ def simulate(
 
 
 class _Run:
-    """Draws as they are made, and what has come of them so far."""
+    """Draws as they are made, and their sums so far."""
 
     def __init__(
         self, problem: Problem, draws: tuple[Draw, ...], watched: tuple[Watched, ...], seed: int
@@ -188,7 +193,7 @@ class _Run:
         self.count = 0
         self.values: list[Matrix] = []
         self.kept: list[Matrix] = []
-        self._problem, self._family = problem, Family(problem)
+        self._problem, self._family = problem, ProblemFamily(problem)
         self._generators = generators(seed, len(draws))
         steps = plan(problem)
         weights = [step.name for step in steps if step.role == "weights"]
@@ -278,8 +283,7 @@ def first_shares(weights: Matrix) -> Matrix:
     >>> first_shares(np.array([[0.4, 0.4, 0.2]])).tolist()
     [[0.5, 0.5, 0.0]]
     """
-    largest = weights.max(axis=-1, keepdims=True)
-    leads = (weights >= largest * (1 - TIE)) & (largest > 0)
+    leads = leading(weights)
     return np.asarray(leads / np.maximum(leads.sum(axis=-1, keepdims=True), 1))
 
 

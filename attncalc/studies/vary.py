@@ -1,10 +1,11 @@
 """A problem at each of many values: what is watched there, and where the largest weight changes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise, product
-from math import prod
+from math import ceil, prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,17 +13,37 @@ from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
-from attncalc.operations.step import Report
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Report
 from attncalc.solving.exactness import cost_in_its_decimals
+from attncalc.solving.plan import plan
 from attncalc.solving.solution import solve
-from attncalc.studies.changeovers import Changeover, can_be_sought, changeovers
-from attncalc.studies.changes import Change, Infinity, Listed, Span
-from attncalc.studies.cost import OF_PROBLEM, OF_VALUE, check_count
-from attncalc.studies.families import Point, at_point, families, is_batched
-from attncalc.studies.family import Family, chunks, of_solution
-from attncalc.studies.watched import Watched, watched_values
+from attncalc.studies.changes import FINE, Change, Infinity, Listed, Span
+from attncalc.studies.family import (
+    OF_PROBLEM,
+    OF_VALUE,
+    Point,
+    ProblemFamily,
+    at_point,
+    check_count,
+    chunks,
+    families,
+    is_batched,
+    of_solution,
+    weights_at,
+)
+from attncalc.studies.watched import Watched, leading, watched_values
 
+HALVINGS = 100
+"""After so many a bracket is one float, whatever its ends were."""
+MOST_SPLITS = 6
+"""How often a bracket in which a third input leads for a while is split."""
+MOST_WEIGHTS = 20_000_000
+"""Weights that are looked at before it is looked at fewer values."""
+
+
+MOST_SCORES = 10_000
+"""Scores of a problem in which changeovers are looked for: each takes some sixty solves."""
 MOST_EXACT = 500
 """Problems that are solved one by one, for the digits of each; more are solved in floats."""
 COST_EXACT = 30_000_000
@@ -35,6 +56,145 @@ MOST_CHANGES = 2
 """One makes a curve, two make a grid."""
 POINTS = 301
 """Values of a range in a picture."""
+Found = tuple[Matrix, tuple[tuple[str, ...], ...], bool]
+
+
+class Changeover(NamedTuple):
+    """A value at which another input becomes the first of an output.
+
+    Parameters
+    ----------
+    at
+        The value.
+    head, output
+        Whose first place it is, from 0.
+    before, after
+        The inputs that have it below this value and above, from 0; several where they share it.
+    weights
+        The step of the weights in whose rows it is.
+    """
+
+    at: float
+    head: int
+    output: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    weights: str = "A"
+
+
+class _Bracket(NamedTuple):
+    """Two values between which one input loses the first place and another has it in the end."""
+
+    low: float
+    high: float
+    head: int
+    output: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def changeovers(problem: Problem, change: Change) -> tuple[Changeover, ...]:
+    """Return where the largest weight of an output changes hands, in the order of the values.
+
+    Nothing where there are no values between those given, as of words and whole numbers.
+    """
+    if not change.is_smooth:
+        return ()
+    names = [step.name for step in plan(problem) if step.role == "weights"]
+    return tuple(each for name in names for each in _of_attention(_Sought(problem, change, name)))
+
+
+class _Sought(NamedTuple):
+    """Weights, and what changes: where they change hands is looked for."""
+
+    problem: Problem
+    change: Change
+    weights: str
+
+    def at(self, values: Matrix) -> Iterator[Matrix]:
+        """Yield the weights at each of these values."""
+        return weights_at(self.problem, self.change, values, self.weights)
+
+
+def _of_attention(sought: _Sought) -> list[Changeover]:
+    values = _looked_at(sought)
+    brackets = list(_brackets(values, sought)) if len(values) > 1 else []
+    found = _found(sought, brackets, MOST_SPLITS)
+    rising = values[0] <= values[-1] if len(values) else True
+    return sorted(found, key=lambda each: (each.at if rising else -each.at, each[1:]))
+
+
+def _looked_at(sought: _Sought) -> Matrix:
+    """Return the finite values of a change, and others between them."""
+    change = sought.change
+    numbers = (float(value) for value in change.values)
+    values = np.array([number for number in numbers if np.isfinite(number)])
+    most = FINE if is_batched(change) else FINE // 5
+    scores = sum(each.scores for each in sought.problem.attentions)
+    most = min(most, MOST_WEIGHTS // scores)
+    parts = ceil(most / max(1, len(values) - 1))
+    if parts < 2 or len(values) < 2:
+        return values
+    is_log = isinstance(change.values, Span) and change.values.is_log
+    spaced = np.geomspace if is_log else np.linspace
+    between = [spaced(low, high, parts, endpoint=False) for low, high in pairwise(values)]
+    return np.concatenate([*between, values[-1:]])
+
+
+def _brackets(values: Matrix, sought: _Sought) -> Iterator[_Bracket]:
+    """Yield between which neighbours those that have led lead no more."""
+    current: Matrix | None = None
+    last = 0.0
+    for value, weights in zip(values, sought.at(values), strict=True):
+        first = leading(weights)
+        if current is None:
+            current, last = first, float(value)
+            continue
+        both = current & first
+        lost = ~both.any(axis=-1) & current.any(axis=-1) & first.any(axis=-1)
+        for head, output in np.argwhere(lost):
+            before, after = (
+                tuple(map(int, np.flatnonzero(each[head, output]))) for each in (current, first)
+            )
+            yield _Bracket(last, float(value), int(head), int(output), before, after)
+        # those that share a place keep it until they share it no more
+        current = np.where(both.any(axis=-1, keepdims=True), both, first)
+        last = float(value)
+
+
+def _found(sought: _Sought, brackets: list[_Bracket], splits: int) -> list[Changeover]:
+    """Return the changeovers in these brackets, all of them halved at once."""
+    if not brackets:
+        return []
+    low = np.array([each.low for each in brackets])
+    high = np.array([each.high for each in brackets])
+    sides = [each.before for each in brackets], [each.after for each in brackets]
+    before, after = (np.array([each[0] for each in side]) for side in sides)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if ((middle == low) | (middle == high)).all():
+            break
+        rows = _rows_at(sought, middle, brackets)
+        pick = np.arange(len(brackets))
+        is_over = rows[pick, after] > rows[pick, before]
+        low, high = np.where(is_over, low, middle), np.where(is_over, middle, high)
+    at = (low + high) / 2
+    rows = _rows_at(sought, at, brackets)
+    found, parted = [], []
+    for bracket, value, row in zip(brackets, at, rows, strict=True):
+        third = tuple(map(int, np.flatnonzero(leading(row))))
+        if splits and not {*third} & {*bracket.before, *bracket.after}:
+            parted.append(bracket._replace(high=float(value), after=third))
+            parted.append(bracket._replace(low=float(value), before=third))
+        else:
+            found.append(Changeover(float(value), *bracket[2:], sought.weights))
+    return found + _found(sought, parted, splits - 1)
+
+
+def _rows_at(sought: _Sought, values: Matrix, brackets: list[_Bracket]) -> Matrix:
+    """Return the weights of each bracket's output at its own value, (brackets, m)."""
+    pairs = zip(sought.at(values), brackets, strict=True)
+    return np.stack([weights[each.head, each.output] for weights, each in pairs])
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +257,14 @@ def vary(
     changes, watched
         What changes, and what is watched.
     report
-        What is told how many solves of how many are done.
+        Called with how many solves of how many are done.
     agreed
         Whether it may take very long.
 
     Raises
     ------
     InputError
-        When it would take very long and nobody has agreed, a value cannot be solved, or one change
+        When it would take very long and that is not agreed, a value cannot be solved, or one change
         leaves nothing of another.
     """
     for first, second in pairwise(changes):
@@ -116,27 +276,17 @@ def vary(
     check_count(problem, count, each, agreed=agreed)
     study = tuple(changes), tuple(watched)
     points = tuple(product(*(change.values for change in changes)))
-    one_by_one = count <= MOST_EXACT and count * _cost(problem, study[0], points) <= COST_EXACT
+    one_by_one = count <= MOST_EXACT
+    if one_by_one:  # how many digits they take differs from value to value: some are estimated
+        some = points[:: -(-count // ASKED)]
+        costs = [cost_in_its_decimals(at_point(problem, study[0], point)) for point in some]
+        one_by_one = count * (COST_OF_SOLVING + sum(costs) / len(costs)) <= COST_EXACT
     solving = _one_by_one if one_by_one else _together
     values, digits, is_exact = solving(problem, *study, points, report)
-    sought = len(changes) == 1 and changes[0].is_smooth and is_sought_in(problem)
+    scores = sum(each.scores for each in problem.attentions)
+    sought = len(changes) == 1 and changes[0].is_smooth and 0 < scores <= MOST_SCORES
     found = changeovers(problem, changes[0]) if sought else ()
     return Variation(problem, *study, points, values, digits, found, is_exact, sought)
-
-
-def _cost(problem: Problem, changes: tuple[Change, ...], points: tuple[Point, ...]) -> float:
-    """Return about how much work one of the problems is in exact decimals.
-
-    How many digits they take differs from value to value: some of them are asked.
-    """
-    some = points[:: -(-len(points) // ASKED)]
-    costs = [cost_in_its_decimals(at_point(problem, changes, point)) for point in some]
-    return COST_OF_SOLVING + sum(costs) / len(costs)
-
-
-def is_sought_in(problem: Problem) -> bool:
-    """Say whether changeovers are looked for: where there are weights, and not too many."""
-    return bool(problem.attentions) and can_be_sought(problem)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -161,9 +311,6 @@ def curve(variation: Variation) -> Variation:
     return replace(variation, changes=(finer,), points=points, values=values, digits=digits)
 
 
-Found = tuple[Matrix, tuple[tuple[str, ...], ...], bool]
-
-
 def _one_by_one(
     problem: Problem,
     changes: tuple[Change, ...],
@@ -181,7 +328,7 @@ def _one_by_one(
         rows.append(row)
         digits.append(
             tuple(
-                # only an entry has digits of its own; a measure is worked out from floats
+                # only an entry has digits of its own; a measure is computed from floats
                 fixed(solution.digits[each.step][each.place] if each.step else number, decimals)
                 for each, number in zip(watched, rounded, strict=True)
             )
@@ -202,7 +349,7 @@ def _together(
     for place, change in enumerate(changes):
         if change.name == "decimals":
             decimals = [int(float(str(point[place]))) for point in points]
-    size = Family(problem).chunk
+    size = ProblemFamily(problem).chunk
     for part in chunks(len(points), size):
         here = points[part]
         for family, count in families(problem, changes, here):

@@ -10,6 +10,7 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.numbers.types import Matrix, Place
+from attncalc.solving.connections import TIE
 
 Matrices = Mapping[str, Matrix]
 Measure = Callable[[Matrices], Matrix]
@@ -25,9 +26,9 @@ class Watched:
     name
         What it is called: "A[1,1]", "norm(O[1,:])".
     measure
-        What it comes to.
+        What computes it.
     step, place
-        Of an entry, the step, and where it stands in the plan's matrix; "" for a measure.
+        Of an entry, the step, and its place in the plan's matrix; "" for a measure.
     is_weight
         Whether it lies between 0 and 1, as a weight does.
     is_masked
@@ -96,6 +97,18 @@ def effective_inputs(weights: Matrix) -> Matrix:
     return np.asarray(np.exp(entropy(weights)))
 
 
+def leading(weights: Matrix) -> Matrix:
+    """Return which inputs share the first place of their row; none where all weights are 0.
+
+    Examples
+    --------
+    >>> leading(np.array([[0.4, 0.4, 0.2]])).tolist()
+    [[True, True, False]]
+    """
+    most = weights.max(axis=-1, keepdims=True)
+    return np.asarray((weights >= most * (1 - TIE)) & (most > 0))
+
+
 def largest(rows: Matrix) -> Matrix:
     """Return the largest entry of each row."""
     return np.asarray(rows.max(axis=-1))
@@ -122,7 +135,7 @@ def distance(rows: Matrix, others: Matrix) -> Matrix:
 def scaled(values: Matrix, axis: int | None) -> tuple[Matrix, Matrix]:
     """Return values over a power of two, 1 in size at most along an axis, and the exponent.
 
-    What is worked out from these is exact up to `np.ldexp(result, exponent)`, and sums and squares
+    What is computed from these is exact up to `np.ldexp(result, exponent)`, and sums and squares
     do not overflow on the way.
     """
     power = np.frexp(np.abs(values).max(axis=axis, keepdims=True, initial=0.0))[1]

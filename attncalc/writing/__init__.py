@@ -16,8 +16,8 @@ and any of them is written by
     markdown.write_markdown(document, picture=) -> str
     latex.write_latex(document, standalone=, picture=) -> str
 
-Data are functions over what they hold: csv_text.write_csv(page), csv_text.write_csv_files(page),
-json_text.write_json(page), npz_file.write_npz(page, file);
+Data are functions over what they hold: page_data.write_csv(page), write_csv_files(page),
+write_json(page) and write_npz(page, file);
 reports.json_text.marking_as_json(marking),
 reports.many.as_json(answers), reports.many.as_csv(answers, names);
 and of each study studies.….…_as_json, …_as_csv, write_…_npz.

@@ -15,7 +15,7 @@ def blocks_of(
     room
         That of a line, or None where it may be as long as it must be.
     between
-        What parts two columns.
+        The gap between two columns.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def blocks_of(
 
 
 def caption(kind: str, places: Sequence[int | None], of: int) -> str:
-    """Say which rows or columns of how many a block holds.
+    """Return which rows or columns of how many a block holds.
 
     Examples
     --------

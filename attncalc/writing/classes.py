@@ -49,20 +49,21 @@ def handout(problem: Problem, name: str, folder: str, formats: Sequence[str]) ->
     problem
         Their version of the problem.
     name
-        Their name, which stands on the worksheet.
+        The student's name, which the worksheet shows.
     folder
-        Where it stands in the set, as "ada" or "ada/2".
+        The folder in the set, as "ada" or "ada/2".
     formats
         The forms of the worksheet and of the key, as `FORMS` has them.
     """
     solution = solve(problem)
     worksheet = named(make_page(solution, Contents(solution.plan, blank=True)), name)
     key = make_page(solution, Contents(solution.plan))
+    named_key = replace(key, parts=(Field("Key for", name), *key.parts))
     files = {f"{folder}/{PROBLEM}": "".join(write_problem(problem))}
     for form in formats:
         ending, write = FORMS[form]
         files[f"{folder}/worksheet{ending}"] = write(worksheet)
-        files[f"{KEYS}/{folder}/key{ending}"] = write(_of(key, name))
+        files[f"{KEYS}/{folder}/key{ending}"] = write(named_key)
     return Handout(files, write_sheet(worksheet))
 
 
@@ -75,10 +76,6 @@ def named(page: Page, name: str) -> Page:
             for part in page.parts
         ),
     )
-
-
-def _of(key: Page, name: str) -> Page:
-    return replace(key, parts=(Field("Key for", name), *key.parts))
 
 
 def manifest(spec: Mapping[str, Any], students: Sequence[Any]) -> str:

@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from attncalc.equations.expressions import Expression, Indexed, Number, Ratio
-from attncalc.operations.step import Step
 from attncalc.problem.fields import one_of
+from attncalc.problem.step import Step
 from attncalc.solving.work import Derivation
 from attncalc.text import numbered
 
@@ -25,14 +25,14 @@ MOST_SENTENCES = 100
 LEADING = 3
 """Facts about the weights that are shown unless all are asked for."""
 DAGGER = "†"
-"""What stands beside a value that is not 0 and is shown as 0.00."""
+"""The sign after a value that is not 0 and is shown as 0.00."""
 TITLE_OF_PATTERNS = "What the weights show"
 LEFT_OUT = "…"
 """Where the middle of a list is left out."""
 
 
 class Mark(NamedTuple):
-    """What stands beside an entry that was marked, what it means, and how the entry looks."""
+    """The sign after a marked entry, what it means, and how the entry looks."""
 
     sign: str
     means: str
@@ -45,7 +45,7 @@ class Cell(NamedTuple):
     Parameters
     ----------
     content
-        The number, or as a text what a person wrote; None where a worksheet wants it.
+        The number, or as a text what a person wrote; None where a worksheet leaves room.
     rank
         "most" for the largest weight of its row, "second" for the second, else "".
     hidden
@@ -70,7 +70,7 @@ class Grid(NamedTuple):
     head
         Which head it is, or channel of an image, from 1; 0 where there are none.
     rows, columns
-        What its rows and columns stand for: tokens, by name, or numbers of features.
+        What its rows and columns are: tokens, by name, or numbers of features.
     cell
         Returns the entry at a row and a column, from 0.
     full
@@ -94,6 +94,11 @@ class Grid(NamedTuple):
     def which(self) -> str:
         """Which of several matrices of one name it is, as "head 2"; "" for the only one."""
         return f"{one_of(self.name)} {self.head}" if self.head else ""
+
+    @property
+    def called(self) -> str:
+        """Its name, and which of several it is."""
+        return f"{self.name}, {self.which}" if self.head else self.name
 
     @property
     def tokens(self) -> tuple[bool, bool]:
@@ -133,7 +138,7 @@ class Grid(NamedTuple):
                     yield Indexed(self.name, (*head, i + 1, j + 1)), cell.hidden
 
 
-class Told(Sequence[str]):
+class LazySentences(Sequence[str]):
     """Sentences that are made as they are read: of very many, few are shown.
 
     Parameters
@@ -158,24 +163,24 @@ class Told(Sequence[str]):
 
 
 class Section(NamedTuple):
-    """A step: its equation, its matrix for each head, what is said of it, its work.
+    """A step: its equation, its matrix for each head, remarks on it, its work.
 
     Parameters
     ----------
     step, formula
         The step and its equation.
     said
-        What is told beside it: its title and shape, or of a step that was marked its credit.
+        Its title and shape, or the credit of a step that was marked.
     grids
         Its matrix, or that of each head.
     remarks
-        What is said of it.
+        Sentences about it.
     lines
         The work of its entries.
     legend
         Ranks, and what each means.
     is_marked
-        Whether an answer is told, which needs no equation.
+        Whether it shows an answer, which needs no equation.
     has_room
         Whether there is room to work in.
     """
@@ -320,7 +325,7 @@ class Patterns(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a marking comes to: the score, its share, and what a teacher would write."""
+    """The result of a marking: the score, its share, and what a teacher would write."""
 
     score: str
     share: str
@@ -334,7 +339,7 @@ class Legend(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows of texts under their headings, with a title; and each row as it is told in words."""
+    """Rows of texts under their headings, with a title; and each row in words."""
 
     title: str
     headings: tuple[str, ...]
@@ -408,7 +413,7 @@ class Document:
 
 
 def _cuts(heads: tuple[Grid, ...]) -> bool:
-    """Say whether a matrix has so many heads that those in the middle are left out."""
+    """Return whether a matrix has so many heads that those in the middle are left out."""
     return len(heads) > MOST_HEADS and not heads[0].full
 
 
@@ -421,7 +426,7 @@ def _without_middle(heads: tuple[Grid, ...]) -> list[Grid]:
 T = TypeVar("T")
 
 
-class Form(Generic[T]):
+class DocumentWriter(Generic[T]):
     """A form of output: it writes a part by the method that is named like its class."""
 
     hint = ""
@@ -430,6 +435,16 @@ class Form(Generic[T]):
     def write(self, part: Part) -> Iterator[T]:
         """Yield the part in this form."""
         yield from getattr(self, type(part).__name__.lower())(part)
+
+    def document(self, document: Document) -> Iterator[T]:
+        """Yield a document in this form."""
+        for part in document.parts:
+            yield from self.write(part)
+
+    def appendix(self, appendix: Appendix) -> Iterator[T]:
+        """Yield the documents that follow, one after another."""
+        for document in appendix.documents:
+            yield from self.document(document)
 
     def notes(self, document: Document) -> Iterator[str]:
         """Yield the notes that are no advice, and what is left out."""

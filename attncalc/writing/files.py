@@ -1,28 +1,27 @@
-"""A set of files, written whole or not at all: beside their places, then moved into them."""
+"""A set of files, written whole or not at all: next to their places, then moved into them."""
 
 import errno
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path, PureWindowsPath
 from typing import IO, NamedTuple
 
 from attncalc.errors import OutputError
 from attncalc.signals import held_back
-from attncalc.writing import places
-from attncalc.writing.places import (
-    check_folder,
-    check_places,
-    descriptor_of,
-    is_straight,
-    naming,
-)
+from attncalc.sources import identity_of, refuse_to_fill, refuse_to_write
+from attncalc.text import as_key, what_forbids
 
+_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
+"""The folders in which what is open already goes by its number."""
+ON_WINDOWS = sys.platform == "win32"
+MOST_LINKS = 40
+"""Links that are followed from one to the next: more is a circle."""
 Writer = Callable[[IO[bytes]], None]
 Content = str | bytes | Writer | Iterator[str]
 """All of it, what writes it, or its text piece by piece."""
-
 _NO_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 """How a file system says that it cannot be asked to put something on its disk."""
 FEW, AT_ONCE = 2, 16
@@ -31,8 +30,139 @@ LONGEST = 20
 """Letters of a name that the one has by which its file is written."""
 
 
+def check_places(*places: Path) -> None:
+    """Refuse places that cannot hold a file each.
+
+    Raises
+    ------
+    OutputError
+        When one is a folder, lies in one that does not exist or was read, or two are one file.
+    """
+    for path in places:
+        with naming(path):
+            if ON_WINDOWS:
+                _check_name(path)
+            _check_place(path)
+    _check_apart(places)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be filled.
+
+    Raises
+    ------
+    OutputError
+        When it lies in one that does not exist, is a file, or what it holds was read.
+    """
+    refuse_to_fill(folder)
+    if ON_WINDOWS:
+        _check_name(folder)
+    with naming(folder):
+        if not folder.exists() and not folder.is_symlink():
+            _check_around(folder, folder.parent)
+        elif not folder.is_dir():
+            raise OutputError(f"cannot write {folder}: it is no folder, and files are put into one")
+        elif not _may_fill(folder):
+            raise OutputError(f"cannot write {folder}: no file may be made in it")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Say of what the system refuses which place it is about."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def is_straight(path: Path) -> bool:
+    """Return whether what is written there goes on: a device, a pipe, or what is open already."""
+    with naming(path):
+        keeps = path.is_file() or path.is_dir() or not path.exists()
+    return not keeps or descriptor_of(path) is not None
+
+
+def descriptor_of(path: Path) -> int | None:
+    """Return the number of what is open already and goes by this name, as 1 of /dev/stdout.
+
+    A shell may have opened it to append, and what it opened is not to be replaced.
+
+    Examples
+    --------
+    >>> descriptor_of(Path("/dev/fd/7")), descriptor_of(Path("page.md"))
+    (7, None)
+    """
+    way = path
+    with naming(path):
+        for _ in range(MOST_LINKS):
+            is_open = os.path.realpath(way.parent) in map(os.path.realpath, _DESCRIPTORS)
+            if way.name.isdecimal() and is_open:
+                return int(way.name)
+            if not way.is_symlink():
+                return None
+            way = way.parent / way.readlink()
+    return None
+
+
+def _check_name(path: Path) -> None:
+    """Refuse what Windows would write to a device, or under another name, without a word."""
+    given = PureWindowsPath(path)
+    for part in given.parts[1:] if given.anchor else given.parts:
+        if part not in (".", "..") and (why := what_forbids(part)):
+            raise OutputError(f"cannot write {path}: the name {part} {why}, as no file on Windows")
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder")
+    if (descriptor := descriptor_of(path)) is not None:
+        os.fstat(descriptor)  # says where nothing is open
+    elif not is_straight(path):
+        _check_file(path)
+    refuse_to_write(path)
+
+
+def _check_file(path: Path) -> None:
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise OutputError(f"cannot write {path}: it is a link that leads back to itself")
+    _check_around(path, target.parent if path.is_symlink() else path.parent)
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OutputError(f"cannot write {path}: it is protected from writing")
+
+
+def _check_around(path: Path, folder: Path) -> None:
+    """Refuse a place in a folder that takes no new file."""
+    if not folder.exists():
+        raise OutputError(f"cannot write {path}: the folder {folder} does not exist")
+    if not folder.is_dir():
+        raise OutputError(f"cannot write {path}: {folder} is no folder")
+    if not _may_fill(folder):
+        raise OutputError(f"cannot write {path}: no file may be made in the folder {folder}")
+
+
+def _may_fill(folder: Path) -> bool:
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _check_apart(places: Iterable[Path]) -> None:
+    """Refuse two places that are one file, of which the second would replace the first."""
+    taken: dict[object, Path] = {}
+    for path in places:
+        if path.exists() and not path.is_file():
+            continue  # a device keeps nothing that could be replaced
+        # not every folder has a page.md and a Page.md: where they are one, the second would win
+        for known in {identity_of(path), as_key(os.path.realpath(path))} - {None}:
+            if known in taken:
+                raise OutputError(
+                    f"cannot write both {taken[known]} and {path}: "
+                    "they are one file: give each a file of its own"
+                )
+            taken[known] = path
+
+
 class _Move(NamedTuple):
-    """What stands ready beside its place, a file or a new folder of them, and how it is called."""
+    """A file or a new folder, ready in a temporary place, its final place, and the path to name."""
 
     ready: Path
     place: Path
@@ -40,7 +170,7 @@ class _Move(NamedTuple):
 
     @property
     def kept(self) -> Path:
-        """Where what stood in the place is kept until all have moved."""
+        """Where the replaced file is kept until all have moved."""
         return self.ready.with_suffix(".old")
 
 
@@ -48,7 +178,7 @@ def write_files(files: Mapping[Path, Content], folder: Path | None = None) -> No
     """Write several files: all of them, or none.
 
     What is no file, as a pipe, is written straight, and first: it cannot be taken back. The others
-    are written beside their places and put on the disk, and when all of them are, they are moved.
+    are written next to their places and put on the disk, and when all of them are, they are moved.
     A run that is killed leaves at most names like `.page.md.1a2b3c4d.tmp`.
 
     Parameters
@@ -83,14 +213,10 @@ def as_bytes(content: Writer) -> bytes:
 
 
 def _write_straight(path: Path, content: Content) -> None:
-    descriptor = descriptor_of(path)
-    with naming(path), path.open("wb") if descriptor is None else _again(descriptor) as file:
-        _fill(file, as_bytes(content) if callable(content) else content, ())
-
-
-def _again(descriptor: int) -> IO[bytes]:
-    """Return what is open already, to be written on where it stands."""
-    return os.fdopen(os.dup(descriptor), "wb")
+    with naming(path):
+        again = descriptor_of(path)  # what is open already is written on from where it is
+        with path.open("wb") if again is None else os.fdopen(os.dup(again), "wb") as file:
+            _fill(file, as_bytes(content) if callable(content) else content, ())
 
 
 def _write_set(files: Mapping[Path, Content], new: Path | None, came: Sequence[int]) -> None:
@@ -101,7 +227,8 @@ def _write_set(files: Mapping[Path, Content], new: Path | None, came: Sequence[i
         for path, content in files.items():
             if inside is not None and new is not None and new in path.parents:
                 ready = inside / path.relative_to(new)
-                _make_folder(path.parent, ready.parent)
+                with naming(path.parent):
+                    ready.parent.mkdir(parents=True, exist_ok=True)
             else:
                 moves.append(_beside(path))
                 ready = moves[-1].ready
@@ -121,22 +248,15 @@ def _beside(path: Path) -> _Move:
 
 
 def _folder_beside(folder: Path, moves: list[_Move]) -> Path:
-    """Make a folder whose name it gets when all is in it: it is there whole, or not at all."""
+    """Make a temporary folder, which is renamed when it is complete."""
     moves.append(_beside(folder))
     with naming(folder):
         moves[-1].ready.mkdir()
     return moves[-1].ready
 
 
-def _make_folder(folder: Path, ready: Path) -> None:
-    """Make a folder within a new one, where it is not there yet."""
-    with naming(folder):
-        if not ready.exists():
-            ready.mkdir(parents=True)
-
-
 def _write(path: Path, ready: Path, content: Content, came: Sequence[int]) -> None:
-    """Write a file that, until it has the rights of the one it replaces, nobody else reads."""
+    """Write a file that nobody else can read until it has the rights of the one it replaces."""
     rights = 0o600 if path.exists() else 0o666
     with naming(path), open(ready, "xb", opener=lambda at, how: os.open(at, how, rights)) as file:
         _fill(file, content, came)
@@ -189,7 +309,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _move_all(moves: Sequence[_Move]) -> None:
-    """Move all into place; where one cannot be, put back what stood in the others' places."""
+    """Move all into place; where one cannot be moved, restore the others."""
     moved: dict[_Move, bool] = {}
     try:
         for move in moves:
@@ -217,7 +337,7 @@ def _move(move: _Move, *, replaces: bool, alone: bool) -> None:
     try:
         move.ready.replace(move.place)
     except PermissionError as error:
-        if not places.ON_WINDOWS:
+        if not ON_WINDOWS:
             raise
         why = error.strerror or "it cannot be replaced"  # which no file that is open can be there
         raise OutputError(
@@ -226,7 +346,7 @@ def _move(move: _Move, *, replaces: bool, alone: bool) -> None:
 
 
 def _taken_back(move: _Move, replaced: bool) -> bool:
-    """Put back what stood in a place, and say whether that went well."""
+    """Restore the file of a place, and return whether that succeeded."""
     if replaced and not move.kept.exists():
         return False
     try:

@@ -18,7 +18,7 @@ from attncalc.writing.blocks import blocks_of, caption
 FRAME = 7
 """Characters a table adds to the names and the numbers of a line."""
 BETWEEN = "  "
-"""What parts two numbers."""
+"""The gap between two numbers."""
 
 Styled = tuple[str, str]
 """A text and its style."""
@@ -107,7 +107,7 @@ def framed(
 def fitting(
     names: Sequence[str], shown: list[int | None], longest: int, screen: Screen
 ) -> list[str]:
-    """Return the names that are shown, cut where they are long, and still told apart."""
+    """Return the names that are shown, long ones cut, and still distinct."""
     return shown_names(
         names,
         shown,
@@ -155,7 +155,7 @@ def _framed(grid: list[list[Styled]], start: int, stop: int, screen: Screen) -> 
 
 
 def _in_line(cells: list[Styled]) -> Text:
-    """Return the cells of a line; only those with a style are told of to rich one by one."""
+    """Return the cells of a line; only those with a style are passed to rich one by one."""
     line = Text(BETWEEN.join(text for text, _ in cells))
     start = 0
     for text, style in cells:

@@ -1,6 +1,6 @@
 r"""A document as LaTeX: a body to \input into a document with amsmath, or a document of its own.
 
-No line is wider than the narrowest of LaTeX's own pages: wide matrices stand in blocks of columns,
+No line is wider than the narrowest of LaTeX's own pages: wide matrices are in blocks of columns,
 long sums are broken. The widths are those of Computer Modern at 10 points, rounded up.
 """
 
@@ -8,17 +8,19 @@ from collections.abc import Iterable, Iterator
 
 from attncalc.latex_text import LETTERS, in_latex
 from attncalc.writing import document as parts
-from attncalc.writing.document import LEFT_OUT, TITLE_OF_PATTERNS, Document, Form
-from attncalc.writing.latex_lines import LINE, LINE_OF_OWN, by_rows, in_columns
-from attncalc.writing.latex_math import in_tex, name_in_tex
-from attncalc.writing.latex_matrix import (
+from attncalc.writing.latex_layout import (
+    LINE,
+    LINE_OF_OWN,
+    by_rows,
     displayed,
     fits_beside,
+    in_columns,
     matrix_blocks,
     names_in_latex,
     side_by_side,
     tabulars,
 )
+from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.prose import MOST_NAMED, more_than_named
 
 LINES_TOGETHER = 40
@@ -46,7 +48,7 @@ _HEAD = (
 )
 _WORK = rf"\small{_SKIPS}\setlength{{\jot}}{{1pt}}"
 SMALL = 0.9
-"""How wide small letters are, beside those of the page."""
+"""How wide small letters are, relative to those of the page."""
 RULE_OF_LINES = (
     "for each output, draw a solid line to the input of its largest weight, "
     "and a dashed line to that of its second"
@@ -54,7 +56,9 @@ RULE_OF_LINES = (
 KEYS = {"most": "Bold:", "second": "underlined:"}
 
 
-def write_latex(document: Document, *, standalone: bool = False, picture: str | None = None) -> str:
+def write_latex(
+    document: parts.Document, *, standalone: bool = False, picture: str | None = None
+) -> str:
     """Return a document as LaTeX.
 
     Parameters
@@ -72,7 +76,7 @@ def write_latex(document: Document, *, standalone: bool = False, picture: str | 
     return f"% \\input this into a document with \\usepackage{{amsmath}}\n{body}"
 
 
-def write_sheet(document: Document, *, picture: str | None = None) -> str:
+def write_sheet(document: parts.Document, *, picture: str | None = None) -> str:
     """Return one of the documents that `write_together` puts into a file of its own."""
     return _body(document, picture, LINE_OF_OWN)
 
@@ -87,23 +91,22 @@ def write_together(sheets: Iterable[str]) -> Iterator[str]:
     yield "\\end{document}\n"
 
 
-def _body(document: Document, picture: str | None, room: float) -> str:
+def _body(document: parts.Document, picture: str | None, room: float) -> str:
     lines = [*_HEAD, *_Latex(picture, room).document(document), r"\endgroup"]
     return "\n".join(lines) + "\n"
 
 
-class _Latex(Form[str]):
+class _Latex(parts.DocumentWriter[str]):
     """Yields lines of LaTeX."""
 
     def __init__(self, picture: str | None, room: float) -> None:
         self.picture = picture
         self.room = room
 
-    def document(self, document: Document) -> Iterator[str]:
+    def document(self, document: parts.Document) -> Iterator[str]:
         if document.title:
             yield rf"\section*{{{in_latex(document.title)}}}"
-        for part in document.parts:
-            yield from self.write(part)
+        yield from super().document(document)
         if notes := list(self.notes(document)):
             yield r"\subsection*{Notes}"
             yield from map(_said, notes)
@@ -148,11 +151,11 @@ class _Latex(Form[str]):
             lines = list(side_by_side(blocks, room, first=equation))
             if len(lines) == 1:
                 yield from displayed(lines)
-            else:  # the equation alone then, and the heads beside one another
+            else:  # the equation alone then, and the heads side by side
                 yield from displayed(list(side_by_side(blocks, room)), equation)
 
     def _work(self, section: parts.Section) -> Iterator[str]:
-        """Yield the work, small, as many entries beside one another as there is room for."""
+        """Yield the work, small, with as many entries side by side as fit."""
         for lines in by_rows(section.lines, at_least=LINES_TOGETHER):
             yield rf"{{{_WORK}\begin{{align*}}"
             yield " \\\\\n".join(in_columns(lines, self.room / SMALL))
@@ -178,7 +181,7 @@ class _Latex(Form[str]):
             yield rf"\begin{{center}}\includegraphics[{size}]{{{self.picture}}}\end{{center}}"
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
-        yield rf"\subsection*{{{TITLE_OF_PATTERNS}}}"
+        yield rf"\subsection*{{{parts.TITLE_OF_PATTERNS}}}"
         yield from map(_said, patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
@@ -192,10 +195,6 @@ class _Latex(Form[str]):
     def sheet(self, sheet: parts.Sheet) -> Iterator[str]:
         yield rf"\subsection*{{{in_latex(_capital(sheet.title))}}}"
         yield from tabulars(sheet.grid, self.room)
-
-    def appendix(self, appendix: parts.Appendix) -> Iterator[str]:
-        for document in appendix.documents:
-            yield from self.document(document)
 
 
 def _footnote(section: parts.Section) -> Iterator[str]:
@@ -226,7 +225,7 @@ def _empty_map(dots: parts.Connections, head: str) -> str:
 
 def _said(text: str) -> str:
     """Return a text as a paragraph: a sentence, with a capital and a full stop."""
-    stop = "" if text == LEFT_OUT or text.endswith(".") else "."
+    stop = "" if text == parts.LEFT_OUT or text.endswith(".") else "."
     return rf"\noindent {in_latex(_capital(text) + stop)}\par"
 
 

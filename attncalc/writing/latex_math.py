@@ -1,6 +1,6 @@
 r"""Expressions in TeX's mathematics, for LaTeX with amsmath and for GitHub's markdown alike.
 
-GitHub reads markdown before mathematics: so no backslash stands before punctuation here, and no
+GitHub reads markdown before mathematics: so no backslash is before punctuation here, and no
 underscore after it. Superscripts come last, as in S_{1,2}^{\mathrm{scaled}}.
 """
 
@@ -9,10 +9,12 @@ from typing import NamedTuple
 
 from attncalc.equations.expressions import (
     Call,
+    Entrywise,
     Expression,
     Indexed,
     Negative,
     Number,
+    Over,
     Power,
     Product,
     Quotient,
@@ -33,7 +35,7 @@ _GREEK = ("alpha", "beta", "gamma", "mu")
 _OF_ONE = ("beta", "gamma", "mu", "var", "ms")
 """What a normalisation has, whose index says of which."""
 _LETTERS = {"ε": r"\varepsilon", "π": r"\pi"}
-"""Letters that stand for a number."""
+"""Letters that denote a number."""
 _SUBSCRIPTED = ("W", "b", "d", "v")
 """Letters whose index is a subscript: W_Q, b_Q, d_k; that of a later step is a superscript."""
 _NEW = "_new"
@@ -92,7 +94,7 @@ class _Name(NamedTuple):
     def upright(self, tex: str) -> str:
         """Return the name in TeX with its letters upright, where it is a word.
 
-        What is below and above it stands inside: GitHub takes an underscore behind a brace amiss.
+        Its scripts are inside: GitHub misreads an underscore after a brace.
         """
         is_word = self.letters.isalpha() and len(self.letters) > 1
         return rf"\mathrm{{{tex}}}" if is_word else tex
@@ -103,11 +105,34 @@ class _Name(NamedTuple):
         return [each for each in self.part.split(".") if each]
 
     def raised(self, word: str, *others: str) -> str:
-        """Return what stands above: a word, what it is a part of, which head it is."""
+        """Return the superscript: a word, what it is a part of, which head it is."""
         places = [f"[{n}]" if n.isdigit() else rf"\mathrm{{{n}}}" for n in self.parts]
         words = [rf"\mathrm{{{each}}}" for each in (word, self.mark) if each]
         above = [*places, *words, *filter(None, others)]
         return f"^{{{' '.join(above)}}}" if above else ""
+
+
+_BETWEEN = {
+    "·": r" \cdot ",
+    "×": r" \times ",
+    "⊙": r" \odot ",
+    "": " ",
+    ",": ", ",
+    "mod": r" \bmod ",
+}
+"""What is written between factors."""
+
+
+def _index(text: str) -> str:
+    """Return an index, a size or a condition as it was typed, in TeX's mathematics."""
+    for sign, tex in _SIGNS.items():
+        text = text.replace(sign, tex)
+    return text
+
+
+_SIGNS = {"_": r"\_", "%": r" \bmod ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne "} | {
+    f" {word} ": rf"\ \text{{{word}}}\ " for word in ("and", "or", "if", "else")
+}
 
 
 class TexMath(MathWriter):
@@ -133,16 +158,16 @@ class TexMath(MathWriter):
         r"""Return A_{3,1}, S_{3,1}^{\mathrm{scaled}}, or A_{3,1}^{(2)} for the second head."""
         if (gradient := gradient_from(entry.name)) is not None:
             of = self.indexed(entry._replace(name=gradient.of))
-            # on a line, for a fraction in each of many lines would stand too close to the next
+            # on a line, for fractions in many lines would be too close to one another
             return _gradient_in_tex(gradient, rf"\partial L / \partial {of}")
         name = _Name.of(entry.name)
-        *head, row, column = entry.place
+        places = [_index(str(each)) for each in entry.place]
         index = f"{name.number};" if name.number else ""
-        above = name.raised(name.word, *(f"({each})" for each in head))
-        return name.upright(f"{name.letters}_{{{index}{row},{column}}}{above}")
+        above = name.raised(name.word, *(f"({each})" for each in places[:-2]))
+        return name.upright(f"{name.letters}_{{{index}{','.join(places[-2:])}}}{above}")
 
     def sum(self, total: Sum) -> str:
-        """Return the terms with their signs; a product of numbers stands in brackets."""
+        """Return the terms with their signs; a product of numbers is in brackets."""
         return " ".join(self.pieces(total))
 
     def negative(self, negative: Negative) -> str:
@@ -156,7 +181,7 @@ class TexMath(MathWriter):
             self._bracketed(factor) if isinstance(factor, Negative) else self._factor(factor)
             for factor in product.factors
         )
-        sign = {"·": r" \cdot ", "×": r" \times ", "⊙": r" \odot ", "": " "}[product.sign]
+        sign = _BETWEEN[product.sign]
         if product.sign == "" and first.startswith(r"\mathrm"):
             sign = "~"  # else a word runs into what it is multiplied by
         return sign.join([first, *(f"{{{each}}}" if each[0] == "-" else each for each in rest)])
@@ -170,7 +195,7 @@ class TexMath(MathWriter):
         match power.exponent:
             case Quotient(top, bottom):
                 exponent = f"{self.write(top)}/{self.write(bottom)}"
-            case Ratio(exact):  # a fraction with a line of its own would stand too high
+            case Ratio(exact):  # a fraction with a line of its own would be too high
                 exponent = str(exact)
             case other:
                 exponent = self.write(other)
@@ -205,9 +230,26 @@ class TexMath(MathWriter):
         r"""Return [past_K; K]."""
         return rf"\left[{'; '.join(map(self.write, stacked.matrices))}\right]"
 
+    def over(self, over: Over) -> str:
+        r"""Return \sum_{c<d_k} Q_{i,c} \cdot K_{j,c}."""
+        name = rf"\operatorname*{{{over.function}}}"
+        sign = r"\sum" if over.function == "Σ" else name
+        size = name_in_tex(over.size) if over.size.isidentifier() else _index(over.size)
+        under = f"{over.letter} < {size}"
+        if over.condition:
+            under = rf"{under},\ {_index(over.condition)}"
+        body = self.write(over.body)
+        if over.function != "Σ" or isinstance(over.body, Sum | Negative | Where):
+            body = rf"\left({body}\right)"
+        return rf"{sign}_{{{under}}} {body}"
+
+    def entrywise(self, entries: Entrywise) -> str:
+        r"""Return \left[ … \right]_{i,j}."""
+        return rf"\left[{self.write(entries.body)}\right]_{{{','.join(entries.at)}}}"
+
     def where(self, where: Where) -> str:
         """Return x where causal, else -∞."""
-        condition = rf"\text{{ where {where.condition}, else }}"
+        condition = rf"\text{{ where {in_latex(where.condition)}, else }}"
         return f"{self.write(where.value)}{condition}{self.write(where.otherwise)}"
 
     def pieces(self, expression: Expression) -> list[str]:
@@ -231,16 +273,18 @@ class TexMath(MathWriter):
         if isinstance(term, Negative):
             sign, term = ("-" if first else "- "), term.term
         written = self.write(term)
-        if (isinstance(term, Product) and term.sign == "·") or (sign and written[0] == "-"):
+        is_product = isinstance(term, Product) and term.sign == "·"
+        if is_product or isinstance(term, Where) or (sign and written[0] == "-"):
             written = f"({written})"
         return sign + written
 
     def _factor(self, factor: Expression) -> str:
-        return self._bracketed(factor) if isinstance(factor, Sum) else self.write(factor)
+        is_open = isinstance(factor, Sum | Over | Where)
+        return self._bracketed(factor) if is_open else self.write(factor)
 
     def _bracketed(self, expression: Expression) -> str:
         written = self.write(expression)
-        if not isinstance(expression, Sum | Negative | Product):
+        if not isinstance(expression, Sum | Negative | Product | Over | Where):
             return written
         is_tall = r"\frac" in written
         return rf"\left({written}\right)" if is_tall else f"({written})"

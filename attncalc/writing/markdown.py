@@ -5,16 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attncalc.text import on_a_line, shown_names
 from attncalc.writing import document as parts
-from attncalc.writing.document import (
-    DAGGER,
-    LEFT_OUT,
-    TITLE_OF_PATTERNS,
-    Cell,
-    Document,
-    Form,
-    Grid,
-)
-from attncalc.writing.latex_lines import by_rows, in_rows
+from attncalc.writing.latex_layout import by_rows, in_rows
 from attncalc.writing.latex_math import in_tex, name_in_tex
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote
@@ -31,7 +22,7 @@ _SPECIAL = re.compile(rf"[\\`*_{{}}\[\]<>|~$&#!]|:(?=[\w+-]+:)|{_OF_LINKS}", re.
 """What would be more than a letter; a colon only where it starts an emoji or an address."""
 
 
-def write_markdown(document: Document, *, picture: str | None = None) -> str:
+def write_markdown(document: parts.Document, *, picture: str | None = None) -> str:
     """Return a document as markdown.
 
     Parameters
@@ -52,17 +43,17 @@ def escaped(text: str) -> str:
     >>> escaped("a|b *c* $d$")
     'a&#124;b &#42;c&#42; &#36;d&#36;'
     """
-    return _SPECIAL.sub(_shown, on_a_line(text))
+
+    def shown(found: re.Match[str]) -> str:
+        entity = f"&#{ord(found[0])};"
+        # an entity that would make a link is in an element of its own
+        is_linking = _LINKING.match(found.string, found.start())
+        return f"<span>{entity}</span>" if is_linking else entity
+
+    return _SPECIAL.sub(shown, on_a_line(text))
 
 
-def _shown(found: re.Match[str]) -> str:
-    """Return a sign as an entity; one that would make a link in an element of its own."""
-    entity = f"&#{ord(found[0])};"
-    is_linking = _LINKING.match(found.string, found.start())
-    return f"<span>{entity}</span>" if is_linking else entity
-
-
-class _Markdown(Form[str]):
+class _Markdown(parts.DocumentWriter[str]):
     """Yields paragraphs, headings and tables."""
 
     hint = ": --full shows all of it"
@@ -70,11 +61,10 @@ class _Markdown(Form[str]):
     def __init__(self, picture: str | None) -> None:
         self.picture = picture
 
-    def document(self, document: Document) -> Iterator[str]:
+    def document(self, document: parts.Document) -> Iterator[str]:
         if document.title:
             yield f"# {escaped(document.title)}"
-        for part in document.parts:
-            yield from self.write(part)
+        yield from super().document(document)
         if notes := list(self.notes(document)):
             yield "## Notes"
             yield _bullets(notes)
@@ -128,7 +118,7 @@ class _Markdown(Form[str]):
             yield f"![{dots if connections.is_blank else 'The map'}](<{self.picture}>)"
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[str]:
-        yield f"## {TITLE_OF_PATTERNS}"
+        yield f"## {parts.TITLE_OF_PATTERNS}"
         yield _bullets(patterns.shown)
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[str]:
@@ -144,10 +134,6 @@ class _Markdown(Form[str]):
         yield f"## {escaped(sheet.title)}"
         yield _matrix(sheet.grid)
 
-    def appendix(self, appendix: parts.Appendix) -> Iterator[str]:
-        for document in appendix.documents:
-            yield from self.document(document)
-
 
 def _bullets(texts: Iterable[str]) -> str:
     return "\n".join(f"- {escaped(text)}" for text in texts)
@@ -157,7 +143,7 @@ def _displayed(*lines: str) -> str:
     return "\n".join(["$$", *lines, "$$"])
 
 
-def _matrix(grid: Grid) -> str:
+def _matrix(grid: parts.Grid) -> str:
     """Return a matrix as a table, its rows and columns named."""
     columns = shown_names(grid.columns, grid.column_places, LONGEST_NAME, escaped)
     names = shown_names(grid.rows, grid.row_places, LONGEST_NAME, escaped)
@@ -171,13 +157,13 @@ def _piped(rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _cell(cell: Cell | None) -> str:
+def _cell(cell: parts.Cell | None) -> str:
     if cell is None:
-        return LEFT_OUT
+        return parts.LEFT_OUT
     if cell.content is None:
         return "&nbsp;" * 8
     content = cell.content
     text = escaped(content) if isinstance(content, str) else in_text(content)
     look, sign = (cell.mark.look, cell.mark.sign) if cell.mark else (cell.rank, "")
-    text += DAGGER if cell.hidden else ""
+    text += parts.DAGGER if cell.hidden else ""
     return f"{LOOKS.get(look, '%s') % text} {sign}".strip()

@@ -2,10 +2,12 @@
 
 from attncalc.equations.expressions import (
     Call,
+    Entrywise,
     Expression,
     Indexed,
     Negative,
     Number,
+    Over,
     Power,
     Product,
     Quotient,
@@ -25,6 +27,10 @@ class MathWriter:
     def write(self, expression: Expression) -> str:
         """Return the expression in this form."""
         return str(getattr(self, type(expression).__name__.lower())(expression))
+
+
+_BETWEEN = {"·": "·", "×": " × ", "⊙": " ⊙ ", "": " ", ",": ", ", "mod": " mod "}
+"""What is written between factors."""
 
 
 class PlainText(MathWriter):
@@ -54,9 +60,8 @@ class PlainText(MathWriter):
             minus = isinstance(term, Negative)
             inner = term.term if isinstance(term, Negative) else term
             written = self.write(inner)
-            if (isinstance(inner, Product) and inner.sign == "·") or (
-                (text or minus) and written[0] == "-"
-            ):
+            is_product = isinstance(inner, Product) and inner.sign == "·"
+            if is_product or isinstance(inner, Where) or ((text or minus) and written[0] == "-"):
                 written = f"({written})"
             sign = (" - " if minus else " + ") if text else ("-" if minus else "")
             text += sign + written
@@ -73,10 +78,10 @@ class PlainText(MathWriter):
 
     def product(self, product: Product) -> str:
         """Return 2·3, S × 1/3 or X W_Q."""
-        between = {"·": "·", "×": " × ", "⊙": " ⊙ ", "": " "}[product.sign]
+        between = _BETWEEN[product.sign]
         return between.join(
             f"({self.write(factor)})"
-            if isinstance(factor, Sum | Negative | Quotient)
+            if isinstance(factor, Sum | Negative | Quotient | Over | Where)
             else self.write(factor)
             for factor in product.factors
         )
@@ -115,6 +120,19 @@ class PlainText(MathWriter):
         """Return [past_K; K]."""
         return f"[{'; '.join(map(self.write, stacked.matrices))}]"
 
+    def over(self, over: Over) -> str:
+        """Return Σ_{c<d_k} Q[i,c]·K[j,c]."""
+        body = self.write(over.body)
+        if over.function == "Σ":
+            inner = f" ({body})" if isinstance(over.body, Sum | Negative | Where) else f" {body}"
+        else:
+            inner = f"({body})"
+        return f"{over.function}_{{{over.under}}}{inner}"
+
+    def entrywise(self, entries: Entrywise) -> str:
+        """Return [Σ_{c<d_k} Q[i,c]·K[j,c]]_ij."""
+        return f"[{self.write(entries.body)}]_{','.join(entries.at)}"
+
     def where(self, where: Where) -> str:
         """Return x where causal, else -∞."""
         return f"{self.write(where.value)} where {where.condition}, else " + self.write(
@@ -122,7 +140,9 @@ class PlainText(MathWriter):
         )
 
     def _bracketed(self, expression: Expression) -> str:
-        compound = isinstance(expression, Sum | Negative | Product | Quotient | Ratio)
+        compound = isinstance(
+            expression, Sum | Negative | Product | Quotient | Ratio | Over | Where
+        )
         if isinstance(expression, Number):
             compound = expression.tens != 0
         return f"({self.write(expression)})" if compound else self.write(expression)

@@ -13,46 +13,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Matrix, Place
-from attncalc.operations.step import Step
-from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.attention.declared import DISPLAY
 from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions, heading
+from attncalc.problem.step import Step
+from attncalc.solving.influence import influence, shape
 from attncalc.solving.plan import formula
 from attncalc.solving.solution import Head, Solution
-from attncalc.solving.stated import influence, shape
 from attncalc.solving.work import Derivation, Fractions, Work
 from attncalc.text import numbered
-from attncalc.writing.document import (
-    LEADING,
-    MOST_SHOWN,
-    Attended,
-    Cell,
-    Connections,
-    Document,
-    Facts,
-    Field,
-    Given,
-    Grid,
-    Part,
-    Patterns,
-    Section,
-    Told,
-)
+from attncalc.writing import document as parts
 from attncalc.writing.sentences import IN_WORK, influence_to_fill_in, legend, notes
 
 if TYPE_CHECKING:  # few pages are asked for them
-    from attncalc.patterns.pattern import Pattern
+    from attncalc.studies.patterns.pattern import Pattern
 
 MOST_WRITTEN_OUT = 2000
 """Entries that are written out without a second asking."""
 MOST_FOLDED = 3000
-"""Numbers of work that stand folded in a page that can, without being asked for."""
+"""Numbers of work up to which a page that can fold it holds it by default."""
 
 
 @dataclass(frozen=True)
-class Page(Document):
+class Page(parts.Document):
     """The document of a calculation, with what it is of, for forms that hold data.
 
     Parameters
@@ -86,17 +71,20 @@ class Page(Document):
     def influences(self) -> tuple[tuple[int, Sequence[str]], ...]:
         """What each output attends to: for each head its number, and sentences."""
         return tuple(
-            head for part in self.parts if isinstance(part, Connections) for head in part.heads
+            head
+            for part in self.parts
+            if isinstance(part, parts.Connections)
+            for head in part.heads
         )
 
     @property
     def shown_patterns(self) -> tuple[str, ...]:
         """What the weights show, in sentences."""
-        return next((part.texts for part in self.parts if isinstance(part, Patterns)), ())
+        return next((part.texts for part in self.parts if isinstance(part, parts.Patterns)), ())
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is said of single steps, of all of them."""
+        """The remarks on single steps, of all of them."""
         return tuple(text for section in self.sections for text in section.remarks)
 
     @property
@@ -123,7 +111,7 @@ class Contents(NamedTuple):
     steps
         The steps that are wanted.
     given
-        Whether the problem's own matrices stand before them.
+        Whether the problem's own matrices come first.
     work
         Whether every entry of these steps is written out.
     entries
@@ -175,7 +163,7 @@ def make_page(solution: Solution, contents: Contents) -> Page:
         _section(work, step, contents, [each.text for each in remarks if each.step == step.name])
         for step in contents.steps
         if contents.entries is None or step.name in contents.entries
-        if not (contents.blank and step.name in step.inputs)  # it stands there, given
+        if not (contents.blank and step.name in step.inputs)  # it is shown as given
     )
     found = _found(solution, contents.head) if contents.patterns else None
     of_all = (remark.text for remark in remarks if not remark.step)
@@ -208,15 +196,15 @@ def folds_work(solution: Solution, steps: Sequence[Step]) -> bool:
     return entries * longest <= MOST_FOLDED
 
 
-def _opening(work: Work, contents: Contents) -> Iterator[Part]:
+def _opening(work: Work, contents: Contents) -> Iterator[parts.Part]:
     if contents.blank:
-        yield Field("Name", None)
-    yield Facts(conventions(work.problem))
+        yield parts.Field("Name", None)
+    yield parts.Facts(conventions(work.problem))
     if contents.given and contents.entries is None:
-        yield Given(tuple(given_grids(work, full=contents.shows_all)))
+        yield parts.Given(tuple(given_grids(work, full=contents.shows_all)))
 
 
-def _connections(solution: Solution, contents: Contents) -> Iterator[Part]:
+def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]:
     if contents.entries is not None:
         return
     several = len(solution.problem.attentions) > 1
@@ -231,7 +219,7 @@ def _connections(solution: Solution, contents: Contents) -> Iterator[Part]:
             of = step.name if several else ""
             names = attention.keys, attention.queries
             is_drawn = not contents.blank and not solution.remakes
-            yield Connections(
+            yield parts.Connections(
                 heads,
                 *names,
                 contents.blank,
@@ -251,7 +239,7 @@ def _attended(
     hidden_in: Callable[[int], Matrix | None],
     head: int,
     output: int,
-) -> Attended:
+) -> parts.Attended:
     """Return what an output of a head attends to, both from 0."""
     found, decimals = solution.heads_of(step)[head], solution.problem.decimals
     connection = found.connection(output)
@@ -259,11 +247,11 @@ def _attended(
     hidden = hidden_in(found.number)
     masked = () if hidden is None else hidden[output].tolist()
     weights = found.weights[output].tolist()
-    return Attended(connection.most, connection.second, weights, texts, masked)
+    return parts.Attended(connection.most, connection.second, weights, texts, masked)
 
 
 def _found(solution: Solution, head: str | None) -> "tuple[Pattern, ...]":
-    from attncalc.patterns.finding import of_head, patterns_of
+    from attncalc.studies.patterns.finding import of_head, patterns_of
 
     found = patterns_of(solution)
     return found if head is None else of_head(solution, found, head)
@@ -271,17 +259,17 @@ def _found(solution: Solution, head: str | None) -> "tuple[Pattern, ...]":
 
 def _patterns(
     solution: Solution, found: "tuple[Pattern, ...] | None", contents: Contents
-) -> Iterator[Part]:
+) -> Iterator[parts.Part]:
     if found:
-        from attncalc.patterns.finding import leading, worth_telling
+        from attncalc.studies.patterns.finding import leading, worth_telling
         from attncalc.writing.patterns import sentence
 
         problem = solution.problem
         worth = worth_telling(found)
         if not contents.full:
-            worth = leading(worth, LEADING)
+            worth = leading(worth, parts.LEADING)
         told = tuple(sentence(problem, pattern) for pattern in worth)
-        yield Patterns(told, contents.full)
+        yield parts.Patterns(told, contents.full)
 
 
 def _check_length(solution: Solution, contents: Contents) -> None:
@@ -298,15 +286,15 @@ def _check_length(solution: Solution, contents: Contents) -> None:
         )
 
 
-def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> Section:
+def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> parts.Section:
     said = f"{step.title}, {shape(work.solution, step)}"
     equation = formula(step, work.problem)
     if contents.entries is not None:
         places = contents.entries[step.name]
         lines = tuple(work.line(step.name, work.turned(place)) for place in places)
-        return Section(step, equation, said, lines=lines)
+        return parts.Section(step, equation, said, lines=lines)
     ranked = step.role == "weights" and not contents.blank
-    return Section(
+    return parts.Section(
         step,
         equation,
         said,
@@ -318,31 +306,33 @@ def _section(work: Work, step: Step, contents: Contents, remarks: list[str]) -> 
     )
 
 
-def _grids(work: Work, step: Step, contents: Contents) -> Iterator[Grid]:
+def _grids(work: Work, step: Step, contents: Contents) -> Iterator[parts.Grid]:
     """Yield the matrix of a step, or that of each head."""
     solution, blank = work.solution, contents.blank
     shape = solution.shape_of(step.name)
     rows, columns = solution.row_labels(step), solution.column_labels(step)
-    is_whole = contents.shows_all or len(columns) <= MOST_SHOWN
+    is_whole = contents.shows_all or len(columns) <= parts.MOST_SHOWN
     for number in _heads(solution, step, contents):
         head = (number,) if len(shape) == 3 else ()
         ranks = _ranks(solution, step, number) if step.role == "weights" and not blank else None
 
-        def cell(i: int, j: int, head: tuple[int, ...] = head, ranks: Ranks | None = ranks) -> Cell:
+        def cell(
+            i: int, j: int, head: tuple[int, ...] = head, ranks: Ranks | None = ranks
+        ) -> parts.Cell:
             if blank:
-                return Cell(None)
+                return parts.Cell(None)
             place = work.turned((*head, i, j))
             if is_whole:
                 shown, hidden = work.row(step.name, head, i)[j]
             else:
                 shown, hidden = work.shown(step.name, place), work.hidden(step.name, place)
-            return Cell(shown, ranks(place[-2]).get(place[-1], "") if ranks else "", hidden)
+            return parts.Cell(shown, ranks(place[-2]).get(place[-1], "") if ranks else "", hidden)
 
         head_number = number + 1 if head else 0
         in_decimals = not blank and work.fractions is None
         texts = partial(solution.shown_row, step.name, head) if in_decimals else None
         of = shape[0] if head else 0
-        yield Grid(step.name, head_number, rows, columns, cell, contents.shows_all, texts, of)
+        yield parts.Grid(step.name, head_number, rows, columns, cell, contents.shows_all, texts, of)
 
 
 def _heads(solution: Solution, step: Step, contents: Contents) -> Sequence[int]:
@@ -372,7 +362,7 @@ def _ranks(solution: Solution, step: Step, head: int) -> Ranks:
     return of_output
 
 
-def given_grids(work: Work, *, full: bool) -> Iterator[Grid]:
+def given_grids(work: Work, *, full: bool) -> Iterator[parts.Grid]:
     """Yield the problem's own matrices in the layout in which they are given."""
     problem = work.problem
     for name in problem.names:
@@ -381,10 +371,10 @@ def given_grids(work: Work, *, full: bool) -> Iterator[Grid]:
         for number in range(len(matrix) if matrix.ndim == 3 else 1):
             head = (number,) if matrix.ndim == 3 else ()
 
-            def cell(i: int, j: int, name: str = name, head: tuple[int, ...] = head) -> Cell:
-                return Cell(work.given(name, (*head, i, j)))
+            def cell(i: int, j: int, name: str = name, head: tuple[int, ...] = head) -> parts.Cell:
+                return parts.Cell(work.given(name, (*head, i, j)))
 
-            yield Grid(
+            yield parts.Grid(
                 name,
                 number + 1 if head else 0,
                 rows or numbered(matrix.shape[-2]),
@@ -395,7 +385,7 @@ def given_grids(work: Work, *, full: bool) -> Iterator[Grid]:
 
 
 def _axis(problem: Problem, name: str, axis: int, matrix: Any) -> tuple[str, ...]:
-    """Return the tokens that an axis of a given matrix stands for, if it does."""
+    """Return the tokens along an axis of a given matrix, if there are any."""
     size = matrix.shape[axis]
     role = role_of(name)
     if role in ("image", "table", "ids"):
@@ -426,10 +416,13 @@ def _influences(
         return influence_to_fill_in(queries[output])
 
     for head in solution.heads_of(step):
-        yield head.number, Told(len(queries), asked if blank else partial(told, head))
+        yield (
+            head.number,
+            parts.LazySentences(len(queries), asked if blank else partial(told, head)),
+        )
 
 
-def _on_carrying(solution: Solution, sections: tuple[Section, ...]) -> Iterator[str]:
+def _on_carrying(solution: Solution, sections: tuple[parts.Section, ...]) -> Iterator[str]:
     """Warn that what is shown may not add up where more digits are carried."""
     decimals = solution.problem.decimals
     if solution.is_proven and not solution.is_exact and any(each.lines for each in sections):

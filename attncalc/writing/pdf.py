@@ -19,13 +19,13 @@ TYPESETTERS = {
     "tectonic": ("--untrusted", "--keep-logs"),
     "lualatex": _LATEX,
 }
-"""What typesets, the first that is installed, and how it is told to run no other program."""
+"""The programs that typeset, in order of preference, and options that run no other program."""
 PATIENCE = 300
 """Seconds until it is given up; tectonic first loads what it needs."""
 GLANCE = 0.2
 """Seconds after which it is asked whether we are to end before it does."""
 MOST_SAID = 300
-"""Letters of what is wrong that are told."""
+"""Letters of an error that are shown."""
 _JOB = "page"
 
 
@@ -65,7 +65,7 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
     beside
         The pictures that it shows, by the names of their files.
     place
-        Where it is going to stand, for messages.
+        Where it will be written, for messages.
 
     Raises
     ------

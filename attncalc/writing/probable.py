@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.text import on_a_line
 from attncalc.writing.document import Document, Facts, Table
 from attncalc.writing.studies.common import in_json, in_rows
+from attncalc.writing.studies.common import shown as at_decimals
 
 Row = tuple[int, str, float]
 """An id, its name, and its probability or score."""
@@ -27,7 +25,7 @@ def probable_document(
     named = any(str(number) != word for number, word, _ in rows)
     headings = ("id", what, measure) if named else ("id", measure)
     shown = tuple(
-        (str(number), *([on_a_line(word)] if named else []), _share(share, decimals))
+        (str(number), *([on_a_line(word)] if named else []), at_decimals(share, decimals))
         for number, word, share in rows
     )
     told = tuple((f"{what} {number}", *rest) for number, *rest in shown)
@@ -35,10 +33,6 @@ def probable_document(
     order = "the most probable first" if measure == "probability" else "the highest first"
     facts = Facts((f"shown to {decimals} decimals, halves away from zero", *remarks))
     return Document(title, (facts, Table(f"{of}, {order}", headings, shown, told)))
-
-
-def _share(share: float, decimals: int) -> str:
-    return fixed(round_floats(np.array([share]), decimals)[0], decimals)
 
 
 def probable_as_json(rows: Sequence[Row], measure: str = "probability") -> str:

@@ -1,52 +1,82 @@
-"""A problem as a file to be read and changed: JSON with a line for each row, or CSV."""
+"""JSON and CSV piece by piece, and a problem as a file to read and change in either form."""
 
-from collections.abc import Iterator, Mapping
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attncalc.problem.problem import Problem
-from attncalc.problem.serialising import in_csv, in_json
-from attncalc.text import in_json as quoted
-from attncalc.writing.csv_text import as_lines
+from attncalc.problem.serialising import Row, in_csv
+from attncalc.problem.serialising import in_json as as_values
+from attncalc.text import in_json
 
 FORMS = (".json", ".csv")
+_INDENT = "  "
 
 
 def write_problem(problem: Problem, form: str = ".json") -> Iterator[str]:
-    """Yield a problem as a file states it, piece by piece.
+    """Yield a problem as a file in one of `FORMS`; `attncalc.read_problem` reads it back.
 
-    Parameters
-    ----------
-    problem
-        What is written; `attncalc.read_problem` reads it back.
-    form
-        One of `FORMS`.
-
-    Raises
-    ------
-    InputError
-        When it has masks for each head, which CSV cannot hold.
+    Raises InputError for CSV of a problem with masks for each head.
     """
     if form == ".csv":
         yield from as_lines(in_csv(problem))
         return
-    yield from _pieces(in_json(problem), "\n")
+    yield from json_pieces(as_values(problem), rows_in_a_line=True)
     yield "\n"
 
 
-def _pieces(value: Any, margin: str) -> Iterator[str]:
-    """Yield JSON in which a row of numbers stands in one line, as people write matrices."""
+def json_pieces(value: Any, margin: str = "\n", *, rows_in_a_line: bool = False) -> Iterator[str]:
+    r"""Yield what `json.dumps(value, indent=2)` returns; an iterator is written as a list.
+
+    Parameters
+    ----------
+    value
+        Mappings, lists, iterators, texts, numbers, true, false and None.
+    margin
+        A line break and the blanks before the line that the value begins in.
+    rows_in_a_line
+        Whether a list of numbers is one line, as people write the rows of matrices.
+
+    Examples
+    --------
+    >>> "".join(json_pieces({"row": iter([1, 2])}))
+    '{\n  "row": [\n    1,\n    2\n  ]\n}'
+    """
+    inner, brackets = margin + _INDENT, "[]"
     if isinstance(value, Mapping):
-        items = [(f"{quoted(name)}: ", each) for name, each in value.items()]
-        yield from _listed("{}", items, margin)
-    elif isinstance(value, list) and any(isinstance(each, list | Mapping) for each in value):
-        yield from _listed("[]", [("", each) for each in value], margin)
+        items = ((f"{in_json(str(name))}: ", each) for name, each in value.items())
+        brackets = "{}"
+    elif isinstance(value, list | tuple) and not any(map(_holds_more, value)):
+        # json itself writes a list of numbers and texts at once, and much faster
+        if rows_in_a_line or not value:
+            yield in_json(value)
+        else:
+            yield f"[{inner}{in_json(value, separators=(f',{inner}', ': '))[1:-1]}{margin}]"
+        return
+    elif _holds_more(value):
+        items = (("", each) for each in value)
     else:
-        yield quoted(value)
+        yield in_json(value)
+        return
+    before = brackets[0]
+    for name, each in items:
+        yield f"{before}{inner}{name}"
+        yield from json_pieces(each, inner, rows_in_a_line=rows_in_a_line)
+        before = ","
+    yield brackets if before != "," else margin + brackets[1]
 
 
-def _listed(brackets: str, items: list[tuple[str, Any]], margin: str) -> Iterator[str]:
-    inner = margin + "  "
-    for place, (name, each) in enumerate(items):
-        yield f"{',' if place else brackets[0]}{inner}{name}"
-        yield from _pieces(each, inner)
-    yield f"{margin}{brackets[1]}" if items else brackets
+def _holds_more(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def as_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of a CSV file."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for row in rows:
+        writer.writerow(row)
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()

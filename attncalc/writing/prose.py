@@ -14,7 +14,7 @@ MOST_NAMED = 12
 def line_in_text(line: Derivation) -> str:
     """Return the work of one entry: Q[1,1] = (1·0) + (-1·1) = -1.00.
 
-    Where the result is not 0 and is shown as 0.00, a mark stands beside it.
+    Where the result is not 0 and is shown as 0.00, a mark follows it.
     """
     parts = [in_text(line.entry), *(f"= {in_text(form)}" for form in line.forms)]
     sign, dagger = "=" if line.is_exact else "≈", DAGGER if line.hidden else ""
@@ -30,7 +30,7 @@ def footnote(section: Section) -> Iterator[str]:
 
 
 def more_than_named(found: Sequence[object]) -> list[str]:
-    """Return how many there are beside those that are named, if there are more."""
+    """Return how many there are in addition to those that are named, if any."""
     return [f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
 
 

@@ -3,24 +3,27 @@
 Names and titles in them are made harmless: a sentence can be shown as it is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import starmap
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from attncalc.equations.own import Own
 from attncalc.errors import InputError
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.typed import as_written, exact
-from attncalc.operations.step import Step
-from attncalc.patterns.view import counted
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.numbers.types import Matrix
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.problem import LONGEST_NAME, Problem
-from attncalc.solving.solution import Solution
+from attncalc.problem.step import Step
+from attncalc.solving.solution import Head, Solution
 from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
+from attncalc.studies.patterns.view import counted
 from attncalc.text import of_each, on_a_line
 
 IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
@@ -28,14 +31,14 @@ IN_WORK = "every result is proven, and numbers within its work are those of floa
 MOST_HEADS_TOLD = 20
 """Heads that have a note each; of more it says how many."""
 BLANK = "_____"
-"""Where a worksheet wants an answer."""
+"""The room for an answer on a worksheet."""
 
 
 @dataclass(frozen=True)
 class Note:
     """Something a reader should know: of one step, or of the whole solution (`step` is "").
 
-    Advice is for whoever works it out, and is no part of a page that is handed in.
+    Advice is for the person who solves it, and is no part of a page that is handed in.
     """
 
     text: str
@@ -45,39 +48,40 @@ class Note:
 
 def influence_to_fill_in(query: str) -> str:
     """Return a line of a worksheet that asks which inputs influence an output."""
-    name = on_a_line(query)
-    return f"Output {name}: solid line to {BLANK}, dashed line to {BLANK}"
+    return f"Output {on_a_line(query)}: solid line to {BLANK}, dashed line to {BLANK}"
 
 
 def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
-    """Say what the ranks of the largest and of the second weight stand for."""
+    """Return what the ranks of the largest and of the second weight mean."""
     return ("most", f"largest of its {problem.standing.line}"), ("second", "second")
 
 
 def notes(solution: Solution) -> tuple[Note, ...]:
     """Return what a reader of this solution should know."""
-    found = [
+    cut = f"labels of more than {LONGEST_NAME} characters are cut: the problem has them whole"
+    return (
         *(Note(each, w.name) for w in solution.all_weights for each in _of_weights(solution, w)),
         *_risen(solution),
         *_on_digits(solution),
-        *_cut_names(solution),
+        *([Note(cut)] if solution.problem.has_cut_names else []),
         *(_rounding_matters(solution) if solution.all_weights else ()),
-    ]
-    return tuple(found)
+    )
 
 
-def _cut_names(solution: Solution) -> Iterator[Note]:
-    if solution.problem.has_cut_names:
-        yield Note(
-            f"labels of more than {LONGEST_NAME} characters are cut: the problem has them whole"
-        )
+def _each(told: Iterable[list[str]], more: str) -> Iterator[str]:
+    """Yield the sentences on each head, and of very many heads how many more there are."""
+    heads = [said for said in told if said]
+    yield from (text for said in heads[:MOST_HEADS_TOLD] for text in said)
+    if len(heads) > MOST_HEADS_TOLD:
+        yield f"in {len(heads) - MOST_HEADS_TOLD} more heads, too, {more}"
 
 
 def _of_weights(solution: Solution, weights: Step) -> Iterator[str]:
     if solution.problem.start == "A":
         yield from _sums_of_given(solution, weights)
         return
-    yield from _row_sums(solution, weights)
+    if not isinstance(weights.operation, Own) or weights.operation.gives_shares:
+        yield from _row_sums(solution, weights)
     yield from _nothing_left(solution, weights)
 
 
@@ -87,51 +91,46 @@ def _row_sums(solution: Solution, step: Step) -> Iterator[str]:
     if problem.attention_of(step.name).sinks is not None:
         yield f"the weights of a {line} sum to less than 1: the rest goes to the sink"
         return
-    one = fixed(1.0, problem.decimals)
-    told, queries = 0, problem.attention_of(step.name).queries
-    for head in solution.heads_of(step):
+    one, queries = fixed(1.0, problem.decimals), problem.attention_of(step.name).queries
+
+    def said(head: Head) -> list[str]:
         rows = zip(queries, head.rounded, head.weights, strict=True)
         missing = [
             f"{line} {on_a_line(name)} sums to {total}"
             for name, row, weights in rows
             if (total := fixed(row.sum(), problem.decimals)) != one and weights.any()
         ]
-        told += bool(missing)
-        if missing and told <= MOST_HEADS_TOLD:
-            of = f" in head {head.number}" if head.number else ""
-            yield f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}"
+        of = f" in head {head.number}" if head.number else ""
+        if not missing:
+            return []
+        return [f"weights are rounded as shown, so{of} {of_each(missing)}, not {one}"]
 
-    if told > MOST_HEADS_TOLD:
-        more = told - MOST_HEADS_TOLD
-        yield f"in {more} more heads, too, weights as shown sum to other than {one}"
+    yield from _each(
+        map(said, solution.heads_of(step)), f"weights as shown sum to other than {one}"
+    )
 
 
 def _sums_of_given(solution: Solution, step: Step) -> Iterator[str]:
     """Name the rows of weights that are given which do not sum to 1, or hold less than 0."""
     problem, line = solution.problem, solution.problem.standing.line
-    queries, told = problem.attention_of(step.name).queries, 0
+    names = [f"{line} {on_a_line(name)}" for name in problem.attention_of(step.name).queries]
     weights = problem.given_as_typed[step.name]
-    for number, head in enumerate(weights if weights.ndim == 3 else [weights], start=1):
+
+    def exactly(number: Any) -> Fraction:
+        return Fraction(number if isinstance(number, Decimal | Fraction) else exact(number))
+
+    def said(number: int, head: Any) -> list[str]:
         of = f" in head {number}" if weights.ndim == 3 else ""
-        rows = [list(map(_exactly, row)) for row in head]
-        named = [
-            (f"{line} {on_a_line(name)}", row) for name, row in zip(queries, rows, strict=True)
-        ]
+        named = [*zip(names, ([*map(exactly, row)] for row in head), strict=True)]
         sums = [f"{name} sums to {_in_short(sum(row))}" for name, row in named if sum(row) != 1]
         below = [name for name, row in named if min(row) < 0]
-        told += bool(sums or below)
-        if told > MOST_HEADS_TOLD:
-            continue
-        if sums:
-            yield f"weights as given need not sum to 1:{of} {of_each(sums)}"
+        found = [f"weights as given need not sum to 1:{of} {of_each(sums)}"] if sums else []
         if below:
-            yield f"weights as given may be below 0, as in{of} {of_each(below)}"
-    if told > MOST_HEADS_TOLD:
-        yield f"in {told - MOST_HEADS_TOLD} more heads, too, weights as given are no shares of 1"
+            found.append(f"weights as given may be below 0, as in{of} {of_each(below)}")
+        return found
 
-
-def _exactly(number: Any) -> Fraction:
-    return Fraction(number if isinstance(number, Decimal | Fraction) else exact(number))
+    heads = enumerate(weights if weights.ndim == 3 else [weights], start=1)
+    yield from _each(starmap(said, heads), "weights as given are no shares of 1")
 
 
 def _in_short(total: Fraction | int) -> str:
@@ -148,20 +147,22 @@ def _nothing_left(solution: Solution, weights: Step) -> Iterator[str]:
     if not is_given and (step is None or step.role != "masked"):
         return
     queries = solution.problem.attention_of(weights.name).queries
-    masked, told = (solution.problem.given if is_given else solution.floats)[scores], 0
-    for number, head in enumerate(masked if masked.ndim == 3 else [masked], start=1):
+    masked = (solution.problem.given if is_given else solution.floats)[scores]
+
+    def said(number: int, head: Matrix) -> list[str]:
         empty = (index for index, row in enumerate(head) if np.isneginf(row).all())
         names = [on_a_line(queries[index]) for index in empty]
-        told += bool(names)
-        if names and told <= MOST_HEADS_TOLD:
-            of = f" in head {number}" if masked.ndim == 3 else ""
-            yield f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0"
-    if told > MOST_HEADS_TOLD:
-        yield f"in {told - MOST_HEADS_TOLD} more heads, too, no key is left to some outputs"
+        of = f" in head {number}" if masked.ndim == 3 else ""
+        if not names:
+            return []
+        return [f"output {of_each(names)}{of}: no key is left to attend to, all weights are 0"]
+
+    heads = enumerate(masked if masked.ndim == 3 else [masked], start=1)
+    yield from _each(starmap(said, heads), "no key is left to some outputs")
 
 
 def _risen(solution: Solution) -> Iterator[Note]:
-    """Say where a step against the gradients has made L larger: it went too far."""
+    """Return where a step against the gradients has made L larger: it went too far."""
     if solution.problem.step is None or not solution.keeps("L_fell"):
         return
     dust = DUST_OF_DECIMALS if solution.is_exact else float(DUST_OF_FLOATS)
@@ -173,7 +174,7 @@ def _risen(solution: Solution) -> Iterator[Note]:
 
 
 def _on_digits(solution: Solution) -> Iterator[Note]:
-    """Say which digits are not proven: all of them, or those of values that nothing tells."""
+    """Say which digits are not proven: all of them, or those of values that cannot be decided."""
     if not solution.is_proven:
         yield Note(IN_FLOATS.replace("float64", solution.problem.dtype.name))
     for name, places in solution.undecided.items():

@@ -1,4 +1,4 @@
-"""Documents for the terminal: every step under its equation, and what matters most at the end."""
+"""Documents for the terminal: every step under its equation."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +10,6 @@ from rich.text import Text
 
 from attncalc.text import on_a_line, within
 from attncalc.writing import document as parts
-from attncalc.writing.document import DAGGER, TITLE_OF_PATTERNS, Cell, Document, Form, Grid
 from attncalc.writing.frames import Continued, Screen, Styled, fitting, framed, padded
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import footnote, line_in_text, plain_entry
@@ -19,7 +18,7 @@ from attncalc.writing.sentences import BLANK
 LONGEST_ROW_NAME = 24
 LONGEST_COLUMN_NAME = 12
 LONGEST_HEADING = 40
-"""Characters of what stands above a column of a sheet: no name of a token is so long."""
+"""Characters of the heading of a column of a sheet, longer than the names of tokens."""
 ROOM_FOR_WORK = 4
 """Empty lines that a worksheet leaves under each matrix."""
 WIDTH_OF_TABLE = 80
@@ -32,31 +31,31 @@ STYLES = {
     "wrong": "bold red",
     "unreadable": "bold red",
 }
-OPENING = (parts.Field, parts.Facts, parts.Table)
-"""What stands under the title without an empty line."""
+OPENING = (parts.Field, parts.Facts, parts.Table, parts.Verdict)
+"""The parts that follow the title without an empty line."""
 
 
-def write_tables(document: Document, screen: Screen) -> Iterator[Text]:
+def write_tables(document: parts.Document, screen: Screen) -> Iterator[Text]:
     """Yield the title, and each part of a document."""
     return _Terminal(screen).document(document)
 
 
-def write_notes(document: Document) -> Iterator[str]:
-    """Yield what should be said beside the tables; the advice of it is not handed in."""
+def write_notes(document: parts.Document) -> Iterator[str]:
+    """Yield the notes that go with the tables; advice is not handed in."""
     return _Terminal(Screen()).all_notes(document)
 
 
-class _Terminal(Form[Text]):
+class _Terminal(parts.DocumentWriter[Text]):
     hint = ": --full shows all of it"
 
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
         self.known = partial(within, screen.encoding)
 
-    def document(self, document: Document) -> Iterator[Text]:
+    def document(self, document: parts.Document) -> Iterator[Text]:
         if document.title:
             yield self._line(document.title, "bold")
-        for part in sorted(document.parts, key=lambda part: isinstance(part, parts.Verdict)):
+        for part in document.parts:
             if isinstance(part, parts.Appendix):
                 continue  # each of its documents can be asked for alone
             if not isinstance(part, OPENING):
@@ -77,7 +76,7 @@ class _Terminal(Form[Text]):
         for place, grid in enumerate(given.shown):
             if place:
                 yield Text()
-            yield self._line(", ".join(filter(None, (grid.name, grid.which))), "bold")
+            yield self._line(grid.called, "bold")
             yield from self._matrix(grid)
 
     def section(self, section: parts.Section) -> Iterator[Text]:
@@ -85,7 +84,8 @@ class _Terminal(Form[Text]):
         yield equation.append(self.known(f"   {section.said}"), style="not bold")
         for grid in section.shown:
             if grid.head:
-                yield self._line(f"head {grid.head} of {grid.heads or section.grids[-1].head}")
+                count = grid.heads or section.grids[-1].head
+                yield self._line(f"{section.step.slices} {grid.head} of {count}")
             yield from self._matrix(grid)
         yield from (Continued(self.known(line_in_text(line))) for line in section.lines)
         if section.legend:
@@ -109,7 +109,7 @@ class _Terminal(Form[Text]):
             yield from self._dots(connections)
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Text]:
-        yield self._line(TITLE_OF_PATTERNS, "bold")
+        yield self._line(parts.TITLE_OF_PATTERNS, "bold")
         yield from (Continued(self.known(text)) for text in patterns.shown)
 
     def _dots(self, connections: parts.Connections) -> Iterator[Text]:
@@ -131,7 +131,7 @@ class _Terminal(Form[Text]):
         yield from map(self._line, verdict.sentences)
 
     def table(self, table: parts.Table) -> Iterator[Text]:
-        """Yield a line for each row, or a few; on a terminal its columns stand below one another.
+        """Yield a line for each row, or a few; on a terminal its columns are aligned.
 
         No line is wider than the screen, and where there is none, as in a file, than 80 columns.
         """
@@ -161,19 +161,19 @@ class _Terminal(Form[Text]):
     def _line(self, text: str, style: str = "") -> Text:
         return Text(self.known(text), style=style)
 
-    def _matrix(self, grid: Grid, longest: int = LONGEST_COLUMN_NAME) -> Iterator[Text]:
+    def _matrix(self, grid: parts.Grid, longest: int = LONGEST_COLUMN_NAME) -> Iterator[Text]:
         """Yield a matrix as one table, or as one for each block of columns that fits the screen."""
         return framed(self._cells(grid, longest), grid.column_places, self.screen)
 
-    def _cells(self, grid: Grid, longest: int) -> list[list[Styled]]:
+    def _cells(self, grid: parts.Grid, longest: int) -> list[list[Styled]]:
         """Return the shown part of a matrix, its columns named above and its rows named before."""
         cells = grid.cells()
         known = [cell for row in cells for cell in row if cell]
-        dagger = self.known(DAGGER) if any(cell.hidden for cell in known) else ""
+        dagger = self.known(parts.DAGGER) if any(cell.hidden for cell in known) else ""
         wide = max((cell_len(self._sign(cell)) for cell in known), default=0)
         beside = " " * (len(dagger) + wide)
 
-        def text(cell: Cell | None) -> Styled:
+        def text(cell: parts.Cell | None) -> Styled:
             if cell is None:
                 return self.screen.ellipsis + beside, ""
             hidden = dagger if cell.hidden else " " * len(dagger)
@@ -188,7 +188,7 @@ class _Terminal(Form[Text]):
             *([(name, "bold"), *map(text, row)] for name, row in zip(names, cells, strict=True)),
         ]
 
-    def _sign(self, cell: Cell) -> str:
-        """Return what tells an entry from others where there are no colours, a blank before it."""
+    def _sign(self, cell: parts.Cell) -> str:
+        """Return the sign that marks an entry where there are no colours, a blank before it."""
         sign = cell.mark.sign if cell.mark else RANKS.get(cell.rank, "")
         return self.known(f" {sign}") if sign else ""

@@ -1,32 +1,61 @@
 """The verdict: what a good teacher would write under an answer, in sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
-from attncalc.grading.causes import ANY_SLIP, Cause
 from attncalc.grading.compare import deviation
+from attncalc.grading.credit import points_of
 from attncalc.grading.flags import flags
 from attncalc.grading.key import Style
 from attncalc.grading.lines import LineMark, nameless, unknown_outputs
 from attncalc.grading.marks import Marking, StepMarks
-from attncalc.grading.rules import Status
+from attncalc.grading.rules import ANY_SLIP, Cause, Status
 from attncalc.numbers.rounding import fixed
 from attncalc.numbers.types import Place
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.fields import LINES
 from attncalc.text import LISTED, numbered, of_each, on_a_line
-from attncalc.writing.counted import counted, not_read
 from attncalc.writing.mathematics import in_text
 from attncalc.writing.prose import line_in_text
 
 MOST_REASONS = 5
 """Explanations that are listed where one cannot tell which is true."""
+Said = Callable[..., str]
+"""Writes points, with no decimals where `least` is 0 and they are whole."""
+MOST_UNREAD = 10
+"""Of what was not read, and of faults and remarks, a verdict says no more of each."""
+LONGEST = 60
+"""Characters that are shown of what was not read."""
 
 
-def verdict(marking: Marking) -> tuple[str, ...]:
-    """Return what is to be said of an answer, a sentence or a few in each text."""
+def points_text(points: Fraction, decimals: int = 2, least: int = 1) -> str:
+    """Return points in decimals, without trailing zeros beyond the least number of them.
+
+    What is not a whole number is not shown as one: nearly all points are not all of them.
+
+    Examples
+    --------
+    >>> points_text(Fraction(5)), points_text(Fraction(19, 3)), points_text(Fraction(1999, 1000))
+    ('5.0', '6.33', '1.99')
+    """
+    unit = 10**decimals
+    count = int(points * unit + Fraction(1, 2))  # no points are below 0
+    if decimals and not count % unit and points.denominator != 1:
+        count += 1 if count < points * unit else -1
+    whole, rest = divmod(count, unit)
+    digits = f"{rest:0{decimals}d}".rstrip("0").ljust(min(least, decimals), "0") if decimals else ""
+    return f"{whole}.{digits}" if digits else str(whole)
+
+
+def verdict(marking: Marking, said: Said = points_text) -> tuple[str, ...]:
+    """Return what is to be said of an answer, a sentence or a few in each text.
+
+    The first mistake and why comes first, then what follows, then the rest; `said` writes points.
+    """
     return (
-        *counted(marking),
+        *_provisional(marking),
         *_opening(marking),
         *_first_mistake(marking),
         *_what_follows(marking),
@@ -36,6 +65,7 @@ def verdict(marking: Marking) -> tuple[str, ...]:
         *_rounding(marking),
         *_unanswered(marking),
         *_lines(marking),
+        *_counted(marking, said),
         *_for_a_person(marking),
     )
 
@@ -60,7 +90,7 @@ class Named(NamedTuple):
 def entry_named(marking: Marking, marks: StepMarks, place: Place) -> Named:
     """Return the name of an entry, and its row and column; with the names of tokens, if any."""
     entry = marking.key.work.entry(marks.step.name, place)
-    *head, row, column = entry.place
+    *head, row, column = map(int, entry.place)
     rows, columns = labels_of(marking, marks)
     words = [f"head {head[0]}"] if head else []
     for kind, number, labels in (("row", row, rows), ("column", column, columns)):
@@ -100,29 +130,38 @@ def _told_apart(marking: Marking, marks: StepMarks, place: Place) -> tuple[str, 
     return repr(float(marks.written.values[place])), repr(float(marks.expected[place]))
 
 
+def _provisional(marking: Marking) -> Iterator[str]:
+    """Yield whether the score may be trusted."""
+    if count := sum(each.could_be_matrix for each in marking.answer.unread):
+        parts = "1 part of the answer was" if count == 1 else f"{count} parts of the answer were"
+        what = "a matrix" if count == 1 else "matrices"
+        yield f"This score is provisional: {parts} not read that could be {what}."
+    if lines := marking.unread_lines:
+        parts = "1 statement" if len(lines) == 1 else f"{len(lines)} statements"
+        yield f"This score is provisional: {parts} about the map could not be read."
+
+
 def _opening(marking: Marking) -> Iterator[str]:
     has_steps = any(marks.written is not None for marks in marking.steps)
     has_lines = any(line.written is not None for line in marking.lines)
+    is_wrong = marking.first_wrong is not None
     if not has_steps and not has_lines and not marking.not_counted:
         yield "Nothing in it belongs to this problem."
     elif has_steps and all(marks.is_right for marks in marking.steps):
         names = of_each([marks.step.name for marks in marking.steps])
         yield f"Every entry is right: {names}."
-    elif marking.first_wrong is None and has_steps:
-        yield "Nothing that is written is wrong."
+    elif has_steps and not is_wrong and not _has_wrong_lines(marking):
+        yield "No mistakes in what you wrote."
+
+
+def _has_wrong_lines(marking: Marking) -> bool:
+    return any(line.status is Status.WRONG for line in marking.lines)
 
 
 def _first_mistake(marking: Marking) -> Iterator[str]:
     wrong = marking.first_wrong
     if wrong is None:
         return
-    before = [
-        each.step.name
-        for each in marking.steps[: marking.steps.index(wrong.marks)]
-        if each.is_right
-    ]
-    if before:
-        yield f"{of_each(before)} {'is' if len(before) == 1 else 'are'} right."
     name = wrong.marks.step.name
     if wrong.place is None:
         yield f"{name} has the wrong shape: {wrong.marks.problem}.{_then(marking, wrong.marks)}"
@@ -130,6 +169,10 @@ def _first_mistake(marking: Marking) -> Iterator[str]:
         yield _entry_is_wrong(marking, wrong.marks, wrong.place, "The first mistake is in")
         yield from _how_many(marking, wrong.marks)
     yield from _why(marking, wrong.marks)
+    place = marking.steps.index(wrong.marks)
+    before = [each.step.name for each in marking.steps[:place] if each.is_right]
+    if before:
+        yield f"{of_each(before)} {'is' if len(before) == 1 else 'are'} right."
 
 
 def _then(marking: Marking, marks: StepMarks) -> str:
@@ -215,13 +258,10 @@ def _what_follows(marking: Marking) -> Iterator[str]:
     ]
     if not following:
         return
-    are, they = ("follows", "it is") if len(following) == 1 else ("follow", "they are")
     penalty = marking.rules.follow_penalty
-    cost = ", and nothing is lost there" if not penalty else f", at {1 - penalty} of the credit"
-    yield (
-        f"{of_each(following)} {are} from what is written before: "
-        f"worked out from those values {they} right{'' if marking.rules.in_tolerance else cost}."
-    )
+    cost = "no points deducted" if not penalty else f"{1 - penalty} of the points"
+    are = "is" if len(following) == 1 else "are"
+    yield f"{of_each(following)} {are} correct given your earlier values; {cost}."
 
 
 def _later_mistakes(marking: Marking) -> Iterator[str]:
@@ -305,8 +345,64 @@ def _rounding(marking: Marking) -> Iterator[str]:
     yield f"{entries} from the key by rounding alone{why}. That counts as right{cost}."
 
 
+def _not_shown(marking: Marking) -> Iterator[str]:
+    """Yield which steps are left out, and the later ones that they are marked by."""
+    by_later: dict[str, list[str]] = {}
+    for name, later in marking.passed.items():
+        by_later.setdefault(later, []).append(name)
+    for marks in marking.steps:
+        if left_out := by_later.get(marks.step.name):
+            are, it = ("is", "it") if len(left_out) == 1 else ("are", "them")
+            later = marks.step.name
+            by = f"{later} is right" if marks.is_right else f"{later} counts for {it}"
+            yield f"{of_each(left_out)} {are} not shown; {by}."
+
+
+def _where_unread(marking: Marking) -> str:
+    """Return where a step that is not found may be: in what was not read."""
+    could_be = [each for each in marking.answer.unread if each.could_be_matrix]
+    if not could_be and not marking.unread_lines:
+        return ""
+    lines = sorted({each.line for each in (*could_be, *marking.unread_lines) if each.line})
+    if not lines:
+        return "what could not be read"
+    runs: list[list[int]] = []
+    for line in lines:
+        if runs and line <= runs[-1][-1] + 1:
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    return f"line{'s' if len(lines) > 1 else ''} {of_each(texts)}, which could not be read"
+
+
+def _names(steps: Sequence[str]) -> str:
+    """Return all names of steps in a row, and the map in words."""
+    words = ["the lines of the map" if name == LINES else name for name in steps]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _counted(marking: Marking, said: Said) -> Iterator[str]:
+    """Yield the points of each step, and what does not count."""
+    if marking.not_counted:
+        yield f"Not counted, for it is not asked for: {_names(marking.not_counted)}."
+    by_cause = {marks.step.name: marks.deduction(marking.rules) for marks in marking.steps}
+    listed = []
+    for name, (earned, possible) in points_of(marking).items():
+        words = f"{_names([name])} {said(earned, least=0)}"
+        if earned < possible:
+            words += f" of {said(possible, least=0)}"
+        if lost := by_cause.get(name):
+            words += f" (−{said(lost * possible, least=0)} for its cause)"
+        listed.append(words)
+    if marking.rules.asked:
+        yield f"Points: {', '.join(listed)}."
+
+
 def _style_in_words(marking: Marking, style: Style) -> str:
     """Say what is done otherwise than in the key."""
+    if style.digits:
+        return f"numbers are kept to {style.digits} significant digits"
     cut = {
         "half-away": "",
         "half-even": "halves go to the even digit",
@@ -322,6 +418,10 @@ def _style_in_words(marking: Marking, style: Style) -> str:
 
 
 def _unanswered(marking: Marking) -> Iterator[str]:
+    yield from _not_shown(marking)
+    if missing := marking.not_found:
+        maybe = _where_unread(marking)
+        yield f"{_names(missing)} may be in {maybe}." if maybe else f"Not found: {_names(missing)}."
     for status, words in ((Status.BLANK, "blank"), (Status.UNREADABLE, "not readable as a number")):
         counts = [
             (marks.count(status), marks.step.name)
@@ -358,8 +458,8 @@ def _lines(marking: Marking) -> Iterator[str]:
         solid = f"its solid line goes to {of_each(most)}" if most else "it has no solid line"
         dashed = f"its dashed line to {of_each(second)}" if second else "it has no dashed line"
         missing = "no lines were found for" if line.written is None else "the lines are wrong of"
-        if line.written is None and marking.unread_lines:
-            continue  # it may be said in what was not read
+        if line.written is None and (marking.unread_lines or LINES in marking.not_found):
+            continue  # it may be said in what was not read; and no lines at all are said at once
         of = f"{output}{of_head}{_as_read(line)}"
         yield f"On the map{where} {missing} output {of}: {solid}, {dashed}."
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]
@@ -422,4 +522,33 @@ def _counts(marks: StepMarks) -> Iterator[str]:
 def _for_a_person(marking: Marking) -> Iterator[str]:
     for flag in flags(marking):
         yield f"For a person to look at: {flag.says}."
-    yield from not_read(marking)
+    answer = marking.answer
+    yield from _bounded("Not read", unread_in_words(marking))
+    yield from _bounded("Not read", list(map(on_a_line, answer.faults)))
+    yield from _bounded("As read", list(map(on_a_line, answer.remarks)))
+
+
+def unread_in_words(marking: Marking) -> list[str]:
+    """Return what was not read, what could be a matrix first."""
+    unread = sorted(marking.answer.unread, key=lambda each: not each.could_be_matrix)
+    return [_in_words(*each[:3]) for each in unread]
+
+
+def _in_words(line: int, text: str, why: str) -> str:
+    """Return what was not read: where, what and why.
+
+    Examples
+    --------
+    >>> _in_words(3, "1 2", "it has no name")
+    'line 3: 1 2 (it has no name)'
+    """
+    shown = on_a_line(" ".join(text.split()))
+    shown = shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+    where = f"line {line}: " if line else ""
+    return f"{where}{shown} ({on_a_line(why)})"
+
+
+def _bounded(opening: str, said: Sequence[str]) -> Iterator[str]:
+    yield from (f"{opening}: {each}." for each in said[:MOST_UNREAD])
+    if len(said) > MOST_UNREAD:
+        yield f"{opening}: {len(said) - MOST_UNREAD} more like these."

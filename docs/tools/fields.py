@@ -7,7 +7,7 @@ column (of matrices the last two) is the page's own, and is kept.
 import re
 from collections.abc import Callable, Iterable
 
-from attncalc.problem.field import Given, Setting, declared
+from attncalc.problem.field import MatrixField, Setting, declared
 from attncalc.problem.fields import OWNERS
 
 TABLE = re.compile(
@@ -51,7 +51,7 @@ def _line(cells: Iterable[str]) -> str:
     return re.sub(" +", " ", f"| {' | '.join(cells)} |")
 
 
-def _of_matrix(given: Given) -> Cells:
+def _of_matrix(given: MatrixField) -> Cells:
     return [_plain(given.says)]
 
 
@@ -84,7 +84,7 @@ def _elsewhere(setting: Setting) -> str:
 
 
 KINDS: dict[str, tuple[Cells, type, Callable[..., Cells]]] = {
-    "matrices": (["field", "what it is", "shape", "more"], Given, _of_matrix),
+    "matrices": (["field", "what it is", "shape", "more"], MatrixField, _of_matrix),
     "settings": (
         ["field", "values, the default first", "what it does", "more"],
         Setting,

@@ -18,8 +18,8 @@ from attncalc.studies.aim import aim as design
 from attncalc.writing.studies import aim as written
 
 if TYPE_CHECKING:
-    from attncalc.plotting.look import Look
-    from attncalc.plotting.picture import Picture
+    from attncalc.writing.plotting.look import Look
+    from attncalc.writing.plotting.picture import Picture
 
 FALLBACK = "average"
 
@@ -46,8 +46,8 @@ def aim(flags: Mapping[str, Any]) -> None:
 
 def _problem(found: Aim) -> str:
     """Return the problem with its designed query, as it is read back."""
-    from attncalc.writing.json_text import write_json
     from attncalc.writing.page import Contents, make_page
+    from attncalc.writing.page_data import write_json
 
     return "".join(write_json(make_page(found.solution, Contents(found.solution.plan))))
 
@@ -73,6 +73,6 @@ def _shown(found: Aim, *, full: bool) -> Shown:
 
 
 def _drawn(found: Aim, form: str, look: "Look") -> "Picture":
-    from attncalc.plotting.curves import render_variation
+    from attncalc.writing.plotting.curves import render_variation
 
     return render_variation(found.curve, form, look)

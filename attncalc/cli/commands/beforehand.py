@@ -4,12 +4,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from attncalc.cli.streams import note
-from attncalc.operations.step import Plan
 from attncalc.problem.problem import Problem
-from attncalc.solving.memory import in_units, refuse_what_cannot_fit
+from attncalc.problem.step import Plan
+from attncalc.solving.limits import in_units, refuse_what_cannot_fit
 
 if TYPE_CHECKING:  # it belongs to what draws
-    from attncalc.plotting.look import Look
+    from attncalc.writing.plotting.look import Look
 
 MOST_LINES = 10_000
 """Lines that a picture draws."""

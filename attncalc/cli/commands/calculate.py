@@ -10,12 +10,12 @@ from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
 from attncalc.errors import InputError
 from attncalc.numbers.types import Place
-from attncalc.operations.step import Plan, Step
-from attncalc.patterns.plan import needed_for_patterns
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step
 from attncalc.reading.names import unknown
 from attncalc.solving.plan import plan
 from attncalc.solving.solution import Solution, solve
+from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, folds_work, make_page
 
 Flags = Mapping[str, Any]
@@ -118,7 +118,7 @@ def _contents(solution: Solution, chosen: Plan, form: Form, flags: Flags) -> Con
 
 
 def _entries(solution: Solution, references: list[str]) -> dict[str, tuple[Place, ...]]:
-    from attncalc.solving.entries import chosen_entries  # here, for few ask for entries
+    from attncalc.solving.choosing import chosen_entries  # here, for few ask for entries
 
     try:
         return chosen_entries(solution, references, _by_name(solution.plan))

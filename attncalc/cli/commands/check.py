@@ -10,9 +10,8 @@ from typing import Any
 from attncalc.cli.commands.beforehand import say_of_marking
 from attncalc.cli.commands.dumps import are_dumps, check_dumps
 from attncalc.cli.commands.marking import (
-    extent_from,
-    marks_decimals,
     rules_from,
+    shown_from,
     unforeseen,
     with_known_steps,
 )
@@ -26,24 +25,27 @@ from attncalc.grading.key import Key, key_of
 from attncalc.grading.marking import mark
 from attncalc.grading.rules import Rules
 from attncalc.numbers.typed import quoted
-from attncalc.operations.step import Report
+from attncalc.problem.step import Report
 from attncalc.reading.answers import answers_in, passed_over, read_answer, read_answer_bytes
 from attncalc.reading.answers.answer import Answer
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.files import is_folder, is_found, refuse_found
 from attncalc.reading.sets import is_set
 from attncalc.solving.plan import plan
+from attncalc.sources import remember
 from attncalc.workers import cores, mapped
 from attncalc.writing.document import Document, Extent
 from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.reports import many
 from attncalc.writing.reports.many import Marked, Shown
-from attncalc.writing.reports.marking import marking_document
 
 OF_MARKS = ("table", "json", "markdown", "latex", "html", "csv")
 """The forms that marks can have."""
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 """How the command ends."""
+Read = tuple[str, Answer | str | None]
+"""An answer's place, and the answer, or why it cannot be read; None before it is read."""
+Work = Callable[[Read], Marked]
 MOST_NAMED = 10
 """Of what is not marked in a folder, so many are named."""
 
@@ -62,8 +64,8 @@ def check(flags: Mapping[str, Any]) -> int:
 def _check_answers(flags: Mapping[str, Any]) -> int:
     """Mark the answers to one problem, and return how the command ends."""
     page, table = _page(flags["out"]), target_of("--csv", flags["sheet"])
-    form, extent, answers = _form(flags["format"], page), extent_from(flags), flags["answers"]
-    shown = Shown(flags["fractions"], marks_decimals(flags))
+    form, answers = _form(flags["format"], page), flags["answers"]
+    shown = shown_from(flags, form)
     wants_table = flags["sheet"] is not None
     if wants_table and page == table == STDOUT:
         raise InputError("--csv and the marks both go to standard output: give one of them a file")
@@ -79,19 +81,21 @@ def _check_answers(flags: Mapping[str, Any]) -> int:
     alone = places is None
     with key.names_at_hand():
         read = [
-            (each, _read(each, key.expected, answers, alone=alone)) for each in places or answers
+            (each, _ahead(each, key.expected, answers, alone=alone, of_all=flags["reading"]))
+            for each in places or answers
         ]
     check_targets(page, table)  # once more, now that it is known what was read
     if flags["reading"]:
-        deliver(_reading([answer for _, answer in read], flags["format"], page))
+        deliver(_reading([each for _, each in read if each is not None], flags["format"], page))
         return RIGHT
     with reporting() as report:
-        marked = _marked(key, read, rules, flags["jobs"] or cores(), report)
+        work = partial(_marked_one, key, rules, answers)
+        marked = _marked(key, work, read, flags["jobs"] or cores(), report)
     if page.is_folder:
         printed = not alone and not (wants_table and table == STDOUT)
-        outputs = _pages(marked, form, page, extent, shown=shown, with_table=printed)
+        outputs = _pages(marked, form, page, shown, with_table=printed)
     else:
-        outputs = [_marks(marked, key, form, page, extent, shown=shown, alone=alone)]
+        outputs = [_marks(marked, key, form, page, shown, alone=alone)]
     if wants_table:
         outputs.append(output(table, many.as_csv(marked, list(key.steps), shown=shown)))
     deliver(*outputs)
@@ -170,6 +174,19 @@ def _told(answer: Answer | str, tell: Callable[[Answer], str]) -> str:
     return answer if isinstance(answer, str) else tell(answer)
 
 
+def _ahead(
+    place: str, expected: Expected, named: Sequence[str], *, alone: bool, of_all: bool
+) -> Answer | str | None:
+    """Return an answer that is read before any is marked; None for a file of many, as yet unread.
+
+    Workers read those; what is read is remembered here, where files are written.
+    """
+    if alone or of_all or place == "-" or is_folder(Path(place)):
+        return _read(place, expected, named, alone=alone)
+    remember(Path(place))
+    return None
+
+
 def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) -> Answer | str:
     """Return an answer, or why it cannot be read."""
     try:
@@ -189,15 +206,11 @@ def _read(place: str, expected: Expected, named: Sequence[str], *, alone: bool) 
 
 
 def _marked(
-    key: Key,
-    read: Sequence[tuple[str, Answer | str]],
-    rules: Rules,
-    jobs: int,
-    report: Report | None,
+    key: Key, work: Work, read: Sequence[Read], jobs: int, report: Report | None
 ) -> list[Marked]:
     """Mark each answer; among many, one that cannot be read stops none of the others."""
+    key.prepare()  # for workers, too
     marked = []
-    work = partial(_marked_one, key, rules, len(read) == 1)
     for done, each in enumerate(mapped(work, read, jobs), start=1):
         # a worker sends its own copy of the key, and no work is to be done again for it
         marking = each.marking and replace(each.marking, key=key)
@@ -207,8 +220,12 @@ def _marked(
     return marked
 
 
-def _marked_one(key: Key, rules: Rules, alone: bool, given: tuple[str, Answer | str]) -> Marked:
+def _marked_one(key: Key, rules: Rules, named: Sequence[str], given: Read) -> Marked:
     place, answer = given
+    alone = answer is not None and len(named) == 1
+    if answer is None:
+        with key.names_at_hand():
+            answer = _read(place, key.expected, named, alone=False)
     if isinstance(answer, str):
         return Marked(place, None, answer)
     try:
@@ -220,47 +237,39 @@ def _marked_one(key: Key, rules: Rules, alone: bool, given: tuple[str, Answer | 
 
 
 def _marks(
-    marked: Sequence[Marked],
-    key: Key,
-    form: str,
-    page: Target,
-    extent: Extent,
-    *,
-    shown: Shown,
-    alone: bool,
+    marked: Sequence[Marked], key: Key, form: str, page: Target, shown: Shown, *, alone: bool
 ) -> Output:
     """Return the markings in a form; of many answers, a row for each and a summary."""
     if form == "csv":
         return output(page, many.as_csv(marked, list(key.steps), shown=shown))
     if form == "json":
-        return _json(marked, page, extent, alone=alone)
-    document = _document(marked, extent, shown=shown, alone=alone)
-    if form in _WRITERS:
-        return output(page, _written(marked[0] if alone else None, document, form, extent))
+        return _json(marked, page, shown.extent, alone=alone)
+    one = marked[0] if alone and marked[0].marking is not None else None
+    document = (
+        many.answers_document(marked, shown, on_screen=form == "table")
+        if one is None
+        else many.page_of(one, shown)
+    )
+    if form != "table":
+        return output(page, _written(one, document, form, shown))
     from attncalc.writing.terminal import write_notes
 
     return output(page, tables_of(document, page), *write_notes(document))
 
 
 def _pages(
-    marked: Sequence[Marked],
-    form: str,
-    page: Target,
-    extent: Extent,
-    *,
-    shown: Shown,
-    with_table: bool,
+    marked: Sequence[Marked], form: str, page: Target, shown: Shown, *, with_table: bool
 ) -> list[Output]:
     """Return a page for each answer, and the table of all, which is printed."""
     assert page.place is not None
-    pages, ending = many.pages(marked, extent).items(), FORMS[form][0]
+    pages, ending = many.pages(marked, shown).items(), FORMS[form][0]
     files = {
-        page.place / f"{name}{ending}": _written(each, document, form, extent)
+        page.place / f"{name}{ending}": _written(each, document, form, shown)
         for each, (name, document) in zip(marked, pages, strict=True)
     }
     outputs = [Output(page, files)]
     if with_table:
-        document = _document(marked, extent, shown=shown, alone=False)
+        document = many.answers_document(marked, shown, on_screen=True)
         outputs.append(output(STDOUT, tables_of(document, STDOUT)))
     return outputs
 
@@ -281,42 +290,20 @@ def _json(marked: Sequence[Marked], page: Target, extent: Extent, *, alone: bool
     return output(page, marking_as_json(marking, extent), *notes)
 
 
-def _written(answer: Marked | None, document: Document, form: str, extent: Extent) -> str:
+def _written(answer: Marked | None, document: Document, form: str, shown: Shown) -> str:
     """Return a document in a form; in HTML, the page of one marked answer lives."""
-    if form != "html" or answer is None or answer.marking is None:
-        return _WRITERS[form](document)
-    from attncalc.writing.live.marked import write_marking
+    if form == "markdown":
+        from attncalc.writing.markdown import write_markdown
 
-    return write_marking(answer.marking, extent)
+        return write_markdown(document)
+    if form == "latex":
+        from attncalc.writing.latex import write_latex
 
+        return write_latex(document)
+    if answer is not None and answer.marking is not None:
+        from attncalc.writing.live.marked import write_marking
 
-def _in_markdown(document: Document) -> str:
-    from attncalc.writing.markdown import write_markdown
-
-    return write_markdown(document)
-
-
-def _in_latex(document: Document) -> str:
-    from attncalc.writing.latex import write_latex
-
-    return write_latex(document)
-
-
-def _in_html(document: Document) -> str:
+        return write_marking(answer.marking, shown.extent, shown.in_words)
     from attncalc.writing.html.page import write_html
 
     return write_html(document)
-
-
-_WRITERS: dict[str, Callable[[Document], str]] = {
-    "markdown": _in_markdown,
-    "latex": _in_latex,
-    "html": _in_html,
-}
-
-
-def _document(marked: Sequence[Marked], extent: Extent, *, shown: Shown, alone: bool) -> Document:
-    marking = marked[0].marking
-    if alone and marking is not None:
-        return marking_document(marking, extent)
-    return many.answers_document(marked, extent, shown=shown)

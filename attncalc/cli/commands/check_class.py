@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 from attncalc import __version__
 from attncalc.cli.commands.check_state import State
 from attncalc.cli.commands.marking import (
-    extent_from,
     keys_of_one_student,
-    marks_decimals,
     rules_from,
     rules_of_one,
+    shown_from,
     unforeseen,
     with_known_steps,
 )
@@ -36,20 +35,22 @@ from attncalc.sources import remember
 from attncalc.text import on_a_line
 from attncalc.workers import cores, mapped
 from attncalc.writing.classes import FORMS
-from attncalc.writing.document import Document, Extent
+from attncalc.writing.document import Document
 from attncalc.writing.reports import class_rows
-from attncalc.writing.reports.class_rows import Entry, Outcome, feedback, not_marked, outcome
-from attncalc.writing.reports.many import Marked, Shown, mark_in
+from attncalc.writing.reports.class_rows import ClassRow, Outcome, feedback, not_marked, outcome
+from attncalc.writing.reports.many import Marked, Shown, page_of
 
 RIGHT, DIFFERENT, UNREAD = 0, 1, 2
 TABLES = ("table", "csv")
+NOTHING = Marked("", None, class_rows.NO_ANSWER)
+"""What stands for an answer that was not handed in."""
 
 
 class _Way(NamedTuple):
     """How answers are marked and told of."""
 
     rules: Rules
-    extent: Extent
+    shown: Shown
     form: str
 
 
@@ -78,11 +79,11 @@ def check_class(flags: Mapping[str, Any]) -> int:
     page, table = _page(flags), target_of("--csv", flags["sheet"])
     wants_table = flags["sheet"] is not None
     _check_flags(flags, page, table)
-    shown = Shown(flags["fractions"], marks_decimals(flags))
+    shown = shown_from(flags)
     check_targets(page, table)
     given = read_set(Path(flags["file"]))
     samples = keys_of_one_student(given, rules_from(flags))
-    way = _Way(_rules(flags, samples), extent_from(flags), _form(flags, page))
+    way = _Way(_rules(flags, samples), shown, _form(flags, page))
     paired, unpaired = pairs(given, flags["answers"])
     _remember(given, paired, unpaired)
     check_targets(page, table)  # once more, now that it is known what is read
@@ -93,14 +94,14 @@ def check_class(flags: Mapping[str, Any]) -> int:
     strays = [(str(each.place), each.why) for each in unpaired]
     printed = page.place is not None or not wants_table
     if wants_table:
-        lines = class_rows.as_csv(entries, strays, _steps(samples), mark_in(shown))
+        lines = class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
         deliver(output(table, lines))
     if printed and flags["format"] == "csv" and page.place is None:
-        deliver(output(STDOUT, class_rows.as_csv(entries, strays, _steps(samples), mark_in(shown))))
+        lines = class_rows.as_csv(entries, strays, _steps(samples), shown.in_cell)
+        deliver(output(STDOUT, lines))
     elif printed and not (wants_table and table == STDOUT):
         several = len(given.problems) > 1
-        said = mark_in(shown, decimals=2)
-        document = class_rows.class_document(entries, strays, said, several=several)
+        document = class_rows.class_document(entries, strays, shown.in_words, several=several)
         deliver(output(STDOUT, tables_of(document, STDOUT)))
     return _ends(entries, strays)
 
@@ -176,7 +177,7 @@ def _marked(
             zip(works, mapped(partial(_mark, way), works, jobs), strict=True), start=1
         ):
             if made is None:
-                rows[work.place] = tuple(map(_again, state.rows_of(work.folder)))
+                rows[work.place] = tuple(Outcome(*row) for row in state.rows_of(work.folder))
             else:
                 rows[work.place] = made.outcomes
                 fresh += 1
@@ -187,11 +188,6 @@ def _marked(
     if folder is not None:
         _say(len(works) - fresh, fresh, folder, state.others({work.folder for work in works}))
     return rows
-
-
-def _again(kept: Sequence[Any]) -> Outcome:
-    place, how, possible, cells, shares, fact = kept
-    return Outcome(place, how, possible, tuple(cells), shares, fact)
 
 
 def _say(before: int, fresh: int, folder: Path, others: Sequence[str]) -> None:
@@ -266,13 +262,11 @@ def _mark_one(way: _Way, name: str, file: Path, answer: Paired | None) -> tuple[
     key = key_of(problem, way.rules)
     rules = _of(key, way.rules)
     possible = possible_of(key, rules)
-    if answer is None:
-        return class_rows.missing(possible), not_marked(name, class_rows.NO_ANSWER)
-    marked = _attempt(key, answer.place, rules)
-    row = outcome(marked, answer.how, possible)
+    marked = NOTHING if answer is None else _attempt(key, answer.place, rules)
+    row = outcome(marked, "" if answer is None else answer.how, possible)
     if marked.marking is None:
         return row, not_marked(name, marked.error)
-    return row, class_rows.page_of(marked.marking, way.extent)
+    return row, page_of(marked, way.shown)
 
 
 def _attempt(key: Key, place: Path, rules: Rules) -> Marked:
@@ -293,16 +287,16 @@ def _entries(
     samples: Sequence[Key],
     way: _Way,
     rows: Mapping[int, tuple[Outcome, ...]],
-) -> Iterator[Entry]:
+) -> Iterator[ClassRow]:
     """Yield a row for each student and problem, in the order of the list."""
-    none = tuple(class_rows.missing(possible_of(key, _of(key, way.rules))) for key in samples)
+    none = tuple(outcome(NOTHING, "", possible_of(key, _of(key, way.rules))) for key in samples)
     for place, student in enumerate(given.students):
         who = tuple(map(on_a_line, (student.name, student.id, student.email, student.folder)))
         for problem, made in zip(given.problems, rows.get(place, none), strict=True):
-            yield Entry((who[0], who[1], who[2], who[3]), problem, made)
+            yield ClassRow((who[0], who[1], who[2], who[3]), problem, made)
 
 
-def _ends(entries: Sequence[Entry], strays: Sequence[tuple[str, str]]) -> int:
+def _ends(entries: Sequence[ClassRow], strays: Sequence[tuple[str, str]]) -> int:
     facts = [each.outcome.marked for each in entries if each.outcome.place]
     if not any(facts):
         return UNREAD

@@ -9,8 +9,7 @@ from typing import Any
 
 from attncalc.reading.files import refuse_found, why_not_read
 from attncalc.text import in_json
-from attncalc.writing.files import write_files
-from attncalc.writing.places import naming
+from attncalc.writing.files import naming, write_files
 
 LINES = ".attncalc-marked.jsonl"
 """The file of lines, within the folder of pages."""
@@ -111,4 +110,4 @@ def _is_whole(told: Any) -> bool:
     if not isinstance(told, dict) or not isinstance(told.get("rows"), list):
         return False
     texts = all(isinstance(told.get(name), str) for name in ("folder", "digest", "page"))
-    return texts and all(isinstance(row, list) and len(row) == 6 for row in told["rows"])
+    return texts and all(isinstance(row, list) and len(row) == 5 for row in told["rows"])

@@ -3,23 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
+from attncalc.cli.commands.equations import equations_of
 from attncalc.cli.commands.pages import form_from, output_of
 from attncalc.cli.commands.problem import problem_from
 from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.progress import reporting
 from attncalc.cli.targets import deliver
-from attncalc.errors import InputError
-from attncalc.patterns.plan import NO_ATTENTION, needed_for_patterns
 from attncalc.solving.choosing import attention_and_head
 from attncalc.solving.solution import solve
+from attncalc.studies.patterns.pattern import needed_for_patterns
 from attncalc.writing.page import Contents, make_page
 
 
 def explain(flags: Mapping[str, Any]) -> None:
     """Solve, and write the patterns to where they are asked for."""
     problem = problem_from(flags, fallback="self")
-    if not problem.attentions:
-        raise InputError(NO_ATTENTION)
+    if flags["as_equations"]:
+        equations_of(problem, flags["out"])
+        return
     form = form_from({**flags, "blank": False, "fractions": False, "mixed": False})
     with reporting() as report:
         solution = solve(problem, keep=needed_for_patterns(problem), report=report)

@@ -13,7 +13,7 @@ from attncalc.errors import InputError, OutputError
 from attncalc.exporting.rules import Course, course_of
 from attncalc.grading.key import Key, key_of
 from attncalc.numbers.typed import quoted
-from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.attention.declared import DISPLAY
 from attncalc.reading.sets import is_set
 
 NAMES = {
@@ -88,9 +88,9 @@ def _refuse_what_nobody_heeds(flags: Mapping[str, Any], system: str) -> None:
         raise InputError(f"--points: in {NAMES[system]} they are set where the question is used")
     for name, default in OF_MARKING.items():
         flag = f"--{name.replace('_', '-')}"
-        if system == "numbas" and name != "weight" and flags[name] != default:
+        if system == "numbas" and name != "weight" and flags[name] not in (None, default):
             raise InputError(f"{flag}: Numbas takes nothing off, and knows no such entries")
-        if system == "moodle" and (flags[name] or None) != default:
+        if system == "moodle" and (flags[name] or None) not in (None, default):
             raise InputError(f"{flag}: Moodle marks each entry alone, and counts it as 1")
 
 

@@ -25,7 +25,7 @@ from attncalc.exporting.numbas import question as in_numbas
 from attncalc.exporting.rules import course_of
 from attncalc.grading.key import key_of
 from attncalc.grading.rules import Rules
-from attncalc.problem.attention.fields import DISPLAY
+from attncalc.problem.attention.declared import DISPLAY
 from attncalc.reading import read_problem
 from attncalc.reading.sets import ClassSet, read_set
 from attncalc.sources import remember

@@ -3,58 +3,60 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
-from attncalc.api.marking import number_of
+from attncalc.api.marking import SHARES, read_rubric
+from attncalc.api.marking import rules_from as rules_of
 from attncalc.api.marking import with_known_steps as under_own_names
 from attncalc.errors import InputError
 from attncalc.grading.key import Key, key_of
 from attncalc.grading.rules import Rules
 from attncalc.reading import read_problem
 from attncalc.reading.sets import ClassSet
-from attncalc.writing.document import Extent
+from attncalc.writing.reports.many import Shown
 
 
 def rules_from(flags: Mapping[str, Any]) -> Rules:
-    """Return how answers are marked."""
+    """Return how answers are marked: by the rubric, and by the flags before it."""
+    rubric = flags.get("rubric")
+    said = {name: flags.get(flag) for name, flag in RULES.items()}
     for name in ("atol", "rtol"):
-        if flags[name] is not None and not math.isfinite(flags[name]):
-            raise InputError(f"--{name} takes a number from 0, not {flags[name]}")
-    steps = flags["steps"]
-    follow, rounding, precision = (
-        number_of(f"--{name}-penalty", flags[f"{name}_penalty"], most=1)
-        for name in ("follow", "rounding", "precision")
-    )
-    return Rules(
-        follow,
-        rounding,
-        precision,
-        weights=dict(_weight(text) for text in flags["weight"] or ()),
-        asked=None if steps is None else tuple(name.strip() for name in steps.split(",")),
-        atol=flags["atol"],
-        rtol=flags["rtol"],
-    )
+        if (given := said[name]) is not None and not math.isfinite(given):
+            raise InputError(f"--{name} takes a number from 0, not {given}")
+    said["weights"] = dict(map(_weight, said["weights"] or ())) or None
+    return rules_of(said, Rules() if rubric is None else read_rubric(rubric), _flag)
 
 
-def _weight(text: str) -> tuple[str, Fraction]:
+RULES = {
+    **{"asked": "steps", "weights": "weight", "require": "require", "points": "points"},
+    **{name: name for name in (*SHARES, "atol", "rtol")},
+}
+"""Which flag says which rule."""
+
+
+def _flag(name: str) -> str:
+    return f"--{RULES.get(name, name).replace('_', '-')}"
+
+
+def _weight(text: str) -> tuple[str, str]:
     name, sign, number = text.partition("=")
     if not sign:
         raise InputError(f"--weight takes a step and a number, as A=2, not {text}")
-    return name.strip(), number_of("--weight", number, most=None)
+    return name.strip(), number
 
 
 def with_known_steps(rules: Rules, *keys: Key) -> Rules:
     """Return the rules with the steps under their own names; refuse what is no step."""
-    return under_own_names(rules, *keys, asked="--steps", weights="--weight")
+    return under_own_names(rules, *keys, spelled=_flag)
 
 
 def rules_of_one(rules: Rules, key: Key) -> Rules:
     """Return the rules for one problem of several: of what is asked for, each has its own steps."""
-    if rules.asked is None:
-        return rules
     known = {*key.steps, "connections"}
-    return replace(rules, asked=tuple(name for name in rules.asked if name in known))
+    asked = rules.asked and tuple(name for name in rules.asked if name in known)
+    return replace(
+        rules, asked=asked, require=tuple(name for name in rules.require if name in known)
+    )
 
 
 def keys_of_one_student(given: ClassSet, rules: Rules) -> list[Key]:
@@ -68,16 +70,12 @@ def unforeseen(place: str, error: Exception) -> str:
     return f"{place}: not marked for a mistake of attncalc's own, please report it: {what}"
 
 
-def extent_from(flags: Mapping[str, Any]) -> Extent:
-    """Return how much of a marking is shown."""
+def shown_from(flags: Mapping[str, Any], form: str | None = None) -> Shown:
+    """Return how much of a marking is shown in a form, and how points are written."""
     if flags["brief"] and flags["full"]:
         raise InputError("--brief and --full together: one leaves out what the other shows")
-    return "brief" if flags["brief"] else "full" if flags["full"] else "elided"
-
-
-def marks_decimals(flags: Mapping[str, Any]) -> int | None:
-    """Return how many decimals marks have; None for as many as are needed, within bounds."""
-    decimals: int | None = flags["marks_decimals"]
-    if decimals is not None and flags["fractions"]:
+    if flags["marks_decimals"] is not None and flags["fractions"]:
         raise InputError("--fractions and --marks-decimals together: give one of them")
-    return decimals
+    is_brief = flags["brief"] or (form == "table" and not flags["full"])
+    shown = Shown("brief" if is_brief else "full" if flags["full"] else "elided")
+    return shown._replace(fractions=flags["fractions"], decimals=flags["marks_decimals"])

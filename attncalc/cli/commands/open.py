@@ -124,8 +124,8 @@ def _problem(opened: Opened, flags: Flags) -> Problem:
 
 def _draw(problem: Problem, flags: Flags) -> None:
     """Draw the map of a layer, with the tokens' names."""
-    from attncalc.plotting.picture import chosen_heads, needed_for_pictures, render
     from attncalc.solving.plan import plan
+    from attncalc.writing.plotting.picture import chosen_heads, needed_for_pictures, render
 
     target = target_of("--out", flags["out"])
     check_targets(target)  # once more, now that it is known what was read

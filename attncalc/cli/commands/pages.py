@@ -18,7 +18,7 @@ from attncalc.writing.forms import FORMS, form_of
 from attncalc.writing.page import Page
 
 if TYPE_CHECKING:  # it loads matplotlib
-    from attncalc.plotting.picture import Picture
+    from attncalc.writing.plotting.picture import Picture
 
 PDF = ".pdf"
 MAP = "map.pdf"
@@ -191,19 +191,19 @@ def _pdf(page: Page, form: Form) -> Output:
 
 
 def _json(page: Page, form: Form) -> Output:
-    from attncalc.writing.json_text import write_json
+    from attncalc.writing.page_data import write_json
 
     return output(form.target, write_json(page))
 
 
 def _npz(page: Page, form: Form) -> Output:
-    from attncalc.writing.npz_file import write_npz
+    from attncalc.writing.page_data import write_npz
 
     return output(form.target, partial(write_npz, page))
 
 
 def _csv(page: Page, form: Form) -> Output:
-    from attncalc.writing.csv_text import write_csv, write_csv_files
+    from attncalc.writing.page_data import write_csv, write_csv_files
 
     folder = form.target.place
     if folder is None or not form.target.is_folder:
@@ -232,7 +232,7 @@ def _with_picture(page: Page, target: Target, text: Content, name: str | None) -
 
 
 def _map(page: Page, form: str) -> "Picture":
-    from attncalc.plotting.picture import render, render_blank
+    from attncalc.writing.plotting.picture import render, render_blank
 
     return render_blank(page.problem, form) if page.is_blank else render(page.solution, form)
 

@@ -10,10 +10,14 @@ from attncalc.cli.commands.refusals import as_flags
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, Target, check_targets, deliver, output, target_of
 from attncalc.errors import InputError, OutputError
-from attncalc.patterns.plan import needed_for_patterns
-from attncalc.plotting.drawing import MOST_HEADS
-from attncalc.plotting.look import Look, read_size
-from attncalc.plotting.picture import (
+from attncalc.problem.problem import Problem
+from attncalc.solving.plan import plan
+from attncalc.solving.solution import Solution, solve
+from attncalc.studies.patterns.pattern import needed_for_patterns
+from attncalc.writing.files import is_straight
+from attncalc.writing.plotting.drawing import MOST_HEADS
+from attncalc.writing.plotting.look import Look, read_size
+from attncalc.writing.plotting.picture import (
     NO_ATTENTION,
     Picture,
     check_ending,
@@ -22,10 +26,6 @@ from attncalc.plotting.picture import (
     render,
     render_gradient,
 )
-from attncalc.problem.problem import Problem
-from attncalc.solving.plan import plan
-from attncalc.solving.solution import Solution, solve
-from attncalc.writing.places import is_straight
 from attncalc.writing.sentences import notes
 
 DEFAULT_PLACE = "attention-map.png"

@@ -80,7 +80,8 @@ def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def conventions_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the flags say of conventions; each is read here, so that a fault names it."""
-    given = {name: flags[name] for name in (*SETTINGS, "title") if flags.get(name) is not None}
+    names = (*SETTINGS, "title")
+    given = {name: flags[name] for name in names if flags.get(name) is not None}
     for name, setting in SETTINGS.items():
         if setting.off and flags.get(f"no_{name}"):
             if name in given:

@@ -47,7 +47,7 @@ def typed(flags: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
     """
     for name in names:
         flag = f"--{name}" if name in GIVEN else flag_of(name)
-        if flags.get(name) is not None:
+        if flags.get(name) not in (None, [], ()):  # of one that may be repeated: none
             yield flag.replace("--", "--no-", 1) if flags[name] is False else flag
         if flags.get(f"no_{name}"):
             yield flag.replace("--", "--no-", 1)

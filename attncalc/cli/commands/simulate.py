@@ -17,8 +17,8 @@ from attncalc.studies.simulate import simulate as solve_draws
 from attncalc.writing.studies import simulation as written
 
 if TYPE_CHECKING:
-    from attncalc.plotting.look import Look
-    from attncalc.plotting.picture import Picture
+    from attncalc.writing.plotting.look import Look
+    from attncalc.writing.plotting.picture import Picture
 
 
 def simulate(flags: Mapping[str, Any]) -> None:
@@ -78,6 +78,6 @@ def _shown(found: list[Simulation], *, full: bool) -> Shown:
 
 
 def _drawn(found: list[Simulation], form: str, look: "Look") -> "Picture":
-    from attncalc.plotting.spreads import render_simulation
+    from attncalc.writing.plotting.spreads import render_simulation
 
     return render_simulation(found, form, look)

@@ -14,9 +14,9 @@ from attncalc.writing.document import Document
 from attncalc.writing.forms import FORMS, form_of
 
 if TYPE_CHECKING:  # some load matplotlib
-    from attncalc.plotting.look import Look
-    from attncalc.plotting.picture import Picture
     from attncalc.writing.files import Content
+    from attncalc.writing.plotting.look import Look
+    from attncalc.writing.plotting.picture import Picture
 
 Flags = Mapping[str, Any]
 PICTURES = (".png", ".svg", ".pdf")
@@ -110,7 +110,7 @@ def show(shown: Shown, wanted: Wanted, flags: Flags, *more: Output) -> None:
 
 
 def _picture(shown: Shown, target: Target, flags: Flags) -> Output:
-    from attncalc.plotting.look import Look, read_size
+    from attncalc.writing.plotting.look import Look, read_size
 
     assert target.place is not None
     with as_flags():

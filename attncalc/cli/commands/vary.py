@@ -16,8 +16,8 @@ from attncalc.studies.vary import vary as solve_at_each
 from attncalc.writing.studies import variation as written
 
 if TYPE_CHECKING:
-    from attncalc.plotting.look import Look
-    from attncalc.plotting.picture import Picture
+    from attncalc.writing.plotting.look import Look
+    from attncalc.writing.plotting.picture import Picture
 
 
 def vary(flags: Mapping[str, Any]) -> None:
@@ -60,6 +60,6 @@ def _shown(found: Variation, *, full: bool) -> Shown:
 
 
 def _drawn(found: Variation, form: str, look: "Look") -> "Picture":
-    from attncalc.plotting.curves import render_variation
+    from attncalc.writing.plotting.curves import render_variation
 
     return render_variation(found, form, look)

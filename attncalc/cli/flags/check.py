@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from attncalc.cli.flags.fields import for_problems
-from attncalc.cli.flags.shared import OUTPUT, Full, Jobs, Out
+from attncalc.cli.flags.shared import OUTPUT, Jobs, Out
 
 HELP = """Mark a worked answer: which entry went wrong first, why, and what follows from it.
 
@@ -67,9 +67,40 @@ def _penalty(name: str, meaning: str, default: str) -> Any:
     )
 
 
-FollowPenalty = Annotated[str, _penalty("follow", "follows from an earlier mistake", "0")]
-RoundingPenalty = Annotated[str, _penalty("rounding", "differs from the key by rounding", "0")]
-PrecisionPenalty = Annotated[str, _penalty("precision", "has too few decimals", "1/2")]
+Points = Annotated[
+    str | None,
+    typer.Option(
+        "--points",
+        metavar="NUMBER",
+        help="What a flawless answer earns.",
+        show_default="what its steps count",
+        rich_help_panel=_MARKING,
+    ),
+]
+Require = Annotated[
+    str | None,
+    typer.Option(
+        "--require",
+        metavar="STEPS",
+        help="What must be shown though a later step is written, as Q,K,S.",
+        show_default="what is asked for by name",
+        rich_help_panel=_MARKING,
+    ),
+]
+Rubric = Annotated[
+    str | None,
+    typer.Option(
+        "--rubric",
+        metavar="JSON",
+        help="A rubric: points, what each step counts, deductions by cause, as JSON.",
+        rich_help_panel=_MARKING,
+    ),
+]
+FollowPenalty = Annotated[str | None, _penalty("follow", "follows from an earlier mistake", "0")]
+RoundingPenalty = Annotated[
+    str | None, _penalty("rounding", "differs from the key by rounding", "0")
+]
+PrecisionPenalty = Annotated[str | None, _penalty("precision", "has too few decimals", "1/2")]
 Atol = Annotated[
     float | None,
     typer.Option(
@@ -95,9 +126,13 @@ Brief = Annotated[
     bool,
     typer.Option(
         "--brief",
-        help="The score and the verdict alone, without the matrices.",
+        help="The score and the verdict alone, in pages and JSON too.",
         rich_help_panel=OUTPUT,
     ),
+]
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="Show the matrices too, large ones whole.", rich_help_panel=OUTPUT),
 ]
 Reading = Annotated[
     bool,
@@ -112,7 +147,7 @@ Fractions = Annotated[
     bool,
     typer.Option(
         "--fractions",
-        help="Marks of a class as fractions, not decimals.",
+        help="Points as fractions, not decimals.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -123,8 +158,8 @@ MarksDecimals = Annotated[
         metavar="NUMBER",
         min=0,
         max=12,
-        help="Decimals that the marks of a class have at most.",
-        show_default="4; 2 in a table",
+        help="Decimals that points have at most.",
+        show_default="2; 4 in CSV",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -146,9 +181,12 @@ def check(
     answers: Answers,
     steps: Steps = None,
     weight: Weight = None,
-    follow_penalty: FollowPenalty = "0",
-    rounding_penalty: RoundingPenalty = "0",
-    precision_penalty: PrecisionPenalty = "1/2",
+    points: Points = None,
+    require: Require = None,
+    rubric: Rubric = None,
+    follow_penalty: FollowPenalty = None,
+    rounding_penalty: RoundingPenalty = None,
+    precision_penalty: PrecisionPenalty = None,
     atol: Atol = None,
     rtol: Rtol = None,
     format: Format = None,  # noqa: A002 - the flag is --format

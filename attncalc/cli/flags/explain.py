@@ -19,6 +19,7 @@ HELP = """Say what the weights show: who takes whom, what is equal, what scale a
     attncalc explain in.json -o patterns.md
     attncalc explain in.json --head cross.A   of one attention of a decoder
     attncalc self in.json --explain       below all the steps
+    attncalc explain in.json --equations  every step as an equation
 
 Each sentence is a fact of the weights, with its numbers and its threshold.
 """
@@ -46,12 +47,23 @@ All = Annotated[
 ]
 
 
+Equations = Annotated[
+    bool,
+    typer.Option(
+        "--equations",
+        help="Print the calculation as equations, to edit and to give back.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 @for_problems(None)
 def explain(
     context: typer.Context,
     file: File = None,
     head: Head = None,
     all: All = False,  # noqa: A002 - the flag is --all
+    as_equations: Equations = False,
     full: Full = False,
     format: Format = None,  # noqa: A002 - the flag is --format
     standalone: Standalone = False,

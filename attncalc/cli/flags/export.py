@@ -6,6 +6,7 @@ import typer
 
 from attncalc.cli.flags.check import (
     FollowPenalty,
+    Points,
     PrecisionPenalty,
     RoundingPenalty,
     Steps,
@@ -39,16 +40,6 @@ To = Annotated[
     Literal["gradescope", "moodle", "prairielearn", "numbas"],
     typer.Option("--to", help="The system.", rich_help_panel=OUTPUT),
 ]
-Points = Annotated[
-    str | None,
-    typer.Option(
-        "--points",
-        metavar="NUMBER",
-        help="What a flawless answer earns.",
-        show_default="what its steps count",
-        rich_help_panel="Marking",
-    ),
-]
 Out = Annotated[
     str | None,
     typer.Option(
@@ -68,9 +59,9 @@ def export(
     to: To,
     steps: Steps = None,
     weight: Weight = None,
-    follow_penalty: FollowPenalty = "0",
-    rounding_penalty: RoundingPenalty = "0",
-    precision_penalty: PrecisionPenalty = "1/2",
+    follow_penalty: FollowPenalty = None,
+    rounding_penalty: RoundingPenalty = None,
+    precision_penalty: PrecisionPenalty = None,
     points: Points = None,
     out: Out = None,
     **flags: Any,

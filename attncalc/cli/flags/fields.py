@@ -21,8 +21,8 @@ from attncalc.problem.fields import GIVEN, SETTINGS
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 
-OF_THE_ANSWER = ("asked",)
-"""Settings of what is handed in, and none of what is handed out."""
+OF_THE_ANSWER = ("asked", "equations")
+"""Settings of one problem alone, and none of new ones."""
 
 
 def for_problems(kind: str | None) -> Decorator:
@@ -83,7 +83,8 @@ def flag_of(setting: str) -> str:
     >>> flag_of("weights_layout")
     '--weights-layout'
     """
-    return f"--{setting.replace('_', '-')}"
+    own = SETTINGS[setting].flag if setting in SETTINGS else ""
+    return own or f"--{setting.replace('_', '-')}"
 
 
 def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
@@ -102,6 +103,11 @@ def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
             yield _value("title", "--title", "TEXT", "The heading.", panel)
 
 
+def _given(values: list[str] | None) -> list[str] | None:
+    """Return the values of a flag that may be repeated; None where it is not given."""
+    return values or None
+
+
 def _of_setting(name: str, setting: Setting) -> Iterator[inspect.Parameter]:
     flag = flag_of(name)
     if setting.is_switch:
@@ -109,6 +115,16 @@ def _of_setting(name: str, setting: Setting) -> Iterator[inspect.Parameter]:
         yield _switch(name, either, setting.says, setting.panel, None)
     else:
         short = [setting.short] if setting.short else []
+        if setting.flag:
+            option = typer.Option(
+                setting.flag,
+                metavar="TEXT",
+                help=setting.says,
+                rich_help_panel=setting.panel,
+                callback=_given,
+            )
+            yield parameter(name, list[str] | None, option)
+            return
         yield _value(name, flag, "VALUE", setting.says, setting.panel, *short)
     if setting.off:
         same = f"The same as {flag} {setting.off}."

@@ -7,18 +7,7 @@ each says what is done as a clause: "every entry is what comes out when …".
 from collections.abc import Iterator
 from fractions import Fraction
 
-from attncalc.grading.recipes.common import Read, Recipe, Wrong, in_place
-from attncalc.grading.recipes.distances import of_alibi, of_relative
-from attncalc.grading.recipes.gradients import of_gradients
-from attncalc.grading.recipes.layers import of_layers, of_normalised, of_skipped
-from attncalc.grading.recipes.masks import of_mask
-from attncalc.grading.recipes.others import of_others, of_outputs, of_the_whole
-from attncalc.grading.recipes.projections import of_projection
-from attncalc.grading.recipes.roundings import roundings
-from attncalc.grading.recipes.scores import of_scale, of_scale_not_asked, of_scores
-from attncalc.grading.recipes.scoring import of_other_scores, of_scored
-from attncalc.grading.recipes.weights import of_weights
-from attncalc.operations import (
+from attncalc.equations.operations import (
     DivideBySqrt,
     Given,
     Mask,
@@ -28,11 +17,23 @@ from attncalc.operations import (
     Scoring,
     Weigh,
 )
-from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.step import Plan, Step
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.grading.recipes.common import Read, Recipe, Wrong, in_place
+from attncalc.grading.recipes.distances import of_alibi, of_relative
+from attncalc.grading.recipes.gradients import of_gradients
+from attncalc.grading.recipes.layers import of_layers, of_normalised, of_skipped
+from attncalc.grading.recipes.masks import of_mask
+from attncalc.grading.recipes.others import of_others, of_outputs, of_the_whole
+from attncalc.grading.recipes.projections import of_projection
+from attncalc.grading.recipes.rewrites import of_own
+from attncalc.grading.recipes.roundings import roundings
+from attncalc.grading.recipes.scores import of_scale, of_scale_not_asked, of_scores
+from attncalc.grading.recipes.scoring import of_other_scores, of_scored
+from attncalc.grading.recipes.weights import of_weights
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.gradients.naming import is_of_the_way_back
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step
 
 __all__ = [
     "Read",
@@ -51,6 +52,7 @@ def recipes(step: Step, problem: Attention, steps: Plan) -> tuple[Recipe, ...]:
     operation = step.operation
     if isinstance(operation, Given):
         return ()  # what is given can only be copied
+    found += of_own(step)
     if isinstance(operation, Project | Scoring):
         found += _of_product(step, problem, steps)
     elif isinstance(operation, DivideBySqrt | Multiply | Mask | Alibi | RelativeBias):
@@ -101,7 +103,7 @@ def recipes_between(step: Step, steps: Plan) -> tuple[Recipe, ...]:
 def recipes_of_layers(step: Step, problem: Problem, steps: Plan) -> tuple[Recipe, ...]:
     """Return the wrong ways to come by a step of a part that is no attention."""
     of_part = of_gradients if is_of_the_way_back(step.name) else of_layers
-    found = of_part(step, problem, steps)
+    found = (*of_own(step), *of_part(step, problem, steps))
     return tuple(Recipe(code, says, step.name, make) for code, says, make in found)
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.part import Built
+from attncalc.problem.calculation import Built
+from attncalc.problem.step import Step
 
 _A_NAME = re.compile(r"\b(?:[WbP]_[A-Za-z0-9]+|[QKVSAHCO](?:_[a-z]+)?|X[123]?(?:_P)?)\b")
 """What may be the name of a matrix in a clause."""

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from attncalc.equations.operations.entrywise import KINDS
 from attncalc.errors import AttncalcError
 from attncalc.numbers.arrays import Owned
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.operations.activations import KINDS
-from attncalc.operations.step import run
-from attncalc.problem.attention.fields import EACH_STEP
+from attncalc.problem.attention.declared import EACH_STEP
 from attncalc.problem.fields import SETTINGS, own_name
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import run
 
 OTHER_EPS = (Fraction(0), Fraction(1, 10**3), *(Fraction(1, 10**power) for power in (5, 6, 8, 12)))
 """What normalisations of common libraries and models add: where one is meant, another is taken."""

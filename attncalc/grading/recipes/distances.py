@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operations.distances import Alibi, RelativeBias
 from attncalc.grading.recipes.common import Read, Wrong, times
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 
 
 def of_alibi(step: Step, operation: Alibi, scale: float) -> Iterator[Wrong]:

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from attncalc.equations.operation import PLAIN, Stated, Statement
+from attncalc.equations.operations import Add, DivideBySqrt, Multiply, Scores, Softmax, Weigh
 from attncalc.grading.recipes.common import (
     Make,
     Read,
@@ -18,11 +19,10 @@ from attncalc.grading.recipes.common import (
     transposed,
 )
 from attncalc.numbers.types import Range
-from attncalc.operations import Add, DivideBySqrt, Multiply, Scores, Softmax, Weigh
-from attncalc.operations.step import Plan, Step
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.gradients.naming import gradient_from
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step
 
 SLOPES = ("ReLUBack", "GELUBack", "GELUtanhBack", "SiLUBack", "TanhBack")
 

@@ -7,6 +7,15 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operations import Add, Project, Softmax
+from attncalc.equations.operations.assembling import TakeRow, TokenMean
+from attncalc.equations.operations.entrywise import KINDS, Activate, Gate
+from attncalc.equations.operations.normalising import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
 from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import (
     Read,
@@ -18,17 +27,8 @@ from attncalc.grading.recipes.common import (
 )
 from attncalc.grading.recipes.tokens import of_tokens
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import Add, Project, Softmax
-from attncalc.operations.activations import KINDS, Activate, Gate
-from attncalc.operations.normalisation import (
-    FeatureMean,
-    FeatureSquares,
-    FeatureVariance,
-    Normalise,
-)
-from attncalc.operations.rows import TakeRow, TokenMean
-from attncalc.operations.step import Plan, Step
 from attncalc.problem.problem import Problem
+from attncalc.problem.step import Plan, Step
 
 ROWS: dict[str, TakeRow | TokenMean] = {
     "first": TakeRow("first"),

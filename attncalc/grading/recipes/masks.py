@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operations import Mask
 from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_entry
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import Mask
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 
 MASKED = float("-inf")
 FILL = -1e9

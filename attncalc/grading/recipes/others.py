@@ -9,18 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attncalc.grading.recipes.common import (
-    Read,
-    Wrong,
-    done_right,
-    entry_by_entry,
-    of_tiled_heads,
-    times,
-    transposed,
-)
-from attncalc.numbers.typed import as_written
-from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import (
+from attncalc.equations.operations import (
     Add,
     Concat,
     DistanceScores,
@@ -36,9 +25,20 @@ from attncalc.operations import (
     Stack,
     Weigh,
 )
-from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.step import Plan, Step
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.grading.recipes.common import (
+    Read,
+    Wrong,
+    done_right,
+    entry_by_entry,
+    of_tiled_heads,
+    times,
+    transposed,
+)
+from attncalc.numbers.typed import as_written
+from attncalc.numbers.types import Matrix, Range
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.step import Plan, Step
 
 OTHER_BASES = (Fraction(10_000), Fraction(500_000), Fraction(1_000_000))
 """The bases of rope that models have: where one is meant, another may be taken."""
@@ -74,7 +74,13 @@ def of_outputs(step: Step, problem: Attention, steps: Plan) -> Iterator[Wrong]:
     for each in steps:
         if isinstance(each.operation, OF_SCORES):
             says = f"the scores {each.name} weigh the values, and not {A}"
-            yield f"scores-for-weights:{each.name}", says, partial(weighed, each.name, V)
+            yield f"scores-for-weights:{each.name}", says, partial(_scores_weigh, each.name, V)
+
+
+def _scores_weigh(scores: str, values: str, read: Read) -> Range:
+    """Return the values weighed with scores; forbidden ones, of which nobody writes -∞, with 0."""
+    finite = read(scores).map(lambda end: np.where(np.isneginf(end), 0.0, end))
+    return Weigh().over(finite, read(values))
 
 
 def of_others(step: Step, problem: Attention) -> Iterator[Wrong]:
@@ -191,6 +197,9 @@ def of_the_whole(step: Step, problem: Attention) -> Iterator[Wrong]:
     if heads > 1:
         says = "the axes of heads and of tokens are exchanged"
         yield "axes-swapped", says, partial(_with_axes_swapped, step)
+    for head in range(heads if heads > 1 else 0):
+        says = f"head {head + 1} is written for every head"
+        yield f"head-repeated:{head + 1}", says, partial(_reordered, step, [head] * heads)
     for order in _orders(heads):
         named = ", ".join(str(head + 1) for head in order)
         says = f"the heads stand in the order {named}"

@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operations import Concat
 from attncalc.grading.recipes.common import Read, Wrong, done_right, entry_by_entry, times
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import Concat
-from attncalc.operations.step import Step
 from attncalc.problem.attention.attention import Attention
 from attncalc.problem.standing import split_heads
+from attncalc.problem.step import Step
 
 
 def of_projection(step: Step, problem: Attention) -> Iterator[Wrong]:
@@ -70,7 +70,10 @@ def _times_bias(step: Step, read: Read) -> Range:
 
 def _weights_first(step: Step, read: Read) -> Range:
     tokens, weights, *bias = map(read, step.inputs)
-    return step.operation.over(weights, tokens, *bias)
+    if weights.low.ndim == 2 or bias:
+        return step.operation.over(weights, tokens, *bias)
+    made = step.operation.over(Concat().over(weights), tokens)
+    return made.map(partial(split_heads, heads=len(weights.low)))
 
 
 def _split(step: Step, split: Callable[[int, Matrix], Matrix], read: Read) -> Range:

@@ -10,6 +10,7 @@ from itertools import chain, product
 
 import numpy as np
 
+from attncalc.equations.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
 from attncalc.equations.rows import exponentials
 from attncalc.grading.recipes.common import (
     Read,
@@ -22,10 +23,10 @@ from attncalc.grading.recipes.common import (
     times,
     total,
 )
+from attncalc.grading.slack import round_digits
 from attncalc.numbers.rounding import round_floats
 from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import DivideBySqrt, DivideBySum, Multiply, Softmax
-from attncalc.operations.step import Step
+from attncalc.problem.step import Step
 
 E_WRITTEN = (2.72, 2.718, 2.71, 2.7183)
 """What people type for e."""
@@ -113,7 +114,7 @@ def _of_powers(scores: str, decimals: int, softmax: Softmax) -> Iterator[Wrong]:
     yield from _of_short_e(scores, decimals, softmax)
     for digits, shifted in product((FINEST, FINEST - 1), (False, True)):
         says = f"the powers of e are rounded to {digits} digits before they are divided"
-        cut = partial(_to_significant, digits=digits)
+        cut = partial(round_digits, digits=digits)
         yield f"exp-digits:{digits}", says, partial(_divided, scores, cut, shifted, 1.0)
     for digits in places:
         says = f"the powers of e are cut off at {digits} decimals before they are divided"
@@ -158,14 +159,6 @@ def _rounded_powers(scores: str, digits: int, shifted: bool) -> Wrong:
 
 def _to(digits: int) -> Cut:
     return partial(round_floats, decimals=digits)
-
-
-def _to_significant(values: Matrix, digits: int) -> Matrix:
-    """Round to so many digits that count."""
-    size = np.abs(np.where(values == 0, 1.0, values))
-    unit = 10.0 ** (np.floor(np.log10(size)) - digits + 1)
-    rounded: Matrix = np.floor(np.abs(values) / unit + 0.5) * unit * np.sign(values)
-    return rounded
 
 
 def _divided(scores: str, cut: Cut, shifted: bool, factor: float, read: Read) -> Range:

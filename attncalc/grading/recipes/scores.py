@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operations import Multiply, Rotate, Scoring
+from attncalc.equations.operations.normalising import Normalise
 from attncalc.grading.recipes.common import (
     Read,
     Wrong,
@@ -14,10 +16,8 @@ from attncalc.grading.recipes.common import (
     transposed,
 )
 from attncalc.numbers.types import Range
-from attncalc.operations import Multiply, Rotate, Scoring
-from attncalc.operations.normalisation import Normalise
-from attncalc.operations.step import Plan, Step
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.step import Plan, Step
 
 TURNS = (Rotate, Normalise)
 """What happens to queries and keys on their way to the scores."""
@@ -128,7 +128,9 @@ def of_scale_not_asked(step: Step, problem: Attention, steps: Plan) -> Iterator[
     if problem.d_k <= 1:
         return
     root, is_asked = problem.d_k**0.5, problem.scale != "none"
-    (plain,) = (each.name for each in steps if isinstance(each.operation, Scoring))
+    plain = next((each.name for each in steps if isinstance(each.operation, Scoring)), None)
+    if plain is None:  # an equation states the scores
+        return
     by_root = f"the scores are divided by √d_k = √{problem.d_k}"
     says = f"{by_root} already here" if is_asked else f"{by_root}, which is not asked for"
     if step.name == plain:

@@ -5,9 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
-from attncalc.numbers.types import Matrix, Range
-from attncalc.operations import (
+from attncalc.equations.operations import (
     Add,
     AdditiveScores,
     ConcatScores,
@@ -15,7 +13,9 @@ from attncalc.operations import (
     Project,
     Scores,
 )
-from attncalc.operations.step import Step
+from attncalc.grading.recipes.common import Read, Wrong, done_right, times, transposed
+from attncalc.numbers.types import Matrix, Range
+from attncalc.problem.step import Step
 
 
 def of_scored(step: Step) -> Iterator[Wrong]:

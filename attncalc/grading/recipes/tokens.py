@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
+from attncalc.equations.operations import Add, Stack
+from attncalc.equations.operations.assembling import Lookup, Patches
 from attncalc.grading.recipes.common import Read, Wrong, done_right
 from attncalc.numbers.types import Range
-from attncalc.operations import Add, Stack
-from attncalc.operations.rows import Lookup, Patches
-from attncalc.operations.step import Plan, Step
+from attncalc.problem.step import Plan, Step
 
 ORDERS = {
     "column-first": (

@@ -5,21 +5,21 @@ from functools import partial
 
 import numpy as np
 
-from attncalc.equations.rows import exponentials
-from attncalc.grading.recipes.common import Read, Wrong, beside_sinks, done_right, times, transposed
-from attncalc.numbers.types import Range
-from attncalc.operations import (
+from attncalc.equations.operation import Operation
+from attncalc.equations.operations import (
     DivideBySqrt,
     DivideBySum,
     Mask,
     Multiply,
-    Operation,
     SoftCap,
     Softmax,
 )
-from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.step import Plan, Step
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.equations.rows import exponentials
+from attncalc.grading.recipes.common import Read, Wrong, beside_sinks, done_right, times, transposed
+from attncalc.numbers.types import Range
 from attncalc.problem.attention.attention import Attention
+from attncalc.problem.step import Plan, Step
 
 LEFT_OUT: dict[type[Operation], tuple[str, str]] = {
     DivideBySqrt: ("scale-none", "they are scaled"),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.fields import (
+from attncalc.problem.attention.declared import (
     CONCAT,
     DISTANCE,
     DOT,
@@ -50,12 +50,12 @@ class Attention(AttentionFields):
 
     @cached_property
     def standing(self) -> Standing:
-        """How the matrices stand."""
+        """The layout of the matrices."""
         return Standing(self.layout == "columns", self.weights_layout == "torch", self.unturned)
 
     @property
     def unturned(self) -> tuple[str, ...]:
-        """The names of weights that stand as they are given in every layout."""
+        """The names of weights that are the same in every layout."""
         # qᵀ W_S k has one reading, whether q and k are rows or columns
         return ("W_S",) if self.score == GENERAL else ()
 
@@ -266,7 +266,7 @@ class Attention(AttentionFields):
             return self.d_q
         if self.n_heads > 1:
             return self._d_k_of_score
-        # asked before the rules of shape, hence without parting heads: there may be too many
+        # asked before shapes are checked, hence without splitting heads: there may be too many
         return self.width_of(*(self.those_given("K", "W_K") or [self.key_source]))
 
     @property
@@ -331,11 +331,11 @@ class Attention(AttentionFields):
 
     @cached_property
     def given(self) -> Mapping[str, Matrix]:
-        """The given matrices in floats, as the house knows them."""
+        """The given matrices in floats, in the internal layout."""
         return {name: self.stood_up(name) for name in self.names}
 
     def turned(self, name: str, matrix: Matrix) -> Matrix:
-        """Return a given matrix as the house knows it: upright, one matrix for each head."""
+        """Return a given matrix in the internal layout: upright, one matrix for each head."""
         upright = self.standing.upright(name, matrix)
         if name in ASKING:
             return split_heads(upright, self.n_heads)
@@ -373,7 +373,9 @@ class Attention(AttentionFields):
         return int(self.standing.upright(name, getattr(self, name)).shape[-1])
 
     def tokens_of(self, name: str) -> int:
-        """Return how many tokens a matrix holds."""
+        """Return how many tokens a matrix holds: none where it is not given."""
+        if not self.those_given(name):  # of equations without an attention
+            return 0
         # asked before the rules of shape, hence of rows alone: heads may not part the columns
         return int(self.standing.upright(name, getattr(self, name)).shape[-2])
 
@@ -383,7 +385,7 @@ class Attention(AttentionFields):
     def stood_up(self, name: str) -> Matrix:
         """Return a given matrix in floats as the house knows it, turned once."""
         if name not in self._upright:
-            self._upright[name] = self.turned(name, getattr(self, name))
+            self._upright[name] = self.turned(name, self.stored(name))
         return self._upright[name]
 
     @cached_property

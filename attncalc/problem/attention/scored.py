@@ -7,7 +7,7 @@ import numpy as np
 
 from attncalc.errors import InputError
 from attncalc.problem.attention.attention import Attention, size_of
-from attncalc.problem.attention.fields import CONCAT, DOT, GENERAL, NONE, OF_SCORE, SQRT_DK
+from attncalc.problem.attention.declared import CONCAT, DOT, GENERAL, NONE, OF_SCORE, SQRT_DK
 from attncalc.problem.fields import MASKS, OF_HEADS
 
 _MADE_OF = (

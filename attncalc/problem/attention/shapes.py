@@ -7,7 +7,7 @@ import numpy as np
 
 from attncalc.errors import InputError, ShapeError
 from attncalc.problem.attention.attention import GAINS, SAME_WIDTH, Attention, size_of
-from attncalc.problem.attention.fields import ADDITIVE, DOT
+from attncalc.problem.attention.declared import ADDITIVE, DOT
 from attncalc.problem.attention.scored import check_score, check_start, score_faults
 from attncalc.problem.fields import MASKS, OF_HEADS, POSITIONS
 from attncalc.problem.standing import Standing
@@ -52,7 +52,8 @@ def _check_presence(problem: Attention) -> None:
             raise InputError(f"{name} and {twice} both given: {name} is then not projected{but}")
     projected = {name: source for name, source in sources.items() if source != name}
     _check_missing(problem, projected)
-    _check_gains(problem)
+    for name in problem.those_given(*GAINS) if problem.qk_norm == "none" else ():
+        raise InputError(f"{name} is given, and qk_norm is none: say rms or layer")
     if problem.sinks is not None and problem.normalizer != "softmax":
         raise InputError(
             f"sinks are given, and the normalizer is {problem.normalizer}: they join the sum of a "
@@ -80,11 +81,6 @@ def _check_frequencies(problem: Attention) -> None:
         raise InputError(
             "rope_frequencies are given, and rope_scaling would change them: give one of them"
         )
-
-
-def _check_gains(problem: Attention) -> None:
-    for name in problem.those_given(*GAINS) if problem.qk_norm == "none" else ():
-        raise InputError(f"{name} is given, and qk_norm is none: say rms or layer")
 
 
 def _check_missing(problem: Attention, projected: dict[str, str]) -> None:

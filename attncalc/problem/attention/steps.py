@@ -9,8 +9,8 @@ from functools import reduce
 
 import numpy as np
 
-from attncalc.numbers.types import Matrix
-from attncalc.operations import (
+from attncalc.equations.operation import Operation
+from attncalc.equations.operations import (
     Add,
     AdditiveScores,
     Concat,
@@ -23,7 +23,6 @@ from attncalc.operations import (
     Mask,
     Mean,
     Multiply,
-    Operation,
     Project,
     Rotate,
     Same,
@@ -35,11 +34,16 @@ from attncalc.operations import (
     Stack,
     Weigh,
 )
-from attncalc.operations.distances import Alibi, RelativeBias
-from attncalc.operations.step import Axis, Role, Step
+from attncalc.equations.operations.distances import Alibi, RelativeBias
+from attncalc.equations.operations.normalising import (
+    Normalise,
+)
+from attncalc.numbers.types import Matrix
 from attncalc.problem.attention.attention import Attention
-from attncalc.problem.attention.fields import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
+from attncalc.problem.attention.declared import ADDITIVE, CONCAT, DISTANCE, GENERAL, SQRT_DK
 from attncalc.problem.fields import MASKS
+from attncalc.problem.normalisation import with_statistics
+from attncalc.problem.step import Axis, Role, Step
 
 TITLES: dict[str, str] = {
     **dict.fromkeys(("P", "P1", "P2", "P3"), "positions"),
@@ -176,11 +180,26 @@ def _of_one_size(attention: Attention) -> Iterator[Step]:
     """Normalise each head's queries and keys over their features, before they are rotated."""
     if attention.qk_norm == "none":
         return
-    # here, for most attentions have none
-    from attncalc.problem.attention.normalised import normalised
+    yield from _normalised_rows(attention, "Q", _own(attention, "Q"), "query", "queries")
+    yield from _normalised_rows(attention, "K", _all(attention, "K"), "key", "keys")
 
-    yield from normalised(attention, "Q", _own(attention, "Q"), "queries")
-    yield from normalised(attention, "K", _all(attention, "K"), "keys")
+
+def _normalised_rows(
+    attention: Attention, name: str, source: str, of: str, axis: Axis
+) -> Iterator[Step]:
+    """Return the steps that normalise each row of a head's queries or keys, by Q or K."""
+    own = attention.those_given(f"gamma_{name}", f"beta_{name}")
+    normalise = Normalise(
+        attention.norm_eps,
+        is_centred=attention.qk_norm == "layer",
+        has_gain=f"gamma_{name}" in own,
+        has_bias=f"beta_{name}" in own,
+        of=of,
+        eps_field="a qk_eps",
+    )
+    norm = f"{name}_norm"
+    last = Step(norm, TITLES[norm], normalise, (source, *own), axis, "features")
+    return with_statistics(last, normalise, name)
 
 
 def _pair(attention: Attention) -> tuple[str, str]:
@@ -210,14 +229,17 @@ def _scored(attention: Attention) -> Iterator[Step]:
         return
     rotated = attention.positions == "rope"
     queries, keys = ("Q_rot", "K_rot") if rotated else _pair(attention)
-    for name, weights in (("Q_S", _weights_of_queries(attention)), ("K_S", "W_Sk")):
-        if weights not in attention.those_given(*attention.of_score):
+    of_queries = "W_S" if attention.score == GENERAL else "W_Sq"
+    own = attention.those_given(*attention.of_score)
+    for name, weights in (("Q_S", of_queries), ("K_S", "W_Sk")):
+        if weights not in own:
             continue
         read = queries if name == "Q_S" else keys
         axis: Axis = "queries" if name == "Q_S" else "keys"
         yield Step(name, TITLES[name], Project(), (read, weights), axis, "features")
         queries, keys = (name, keys) if name == "Q_S" else (queries, name)
-    inside = tuple(name for name in ("W_S", "v_S", "b_S") if _is_inside(attention, name))
+    is_inside = attention.score in (ADDITIVE, CONCAT)  # the step of scores reads them itself
+    inside = [name for name in ("W_S", "v_S", "b_S") if is_inside and name in own]
     kind = OPERATIONS.get(attention.score)
     scoring = Scores(_may_leave_dust(attention)) if kind is None else kind()
     yield Step("S", "scores", scoring, (queries, keys, *inside), "queries", "keys")
@@ -237,17 +259,6 @@ def _may_leave_dust(attention: Attention) -> bool:
         return False
     # decimals as typed are multiplied and added exactly
     return not (attention.qk_norm == attention.positions == "none" and attention.is_decimal)
-
-
-def _weights_of_queries(attention: Attention) -> str:
-    return "W_S" if attention.score == GENERAL else "W_Sq"
-
-
-def _is_inside(attention: Attention, name: str) -> bool:
-    """Say whether the step of scores reads a matrix itself."""
-    return attention.score in (ADDITIVE, CONCAT) and name in attention.those_given(
-        *attention.of_score
-    )
 
 
 def _normalised(attention: Attention) -> Iterator[Step]:

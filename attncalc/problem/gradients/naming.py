@@ -1,12 +1,12 @@
-"""What gradients are called: dQ, 1.dW_Q, and dX_Q for what reaches X by way of Q."""
+"""Names of gradients: dQ, 1.dW_Q, and dX_Q for the part of dX that comes through Q."""
 
 import re
 from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
-from attncalc.operations.step import Step
 from attncalc.problem.fields import MATRICES, TOKENS, own_name, role_of
+from attncalc.problem.step import Step
 
 OUTSIDE = (
     *("patches", "X_cls", "T", "X_type", "X_P", "X1_P", "X2_P", "X3_P", "mu_E", "var_E", "ms_E"),
@@ -19,7 +19,7 @@ _OF_A_LAYER = re.compile(r"(?:R|N|F|mu|var|ms)_\d|G")
 
 
 def gradient_name(name: str) -> str:
-    """Return what the gradient of a matrix is called.
+    """Return the name of the gradient of a matrix.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def gradient_name(name: str) -> str:
 
 
 def part_name(name: str, by: str) -> str:
-    """Return what the part of a gradient is called that comes by way of one step.
+    """Return the name of the part of a gradient that comes through one step.
 
     Examples
     --------
@@ -55,14 +55,14 @@ def title_of(name: str, made: Mapping[str, Step], by: str = "") -> str:
 
 
 class Gradient(NamedTuple):
-    """What a gradient is of, by that matrix's name in all, and by way of which step it is a part.
+    """The matrix that a gradient belongs to, by its full name, and the step it comes through.
 
     Parameters
     ----------
     of
         The matrix.
     by
-        The step, by its own name; "" for the whole gradient.
+        The step, where it is only a part; "" for the whole gradient.
     """
 
     of: str
@@ -94,13 +94,9 @@ def gradient_from(name: str) -> Gradient | None:
     for place in reversed(places):
         of, by = rest[:place], rest[place + 1 :]
         if _is_known(of) and (_is_step(by) or by in TOKENS):
-            return Gradient(_read(of, by, prefix), _reader(of, by, prefix))
+            reader = by if by in OUTSIDE or of == by == "Y" else prefix + by
+            return Gradient(_read(of, by, prefix), reader)
     return None
-
-
-def _reader(of: str, by: str, prefix: str) -> str:
-    """Return a step in all that reads what a gradient is of, from their own names."""
-    return by if by in OUTSIDE or of == by == "Y" else prefix + by
 
 
 def _read(of: str, by: str, prefix: str) -> str:
@@ -130,7 +126,7 @@ def given_matrix_of(name: str) -> str:
 
 
 def is_of_the_way_back(name: str) -> bool:
-    """Say whether a step is a gradient, what is made small, or comes after a step against it.
+    """Say whether a step is a gradient, the loss, or follows a step of gradient descent.
 
     Examples
     --------
@@ -146,6 +142,6 @@ def _is_known(name: str) -> bool:
 
 
 def _is_step(name: str) -> bool:
-    from attncalc.problem.parts import STEP_TITLES  # here, for parts know how gradients are named
+    from attncalc.problem.layers import STEP_TITLES  # here, for parts know how gradients are named
 
     return name in STEP_TITLES

@@ -1,37 +1,37 @@
-"""What the way back starts with: L, and its gradient in the outputs."""
+"""The start of the way back: the loss L, and its gradient in the outputs."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from attncalc.equations.operation import Operation, Shape, Stated, Statement
+from attncalc.equations.operations.assembling import Same
+from attncalc.equations.operations.losses import CrossEntropy, less_one_hot, ones, summed
 from attncalc.errors import InputError, ShapeError
-from attncalc.operations.losses import CrossEntropy, less_one_hot, ones, summed
-from attncalc.operations.rows import Same
-from attncalc.operations.step import Step
 from attncalc.problem.calculation import Calculation
+from attncalc.problem.fields import ALONE
 from attncalc.problem.gradients.naming import gradient_name
-from attncalc.problem.layers.fields import ATTENTION as ALONE
 from attncalc.problem.scope import Scope
+from attncalc.problem.step import Step
 
 LOSS = "L"
 LOSS_TITLE = "what is made small"
 
 
 class Start(NamedTuple):
-    """What the way back starts with.
+    """The loss, and the gradient that the way back starts with.
 
     Parameters
     ----------
     of
         The matrix whose gradient is known first.
     gradient
-        What that is called.
+        The name of that gradient.
     loss
-        L, and what it is made of.
+        The step that makes L.
     steps
-        Those that make it, and L where it is shown.
+        The steps that make the gradient, and L where it is shown.
     says
-        What L is, in words.
+        The definition of L, in words.
     """
 
     of: str
@@ -42,7 +42,7 @@ class Start(NamedTuple):
 
 
 def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape]) -> Start:
-    """Return what the way back starts with.
+    """Return the loss, and the gradient that the way back starts with.
 
     Raises
     ------

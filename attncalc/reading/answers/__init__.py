@@ -140,7 +140,7 @@ def _picture(data: bytes, place: str) -> str:
     return next((kind for start, kind in _PICTURES.items() if data.startswith(start)), "")
 
 
-def answer_of(matrices: Mapping[str, Any]) -> Answer:
+def answer_of(matrices: Mapping[str, Any], expected: Expected | None = None) -> Answer:
     """Return the answer that matrices by their names make: lists, arrays, tensors or texts.
 
     Raises
@@ -150,7 +150,7 @@ def answer_of(matrices: Mapping[str, Any]) -> Answer:
     """
     text = json.dumps(dict(matrices), default=_plain)
     typed = '"'.join(re.findall('"([^"]*)"', text))
-    answer = read_answer_bytes(text.encode(), "answer.json")
+    answer = read_answer_bytes(text.encode(), "answer.json", expected)
     return replace(
         answer,
         matrices={name: _shortened(each, typed) for name, each in answer.matrices.items()},

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attncalc.numbers.types import Matrix
-from attncalc.problem.attention.fields import MOST_DECIMALS
+from attncalc.problem.attention.declared import MOST_DECIMALS
 
 _LINE = re.compile(r"\b(lines? )(\d{1,7})(?:( to )(\d{1,7}))?\b")
 ROOM, MOST_BLANK = 10_000, 20

@@ -83,8 +83,8 @@ class Copies:
 
     def _tell(self, name: str, grid: Grid, line: int, remarks: list[str]) -> None:
         values, given = values_of(grid), np.atleast_2d(self.given[name])
-        if values.shape != given.shape:
-            return
+        if values.shape != given.shape or share_alike(values, given) < LIKE:
+            return  # other numbers under its name are no slip of copying
         with np.errstate(invalid="ignore"):  # -inf less -inf, of a bias that forbids
             places = np.argwhere((np.abs(values - given) > 1e-9) & ~np.isnan(values))
         for place in places[:3]:

@@ -273,7 +273,10 @@ class Witness:
         numbers = [self.numbers[place] for place in cut.places]
         first, last = min(n.line for n in numbers), max(n.line for n in numbers)
         where = f"line {first}" if first == last else f"lines {first} to {last}"
-        self.found.remarks.append(f"{where}: read as {name}, because {BECAUSE} those of {name}")
+        shown = [(self.lines[n.line - 1][n.start : n.end].strip(), n.entry.text) for n in numbers]
+        letters = [f"{typed} as {text}" for typed, text in shown if {*typed} & {*"lIO"}]
+        why = "".join([f"{BECAUSE} those of {name}", *(f", with {each}" for each in letters)])
+        self.found.remarks.append(f"{where}: read as {name}, because {why}")
         lines = {number.line for number in numbers}
         for line in sorted(lines):
             self.found.taken.append(

@@ -5,9 +5,9 @@ Radford et al., *Robust Speech Recognition via Large-Scale Weak Supervision* (20
 
 import numpy as np
 
+from attncalc.equations.operations import Project
+from attncalc.equations.operations.entrywise import Activate
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Project
-from attncalc.operations.activations import Activate
 
 
 def convolved(rows: Matrix, weights: Matrix, bias: Matrix, step: int) -> Matrix:

@@ -30,7 +30,7 @@ def a_scaling(config: Config, layer: int) -> Any:
     InputError
         When it is a way that is not built here, naming the key.
     """
-    from attncalc.problem.attention.rope import read_rope_scaling  # it loads numpy
+    from attncalc.problem.attention.rope_scaling import read_rope_scaling  # it loads numpy
 
     key = "rope_parameters" if config.get("rope_parameters", {}) else "rope_scaling"
     said = config.get(key, None)

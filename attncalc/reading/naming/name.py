@@ -32,7 +32,8 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _HEAD = re.compile(
-    r"\b(?:head|kopf|t[eê]te|cabeza)s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?",
+    r"\b(?:head|kopf|t[eê]te|cabeza)s?[\s_]*(?:n[r°o]?\.?\s*)?#?(\d{1,3})\b(?:\s+of\s+\d{1,4})?"
+    r"|\btoken (\d{1,3}) of \d{1,4}\b",
     re.I,
 )
 _COUNTS = ("one", "two", "three", "four")
@@ -228,7 +229,7 @@ def head_in(text: str) -> int:
     match = _HEAD.search(text[:LONGEST])
     if match is None and (word := _HEAD_ALONE.fullmatch(text[:LONGEST])):
         return _COUNTS.index(word[1].lower()) + 1
-    return (int(match[1]) or -1) if match else 0
+    return (int(match[1] or match[2]) or -1) if match else 0
 
 
 def _symbol(text: str) -> Name | None:

@@ -5,7 +5,7 @@ import re
 from attncalc.problem.attention.steps import TITLES
 from attncalc.problem.field import LAYERS
 from attncalc.problem.fields import GIVEN, MATRICES, Names
-from attncalc.problem.parts import STEP_TITLES
+from attncalc.problem.layers import STEP_TITLES
 from attncalc.reading.names import canonical
 
 STEPS = Names(STEP_TITLES)

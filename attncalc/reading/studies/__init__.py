@@ -1,4 +1,4 @@
-"""The little languages of studies, each read by a module of its own.
+"""The small languages of studies, each read by a module of its own.
 
 changes    scale=0.1:10:log      K[a] *= 0:3      K[a] += 0:1 * [1, 0]      X[2,1] = -2:2
 watched    A[1,:]    entropy(A)    max(A)    distance(O, V[b])    error(O, mean V[a,b])    norm(O)

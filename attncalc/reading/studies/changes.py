@@ -10,10 +10,10 @@ from attncalc.errors import InputError
 from attncalc.numbers.typed import NotANumber, quoted, read_number
 from attncalc.numbers.types import Matrix
 from attncalc.problem.field import LAYERS
-from attncalc.problem.fields import FIXED, GIVEN, SETTINGS, WHOLE, own_name, read_setting
+from attncalc.problem.fields import SETTINGS, WHOLE, own_name, read_setting
 from attncalc.problem.problem import Problem
-from attncalc.reading.names import canonical, unknown
-from attncalc.reading.studies.names import check_given, place_of, read_row
+from attncalc.reading.names import canonical
+from attncalc.reading.studies.names import given_name, place_of, read_row
 from attncalc.studies.changes import INFINITE, Change, How, Infinity, Listed, Span, Value, Values
 
 HOW_TO_CHANGE = (
@@ -32,7 +32,7 @@ _HOWS: dict[str, How] = {"=": "set", "+=": "add", "*=": "multiply"}
 
 
 def looks_like_change(text: str) -> bool:
-    """Say whether a text on the command line says what changes, and is no file."""
+    """Return whether a text on the command line says what changes, and is no file."""
     return "=" in text
 
 
@@ -58,14 +58,9 @@ def _read_change(text: str, problem: Problem) -> Change:
         raise InputError(HOW_TO_CHANGE)
     named = found["name"].strip()
     name = canonical(named)
-    own = own_name(name or "")
-    if name and own in SETTINGS:
+    if name and own_name(name) in SETTINGS:
         return _of_setting(text, name, found, problem)
-    if not name or own not in GIVEN or own in FIXED:
-        check_given(named, problem, among_steps=True)
-        names = [*problem.names, *SETTINGS]
-        raise InputError(unknown(named, [each for each in names if each not in FIXED]))
-    return _of_matrix(text, name, found, problem)
+    return _of_matrix(text, given_name(named, problem, SETTINGS), found, problem)
 
 
 def _of_setting(text: str, name: str, found: re.Match[str], problem: Problem) -> Change:
@@ -102,22 +97,17 @@ def _check_limit(problem: Problem, name: str) -> None:
         raise InputError(f"only scale has a limit at inf: give {name} a largest value")
     prefix = name.removesuffix("scale")
     parts = [part for part in problem.calculation.parts if part.attention is not None]
-    met = [part.attention for part in parts if part.prefix.startswith(prefix)]
+    met: list[Any] = [each.attention for each in parts if each.prefix.startswith(prefix)]
     if len(met) > 1:
         one = f"{parts[0].prefix}scale"
         raise InputError(
             "several attentions have this scale, and at inf ties in a later one would hang on "
             f"how fast the others get there: name one, as {one}, or give a largest value"
         )
-    for attention in met:
-        _check_limit_of(attention)
-
-
-def _check_limit_of(attention: Any) -> None:
-    if attention.softcap is not None:
+    if any(each.softcap is not None for each in met):
         raise InputError("with a softcap scores have no limit at inf: give scale a largest value")
-    bias = attention.bias
-    if bias is not None and np.any(np.isfinite(bias) & (bias != 0)):
+    biases = [each.bias for each in met if each.bias is not None]
+    if any(np.any(np.isfinite(bias) & (bias != 0)) for bias in biases):
         raise InputError(
             "a bias is added to the scaled scores, so ties at inf would hang on it: "
             "give scale a largest value"
@@ -125,7 +115,7 @@ def _check_limit_of(attention: Any) -> None:
 
 
 def _takes_all_between(name: str, values: Values) -> bool:
-    """Say whether a setting takes any number between two of these values."""
+    """Return whether a setting takes any number between two of these values."""
     if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
         return False
     try:
@@ -146,10 +136,10 @@ def _whole(name: str, span: Span) -> Values:
 
 
 def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> Change:
-    check_given(name, problem)
     place = place_of(name, found["place"], problem)
-    typed, row = _parted(found["values"])
-    values = _read_values(typed, name)
+    along = _DIRECTION.fullmatch(found["values"])
+    row = along["row"] if along else None
+    values = _read_values(along["values"].strip() if along else found["values"], name)
     if isinstance(values, Listed) and any(isinstance(value, str) for value in values):
         raise InputError(f"{name} takes numbers: {HOW_TO_RANGE}")
     if isinstance(values, Span) and isinstance(values.last, Infinity):
@@ -164,12 +154,6 @@ def _of_matrix(text: str, name: str, found: re.Match[str], problem: Problem) -> 
     if how == "multiply" and row is not None:
         raise InputError("a matrix is multiplied by numbers alone: write += to move along a row")
     return Change(text.strip(), name, shown, how, values, place, direction)
-
-
-def _parted(text: str) -> tuple[str, str | None]:
-    """Return the values, and the row that they are multiplied by."""
-    found = _DIRECTION.fullmatch(text)
-    return (found["values"].strip(), found["row"]) if found else (text, None)
 
 
 def _direction(text: str, shape: tuple[int, ...], name: str) -> Matrix:
@@ -198,7 +182,7 @@ def _read_values(text: str, name: str) -> Values:
     rest = [part for part in rest if part != "log"]
     if not first or not 1 <= len(rest) <= 2 or not rest[0] or "," in text:
         raise InputError(f"{quoted(text)} is no range: write {HOW_TO_RANGE}")
-    low, high = _bound(first, text), _bound(rest[0], text)
+    low, high = _bound(first), _bound(rest[0])
     count = _count(rest[1]) if len(rest) == 2 else 0
     if isinstance(low, Infinity):
         raise InputError("a range begins at a number: inf can only end it")
@@ -224,7 +208,7 @@ def _span(low: Fraction, high: Fraction | Infinity, count: int, is_log: bool, te
     return Span(low, high, count, is_log)
 
 
-def _bound(text: str, whole: str) -> Fraction | Infinity:
+def _bound(text: str) -> Fraction | Infinity:
     if text.lower() in ("inf", "infinity", "∞"):
         return INFINITE
     try:
@@ -248,11 +232,9 @@ def _count(text: str) -> int:
 def _value(text: str, name: str) -> Value:
     """Read a value; a setting may take words."""
     plain = text.strip()
-    if plain.lower() in ("inf", "infinity", "∞"):
-        return INFINITE
     try:
-        return Fraction(read_number(plain))
-    except NotANumber as reason:
+        return _bound(plain)
+    except InputError:
         if own_name(name) in SETTINGS:
             return plain
-        raise InputError(f"{reason}: write {HOW_TO_RANGE}") from None
+        raise

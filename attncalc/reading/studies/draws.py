@@ -3,18 +3,15 @@
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from attncalc.errors import InputError
-from attncalc.numbers.typed import NotANumber, quoted, read_number
+from attncalc.numbers.typed import quoted
 from attncalc.numbers.types import Matrix
-from attncalc.problem.fields import FIXED, GIVEN, own_name
 from attncalc.problem.problem import Problem
-from attncalc.reading.names import canonical, unknown
 from attncalc.reading.studies.names import (
-    check_given,
+    given_name,
     number_of,
     place_of,
     read_row,
@@ -52,7 +49,7 @@ _OUTER = re.compile(
 
 
 def looks_like_draw(text: str) -> bool:
-    """Say whether a text on the command line says what is drawn, and is no file."""
+    """Return whether a text on the command line says what is drawn, and is no file."""
     return "~" in text
 
 
@@ -75,12 +72,7 @@ def _read_draw(text: str, problem: Problem) -> Draw:
     law = found["law"].lower() if found else ""
     if found is None or law not in ("n", "normal", "u", "uniform"):
         raise InputError(HOW_TO_DRAW)
-    name = canonical(found["name"])
-    if not name or own_name(name) not in GIVEN or own_name(name) in FIXED:
-        check_given(found["name"], problem, among_steps=True)
-        known = [each for each in problem.names if each not in FIXED]
-        raise InputError(unknown(found["name"], known))
-    check_given(name, problem)
+    name = given_name(found["name"], problem)
     place = place_of(name, found["place"], problem)
     is_turned = problem.standing.has_token_columns(name)
     part = np.asarray(problem.stored(name)[place], dtype=np.float64)
@@ -166,12 +158,7 @@ def _matrix(text: str, size: int) -> Matrix:
     return np.array(rows, dtype=np.float64)
 
 
-class _Term(NamedTuple):
-    sign: int
-    text: str
-
-
-def _terms(text: str) -> Iterator[_Term]:
+def _terms(text: str) -> Iterator[tuple[int, str]]:
     """Yield the terms of a sum, with their signs; a minus within brackets or after e is no sign."""
     depth, start = 0, 0
     for place, letter in enumerate(f"{text}+"):
@@ -180,7 +167,7 @@ def _terms(text: str) -> Iterator[_Term]:
         is_exponent = before[:1].isdecimal() and before[1:] == "e"
         if letter in "+-−" and depth == 0 and not is_exponent:
             if term := text[start:place].strip():
-                yield _Term(-1 if text[start - 1 : start] in ("-", "−") else 1, term)
+                yield (-1 if text[start - 1 : start] in ("-", "−") else 1), term
             start = place + 1
 
 
@@ -188,9 +175,5 @@ def _factored(term: str) -> tuple[Fraction, str]:
     """Return the number before what it multiplies, 1 where there is none."""
     found = _TERM.fullmatch(term.strip())
     assert found is not None
-    if not found["factor"]:
-        return Fraction(1), found["what"].strip()
-    try:
-        return Fraction(read_number(found["factor"])), found["what"].strip()
-    except NotANumber as reason:
-        raise InputError(str(reason)) from None
+    factor = number_of(found["factor"]) if found["factor"] else Fraction(1)
+    return factor, found["what"].strip()

@@ -1,7 +1,7 @@
 """Names in the languages of studies: tokens by label or number, entries, rows of numbers."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from attncalc.numbers.typed import NotANumber, quoted, read_number
 from attncalc.numbers.types import Matrix
 from attncalc.problem.fields import BIASES, FIXED, GIVEN, own_name
 from attncalc.problem.problem import Problem
+from attncalc.reading.names import canonical, unknown
 from attncalc.solving.plan import plan
 from attncalc.text import of_each, on_a_line
 
@@ -64,7 +65,10 @@ def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice
     indices = split_list(text)
     what = f"{name} is {' × '.join(map(str, matrix.shape))}"
     if len(indices) == 1 and len(axes) > 1:
-        token = _token_axis(name, problem)
+        if own_name(name) in BIASES:  # its numbers are counted, and not tokens
+            token = -2 if problem.standing.by_columns else -1
+        else:
+            token = -1 if problem.standing.has_token_columns(name) else -2
         place: list[int | slice] = [slice(None)] * len(axes)
         place[token] = _index(indices[0], axes[token], what)
         return tuple(place)
@@ -72,13 +76,6 @@ def place_of(name: str, text: str | None, problem: Problem) -> tuple[int | slice
         form = f"{name}[{'head,' if len(axes) == 3 else ''}row,column]"
         raise InputError(f"{what}: write {form}, with : for all of a kind")
     return tuple(_index(index, axis, what) for index, axis in zip(indices, axes, strict=True))
-
-
-def _token_axis(name: str, problem: Problem) -> int:
-    """Return which axis an index alone counts: tokens, or the numbers of a bias."""
-    if own_name(name) in BIASES:
-        return -2 if problem.standing.by_columns else -1
-    return -1 if problem.standing.has_token_columns(name) else -2
 
 
 def _axes(name: str, matrix: Matrix, problem: Problem) -> list[_Axis]:
@@ -99,11 +96,11 @@ def tokens_of(name: str, problem: Problem) -> tuple[str, ...]:
 
 
 _PIECES = re.compile(r"""\"[^\"]*+\"|'[^']*+'|[^,"']++|[,"']""")
-"""Names in quotes, what stands between commas, and what is left: a comma, or a quote alone."""
+"""Names in quotes, the text between commas, and the rest: a comma, or a quote alone."""
 
 
 def split_list(text: str) -> list[str]:
-    """Return what stands between commas; a name in quotes may hold one."""
+    """Return the parts between commas; a name in quotes may contain one."""
     cells = [""]
     for piece in _PIECES.findall(text):
         if piece == ",":
@@ -142,7 +139,7 @@ def index_of(text: str, kind: str, size: int, labels: Sequence[str], what: str) 
 
 
 def split_outside(text: str) -> list[str]:
-    """Return what stands between commas that stand in no brackets."""
+    """Return the parts between commas that are outside of brackets."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "[(") - (letter in "])")
@@ -150,6 +147,23 @@ def split_outside(text: str) -> list[str]:
             parts.append(text[start:place])
             start = place + 1
     return [part.strip() for part in (*parts, text[start:]) if part.strip()]
+
+
+def given_name(text: str, problem: Problem, others: Iterable[str] = ()) -> str:
+    """Return the name of the given matrix that a text means.
+
+    Raises
+    ------
+    InputError
+        When there is none; it names what is given, and what else it could be called.
+    """
+    name = canonical(text)
+    if not name or own_name(name) not in GIVEN or own_name(name) in FIXED:
+        check_given(text, problem, among_steps=True)
+        known = [each for each in (*problem.names, *others) if each not in FIXED]
+        raise InputError(unknown(text, known))
+    check_given(name, problem)
+    return name
 
 
 def check_given(name: str, problem: Problem, *, among_steps: bool = False) -> None:

@@ -7,7 +7,7 @@ from attncalc.errors import InputError
 from attncalc.numbers.typed import as_written, quoted
 from attncalc.problem.problem import Problem
 from attncalc.reading.studies.names import index_of, number_of
-from attncalc.studies.aim import Target
+from attncalc.studies.aim import TargetWeights
 
 HOW_TO_AIM = 'write weights and values, as "1/2 v_a + 1/2 v_b", "v_b" or "0.3 v_1 + 0.7 v_2"'
 
@@ -18,7 +18,7 @@ _TERM = re.compile(
 )
 
 
-def read_target(text: str, problem: Problem) -> Target:
+def read_target(text: str, problem: Problem) -> TargetWeights:
     """Read the weights that are aimed for.
 
     Raises
@@ -27,7 +27,7 @@ def read_target(text: str, problem: Problem) -> Target:
         When it cannot be read, names no value, or its weights are none of a softmax.
     """
     try:
-        return Target(text.strip(), _weights(text, problem))
+        return TargetWeights(text.strip(), _weights(text, problem))
     except InputError as error:
         raise InputError(f"{quoted(text)}: {error}") from None
 

@@ -13,7 +13,7 @@ from attncalc.problem.fields import MARKS
 from attncalc.problem.problem import Problem
 from attncalc.reading.names import unknown
 from attncalc.reading.studies.names import index_of, split_list, split_outside, tokens_of
-from attncalc.solving.entries import chosen_entries
+from attncalc.solving.choosing import chosen_entries
 from attncalc.solving.plan import outputs_of
 from attncalc.solving.solution import Solution, solve
 from attncalc.studies.watched import (
@@ -34,7 +34,7 @@ HOW_TO_WATCH = (
     "distance(O, V[b]), error(O, mean V[a,b]), norm(O)"
 )
 MOST_SHOWN_UNASKED = 12
-"""Weights that are all watched where nobody says what is."""
+"""Weights up to which all are watched by default."""
 
 
 def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
@@ -47,8 +47,9 @@ def read_watched(texts: Sequence[str], problem: Problem) -> tuple[Watched, ...]:
     """
     solution = solve(problem)
     asked = [part for text in texts for part in split_outside(text)]
-    if not asked:
-        asked = _usual(solution)
+    if not asked:  # weights, and what layers give
+        asked = [_few(solution, step.name) for step in solution.all_weights]
+        asked += [] if asked and problem.is_alone else [_few(solution, outputs_of(problem))]
     found = [each for text in asked for each in _watched(text, solution)]
     return tuple({each.name: each for each in found}.values())
 
@@ -67,13 +68,6 @@ def read_outputs(problem: Problem, *, weights_too: bool) -> tuple[Watched, ...]:
     weights = [_few(solution, step.name) for step in solution.all_weights]
     outputs = _few(solution, outputs_of(problem))
     return read_watched([*(weights if weights_too else []), outputs], problem)
-
-
-def _usual(solution: Solution) -> list[str]:
-    """Return what is watched where nobody says what is: weights, and what layers give."""
-    weights = [_few(solution, step.name) for step in solution.all_weights]
-    problem = solution.problem
-    return weights if problem.is_alone else [*weights, _few(solution, outputs_of(problem))]
 
 
 def _few(solution: Solution, name: str) -> str:
@@ -156,7 +150,7 @@ def _rows(text: str, whole: str, solution: Solution) -> _Rows:
 
 
 def _is_masked(name: str, solution: Solution) -> bool:
-    """Say whether a matrix has entries of -∞, where keys are forbidden."""
+    """Return whether a matrix has entries of -∞, where keys are forbidden."""
     given = solution.problem.given
     values = given[name] if name in given else solution.floats[name]
     role = next((step.role for step in solution.plan if step.name == name), "")

@@ -7,7 +7,7 @@ from typing import Any
 from attncalc.text import harmless
 
 _FENCE = "\u200e"
-"""What keeps the numbers beside right-to-left words in order: it shows nowhere, and stays."""
+"""Keeps the numbers next to right-to-left words in order; it is not visible."""
 _EMPTY = frozenset({"br", "link", "meta"})
 """Elements without an end."""
 

@@ -5,10 +5,12 @@ from typing import cast
 
 from attncalc.equations.expressions import (
     Call,
+    Entrywise,
     Expression,
     Indexed,
     Negative,
     Number,
+    Over,
     Power,
     Product,
     Quotient,
@@ -32,13 +34,13 @@ _CALLED = {
 }
 """Functions whose names have something above or below."""
 _THIN = element("mspace", width="0.18em")
-"""What stands between matrices that are multiplied."""
+"""The sign between matrices that are multiplied."""
 WIDEST_IN_FRACTION = 36
 """Letters above or below a fraction's line; longer sums are broken, with a slash."""
 
 
 class MathMl(MathWriter):
-    """MathML: numbers, names with what stands below and above them, fractions with a line."""
+    """MathML: numbers, names with subscripts and superscripts, fractions with a line."""
 
     def write(self, expression: Expression) -> Html:
         """Return the expression as one element."""
@@ -67,18 +69,18 @@ class MathMl(MathWriter):
         """Return an entry, its place below; the head, and words of its name, above."""
         if (gradient := gradient_from(entry.name)) is not None:
             of = self.indexed(entry._replace(name=gradient.of))
-            # on a line, for a fraction in each of many lines would stand too close to the next
+            # on a line, for fractions in many lines would be too close to one another
             return _gradient(gradient, _row(_slope_of(_word("L")), _sign("/"), _slope_of(of)))
         name = parts_of(entry.name)
-        *head, row, column = entry.place
+        head, places = entry.place[:-2], map(str, entry.place[-2:])
         number = f"{name.number};" if name.number else ""
         above = _above(name.parts, name.word, name.mark, *(f"({each})" for each in head))
         return _scripted(
-            _letters(name.letters, entry.name), _text(f"{number}{row},{column}"), above
+            _letters(name.letters, entry.name), _text(f"{number}{','.join(places)}"), above
         )
 
     def sum(self, total: Sum) -> Html:
-        """Return the terms with their signs; a product of numbers stands in brackets."""
+        """Return the terms with their signs; a product of numbers is in brackets."""
         terms = enumerate(total.terms)
         return _row(*(part for place, term in terms for part in self._term(term, place)))
 
@@ -96,7 +98,7 @@ class MathMl(MathWriter):
             parts += [_sign(product.sign) if product.sign else _THIN] if place else []
             parts.append(
                 self._bracketed(factor)
-                if isinstance(factor, Sum | Negative)
+                if isinstance(factor, Sum | Negative | Over | Where)
                 else self.write(factor)
             )
         return _row(*parts)
@@ -136,6 +138,19 @@ class MathMl(MathWriter):
             parts += [*([_sign(";")] if place else []), self.write(matrix)]
         return _row(_sign("["), *parts, _sign("]"))
 
+    def over(self, over: Over) -> Html:
+        """Return Σ with its index below, and the body behind it."""
+        sign = _sign("∑") if over.function == "Σ" else _word(over.function)
+        body = self.write(over.body)
+        if over.function != "Σ" or isinstance(over.body, Sum | Negative | Where):
+            body = _in_brackets(body)
+        return _row(element("munder", sign, _text(over.under)), body)
+
+    def entrywise(self, entries: Entrywise) -> Html:
+        """Return the entry in square brackets, its indices below."""
+        inner = _row(_sign("["), self.write(entries.body), _sign("]"))
+        return element("msub", inner, _text(",".join(entries.at)))
+
     def where(self, where: Where) -> Html:
         """Return x where causal, else −∞."""
         condition = _text(f"\u00a0where {where.condition}, else\u00a0")
@@ -156,18 +171,18 @@ class MathMl(MathWriter):
         return [self.write(expression)]
 
     def _term(self, term: Expression, place: int) -> list[Html]:
-        """Return a term of a sum with its sign; signs stand apart only beside other terms."""
+        """Return a term of a sum with its sign, spaced only after other terms."""
         sign = [_sign("+")] if place else []
         if isinstance(term, Negative):
             sign, term = [_sign("−")], term.term
         written = self.write(term)
-        is_product = isinstance(term, Product) and term.sign == "·"
+        is_product = isinstance(term, Product | Where) and getattr(term, "sign", "·") == "·"
         if is_product or (sign and _is_negative(term)):
             written = _in_brackets(written)
         return [*sign, written]
 
     def _exponent(self, exponent: Expression) -> Html:
-        """Return what stands raised: a fraction of it with a slash, for its line would be high."""
+        """Return an exponent: a fraction with a slash, for its line would be high."""
         if isinstance(exponent, Quotient):
             return _row(self._bracketed(exponent.top), _sign("/"), self._bracketed(exponent.bottom))
         if isinstance(exponent, Ratio):
@@ -178,7 +193,7 @@ class MathMl(MathWriter):
 
     def _bracketed(self, expression: Expression) -> Html:
         written = self.write(expression)
-        is_compound = isinstance(expression, Sum | Negative | Product)
+        is_compound = isinstance(expression, Sum | Negative | Product | Over | Where)
         return _in_brackets(written) if is_compound else written
 
 
@@ -251,7 +266,7 @@ def _gradient(gradient: Gradient, whole: Html) -> Html:
 
 
 def _function(name: str) -> Html:
-    """Return the name of a function, with what stands above or below it."""
+    """Return the name of a function, with its subscript or superscript."""
     if name not in _CALLED:
         return _word(name)
     kind, base, script = _CALLED[name]
@@ -267,7 +282,7 @@ def _letters(tex: str, whole: str) -> Html:
 
 
 def _above(parts: Sequence[str], word: str, *others: str) -> Html | None:
-    """Return what stands above: what it is a part of, a word, which head it is."""
+    """Return the superscript: what it is a part of, a word, which head it is."""
     places = [f"[{part}]" if part.isdigit() else part for part in parts]
     found = [each for each in (*places, word, *others) if each]
     return _text(" ".join(found)) if found else None

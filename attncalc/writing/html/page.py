@@ -1,6 +1,6 @@
 """Documents as pages of HTML that are whole without JavaScript, and what makes them live.
 
-A page asks nobody for anything: its style stands in it, and its policy allows only what it knows.
+A page loads nothing: it contains its style, and its policy allows only what it contains.
 
 What a live page may count on, in every page:
 
@@ -31,10 +31,7 @@ from typing import NamedTuple
 
 from attncalc.solving.work import Derivation
 from attncalc.writing import document as parts
-from attncalc.writing.document import DAGGER, TITLE_OF_PATTERNS, Connections, Document, Form, Grid
 from attncalc.writing.html.elements import LINE, Html, element, joined
-from attncalc.writing.html.heatmap import heatmap_of
-from attncalc.writing.html.map import map_of
 from attncalc.writing.html.mathml import (
     MathMl,
     breakable,
@@ -42,7 +39,7 @@ from attncalc.writing.html.mathml import (
     in_mathml,
     name_in_mathml,
 )
-from attncalc.writing.html.picture import Panel
+from attncalc.writing.html.pictures import Panel, heatmap_of, map_of
 from attncalc.writing.html.style import needed, style
 from attncalc.writing.html.tables import matrix_table, text_table
 from attncalc.writing.mathematics import in_text
@@ -77,7 +74,11 @@ class Live(NamedTuple):
 
 
 def write_html(
-    document: Document, *, live: Live | None = None, unfolded: bool = False, compact: bool = False
+    document: parts.Document,
+    *,
+    live: Live | None = None,
+    unfolded: bool = False,
+    compact: bool = False,
 ) -> str:
     """Return a document as a page of HTML.
 
@@ -90,7 +91,7 @@ def write_html(
     unfolded
         Whether the work is open, and so printed; else a reader opens it.
     compact
-        Whether it stands in a notebook, among other things, and has little room.
+        Whether it is shown in a notebook, with little room.
     """
     title = document.title or next(
         (part.title for part in document.parts if isinstance(part, parts.Table)), "attncalc"
@@ -99,7 +100,11 @@ def write_html(
     body = joined(_HtmlForm(unfolded=unfolded).document(whole), LINE)
     look = style("attncalc.writing.html", "page.css") + (live.style if live else "")
     look = needed(look, f"{body} compact {live.script if live else ''}")
-    scripts = [_data(live.problem), element("script", _own(live.script))] if live else []
+    scripts = []
+    if live:  # nothing in the JSON is an end, or a beginning, of an element
+        json = live.problem.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+        data = element("script", Html(json), type="application/json", id="problem")
+        scripts = [data, element("script", _own(live.script))]
     head = (
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy(look, live)),
@@ -123,7 +128,7 @@ def write_html(
 
 
 def _policy(look: str, live: Live | None) -> str:
-    """Return the policy: nothing is loaded, sent or run but what stands in the page itself."""
+    """Return the policy: nothing is loaded or sent, and only what the page contains is run."""
     runs = f"; script-src {_fingerprint(live.script)}" if live else ""
     return (
         f"default-src 'none'; style-src {_fingerprint(look)}{runs}; "
@@ -142,13 +147,7 @@ def _own(text: str) -> Html:
     return Html(text)
 
 
-def _data(text: str) -> Html:
-    """Return JSON as a part of the page; nothing in it is an end, or a beginning, of anything."""
-    harmless = text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
-    return element("script", Html(harmless), type="application/json", id="problem")
-
-
-def _as_whole_as_fits(document: Document, *, is_sure: bool = False) -> Document:
+def _as_whole_as_fits(document: parts.Document, *, is_sure: bool = False) -> parts.Document:
     """Return a document whose matrices are shown whole, where that makes no page too large.
 
     It is sure to fit where it lives: what would be too large does not.
@@ -159,7 +158,7 @@ def _as_whole_as_fits(document: Document, *, is_sure: bool = False) -> Document:
     return replace(document, parts=tuple(map(_in_full, document.parts)))
 
 
-def _grids(part: parts.Part) -> Sequence[Grid]:
+def _grids(part: parts.Part) -> Sequence[parts.Grid]:
     if isinstance(part, parts.Given | parts.Section):
         return part.grids
     return (part.grid,) if isinstance(part, parts.Sheet) else ()
@@ -173,7 +172,7 @@ def _in_full(part: parts.Part) -> parts.Part:
     return part
 
 
-class _HtmlForm(Form[Html]):
+class _HtmlForm(parts.DocumentWriter[Html]):
     """Yields elements."""
 
     hint = ": --full shows all of it"
@@ -187,14 +186,12 @@ class _HtmlForm(Form[Html]):
         self._not_drawn: list[str] = []
         self._steps: set[str] = set()
 
-    def document(self, document: Document) -> Iterator[Html]:
+    def document(self, document: parts.Document) -> Iterator[Html]:
         self._not_drawn, self._steps = [], {each.step.name for each in document.sections}
         if document.title:
             yield self._heading(0, document.title)
-        for part in document.parts:
-            yield from self.write(part)
-        notes = list(self.notes(document))
-        if notes := [*notes, *self._not_drawn]:
+        yield from super().document(document)
+        if notes := [*self.notes(document), *self._not_drawn]:
             listed = _bullets(notes, id=f"{self.prefix}notes")
             yield self._section("Notes", listed, class_="notes")
 
@@ -210,15 +207,11 @@ class _HtmlForm(Form[Html]):
         yield _bullets(bullets.texts)
 
     def given(self, given: parts.Given) -> Iterator[Html]:
-        tables = (
-            matrix_table(grid, _caption(grid), self._of_given(grid), given=True)
-            for grid in given.shown
-        )
+        tables = []
+        for grid in given.shown:  # a step may have the name of a given matrix, too
+            prefix = f"{self.prefix}given-" if grid.name in self._steps else self.prefix
+            tables.append(matrix_table(grid, _caption(grid), prefix, given=True))
         yield self._section("Given", _beside(tables), class_="given")
-
-    def _of_given(self, grid: Grid) -> str:
-        """Return what the names of a given matrix begin with, which a step may be called, too."""
-        return f"{self.prefix}given-" if grid.name in self._steps else self.prefix
 
     def section(self, section: parts.Section) -> Iterator[Html]:
         name = section.step.name
@@ -252,7 +245,7 @@ class _HtmlForm(Form[Html]):
         said = [joined([RANKS.get(key, key), f" {means}"]) for key, means in legend.entries]
         yield element("p", joined(said, ", "), class_="legend")
 
-    def connections(self, connections: Connections) -> Iterator[Html]:
+    def connections(self, connections: parts.Connections) -> Iterator[Html]:
         told, kinds = dict(connections.shown), self._drawn(connections)
         heads = (
             self._head(connections, place, number, told[number], kinds)
@@ -263,7 +256,7 @@ class _HtmlForm(Form[Html]):
 
     def _head(
         self,
-        connections: Connections,
+        connections: parts.Connections,
         place: int,
         number: int,
         told: list[str],
@@ -276,11 +269,11 @@ class _HtmlForm(Form[Html]):
             "div",
             *([self._heading(2, f"Head {number}")] if number else []),
             _bullets(told, **name),
-            _beside(_FIGURES[kind](panel) for kind in kinds),
+            _beside(_figure(panel, kind) for kind in kinds),
             class_="head",
         )
 
-    def _drawn(self, connections: Connections) -> list[str]:
+    def _drawn(self, connections: parts.Connections) -> list[str]:
         """Return which pictures of these weights the page has room for, and note which not."""
         if connections.is_blank:
             return ["map"]
@@ -290,7 +283,7 @@ class _HtmlForm(Form[Html]):
                             for kind in MOST_DRAWN if kind not in kinds]  # fmt: skip
         return kinds
 
-    def _count(self, connections: Connections, kind: str) -> float:
+    def _count(self, connections: parts.Connections, kind: str) -> float:
         """Return how many lines or cells the pictures of the page have, with these."""
         heads, outputs = len(connections.heads), len(connections.outputs)
         attended = connections.attended
@@ -304,7 +297,7 @@ class _HtmlForm(Form[Html]):
         return self._counted[kind]
 
     def patterns(self, patterns: parts.Patterns) -> Iterator[Html]:
-        yield self._section(TITLE_OF_PATTERNS, _bullets(patterns.shown), class_="patterns")
+        yield self._section(parts.TITLE_OF_PATTERNS, _bullets(patterns.shown), class_="patterns")
 
     def verdict(self, verdict: parts.Verdict) -> Iterator[Html]:
         score = element("strong", f"Score: {verdict.score}")
@@ -335,29 +328,22 @@ class _HtmlForm(Form[Html]):
         return element("section", LINE, joined([heading, *content], LINE), LINE, **attributes)
 
 
-def _map_figure(panel: Panel) -> Html:
-    said = "Solid: the largest weight of an output; dashed: the second."
-    return _figure(map_of(panel), TO_DRAW if panel.connections.is_blank else said)
-
-
-def _heatmap_figure(panel: Panel) -> Html:
-    sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
-    said = f"{sides[0]} down, {sides[1]} across: the stronger the shade, the larger the weight."
-    return _figure(heatmap_of(panel), said)
-
-
-_FIGURES = {"map": _map_figure, "heatmap": _heatmap_figure}
-
-
 def _equation(section: parts.Section) -> Html:
-    is_open = len(section.shown) == 1  # its matrix stands beside it
+    is_open = len(section.shown) == 1  # its matrix is next to it
     equation = formula_in_mathml(section.step.name, section.formula, is_open=is_open)
     room = {"role": "group", "tabindex": 0, "aria_label": f"Equation of {section.step.name}"}
     look = "equation wide" if is_open else "equation wide alone"
     return element("div", equation, class_=look, **room)
 
 
-def _figure(picture: Html, said: str) -> Html:
+def _figure(panel: Panel, kind: str) -> Html:
+    """Return the map of a head, or its heatmap, with what its lines or shades mean."""
+    picture = map_of(panel) if kind == "map" else heatmap_of(panel)
+    sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
+    said = f"{sides[0]} down, {sides[1]} across: the stronger the shade, the larger the weight."
+    if kind == "map":
+        said = "Solid: the largest weight of an output; dashed: the second."
+        said = TO_DRAW if panel.connections.is_blank else said
     shown = element("div", picture, class_="wide", role="group", tabindex=0, aria_label="Picture")
     return element("figure", shown, element("figcaption", said))
 
@@ -370,13 +356,13 @@ def _beside(tables: Iterable[Html], name: str = "beside") -> Html:
     return element("div", LINE, joined(tables, LINE), LINE, class_=name)
 
 
-def _caption(grid: Grid) -> Html:
+def _caption(grid: parts.Grid) -> Html:
     name = in_mathml(name_in_mathml(grid.name))
     return joined([name, f", {grid.which}"]) if grid.head else name
 
 
 def _line(line: Derivation) -> Html:
-    """Return the work of one entry: what it equals, and what that comes to."""
+    """Return the work of one entry: its forms and its result."""
     writer = MathMl()
     equals, nearly = (in_mathml(element("mo", sign)) for sign in "=≈")
     pieces: list[object] = [in_mathml(writer.write(line.entry))]
@@ -385,6 +371,6 @@ def _line(line: Derivation) -> Html:
     result = in_mathml(writer.write(line.result))
     pieces += [equals if line.is_exact else nearly, result]
     shown = joined(pieces, " ")
-    hidden = DAGGER if line.hidden else ""
+    hidden = parts.DAGGER if line.hidden else ""
     remark = f" ({line.remark})" if line.remark else ""
     return element("p", shown, hidden, remark, data_of=in_text(line.entry))

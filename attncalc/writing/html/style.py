@@ -1,4 +1,4 @@
-"""The style of pages, as short as it stands in them: of the rules those that a page needs."""
+"""The style of pages, without comments and spaces, and only the rules that a page needs."""
 
 import re
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def needed(text: str, page: str) -> str:
     text
         The style.
     page
-        The page and its script: a class stands in them as a word.
+        The page and its script: they contain a class as a word.
 
     Examples
     --------

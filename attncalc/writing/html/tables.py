@@ -64,7 +64,7 @@ def matrix_table(
         data_head=grid.head or None,
     )
     cut = [element("p", CUT, class_="on-paper")] if fit == TOO_WIDE else []
-    return _scrolling(joined([table, *cut]), _called(grid))
+    return _scrolling(joined([table, *cut]), grid.called)
 
 
 def _fit(grid: Grid, entries: Sequence[Sequence[Cell | None]]) -> str | None:
@@ -84,30 +84,16 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], title: st
     """Return rows of texts under their headings, the first of each row its name."""
     head = element("tr", *(element("th", text, scope="col") for text in headings))
     body = [
-        element(
-            "tr",
-            element("th", row[0], scope="row"),
-            *(element("td", text) for text in row[1:]),
-        )
-        for row in rows
+        element("tr", element("th", name, scope="row"), *(element("td", text) for text in texts))
+        for name, *texts in rows
     ]
-    table = element(
-        "table",
-        element("thead", head),
-        element("tbody", joined(body, LINE)),
-        class_="texts",
-        aria_label=title,
-    )
-    return _scrolling(table, title)
+    sides = element("thead", head), element("tbody", joined(body, LINE))
+    return _scrolling(element("table", *sides, class_="texts", aria_label=title), title)
 
 
 def _scrolling(table: Html, name: str) -> Html:
     """Return a table in a room of its own, which arrow keys move where it is too wide."""
     return element("div", table, class_="wide", role="group", tabindex=0, aria_label=name)
-
-
-def _called(grid: Grid) -> str:
-    return f"{grid.name}, {grid.which}" if grid.head else grid.name
 
 
 def _name(name: str) -> Html:
@@ -141,7 +127,7 @@ def _class(cell: Cell) -> str | None:
 
 
 def _text(cell: Cell | None) -> str:
-    """Return an entry as it stands in a line."""
+    """Return an entry as text in a line."""
     if cell is None:
         return LEFT_OUT
     if cell.content is None:
@@ -151,7 +137,7 @@ def _text(cell: Cell | None) -> str:
 
 
 def _content(cell: Cell) -> Iterator[object]:
-    """Yield a number, and the sign beside it with what it means for who does not see it."""
+    """Yield a number, and its sign with the meaning for screen readers."""
     if cell.content is None:
         return
     text = _text(cell)

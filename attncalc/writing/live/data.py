@@ -13,25 +13,24 @@ from attncalc import text
 from attncalc.equations.expressions import Symbol
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, UnstatedError, is_grouped
+from attncalc.equations.operations import Multiply
+from attncalc.equations.operations.distances import Alibi, exponents_of_slopes
 from attncalc.equations.tree import equation_source
 from attncalc.errors import AttncalcError
 from attncalc.numbers.typed import as_written
 from attncalc.numbers.types import Matrix
-from attncalc.operations import Multiply
-from attncalc.operations.distances import Alibi, exponents_of_slopes
-from attncalc.operations.step import Plan, Step
-from attncalc.problem.attention.fields import DISPLAY, EACH_STEP
+from attncalc.problem.attention.declared import DISPLAY, EACH_STEP
 from attncalc.problem.fields import role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import as_typed, in_json, settings
 from attncalc.problem.stated import conventions
+from attncalc.problem.step import Plan, Step
 from attncalc.solving.exactness import digits_for, longest_product, most_digits
 from attncalc.solving.plan import formula, plan
 from attncalc.solving.work import Fractions
 from attncalc.text import harmless, on_a_line, told_apart
 from attncalc.writing import prose, sentences
-from attncalc.writing.html import heatmap, picture
-from attncalc.writing.html import map as map_
+from attncalc.writing.html import pictures
 from attncalc.writing.mathematics import in_text
 
 NO_NUMBER = ("sqrt_dk", "none")
@@ -45,16 +44,16 @@ MOST_ENTRIES = 20_000
 """Entries of given matrices up to which a page holds plans for other conventions, too."""
 
 LOOK = {
-    "deep": heatmap.DEEP,
-    "middle": heatmap.MIDDLE,
-    "full": heatmap.FULL_FROM,
-    "thinnest": map_.THINNEST,
-    "thickest": map_.THICKEST,
-    "near": map_.NEAR,
-    "between": map_.BETWEEN,
-    "written": map_.MOST_WRITTEN,
-    "tied": map_.MOST_TIED,
-    "letter": picture.LETTER,
+    "deep": pictures.DEEP,
+    "middle": pictures.MIDDLE,
+    "full": pictures.FULL_FROM,
+    "thinnest": pictures.THINNEST,
+    "thickest": pictures.THICKEST,
+    "near": pictures.NEAR,
+    "between": pictures.BETWEEN,
+    "written": pictures.MOST_WRITTEN,
+    "tied": pictures.MOST_TIED,
+    "letter": pictures.LETTER,
     "listed": text.LISTED,
     "named": text.MOST_NAMED,
     "footnotes": prose.MOST_NAMED,

@@ -35,7 +35,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
     Raises
     ------
     InputError
-        When it is to be for practice, and cannot be worked out where it is read.
+        When it is to be for practice, and cannot be computed in the page.
     """
     if page.is_blank and not practice:  # no word of what would make it live: it is handed out
         return write_html(page)
@@ -54,7 +54,7 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
 
 
 def live_for(page: Page, what: str = PAGE) -> Live:
-    """Return what makes a page live: the key for whoever reads it, or a worksheet for practice."""
+    """Return what makes a page live: that of a key, or of a worksheet for practice."""
     data = page_data if what == PAGE else practice_data
     said = json.dumps(data(page.problem, page.fractions), ensure_ascii=True, separators=(",", ":"))
     looks = ("page.css", "practice.css") if what == PRACTICE else ("page.css",)

@@ -19,9 +19,8 @@ from attncalc.writing.html.style import style
 from attncalc.writing.live.script import MARKED, script
 from attncalc.writing.page import given_grids
 from attncalc.writing.prose import line_in_text
-from attncalc.writing.reports.marking import marking_document
-from attncalc.writing.reports.marks import MARKS, place_of
-from attncalc.writing.verdict import entry_named, expected_text, found_text
+from attncalc.writing.reports.marking import MARKS, marking_document, place_of
+from attncalc.writing.verdict import Said, entry_named, expected_text, found_text, points_text
 
 MOST_NUMBERS = 20_000
 """Numbers in the work of a page: of more, it would grow large."""
@@ -29,16 +28,16 @@ SHOULD_BE = frozenset({Status.WRONG, Status.PRECISION, Status.UNREADABLE, Status
 """What is said of entries that should be something else."""
 
 
-def write_marking(marking: Marking, extent: Extent = "elided") -> str:
+def write_marking(marking: Marking, extent: Extent = "elided", said: Said = points_text) -> str:
     """Return the page of a marked answer as HTML: live, or with a note that says why it is not."""
-    document = marking_document(marking, extent)
+    document = marking_document(marking, extent, said)
     if not document.sections:  # the verdict alone is asked for
         return write_html(document)
     if (why := _why_not(marking)) is not None:
         note = f"this page does not show how an entry comes about: {why}"
         return write_html(replace(document, notes=(*document.notes, note)))
-    said = json.dumps(marked_data(marking), ensure_ascii=True, separators=(",", ":"))
-    live = Live(said, script(MARKED), style("attncalc.writing.live", "page.css"))
+    data = json.dumps(marked_data(marking), ensure_ascii=True, separators=(",", ":"))
+    live = Live(data, script(MARKED), style("attncalc.writing.live", "page.css"))
     return write_html(_with_given(marking, document), live=live)
 
 
@@ -129,7 +128,7 @@ def _read(
 
 
 def _as_given(work: Work, name: str, place: Place) -> Place:
-    """Return where an entry of a given matrix stands as it was given."""
+    """Return the place of an entry of a given matrix in the layout it was given in."""
     given = work.problem.as_given(name)
     stands = work.problem.turned(name, np.arange(given.size).reshape(given.shape))
     return tuple(int(each) for each in np.unravel_index(stands[place], given.shape))

@@ -2,18 +2,26 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from attncalc.grading.credit import credits_of, share_of_lines
-from attncalc.grading.marks import Marking
+from attncalc.grading.credit import shares_of
 from attncalc.problem.fields import LINES
 from attncalc.text import harmless_cell, on_a_line
-from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Part, Table
-from attncalc.writing.reports.many import COLUMNS, Fact, Marked, fact, row_of, summary_of, told
-from attncalc.writing.reports.marking import marking_document
+from attncalc.writing.document import Appendix, Bullets, Document, Field, Part, Table
+from attncalc.writing.reports.many import (
+    COLUMNS,
+    Fact,
+    Marked,
+    Shown,
+    fact,
+    row_of,
+    summary_of,
+    told,
+)
+from attncalc.writing.verdict import Said
 
 OF_A_CLASS = ("student", "id", "email", "folder", "problem", "answer", "paired by")
 NO_ANSWER = "no answer"
@@ -28,11 +36,9 @@ class Outcome(NamedTuple):
     ----------
     place, how
         The answer, and how it is known whose it is; "" where there is none.
-    possible
-        What could be earned, as a fraction.
     cells
-        Its row, marks as fractions, from the answer's name on.
-    credits
+        Its row, points as fractions, from the answer's name on.
+    shares
         What it earns in each step, as fractions; and for the map.
     fact
         What a summary tells of it; None where it was not marked.
@@ -40,41 +46,27 @@ class Outcome(NamedTuple):
 
     place: str
     how: str
-    possible: str
-    cells: tuple[str, ...]
-    credits: Mapping[str, str]
-    fact: tuple[Any, ...] | None
+    cells: Sequence[str]
+    shares: Mapping[str, str]
+    fact: Sequence[Any] | None
 
     @property
     def marked(self) -> Fact | None:
         """What a summary tells of it."""
-        if self.fact is None:
-            return None
-        right, provisional, earned, possible, first, mistakes = self.fact
-        pairs = tuple((step, says) for step, says in mistakes)
-        return Fact(right, provisional, Fraction(earned), Fraction(possible), first, pairs)
+        return None if self.fact is None else Fact(*self.fact)
 
 
 def outcome(answer: Marked, how: str, possible: Fraction) -> Outcome:
-    """Return what is kept of an answer."""
-    marking, cells = answer.marking, tuple(row_of(answer, str))
+    """Return what is kept of an answer, or of none."""
+    marking, cells = answer.marking, list(row_of(answer, Shown(fractions=True).in_cell))
+    cells[POSSIBLE] = cells[POSSIBLE] or str(possible)
     if marking is None:
-        return Outcome(answer.place, how, str(possible), cells, {}, None)
-    shares = {name: str(credit) for name, credit in credits_of(marking).items()}
-    if marking.lines:
-        shares[LINES] = str(share_of_lines(marking))
-    right, provisional, earned, most, first, mistakes = fact(marking)
-    kept = (right, provisional, str(earned), str(most), first, mistakes)
-    return Outcome(answer.place, how, str(most), cells, shares, kept)
+        return Outcome(answer.place, how, cells, {}, None)
+    shares = {name: str(share) for name, share in shares_of(marking).items()}
+    return Outcome(answer.place, how, cells, shares, fact(marking))
 
 
-def missing(possible: Fraction, why: str = NO_ANSWER) -> Outcome:
-    """Return the row of a student who handed nothing in."""
-    cells = ("", *[""] * (len(COLUMNS) - 2), why)
-    return Outcome("", "", str(possible), cells, {}, None)
-
-
-class Entry(NamedTuple):
+class ClassRow(NamedTuple):
     """A row of the class: a student, by name, id, email and folder; a problem; what came of it."""
 
     student: tuple[str, str, str, str]
@@ -83,10 +75,10 @@ class Entry(NamedTuple):
 
 
 def as_csv(
-    entries: Sequence[Entry],
+    entries: Sequence[ClassRow],
     strays: Sequence[tuple[str, str]],
     steps: Sequence[str],
-    said: Callable[[Fraction], str],
+    said: Said,
 ) -> Iterator[str]:
     """Yield the table as CSV: a row for each student and problem, then one for each stray answer.
 
@@ -106,7 +98,7 @@ def as_csv(
     for entry in entries:
         cells, made = _cells(entry.outcome, said), entry.outcome
         shares = (
-            said(Fraction(made.credits[name])) if name in made.credits else "" for name in columns
+            said(Fraction(made.shares[name])) if name in made.shares else "" for name in columns
         )
         yield _line([*entry.student, entry.problem, made.place, made.how, *cells[1:], *shares])
     for place, why in strays:
@@ -122,18 +114,18 @@ def _line(cells: Sequence[str]) -> str:
     return buffer.getvalue()
 
 
-def _cells(made: Outcome, said: Callable[[Fraction], str]) -> tuple[str, ...]:
+def _cells(made: Outcome, said: Said) -> tuple[str, ...]:
     cells = list(made.cells)
     if cells[EARNED]:
         cells[EARNED] = said(Fraction(cells[EARNED]))
-    cells[POSSIBLE] = said(Fraction(made.possible))
+    cells[POSSIBLE] = said(Fraction(cells[POSSIBLE]), least=0)
     return tuple(cells)
 
 
 def class_document(
-    entries: Sequence[Entry],
+    entries: Sequence[ClassRow],
     strays: Sequence[tuple[str, str]],
-    said: Callable[[Fraction], str],
+    said: Said,
     *,
     several: bool,
 ) -> Document:
@@ -171,11 +163,6 @@ def feedback(student: str, pages: Sequence[Document]) -> Document:
         return replace(pages[0], parts=(name, *pages[0].parts))
     parts: tuple[Part, ...] = (name, Appendix(tuple(pages)))
     return Document("", parts)
-
-
-def page_of(marking: Marking, extent: Extent) -> Document:
-    """Return what is told of one answer on its student's page."""
-    return marking_document(marking, extent)
 
 
 def not_marked(problem: str, why: str) -> Document:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from attncalc.grading.compare import deviation
-from attncalc.grading.credit import score
+from attncalc.grading.credit import points_of, score
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import STATUSES
@@ -39,6 +39,11 @@ def as_values(marking: Marking, extent: Extent = "elided") -> dict[str, Any]:
         "provisional": marking.is_provisional,
         "asked": list(marking.rules.asked or ()),
         "not_found": list(marking.not_found),
+        "not_shown": list(marking.passed),
+        "points": [
+            {"step": name, "earned": str(each.earned), "possible": str(each.possible)}
+            for name, each in points_of(marking).items()
+        ],
         "steps": [_step(marking, marks, extent) for marks in marking.steps],
         "first_wrong": _first_wrong(marking),
         "rounding": marking.style.code if marking.style else None,
@@ -72,6 +77,7 @@ def _step(marking: Marking, marks: StepMarks, extent: Extent) -> dict[str, Any]:
         "counts": {status.value: count for status, count in marks.counts.items() if count},
         "entries": _codes(marking, marks) if _is_listed(marks, extent) else None,
         "cause": [cause.code for cause in marks.causes],
+        "deduction": str(marks.deduction(marking.rules) or 0),
         "way": marks.way.code if marks.way else None,
         "follows": marks.from_own,
     }

@@ -3,24 +3,22 @@
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, count
 from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
 
-from attncalc.grading.credit import credits_of, score, share_of_lines
+from attncalc.grading.credit import score, shares_of
 from attncalc.grading.flags import flags
 from attncalc.grading.marks import Marking
 from attncalc.problem.fields import LINES
 from attncalc.text import as_key, for_any_system, harmless_cell, in_json, on_a_line
-from attncalc.writing.counted import unread_in_words
 from attncalc.writing.document import Appendix, Bullets, Document, Extent, Field, Table
 from attncalc.writing.reports.json_text import as_values
-from attncalc.writing.reports.marking import marking_document
-from attncalc.writing.reports.marks import percent
-from attncalc.writing.verdict import entry_named
+from attncalc.writing.reports.marking import marking_document, percent
+from attncalc.writing.verdict import Said, entry_named, points_text, unread_in_words
 
 COLUMNS = (
     *("answer", "earned", "possible", "percent", "provisional", "first wrong", "causes", "flags"),
@@ -42,10 +40,33 @@ class Marked(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """How marks are written: as fractions, or with so many decimals; None for what fits."""
+    """How much is shown, and how points are written.
 
+    Parameters
+    ----------
+    extent
+        How much of a marking is shown.
+    fractions, decimals
+        Whether points are fractions, and else how many decimals they have at most; None for what
+        fits.
+    """
+
+    extent: Extent = "elided"
     fractions: bool = False
     decimals: int | None = None
+
+    def in_words(self, points: Fraction, least: int = 1) -> str:
+        """Return points for a person."""
+        return self._text(points, 2, least)
+
+    def in_cell(self, points: Fraction, least: int = 0) -> str:
+        """Return points for a spreadsheet, which takes 7/8 for a date."""
+        return self._text(points, DECIMALS, least)
+
+    def _text(self, points: Fraction, decimals: int, least: int) -> str:
+        if self.fractions:
+            return str(points)
+        return points_text(points, decimals if self.decimals is None else self.decimals, least)
 
 
 AS_FITS = Shown()
@@ -60,8 +81,7 @@ def as_csv(answers: Sequence[Marked], names: Sequence[str], *, shown: Shown = AS
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*COLUMNS, *names, LINES])
     for answer in answers:
-        said = mark_in(shown)
-        cells = (*row_of(answer, said), *_credits(answer, names, said))
+        cells = (*row_of(answer, shown.in_cell), *_credits(answer, names, shown.in_cell))
         writer.writerow([harmless_cell(cell) for cell in cells])
     return buffer.getvalue()
 
@@ -79,15 +99,15 @@ def as_json(answers: Sequence[Marked], extent: Extent = "elided") -> str:
 
 
 def answers_document(
-    answers: Sequence[Marked], extent: Extent = "elided", *, shown: Shown = AS_FITS
+    answers: Sequence[Marked], shown: Shown = AS_FITS, *, on_screen: bool = False
 ) -> Document:
-    """Return a row for each answer, which mistakes were common, and then each marking."""
-    said = mark_in(shown, decimals=2)
-    rows = [tuple(map(on_a_line, row_of(each, said))) for each in answers]
+    """Return a row for each answer, which mistakes were common, and off the screen each marking."""
+    rows = [tuple(map(on_a_line, row_of(each, shown.in_words))) for each in answers]
     table = Table("Answers", COLUMNS, tuple(rows), tuple(map(told, rows)))
     bullets = Bullets(tuple(map(on_a_line, summary(answers))))
-    markings = (each.marking for each in answers if each.marking is not None)
-    each_alone = tuple(marking_document(marking, extent) for marking in markings)
+    if on_screen:
+        return Document("", (table, bullets))
+    each_alone = tuple(page_of(each, shown) for each in answers if each.marking is not None)
     return Document("", (table, bullets, Appendix(each_alone)))
 
 
@@ -105,23 +125,8 @@ def told(row: tuple[str, ...]) -> tuple[str, ...]:
     return place, said, *(f"{opening} {what}".strip() for opening, what in more if what)
 
 
-def mark_in(shown: Shown, decimals: int = DECIMALS) -> Callable[[Fraction], str]:
-    """Return what writes a mark: as a fraction, or as a decimal without trailing zeros."""
-    if shown.fractions:
-        return str
-    most = decimals if shown.decimals is None else shown.decimals
-    return lambda mark: _in_decimals(mark, most)
-
-
-def _in_decimals(mark: Fraction, decimals: int) -> str:
-    """Return a mark without trailing zeros, half away from zero as every number here."""
-    whole = int(mark * 10**decimals + Fraction(1, 2))  # no mark is below 0
-    text = f"{whole:0{decimals + 1}d}"
-    return f"{text[:-decimals]}.{text[-decimals:]}".rstrip("0").rstrip(".") if decimals else text
-
-
 class Fact(NamedTuple):
-    """What a summary tells of one answer that was marked.
+    """What a summary tells of one answer that was marked: plain values, as JSON has them.
 
     Parameters
     ----------
@@ -129,8 +134,8 @@ class Fact(NamedTuple):
         Whether nothing is to be said against it.
     provisional
         Whether something was not read.
-    earned, possible
-        Its score.
+    share
+        What it earns, of all there is, as a fraction; "" where nothing can be earned.
     first
         The step that first went wrong, or "".
     mistakes
@@ -139,25 +144,20 @@ class Fact(NamedTuple):
 
     right: bool
     provisional: bool
-    earned: Fraction
-    possible: Fraction
+    share: str
     first: str
-    mistakes: tuple[tuple[str, str], ...]
+    mistakes: Sequence[Sequence[str]]
 
 
 def fact(marking: Marking) -> Fact:
     """Return what a summary tells of a marking."""
-    wrong = marking.first_wrong
+    wrong, (earned, possible) = marking.first_wrong, score(marking)
     return Fact(
         marking.is_done,
         marking.is_provisional,
-        *score(marking),
+        str(earned / possible) if possible else "",
         "" if wrong is None else wrong.marks.step.name,
-        tuple(
-            (marks.step.name, marks.cause.says)
-            for marks in marking.steps
-            if marks.cause is not None
-        ),
+        [(each.step.name, each.cause.says) for each in marking.steps if each.cause is not None],
     )
 
 
@@ -173,13 +173,13 @@ def summary_of(facts: Sequence[Fact], count: int) -> Iterator[str]:
     yield f"{len(facts)} of {_answers(count)} marked, {right} without a mistake."
     if unread := sum(each.provisional for each in facts):
         yield f"{_answers(unread)} with a provisional score: something was not read."
-    shares = [each.earned / each.possible for each in facts if each.possible]
+    shares = [Fraction(each.share) for each in facts if each.share]
     if shares:
         yield f"Mean {round(100 * mean(shares))} %, median {round(100 * median(shares))} %."
     first = Counter(each.first for each in facts if each.first)
     for name, number in first.most_common(MOST_COMMON):
         yield f"{_answers(number)} first went wrong in {name}."
-    mistakes = Counter(mistake for each in facts for mistake in each.mistakes)
+    mistakes = Counter(tuple(mistake) for each in facts for mistake in each.mistakes)
     for (name, says), number in mistakes.most_common(MOST_COMMON):
         yield f"{_answers(number)}, {name}: {says}."
 
@@ -188,7 +188,7 @@ def _answers(count: int) -> str:
     return "1 answer" if count == 1 else f"{count} answers"
 
 
-def row_of(answer: Marked, said: Callable[[Fraction], str]) -> Iterator[str]:
+def row_of(answer: Marked, said: Said) -> Iterator[str]:
     """Yield the cells of an answer's row."""
     marking = answer.marking
     yield answer.place
@@ -196,7 +196,7 @@ def row_of(answer: Marked, said: Callable[[Fraction], str]) -> Iterator[str]:
         yield from (*[""] * (len(COLUMNS) - 2), answer.error)
         return
     total = score(marking)
-    yield from (said(total.earned), said(total.possible), percent(total))
+    yield from (said(total.earned), said(total.possible, least=0), percent(total))
     yield "provisional" if marking.is_provisional else ""
     yield _first_wrong(marking)
     yield "; ".join(
@@ -224,14 +224,10 @@ def _first_wrong(marking: Marking) -> str:
     return entry_named(marking, wrong.marks, wrong.place).name
 
 
-def _credits(
-    answer: Marked, names: Sequence[str], said: Callable[[Fraction], str]
-) -> Iterator[str]:
+def _credits(answer: Marked, names: Sequence[str], said: Said) -> Iterator[str]:
     marking = answer.marking
-    shares = {} if marking is None else credits_of(marking)
-    for name in names:
-        yield said(shares[name]) if name in shares else ""
-    yield said(share_of_lines(marking)) if marking and marking.lines else ""
+    shares = {} if marking is None else shares_of(marking)
+    yield from (said(shares[name]) if name in shares else "" for name in (*names, LINES))
 
 
 def has_mistakes(answers: Sequence[Marked]) -> bool:
@@ -239,15 +235,16 @@ def has_mistakes(answers: Sequence[Marked]) -> bool:
     return any(each.marking is None or not each.marking.is_done for each in answers)
 
 
-def pages(answers: Sequence[Marked], extent: Extent = "elided") -> Mapping[str, Document]:
+def pages(answers: Sequence[Marked], shown: Shown = AS_FITS) -> Mapping[str, Document]:
     """Return the page to hand back with each answer, by the name that it has without an ending."""
     names = _apart([Path(each.place) for each in answers])
-    return {name: _page(each, extent) for name, each in zip(names, answers, strict=True)}
+    return {name: page_of(each, shown) for name, each in zip(names, answers, strict=True)}
 
 
-def _page(answer: Marked, extent: Extent) -> Document:
+def page_of(answer: Marked, shown: Shown = AS_FITS) -> Document:
+    """Return the page of one answer: its marking, or why it is not marked."""
     if answer.marking is not None:
-        return marking_document(answer.marking, extent)
+        return marking_document(answer.marking, shown.extent, shown.in_words)
     place, why = on_a_line(answer.place), on_a_line(answer.error)
     return Document("Not marked", (Field("answer", place), Bullets((why,))))
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from attncalc.grading.credit import score
+from attncalc.grading.credit import Score, points_of, score
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import Status
+from attncalc.numbers.types import Place
 from attncalc.problem.stated import heading
+from attncalc.solving.influence import shape
 from attncalc.solving.plan import formula
-from attncalc.solving.stated import shape
 from attncalc.text import of_each, on_a_line
 from attncalc.writing.document import (
     Cell,
@@ -16,38 +17,80 @@ from attncalc.writing.document import (
     Field,
     Grid,
     Legend,
+    Mark,
     Part,
     Section,
     Verdict,
 )
-from attncalc.writing.reports.marks import MARKS, heads_of, percent, place_of
-from attncalc.writing.verdict import found_text, labels_of, verdict
+from attncalc.writing.verdict import Said, found_text, labels_of, points_text, verdict
+
+MARKS = {
+    Status.CORRECT: Mark("", "correct", ""),
+    Status.ROUNDING: Mark("≈", "right but for rounding", ""),
+    Status.FOLLOWS: Mark("→", "follows from your own values", "follows"),
+    Status.MATCHES_KEY: Mark("!", "as in the key, not from your own values", "doubtful"),
+    Status.PRECISION: Mark("…", "too few decimals", "doubtful"),
+    Status.WRONG: Mark("✗", "wrong", "wrong"),
+    Status.NOT_FOUND: Mark("", "not found", ""),
+    Status.BLANK: Mark("", "blank", ""),
+    Status.UNREADABLE: Mark("?", "not readable", "unreadable"),
+    Status.WRONG_SHAPE: Mark("✗", "wrong", "wrong"),
+}
 
 
-def marking_document(marking: Marking, extent: Extent = "elided") -> Document:
-    """Return the document: to be read on a screen, or to be handed back with the answer."""
-    return Document(heading(marking.key.problem), tuple(_parts(marking, extent)))
+def _heads_of(marks: StepMarks) -> list[tuple[int, ...]]:
+    if marks.statuses.ndim == 2:
+        return [()]
+    return [(head,) for head in range(len(marks.statuses))]
 
 
-def _parts(marking: Marking, extent: Extent) -> Iterator[Part]:
-    earned, possible = score(marking)
+def place_of(marking: Marking, shown: Place) -> Place:
+    """Return where an entry stands in the plan's matrix that is shown at a place."""
+    return marking.key.work.turned(shown)
+
+
+def percent(score: Score) -> str:
+    """Return the share that is earned, as in 98 %; nothing where nothing can be."""
+    if not score.possible:
+        return "-"
+    rounded = round(100 * score.earned / score.possible)
+    if 0 < score.earned < score.possible:  # neither all of it nor nothing
+        rounded = min(max(rounded, 1), 99)
+    return f"{rounded} %"
+
+
+def marking_document(
+    marking: Marking, extent: Extent = "elided", said: Said = points_text
+) -> Document:
+    """Return the document: to be read on a screen, or to be handed back with the answer.
+
+    `said` writes points.
+    """
+    return Document(heading(marking.key.problem), tuple(_parts(marking, extent, said)))
+
+
+def _parts(marking: Marking, extent: Extent, said: Said) -> Iterator[Part]:
+    total = score(marking)
+    texts = f"{said(total.earned)} of {said(total.possible, least=0)}", percent(total)
     yield Field("answer", on_a_line(marking.answer.place))
-    yield Verdict(f"{earned} of {possible}", percent(score(marking)), verdict(marking))
+    yield Verdict(*texts, verdict(marking, said))
     if extent == "brief":
         return
     for marks in marking.steps:
-        yield _section(marking, marks, full=extent == "full")
+        yield _section(marking, marks, said, full=extent == "full")
     if signs := _signs(marking):
         yield Legend(signs)
 
 
-def _section(marking: Marking, marks: StepMarks, *, full: bool) -> Section:
+def _section(marking: Marking, marks: StepMarks, said: Said, *, full: bool) -> Section:
     equation = formula(marks.step, marking.key.problem)
-    said = f"{shape(marking.key.solution, marks.step)}, credit {marks.credit(marking.rules)}"
-    section = Section(marks.step, equation, said, is_marked=True)
+    earned, possible = points_of(marking)[marks.step.name]
+    size = shape(marking.key.solution, marks.step)
+    words = f"{size}, {said(earned, least=0)} of {said(possible, least=0)}"
+    section = Section(marks.step, equation, words, is_marked=True)
     if marks.written is None or marks.count(Status.WRONG_SHAPE):
         return section._replace(remarks=(marks.problem or "not found",))
-    grids = (_grid(marking, marks, head, full=full) for head in heads_of(marks))
+    grids = (_grid(marking, marks, head, full=full) for head in _heads_of(marks))
     remarks = (_followed(marks),) if marks.problem else ()
     return section._replace(grids=tuple(grids), remarks=remarks)
 

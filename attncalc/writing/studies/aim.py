@@ -1,4 +1,4 @@
-"""A designed query: what it is in terms of the keys, what it comes to, and how β changes that."""
+"""A designed query: in terms of the keys, its weights and output, and how β changes them."""
 
 from collections.abc import Iterator
 from typing import IO, Any
@@ -7,11 +7,11 @@ import numpy as np
 
 from attncalc.numbers.types import Matrix
 from attncalc.problem.stated import conventions, heading
-from attncalc.studies.aim import Aim, Obstacle
+from attncalc.studies.aim import Aim, Obstacle, step_of
 from attncalc.studies.changes import value_text
 from attncalc.text import numbered, on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
-from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, sheet
+from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, sheet, shown
 from attncalc.writing.studies.variation import shown_value
 
 SHOWN = 6
@@ -22,17 +22,15 @@ LEAST = 1e-13
 
 def aim_document(aim: Aim, *, full: bool = False) -> Document:
     """Return the document of a designed query."""
+    aimed_for = f"aimed for: {on_a_line(aim.target.text)}", f"β = {value_text(aim.beta)}"
     parts: tuple[Part, ...] = (
-        Facts(_facts(aim)),
+        Facts((*aimed_for, *conventions(aim.problem))),
         Bullets(tuple(_said(aim))),
         *_sheets(aim, full=full),
     )
-    return Document(heading(aim.problem), parts, tuple(_notes(aim)))
-
-
-def _facts(aim: Aim) -> tuple[str, ...]:
-    beta = f"β = {value_text(aim.beta)}"
-    return (f"aimed for: {on_a_line(aim.target.text)}", beta, *conventions(aim.problem))
+    left_out = f"c is what comes before {' and '.join(aim.left_out)}: aim designs no more than that"
+    notes = (*([left_out] if aim.left_out else []), OF_MEASURES)
+    return Document(heading(aim.problem), parts, notes)
 
 
 def _said(aim: Aim) -> Iterator[str]:
@@ -74,7 +72,7 @@ def _times(share: float, name: str) -> str:
 
 
 def obstacle_text(aim: Aim, obstacle: Obstacle) -> str:
-    """Say why no query reaches what is aimed for, and what is shown in its place."""
+    """Return why no query reaches what is aimed for, and what is shown in its place."""
     names = [on_a_line(name) for name in aim.problem.keys]
     shares = [_times(share, names[other]) for other, share in obstacle.others]
     made = " + ".join(shares).replace("+ -", "- ") or "0"
@@ -101,24 +99,15 @@ def _sheets(aim: Aim, *, full: bool) -> Iterator[Sheet]:
         lambda i, j: f"{aim.queries[i, j]:.12g}",
         full=full,
     )
-    weights = aim.solution.digits[_step(aim, "weights")]
-    shown = aim.solution.shown(_step(aim, "weights"))
-    rows = [row[0] for row in shown] if weights.ndim == 3 else [shown[0]]
+    weights, outputs = (step_of(aim.problem, role) for role in ("weights", "outputs"))
+    found = aim.solution.shown(weights)
+    rows = [row[0] for row in found] if aim.solution.digits[weights].ndim == 3 else [found[0]]
     yield sheet("Weights", names, keys, lambda i, j: rows[i][j], full=full)
-    outputs = [aim.solution.shown(_step(aim, "outputs"))[0], _digits(aim, aim.aimed_at)]
+    target = [shown(float(number), aim.problem.decimals) for number in aim.aimed_at]
+    both = aim.solution.shown(outputs)[0], target
     columns = numbered(aim.problem.d_v)
-    yield sheet("Output", ("c", "target"), columns, lambda i, j: outputs[i][j], full=full)
+    yield sheet("Output", ("c", "target"), columns, lambda i, j: both[i][j], full=full)
     yield _over_beta(aim, full=full)
-
-
-def _step(aim: Aim, role: str) -> str:
-    return next(step.name for step in aim.solution.plan if step.role == role)
-
-
-def _digits(aim: Aim, row: Matrix) -> list[str]:
-    from attncalc.writing.studies.simulation import shown
-
-    return [shown(float(number), aim.problem.decimals) for number in row]
 
 
 def _over_beta(aim: Aim, *, full: bool) -> Sheet:
@@ -133,18 +122,12 @@ def _over_beta(aim: Aim, *, full: bool) -> Sheet:
     return sheet("How β changes it", betas, names, text, full=full)
 
 
-def _notes(aim: Aim) -> Iterator[str]:
-    if aim.left_out:
-        yield f"c is what comes before {' and '.join(aim.left_out)}: aim designs no more than that"
-    yield OF_MEASURES
-
-
 def _short(value: float) -> str:
     return f"{value:.{SHOWN}g}"
 
 
 def _error(value: float, digits: int = SHOWN) -> str:
-    """Return an error; of what is smaller than float64 can tell, only that it is."""
+    """Return an error, or that it is smaller than float64 resolves."""
     return f"{value:.{digits}g}" if value >= LEAST else f"below {LEAST:g}"
 
 
@@ -190,7 +173,7 @@ def aim_as_csv(aim: Aim) -> str:
 
 
 def write_aim_npz(aim: Aim, file: IO[bytes]) -> None:
-    """Write the queries, their weights and what they come to as arrays."""
+    """Write the queries, their weights and their output as arrays."""
     np.savez(
         file,
         q=aim.queries,

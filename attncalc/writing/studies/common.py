@@ -6,6 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from attncalc.numbers.rounding import fixed, round_floats
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions
 from attncalc.text import harmless_cell, on_a_line
@@ -29,6 +32,11 @@ def sheet(
     return Sheet(title, Grid("the table", 0, *names, lambda i, j: Cell(text(i, j)), full))
 
 
+def shown(value: float, decimals: int) -> str:
+    """Return a number at so many decimals."""
+    return fixed(round_floats(np.array([value]), decimals)[0], decimals)
+
+
 def lasting(problem: Problem, others: Iterable[Problem]) -> tuple[str, ...]:
     """Return the conventions that all of these problems keep."""
     kept = conventions(problem)
@@ -39,16 +47,14 @@ def lasting(problem: Problem, others: Iterable[Problem]) -> tuple[str, ...]:
 
 
 def in_json(content: dict[str, Any]) -> str:
-    """Return the JSON text of a study."""
-    pairs = (f"  {_line(key)}: {_value(value)}" for key, value in content.items())
+    """Return the JSON text of a study, with one object of a list on each line."""
+    pairs = []
+    for key, value in content.items():
+        text = _line(value)
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            text = "[\n" + ",\n".join(f"    {_line(each)}" for each in value) + "\n  ]"
+        pairs.append(f"  {_line(key)}: {text}")
     return "{\n" + ",\n".join(pairs) + "\n}\n"
-
-
-def _value(value: Any) -> str:
-    """Return a value with one of its objects on each line."""
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n" + ",\n".join(f"    {_line(each)}" for each in value) + "\n  ]"
-    return _line(value)
 
 
 def _line(value: Any) -> str:

@@ -1,18 +1,16 @@
-"""Problems drawn again and again: how what is watched spreads, beside one another."""
+"""Problems drawn again and again: the spread of what is watched, side by side."""
 
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import numpy as np
 
-from attncalc.numbers.rounding import fixed, round_floats
-from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
 from attncalc.studies.draws import GENERATOR
-from attncalc.studies.simulate import QUANTILES, First, Simulation, variance_ratios
+from attncalc.studies.simulate import QUANTILES, Simulation, variance_ratios
 from attncalc.text import on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet
-from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet
+from attncalc.writing.studies.common import in_json, in_rows, lasting, sheet, shown
 
 MORE = 2
 """Decimals that statistics have beyond those of the problem: a standard error is small."""
@@ -31,7 +29,7 @@ def simulation_document(simulations: Sequence[Simulation], *, full: bool = False
 
 
 def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
-    """Say what was drawn, how often, by which generator, and which conventions hold."""
+    """Return what was drawn, how often, by which generator, and which conventions hold."""
     first = simulations[0]
     counts = sorted({f"{each.count:,}" for each in simulations}, key=len)
     return (
@@ -96,10 +94,9 @@ def _directions(simulation: Simulation) -> Iterator[str]:
             yield f"Output {output} does not vary."
         elif len(each.along) > 1:
             along = ", ".join(shown(number, problem.decimals) for number in each.along)
-            percent = fixed(round_floats(np.array([100 * each.share]), 1)[0], 1)
             yield (
                 f"Output {output} spreads most along ({along}): std {shown(each.std, decimals)}, "
-                f"{percent} % of its variance"
+                f"{shown(100 * each.share, 1)} % of its variance"
             )
 
 
@@ -113,11 +110,6 @@ def _ratios(simulations: Sequence[Simulation], *, full: bool) -> Sheet:
         return "-" if ratio is None else significant(ratio, 4)
 
     return sheet("Ratios of the variances", names, columns, text, full=full)
-
-
-def shown(value: float, decimals: int) -> str:
-    """Return a number at so many decimals."""
-    return fixed(round_floats(np.array([value]), decimals)[0], decimals)
 
 
 def significant(value: float, digits: int = 2) -> str:
@@ -159,6 +151,9 @@ def simulation_as_json(simulations: Sequence[Simulation]) -> str:
 
 
 def _content(simulation: Simulation) -> dict[str, Any]:
+    problem = simulation.problem
+    names = {each.weights for each in simulation.first}
+    several = {name: problem.attention_of(name).n_heads > 1 for name in names}
     return {
         "draws": simulation.count,
         "seed": simulation.seed,
@@ -174,20 +169,14 @@ def _content(simulation: Simulation) -> dict[str, Any]:
         ],
         "first": [
             {
-                **_which(simulation.problem, each),
+                **({"weights": each.weights} if problem.where(each.weights) else {}),
+                **({"head": each.head + 1} if several[each.weights] else {}),
                 "output": each.output + 1,
                 "shares": {str(place): share for place, share in enumerate(each.shares, start=1)},
             }
             for each in simulation.first
         ],
     }
-
-
-def _which(problem: Problem, first: First) -> dict[str, Any]:
-    """Return which attention is meant, and which head, where there are several."""
-    several = problem.attention_of(first.weights).n_heads > 1
-    weights = {"weights": first.weights} if problem.where(first.weights) else {}
-    return weights | ({"head": first.head + 1} if several else {})
 
 
 def simulation_as_csv(simulations: Sequence[Simulation]) -> str:

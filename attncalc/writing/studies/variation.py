@@ -1,22 +1,19 @@
 """A problem at many values: a row for each, and where the largest weight changes hands."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
 
-from attncalc.numbers.rounding import fixed, round_floats
-from attncalc.problem.attention.attention import Attention
 from attncalc.problem.problem import Problem
 from attncalc.problem.stated import heading
-from attncalc.studies.changeovers import MOST_SCORES, Changeover
 from attncalc.studies.changes import Change, Infinity, Value, value_text
-from attncalc.studies.families import at_point
-from attncalc.studies.vary import Variation
+from attncalc.studies.family import at_point
+from attncalc.studies.vary import MOST_SCORES, Changeover, Variation
 from attncalc.text import of_each, on_a_line
 from attncalc.writing.document import Bullets, Document, Facts, Part, Sheet, kept
 from attncalc.writing.sentences import IN_FLOATS
-from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, lasting, sheet
+from attncalc.writing.studies.common import OF_MEASURES, in_json, in_rows, lasting, sheet, shown
 
 MOST_LISTED = 20
 """Changeovers that are listed unasked."""
@@ -31,20 +28,13 @@ def variation_document(variation: Variation, *, full: bool = False) -> Document:
 
 
 def said_of(variation: Variation) -> tuple[str, ...]:
-    """Say what changes, and which conventions hold at all of its values."""
-    return (*map(_said, variation.changes), *_conventions(variation))
-
-
-def _conventions(variation: Variation) -> tuple[str, ...]:
+    """Return what changes, and which conventions hold at all of its values."""
+    counts = [(each.text, len(each.values)) for each in variation.changes]
+    said = (f"{on_a_line(text)} ({count} value{'s' * (count > 1)})" for text, count in counts)
     points = variation.points
-    few = points[0], points[len(points) // 2], points[-1]  # one in the midst: ends may be alike
+    few = points[0], points[len(points) // 2], points[-1]  # one in the middle: ends may be alike
     others = [at_point(variation.problem, variation.changes, point) for point in few]
-    return lasting(variation.problem, others)
-
-
-def _said(change: Change) -> str:
-    count = len(change.values)
-    return f"{on_a_line(change.text)} ({count} value{'s' * (count > 1)})"
+    return (*said, *lasting(variation.problem, others))
 
 
 def shown_value(value: Value) -> str:
@@ -85,20 +75,18 @@ def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets
 
 
 def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
-    """Say where the first place of an output changes hands, and between whom."""
-    at = fixed(round_floats(np.array([found.at]), problem.decimals)[0], problem.decimals)
+    """Return where the first place of an output changes hands, and between whom."""
+    at = shown(found.at, problem.decimals)
     attention, place = problem.attention_of(found.weights), problem.where(found.weights)
     head = f", head {found.head + 1}" if attention.n_heads > 1 else ""
     output = on_a_line(attention.queries[found.output])
-    before, after = (_inputs(attention, each) for each in (found.before, found.after))
+    before, after = (
+        f"input{'s' * (len(each) > 1)} {of_each([on_a_line(attention.keys[i]) for i in each])}"
+        for each in (found.before, found.after)
+    )
     where = f"{on_a_line(change.about)} {at}"
     which = f"{place[:1].upper()}{place[1:]}, output" if place else "Output"
     return f"{which} {output}{head}: most {before} up to {where}, most {after} beyond"
-
-
-def _inputs(problem: Attention, inputs: Sequence[int]) -> str:
-    names = of_each([on_a_line(problem.keys[index]) for index in inputs])
-    return f"input{'s' * (len(inputs) > 1)} {names}"
 
 
 def _notes(variation: Variation) -> Iterator[str]:

@@ -2,7 +2,8 @@
 //
 // Each step is held against the key, and against the ranges that the values typed before it allow.
 // Where check takes what this file does not know, rounding within a step or the causes of mistakes,
-// an entry has several possible marks; where they disagree, it is "undecided".
+// an entry has several possible marks; where they disagree, it is "undecided". So where the last bits
+// of doubles, which differ from check's, decide whether a number is exact, or two ranges are the same.
 
 import { Refusal, readNumber } from "../numbers.js";
 import { toDouble } from "./exact.js";
@@ -83,20 +84,24 @@ const middle = ({ low, high }) => low.map((v, k) => (v === high[k] ? v : (v + hi
 class Key {
   constructor(solution) {
     const { data, rules: { decimals }, rounding } = solution;
-    Object.assign(this, { solution, asked: decimals, steps: {}, shown: {}, exact: {}, ranges: {}, isExact: {}, scripts: [] });
+    Object.assign(this, { solution, asked: decimals, steps: {}, shown: {}, ranges: [{}, {}], isExact: [{}, {}], scripts: [] });
     for (const [name, { worked }] of Object.entries(solution.steps)) if (!Object.hasOwn(data.given, name)) this.steps[name] = worked;
-    this.exact = this.values(solution);
-    this.carried = rounding === "display" ? this.exact : this.otherwise() ?? this.exact;
+    const exact = this.values(solution), carried = rounding === "display" ? exact : this.otherwise() ?? exact;
+    [this.exact, this.carried] = [exact, carried].map((all) => Object.fromEntries(Object.entries(all).map(([name, { v }]) => [name, v])));
     for (const [name, { digits }] of Object.entries(this.steps)) {
       const shown = this.shown[name] = Float64Array.from(digits, (each) => (each === -Infinity ? each : Number(shownText(each, decimals))));
-      this.isExact[name] = Array.from(shown, (v, k) => !Number.isFinite(v) || Math.abs(v - this.carried[name][k]) <= RELATIVE_DUST * Math.abs(v));
-      this.ranges[name] = putIn(behind(shown, Array.from(shown, () => decimals), false), this.isExact[name], { low: shown, high: shown });
+      const { v: values, e } = carried[name], around = behind(shown, Array.from(shown, () => decimals), false);
+      for (const doubts of [0, 1]) { // whether what may be inexact is exact
+        const isExact = (v, k) => Math.abs(v - values[k]) + (doubts ? 1 : -1) * (e?.[k] ?? 0) <= RELATIVE_DUST * Math.abs(v);
+        this.isExact[doubts][name] = Array.from(shown, (v, k) => !Number.isFinite(v) || isExact(v, k));
+        this.ranges[doubts][name] = putIn(around, this.isExact[doubts][name], { low: shown, high: shown });
+      }
     }
     for (const style of ROUNDINGS) for (const rule of RULES) this.scripts.push({ rule, shown: style === rounding && rule === RULES[0] ? this.shown : this.script(style, rule) });
   }
 
   values({ steps }) {
-    return Object.fromEntries(Object.keys(this.steps).map((name) => [name, steps[name].worked.matrix.near.v]));
+    return Object.fromEntries(Object.keys(this.steps).map((name) => [name, steps[name].worked.matrix.near]));
   }
 
   /** The values with full precision carried, of a key that carries what it shows. */
@@ -201,11 +206,11 @@ class Known {
   }
 
   /** The same with the key's values where its own are wrong. */
-  mended(tainted) {
+  mended(tainted, right) {
     const { key } = this, points = { ...this.points }, ranges = { ...this.ranges };
     for (const [name, where] of Object.entries(tainted)) {
       points[name] = put(points[name], where, key.shown[name]);
-      ranges[name] = putIn(ranges[name], where, key.ranges[name]);
+      ranges[name] = putIn(ranges[name], where, right[name]);
     }
     return new Known(key, points, ranges, this.doubtful);
   }
@@ -220,37 +225,43 @@ function isWithin(answer, decimals, tight, loose, k, slack) {
 
 const either = (known) => (known === null ? [true, false] : [known]);
 
-/** Mark a script as one that rounds or cuts: the possible marks of each entry. `doubts` counts undecided entries as mistakes. */
-function walk(key, script, cuts, doubts) {
+/**
+ * Mark a script as one that rounds or cuts: the possible marks of each entry.
+ *
+ * `doubts` counts undecided entries as mistakes; `dusty`, 0 or 1, what floats alone may tell apart as apart.
+ */
+function walk(key, script, cuts, doubts, dusty) {
+  const dust = DUST * 10 ** -key.asked, areApart = (a, b, counts) => a !== b && (counts || !(Math.abs(a - b) <= dust));
   const known = new Known(key), slack = { cuts, asked: key.asked }, tainted = {}, found = {};
   for (const name of Object.keys(key.steps)) if (script[name]) found[name] = marksOf(name);
   return found;
 
   function marksOf(name) {
     const answers = script[name], isMistaken = Object.values(tainted).some((where) => where.includes(true));
-    const clean = isMistaken ? known.mended(tainted) : known, coarse = answers.map(({ decimals }) => decimals), fine = coarse.map((each) => Math.max(each, key.asked));
-    const own = known.result(name, null, true), right = clean.result(name, null, true), differs = answers.map((_, k) => own.low[k] !== right.low[k] || own.high[k] !== right.high[k]);
+    const clean = isMistaken ? known.mended(tainted, key.ranges[dusty]) : known, coarse = answers.map(({ decimals }) => decimals), fine = coarse.map((each) => Math.max(each, key.asked));
+    const own = known.result(name, null, true), right = clean.result(name, null, true), [same, differ] = [false, true].map((counts) => answers.map((_, k) => areApart(own.low[k], right.low[k], counts) || areApart(own.high[k], right.high[k], counts)));
+    const differs = dusty ? differ : same;
     const fitsClean = clean.fits(name, answers, fine, slack), fits = isMistaken ? known.fits(name, answers, fine, slack) : fitsClean;
     const fitsCoarsely = coarse.every((each, k) => each === fine[k]) ? fits : known.fits(name, answers, coarse, slack);
-    const [tight, loose] = [true, false].map((isTight) => key.reach(name, (each) => key.ranges[each], isTight));
+    const [tight, loose] = [true, false].map((isTight) => key.reach(name, (each) => key.ranges[dusty][each], isTight));
     const marks = answers.map((answer, k) => {
       if (answer.kind) return 0;
       const [beside, isCoarse] = besideKey(key, name, answer, k);
       if (!(beside & WRONG) && !isMistaken) return beside;
       let all = 0;
-      for (const isClean of either(fitsClean[k])) for (const isOwn of isMistaken ? either(fits[k]) : [isClean]) for (const isShort of coarse[k] === fine[k] ? [isOwn] : either(fitsCoarsely[k])) {
+      for (const isClean of either(fitsClean[k])) for (const isOwn of isMistaken ? either(fits[k]) : [isClean]) for (const isShort of coarse[k] === fine[k] ? [isOwn] : either(fitsCoarsely[k])) for (const isOther of new Set([same[k], differ[k]])) {
         if (beside & ~WRONG) all |= isShort ? beside & ~WRONG : MATCHES_KEY;
         if (!(beside & WRONG)) continue;
-        if (isOwn && (differs[k] || !isClean)) all |= FOLLOWS;
+        if (isOwn && (isOther || !isClean)) all |= FOLLOWS;
         else if (isClean) all |= ROUNDING;
         else for (const isReached of either(isWithin(answer, fine[k], [tight], [loose], k, slack)))
-          all |= isReached ? (differs[k] ? MATCHES_KEY : ROUNDING) : isCoarse || isShort ? PRECISION : WRONG;
+          all |= isReached ? (isOther ? MATCHES_KEY : ROUNDING) : isCoarse || isShort ? PRECISION : WRONG;
       }
       return all;
     });
     const mayBe = mayBeAccepted(name, answers, marks, fine);
     marks.forEach((all, k) => { if (all & (WRONG | PRECISION) && mayBe(k)) marks[k] |= differs[k] ? FOLLOWS : ROUNDING; });
-    keep(name, answers, marks, differs, fine);
+    keep(name, answers, marks, differs, fine, clean);
     return marks;
   }
 
@@ -274,12 +285,17 @@ function walk(key, script, cuts, doubts) {
     return far > (marks.filter((all) => all & WRONG).length > 2 ? 1 : 0);
   }
 
-  function keep(name, answers, marks, differs, fine) {
+  /** Keep a step for later ones: where nothing is written, what follows from what is. */
+  function keep(name, answers, marks, differs, fine, clean) {
     const shown = key.shown[name], is = (all, what) => all !== 0 && ((all & ~what) === 0 || (doubts && (all & what) !== 0));
-    const points = shown.map((v, k) => (answers[k].kind ? v : standsForInfinity(answers[k].v, k, shown) ? -Infinity : answers[k].v));
+    const [own, right] = [known, clean].map((each) => each.result(name, RULES[0], true).low);
+    const isBlank = answers.map(({ kind }) => Boolean(kind)), follows = isBlank.map((blank, k) => blank && clean !== known && areApart(own[k], right[k], dusty) && Number.isFinite(own[k]));
+    const expected = shown.map((v, k) => (follows[k] ? cut(own[k], key.asked, cuts ? "truncate" : RULES[0]) : v));
+    const points = shown.map((_, k) => (isBlank[k] ? expected[k] : standsForInfinity(answers[k].v, k, shown) ? -Infinity : answers[k].v));
     const decimals = answers.map((each, k) => (is(marks[k], PRECISION) ? each.decimals : fine[k]));
-    const range = putIn(behind(points, decimals, cuts), answers.map(({ kind }) => Boolean(kind)), key.ranges[name]);
-    const exactly = answers.map((_, k) => points[k] === -Infinity || (key.isExact[name][k] && points[k] === shown[k] && !differs[k]));
+    const around = putIn(behind(points, decimals, cuts), isBlank, key.ranges[dusty][name]);
+    const range = putIn(around, points.map((v, k) => isBlank[k] && v !== shown[k]), known.result(name, null, true));
+    const exactly = answers.map((_, k) => points[k] === -Infinity || (key.isExact[dusty][name][k] && points[k] === shown[k] && !differs[k]));
     known.keep(name, points, putIn(range, exactly, { low: points, high: points }));
     const odd = WRONG | PRECISION | MATCHES_KEY;
     if (marks.some((all) => all & odd)) known.doubtful[name] = { surely: marks.some((all) => all !== 0 && (all & ~odd) === 0) };
@@ -320,10 +336,10 @@ export function mark(solution, typed) {
   if (!keys.has(solution)) keys.set(solution, new Key(solution));
   const key = keys.get(solution), script = {};
   for (const name of Object.keys(key.steps)) if (typed[name]?.some((text) => text?.trim())) script[name] = readAnswers(typed[name], key.asked);
-  const shown = cutEntries(key, script), read = (cuts) => merged([false, true].map((doubts) => walk(key, script, cuts, doubts)));
-  const likely = read(shown > 0), [fewest, most] = countsOf(likely, WRONG), first = Object.keys(likely).find((name) => likely[name].some((all) => all & WRONG));
+  const shown = cutEntries(key, script), read = (cuts) => merged([0, 1].flatMap((dusty) => [false, true].map((doubts) => walk(key, script, cuts, doubts, dusty))));
+  const likely = read(shown > 0), [fewest, most] = countsOf(likely, WRONG), mayRound = Object.keys(likely).some((name) => key.mayBeRounded(name) && likely[name].some((all) => all & WRONG));
   const readings = [likely];
-  if (most && !(Math.abs(shown) >= SURE && !key.mayBeRounded(first))) {
+  if (most && !(Math.abs(shown) >= SURE && !mayRound)) {
     const other = read(shown <= 0), [least] = countsOf(other, WRONG);
     if (Math.abs(shown) >= SURE ? !least : least <= most) readings.push(other);
   }

@@ -102,8 +102,12 @@ class Worked {
     }
   }
 
+  /** What the equation reads; of its own earlier rows, as the next one reads them. */
   matrixAt(title) {
-    return title === this.equation.name ? this.matrix : this.reads(title);
+    if (title !== this.equation.name) return this.reads(title);
+    const { rounds, decimals } = this.rules;
+    if (!rounds) return this.matrix;
+    return { exactAt: (k, w) => { const n = this.rounded(this.exactAt(k, w)); return n === -Infinity ? null : rational(BigInt(n), tenTo(decimals)); } };
   }
 
   /** The k-th entry with w binary digits, or with all where these are known. */
@@ -219,7 +223,7 @@ class Worked {
  */
 export function solve(data, before = null, { filter = true } = {}) {
   const { decimals, rounding } = data.settings, { precision, guard } = data.digits ?? DIGITS;
-  const rules = { decimals, guard, w: Math.ceil(precision * 3.3219281) + 16, scale: 10 ** decimals, filter, functions: before?.rules.functions ?? new Map() };
+  const rules = { decimals, guard, w: Math.ceil(precision * 3.3219281) + 16, scale: 10 ** decimals, filter, rounds: rounding === "each-step", functions: before?.rules.functions ?? new Map() };
   const isSame = before && ["decimals", "guard", "w", "filter"].every((each) => rules[each] === before.rules[each]) && before.rounding === rounding;
   const old = isSame ? before : { data: { given: {} }, steps: {}, known: {} }, known = {}, steps = {};
   for (const [title, matrix] of Object.entries(data.given))

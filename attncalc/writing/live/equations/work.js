@@ -178,6 +178,7 @@ class Writer {
     }
     if (x.is === "call") return this.call(x);
     if (x.is === "row") return this.row(x);
+    if (x.is === "max") return this.largest(x);
     throw new SyntaxError(`${x.is} cannot be written out, in ${this.equation.text}`);
   }
 
@@ -232,6 +233,26 @@ class Writer {
       }
       program.I[slot] = before;
       return made;
+    };
+  }
+
+  /** The largest term over an index, whichever that is. */
+  largest(x) {
+    const { program } = this, [body, , where] = x.parts, slot = program.slot(x.index), count = program.numbers[x.index];
+    const form = this.form(body), value = this.value(body), holds = where ? this.test(where) : () => true;
+    return (level) => {
+      const before = program.I[slot];
+      let best = -1, most = null;
+      for (let k = 0; k < count; k += 1) {
+        program.I[slot] = k;
+        if (!holds()) continue;
+        const found = value();
+        if (best < 0 || this.A.of.compare(found, most) > 0) [best, most] = [k, found];
+      }
+      program.I[slot] = best;
+      const written = form(level);
+      program.I[slot] = before;
+      return written;
     };
   }
 

@@ -1,0 +1,238 @@
+"""Positions as angles: sinusoids added to tokens, and rotations of queries and keys."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.equations.expressions import Explanation, Operand, given
+from attncalc.equations.operation import GRADIENT, Operation, Setting, Shape, Statement, Way
+from attncalc.numbers.decimals import cos_sin, in_system_of, pi_of
+from attncalc.numbers.typed import exact
+from attncalc.numbers.types import Matrix, Place
+
+LINEAR, LLAMA3 = "linear", "llama3"
+
+
+class RopeScaling(NamedTuple):
+    """How rope's frequencies are slowed down for longer texts than a model was trained on.
+
+    Parameters
+    ----------
+    kind
+        "linear": all of them divided by the factor (Chen et al., *Extending Context Window of
+        Large Language Models via Positional Interpolation*, 2023). "llama3": those alone that
+        turn fewer than `low` times within the original length; those of more than `high` turns
+        stay, and in between goes over from one to the other (Llama Team, *The Llama 3 Herd of
+        Models*, 2024, and its published code).
+    factor
+        What frequencies are divided by.
+    low, high, original
+        Of llama3: turns, and a number of tokens.
+    """
+
+    kind: str
+    factor: Fraction
+    low: Fraction = Fraction(1)
+    high: Fraction = Fraction(4)
+    original: Fraction = Fraction(8192)
+
+    def kept(self, slowness: Matrix) -> Matrix:
+        """Return how much of each pair's own frequency is kept: 1 all of it, 0 none.
+
+        Parameters
+        ----------
+        slowness
+            One over each frequency, in floats or Decimals.
+        """
+        one, zero = (in_system_of(slowness, Fraction(each)) for each in (1, 0))
+        if self.kind == LINEAR:
+            none: Matrix = np.full_like(slowness, zero)
+            return none
+        low, span, original = (
+            in_system_of(slowness, each) for each in (self.low, self.high - self.low, self.original)
+        )
+        turns = original / (slowness * (2 * pi_of(slowness)))
+        share: Matrix = np.minimum(np.maximum((turns - low) / span, zero), one)
+        return share
+
+    def slowed(self, slowness: Matrix) -> Matrix:
+        """Return one over each frequency once it is slowed down."""
+        one, factor = (in_system_of(slowness, Fraction(each)) for each in (1, self.factor))
+        kept = self.kept(slowness)
+        # a frequency that is kept or divided whole comes out so: nothing is rounded on the way
+        between: Matrix = slowness / ((one - kept) / factor + kept)
+        return np.where(kept == one, slowness, np.where(kept == 0, slowness * factor, between))
+
+    @property
+    def settings(self) -> dict[str, Fraction]:
+        """The numbers that the equation of rotations reads by name."""
+        own = {name: getattr(self, name) for name in ("factor", "low", "high", "original")}
+        return own | {"kept": 1 / self.factor, "rest": 1 - 1 / self.factor}
+
+
+def slowness_of(like: Matrix, d: int, base: Fraction) -> Matrix:
+    """Return base^(2i/d), one over the frequency of each pair i of d columns: (1, ⌈d/2⌉).
+
+    Parameters
+    ----------
+    like
+        A matrix in whose number system it is: float64 for all floats, or Decimals.
+    d
+        How many columns are turned.
+    base
+        The base.
+    """
+    exponents = numbers_like(like, [Fraction(2 * i, d) for i in range((d + 1) // 2)])
+    powers: Matrix = numbers_like(like, [base]) ** exponents
+    return powers
+
+
+def numbers_like(like: Matrix, numbers: list[Fraction]) -> Matrix:
+    """Return numbers as a row in the number system of a matrix, float32 as float64."""
+    system: Any = like if like.dtype == object else np.empty(0)
+    return np.array([[in_system_of(system, number) for number in numbers]], system.dtype)
+
+
+SINUSOIDS_BASE = Fraction(10_000)
+ANGLE, FREQUENCY = 3, 2
+"""What the sine and cosine of an angle, and the power in it, are worth in powers of e."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sinusoids(Operation):
+    """Sinusoidal positions of tokens: sin(t / 10000^(2i/d)) and, beside it, its cosine.
+
+    Token t is counted from `offset`; Vaswani et al. (2017), section 3.5.
+    """
+
+    offset: int = 0
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Return positions for tokens of this shape."""
+        (X,) = matrices
+        n, d = X.shape[-2:]
+        cosines, sines = cos_sin(_angles(X, n, d, SINUSOIDS_BASE, Fraction(self.offset)))
+        positions: Matrix = np.empty_like(X)
+        positions[..., 0::2] = sines
+        # of an odd width the last sine has no cosine beside it
+        positions[..., 1::2] = cosines[:, : d // 2]
+        return positions
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return what its sines and cosines are worth in powers of e."""
+        return prod(shapes[0]), _functions(*shapes[0][-2:])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rotate(Operation):
+    """Rotary positions: each pair of columns turned by the angle t / base^(2i/d).
+
+    Token t is counted from `offset`. Su et al., *RoFormer* (2021), equation 34; columns are
+    paired with those half the width away ("halves") or beside them ("interleaved"). Frequencies
+    may follow as a second matrix, (1, pairs), in place of those of the base.
+
+    Parameters
+    ----------
+    base, offset, pairing
+        As above.
+    scaling
+        How the frequencies are slowed down; None where they are not.
+    dims
+        How many columns are turned, the first ones; None for all.
+    is_back
+        Whether the angle is the opposite: what was turned is turned back, and so are gradients.
+    """
+
+    base: Fraction
+    offset: Fraction
+    pairing: str
+    scaling: RopeScaling | None = None
+    dims: int | None = None
+    is_back: bool = False
+
+    def apply(self, *matrices: Matrix, out: Matrix | None = None) -> Matrix:
+        """Turn each row by its place."""
+        X, *frequencies = matrices
+        n, d = X.shape[-2], self._width(X)
+        cosines, sines = cos_sin(self._angles(X, n, self.offset, frequencies))
+        first, second = self._pairs(d)
+        cosines, sines = cosines.astype(X.dtype), sines.astype(X.dtype)
+        sines = -sines if self.is_back else sines
+        x, y = X[..., first], X[..., second]
+        turned: Matrix = np.empty_like(X)
+        turned[..., first] = x * cosines - y * sines
+        turned[..., second] = x * sines + y * cosines
+        turned[..., d:] = X[..., d:]
+        return turned
+
+    def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
+        """Return the turn by the opposite angle: the transpose of a turn is its inverse."""
+        if to:
+            return super().way_back(to, shapes)
+        return Way(replace(self, is_back=not self.is_back), (GRADIENT, *range(1, len(shapes))))
+
+    def cost(self, *shapes: Shape) -> tuple[int, int]:
+        """Return the products of its turns, and what sines and cosines are worth."""
+        n, d = shapes[0][-2:]
+        return 2 * prod(shapes[0]), _functions(n, self.dims or d)
+
+    def _width(self, X: Matrix) -> int:
+        """Return how many columns are turned."""
+        return self.dims or int(X.shape[-1])
+
+    def _pairs(self, d: int) -> tuple[slice, slice]:
+        """Return the columns that are turned, and those they are paired with."""
+        if self.pairing == "halves":
+            return slice(0, d // 2), slice(d // 2, d)
+        return slice(0, d, 2), slice(1, d, 2)
+
+    def _angles(self, X: Matrix, n: int, start: Fraction, frequencies: list[Matrix]) -> Matrix:
+        """Return the angle of each of n tokens, the first at a place, and of each pair."""
+        places = numbers_like(X, [t + start for t in range(n)]).swapaxes(0, 1)
+        if frequencies:
+            (own,) = frequencies
+            if places.dtype == object and own.dtype != object:  # as they were typed
+                own = np.asarray(np.frompyfunc(exact, 1, 1)(own), dtype=object)
+            angles: Matrix = places * (own if own.dtype == object else own.astype(np.float64))
+            return angles
+        return np.asarray(places / self._slowness(X))
+
+    def _slowness(self, X: Matrix) -> Matrix:
+        """Return one over the frequency of each pair."""
+        slowness = slowness_of(X, self._width(X), self.base)
+        if self.scaling is not None:
+            slowness = self.scaling.slowed(slowness)
+        return slowness
+
+    def explain(self, place: Place, *operands: Operand) -> Explanation:
+        """Write out the turn of a pair; bases and places are decimals among fractions, too."""
+        return super().explain(place, *(each._replace(own=given) for each in operands))
+
+    def statement(self, *shapes: Shape) -> Statement:
+        """Return its equation."""
+        width = self.dims or shapes[0][-1]
+        settings: dict[str, Setting] = {"offset": self.offset, "base": self.base, "width": width}
+        kind = "own" if len(shapes) > 1 else "plain"
+        if self.scaling is not None and len(shapes) == 1:
+            kind = "linear" if self.scaling.kind == LINEAR else "llama"
+            settings |= self.scaling.settings
+        return Statement("Rotate", frozenset({kind}), settings).with_flags(
+            part=width < shapes[0][-1], halves=self.pairing == "halves", back=self.is_back
+        )
+
+
+def _functions(n: int, d: int) -> int:
+    """Return what the angles of n tokens of width d are worth in powers of e."""
+    pairs = (d + 1) // 2
+    return pairs * (n * ANGLE + FREQUENCY)
+
+
+def _angles(like: Matrix, n: int, d: int, base: Fraction, offset: Fraction) -> Matrix:
+    """Return (t + offset) / base^(2i/d) for each of n tokens t and each pair i, (n, ⌈d/2⌉)."""
+    places = numbers_like(like, [t + offset for t in range(n)])
+    angles: Matrix = places.T / slowness_of(like, d, base)
+    return angles

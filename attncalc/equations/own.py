@@ -1,0 +1,767 @@
+"""Equations that users write, checked and made as explicit as those of the library.
+
+    S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)    # a title
+    decay = exp(-1/2)
+
+A matrix has two indices (rows, columns), or three (heads or time first). A matrix that is a single
+row or column may be read with one index, a single number with none, and a matrix of heads without
+its head: the equation then holds for each head.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.equations import measure
+from attncalc.equations.evaluate import Compiler, Frame
+from attncalc.equations.expressions import Expression
+from attncalc.equations.extents import Setting, Shape, extents
+from attncalc.equations.library import inputs_of
+from attncalc.equations.notation import by_entry
+from attncalc.equations.operation import PLAIN, Stated
+from attncalc.equations.tree import (
+    AGGREGATES,
+    FUNCTIONS,
+    ONE,
+    ROWS,
+    SIDES,
+    ZERO,
+    Aggregate,
+    Entry,
+    Equation,
+    EquationError,
+    Function,
+    If,
+    Marked,
+    Name,
+    Node,
+    Number,
+    Operator,
+    Remark,
+    Row,
+    dotted,
+    equation_source,
+    names_in,
+    parse,
+    parts,
+    rebuilt,
+    source,
+    spoken,
+    walk,
+)
+from attncalc.errors import ShapeError
+from attncalc.numbers.types import Matrix
+
+SIZES = ("n", "m", "d", "d_k", "d_v", "d_ff", "heads")
+"""Sizes that an equation may name: queries, keys, features, widths of keys, values and layers."""
+NUMBERS = ("inf", "pi")
+MOST_CHARACTERS = 4_000
+MOST_OPERATIONS = 5_000_000_000
+"""Multiply-and-adds that one equation may take."""
+MOST_ENTRIES = 16_000_000
+"""Entries of a result."""
+LARGEST_POWER = 1_000
+"""The largest exponent of a number, and the most digits of one."""
+HEAD = "h"
+USUAL = {"i": ("n",), "t": ("n",), "j": ("m",), HEAD: ("heads",)}
+"""What indices run over by convention, where nothing says it."""
+
+
+class Line(NamedTuple):
+    """An equation as a user wrote it.
+
+    Parameters
+    ----------
+    text
+        The line without its title.
+    title
+        What stands behind `#`.
+    equation
+        What it says.
+    """
+
+    text: str
+    title: str
+    equation: Equation
+
+    @property
+    def name(self) -> str:
+        """The matrix that it states."""
+        return self.equation.name
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names on the right that are no index, size or function, in the order of the text."""
+        return tuple(dict.fromkeys(name for name, _ in self.uses() if name != self.name))
+
+    def uses(self) -> Iterator[tuple[str, ast.expr]]:
+        """Yield each use of a matrix on the right-hand side: its name and where it stands."""
+        left, right = _sides(self.text)
+        yield from _uses(right, {*SIZES, *NUMBERS, *_left_indices(left)})
+
+    def fault(self, problem: str, at: ast.AST | None = None) -> EquationError:
+        """Return what is wrong with it, with a caret below the place; by default its start."""
+        column = 0
+        if at is not None:
+            encoded = self.text.encode()[: getattr(at, "col_offset", 0)]
+            column = len(encoded.decode(errors="ignore"))
+        return EquationError(self.text, column, problem)
+
+
+def read_line(text: str) -> Line:
+    """Return the equation of a line.
+
+    Raises
+    ------
+    EquationError
+        When it is none; the message shows the place.
+    """
+    found = re.match(r'((?:[^"#]|"[^"]*")*)(?:#(.*))?', text, re.DOTALL)
+    assert found is not None
+    line, title = " ".join(found[1].split()), " ".join((found[2] or "").split())
+    if len(line) > MOST_CHARACTERS:
+        raise EquationError(
+            line[:60] + " …", 0, f"an equation has at most {MOST_CHARACTERS:,} characters"
+        )
+    made = parse(line, None)
+    own = Line(line, title, made)
+    left, right = _sides(line)
+    _refuse_large(own, right)
+    if len(made.at) > 3:
+        raise own.fault("a matrix has at most three indices: heads or time, rows and columns", left)
+    if made.name in (*SIZES, *NUMBERS, *FUNCTIONS, *AGGREGATES, *ROWS):
+        raise own.fault(f"{made.name} is a size or a function: choose another name", left)
+    for node in ast.walk(right):
+        if isinstance(node, ast.comprehension) and isinstance(node.target, ast.Name):
+            index = node.target.id
+            if index in (*SIZES, *NUMBERS):
+                raise own.fault(f"{index} is a size, and no index: choose another", node.target)
+            for size in ast.walk(node.iter):
+                if isinstance(size, ast.Name) and not _is_size(size, node.iter):
+                    known = ", ".join(SIZES)
+                    raise own.fault(
+                        f"{size.id} is no size; sizes are {known}, whole numbers, rows(X), "
+                        "columns(X) and heads(X)",
+                        size,
+                    )
+    return own
+
+
+def _is_size(name: ast.Name, within: ast.expr) -> bool:
+    calls = [n for n in ast.walk(within) if isinstance(n, ast.Call)]
+    named = {id(each) for call in calls for each in ast.walk(call)}
+    return name.id in SIZES or id(name) in named
+
+
+MODIFIED = "S_mod"
+"""What scores are called that a `score_mod` or a `mask_mod` changed."""
+_OF_SCORES = {"score", "b", "h", "q_idx", "kv_idx"}
+"""What FlexAttention hands to such a function."""
+
+
+def is_of_scores(text: str) -> bool:
+    """Say whether a text is an expression of `score`, or a condition of `q_idx` and `kv_idx`.
+
+    Examples
+    --------
+    >>> is_of_scores("score - abs(q_idx - kv_idx)"), is_of_scores("S[i,j] = score[i,j]")
+    (True, False)
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return bool(_OF_SCORES & {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)})
+
+
+def line_of_scores(text: str, scores: str, name: str, heads: int) -> Line:
+    """Return the equation of a `score_mod` or `mask_mod` of FlexAttention.
+
+    Parameters
+    ----------
+    text
+        An expression of `score`, `b`, `h`, `q_idx` and `kv_idx`; a condition says where a query may
+        attend.
+    scores, name
+        The step that it changes, and what the changed one is called.
+    heads
+        How many heads the scores have; 0 where they have no axis of heads.
+    """
+    places = "h, i, j" if heads else "i, j"
+    meant = {"score": f"{spoken(scores)}[{places}]", "q_idx": "i", "kv_idx": "j", "b": "0"}
+    meant |= {} if heads else {"h": "0"}
+
+    class Written(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return ast.parse(meant.get(node.id, node.id), mode="eval").body
+
+    expression = ast.parse(text.strip(), mode="eval").body
+    is_condition = isinstance(expression, ast.Compare | ast.BoolOp) or (
+        isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.Not)
+    )
+    right = ast.unparse(Written().visit(expression))
+    if is_condition:
+        right = f"{meant['score']} if {right} else -inf"
+    title = "masked scores" if is_condition else "modified scores"
+    sizes = "h in heads, i in n, j in m" if heads else "i in n, j in m"
+    return read_line(f"{name}[{sizes}] = {right}  # {title}")
+
+
+def _sides(line: str) -> tuple[ast.expr, ast.expr]:
+    (statement,) = ast.parse(line).body
+    assert isinstance(statement, ast.Assign)
+    return statement.targets[0], statement.value
+
+
+def _left_indices(left: ast.expr) -> set[str]:
+    places = left.slice if isinstance(left, ast.Subscript) else left
+    listed = places.elts if isinstance(places, ast.Tuple) else [places]
+    own = (each.left if isinstance(each, ast.Compare) else each for each in listed)
+    return {each.id for each in own if isinstance(each, ast.Name)}
+
+
+def _uses(node: ast.AST, bound: set[str]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the matrices that are read below a node, where these names are bound."""
+    match node:
+        case ast.Subscript(value=ast.Name() | ast.Attribute() as matrix, slice=places):
+            yield dotted(matrix), node
+            yield from _uses(places, bound)
+        case ast.Call(func=ast.Name(id="why"), args=[value, _, *where]):
+            for each in (value, *where):
+                yield from _uses(each, bound)
+        case ast.Call(func=ast.Name(id=side), args=[ast.Name() | ast.Attribute() as matrix]):
+            if side in SIDES:
+                yield dotted(matrix), matrix
+            else:
+                yield from _uses(matrix, bound)
+        case ast.Call(args=arguments):
+            for each in arguments:
+                yield from _uses(each, bound)
+        case ast.GeneratorExp(elt=body, generators=loops):
+            inner = set(bound)
+            for loop in loops:
+                yield from _uses(loop.iter, inner)
+                if isinstance(loop.target, ast.Name):
+                    inner.add(loop.target.id)
+                for test in loop.ifs:
+                    yield from _uses(test, inner)
+            yield from _uses(body, inner)
+        case ast.Name(id=name):
+            if name not in bound:
+                yield name, node
+        case _:
+            for part in ast.iter_child_nodes(node):
+                yield from _uses(part, bound)
+
+
+def _refuse_large(own: Line, right: ast.expr) -> None:
+    """Refuse powers of numbers that would take long to compute."""
+    for node in ast.walk(right):
+        match node:
+            case ast.BinOp(op=ast.Pow(), right=exponent):
+                for each in ast.walk(exponent):
+                    is_large = isinstance(each, ast.Constant) and (
+                        not isinstance(each.value, int | float) or abs(each.value) > LARGEST_POWER
+                    )
+                    if is_large or (isinstance(each, ast.BinOp) and isinstance(each.op, ast.Pow)):
+                        raise own.fault(f"an exponent is at most {LARGEST_POWER}", each)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Own(Stated):
+    """An equation of the user's own.
+
+    Parameters
+    ----------
+    line
+        The equation as it was typed.
+    inputs
+        The names of what it reads, in the order of the operands.
+    shapes
+        The shapes of these: its indices run over their sides.
+    """
+
+    line: Line
+    inputs: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+
+    @property
+    def gives_shares(self) -> bool:
+        """Whether it is a row of weights, which sum to 1."""
+        return isinstance(self.line.equation.right, Row)
+
+    def formula(self, *operands: Expression) -> Expression:
+        """Return the right-hand side as it was typed."""
+        return by_entry(self.line.equation, dict(zip(self.inputs, operands, strict=False)))
+
+    def _applied(
+        self,
+        matrices: Sequence[Matrix],
+        out: Matrix | None = None,
+        after: Callable[[Matrix], Matrix] | None = None,
+    ) -> Matrix:
+        """Return the matrix of the step.
+
+        Raises
+        ------
+        EquationError
+            When an entry is not a number, or +∞.
+        """
+        made = super()._applied(matrices, out, after)
+        if made.dtype.kind == "f" and not (made < np.inf).all():
+            place = np.argwhere(~(made < np.inf))[0]
+            at = ", ".join(str(int(each) + 1) for each in place)
+            raise self.line.fault(f"{self.line.name}[{at}] is not a finite number")
+        return made
+
+    def _on(self, *shapes: Shape) -> Any:
+        for name, own, given in zip(inputs_of(self.name), self.shapes, shapes, strict=True):
+            if given[-len(own) :] != own and given != PLAIN:
+                sizes = (" × ".join(map(str, each)) for each in (given, own))
+                raise ShapeError(
+                    f"{name} is {next(sizes)}, and {self.line.name} reads {next(sizes)}"
+                )
+        return super()._on(*shapes)
+
+
+class Known(NamedTuple):
+    """What equations may read.
+
+    Parameters
+    ----------
+    shapes
+        The shape of each matrix: (rows, columns), or (heads, rows, columns).
+    sizes
+        The sizes that have a value here.
+    """
+
+    shapes: Mapping[str, Shape]
+    sizes: Mapping[str, int]
+
+
+def resolved(
+    line: Line, known: Known, shape: Shape | None = None
+) -> tuple[Equation, dict[str, Setting]]:
+    """Return an equation with every index written out, and the sizes that it reads.
+
+    Parameters
+    ----------
+    line
+        The equation.
+    known
+        What it may read.
+    shape
+        The shape of the step that it replaces: what an index of the result runs over where
+        nothing else says it.
+
+    Raises
+    ------
+    EquationError
+        When it reads what there is not, with a wrong number of indices, or where there is nothing;
+        when sizes do not agree, or it takes too long.
+    """
+    for name, at in line.uses():
+        if name != line.name and name not in known.shapes:
+            raise line.fault(_unknown(name, known), at)
+    own = _reading(line, _named(_sized(_explicit(line, known), known, shape), known), known)
+    settings: dict[str, Setting] = {
+        name: Fraction(size) for name, size in known.sizes.items() if name in names_in(*_all(own))
+    }
+    shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
+    missing = names_in(*_all(own)) & set(SIZES) - set(known.sizes)
+    if missing:
+        raise line.fault(f"nothing here says how large {min(missing)} is")
+    _check_sizes(line, own, known, settings)
+    numbers = {name: int(value) for name, value in settings.items()}
+    entries = int(np.prod([float(size) for size in measure.shape(own, shapes, numbers)]))
+    operations, functions = measure.cost(own, shapes, numbers)
+    if operations + functions > MOST_OPERATIONS or entries > MOST_ENTRIES:
+        raise line.fault(
+            f"this takes {operations + functions:,} operations for {entries:,} entries; at most "
+            f"{MOST_OPERATIONS:,} and {MOST_ENTRIES:,} are computed"
+        )
+    return own, settings
+
+
+def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
+    """Return the equation with the sides of a shape where nothing says how far an index runs."""
+    named = {
+        place.name
+        for x in own.nodes
+        if isinstance(x, Entry) and x.name in known.shapes and x.name != own.name
+        for place in x.at
+        if isinstance(place, Name)
+    }
+    of_rows = {
+        x.at.name: x.size for x in own.nodes if isinstance(x, Row) and isinstance(x.at, Name)
+    }
+    sides = dict(zip(own.at[::-1], (shape or ())[::-1], strict=False))
+    over = tuple(
+        size
+        if size is not None or index in named
+        else of_rows.get(index)
+        or (Number(Fraction(sides[index])) if index in sides else None)
+        or next((Name(name) for name in USUAL.get(index, ()) if name in known.sizes), None)
+        for index, size in zip(own.at, own.over, strict=True)
+    )
+    return replace(own, over=over)
+
+
+def _named(own: Equation, known: Known) -> Equation:
+    """Return the equation with a name for each size of the result that has one."""
+    shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
+    try:
+        runs = extents(own, shapes, known.sizes)
+    except ShapeError:  # said where sizes are checked
+        return own
+    over: list[Node | None] = []
+    for index, size in zip(own.at, own.over, strict=True):
+        if size is None:
+            names = (*USUAL.get(index, ()), "d_k", "d_v", "d", "n", "m")
+            same = (name for name in names if known.sizes.get(name) == runs[index])
+            size = next(map(Name, same), None)
+        over.append(size)
+    return replace(own, over=tuple(over))
+
+
+def _all(own: Equation) -> list[Node]:
+    return [own.right, *(each for each in own.over if each is not None)]
+
+
+def _unknown(name: str, known: Known) -> str:
+    from difflib import get_close_matches
+
+    if name in SIZES:
+        return f"nothing here says how large {name} is"
+    near = get_close_matches(name, known.shapes, n=1, cutoff=0.5)
+    meant = f"did you mean {near[0]}? " if near else ""
+    there = ", ".join(known.shapes)
+    return f"{name} is no index, size or matrix here: {meant}give it in the problem ({there})"
+
+
+def _explicit(line: Line, known: Known) -> Equation:
+    """Return the equation with two or three indices for each matrix, and with heads by name."""
+    own = line.equation
+    with_heads = [
+        name
+        for name in own.reads
+        if len(known.shapes.get(name, ())) == 3
+        and name != own.name
+        and any(len(x.at) < 3 for x in own.nodes if isinstance(x, Entry) and x.name == name)
+    ]
+    head = HEAD
+    while head in own.indices:
+        head += "_"
+    heads = max((known.shapes[name][0] for name in with_heads), default=0)
+    if with_heads and len(own.at) > 2:
+        raise line.fault(
+            f"{with_heads[0]} has heads: write its three indices (head, row, column)",
+            _first_use(line, with_heads[0]),
+        )
+    shapes = dict(known.shapes)
+    at, over = own.at, own.over
+    if len(at) < 2:
+        added = ["_0", "_1"][: 2 - len(at)]
+        at, over = (*at, *added), (*over, *[Number(Fraction(1)) for _ in added])
+        shapes[own.name] = (2, 1) if len(own.at) == 1 else (1, 1)
+    else:
+        shapes[own.name] = (2,) * len(at)
+    if with_heads:
+        at, over = (head, *at), (Number(Fraction(heads)), *over)
+        shapes[own.name] = (heads, *shapes[own.name])
+
+    def put(x: Node) -> Node:
+        match x:
+            case Function(side, (Name(name),)) if side in SIDES:
+                return ONE if side == "heads" and len(known.shapes[name]) < 3 else x
+        x = rebuilt(x, put)
+        match x:
+            case Name(name) if name in shapes and name not in own.indices and name not in SIZES:
+                return put(Entry(name, ()))
+            case Entry(name, places):
+                return Entry(name, _places(line, name, places, shapes[name], head, heads))
+        return x
+
+    right = put(own.right)
+    return Equation(own.name, at, tuple(None if o is None else put(o) for o in over), right)
+
+
+def _reading(line: Line, own: Equation, known: Known) -> Equation:
+    """Return an equation that reads nothing with a side of some matrix for one of its sizes.
+
+    What it reads says in which kind of number it is computed.
+    """
+    if own.reads:
+        return own
+    runs = extents(own, {}, known.sizes)
+    for number, index in enumerate(own.at):
+        for name, shape in known.shapes.items():
+            for side, axis in SIDES.items():
+                if len(shape) >= -axis and shape[axis] == runs[index]:
+                    over = list(own.over)
+                    over[number] = Function(side, (Name(name),))
+                    return replace(own, over=tuple(over))
+    raise line.fault("an equation reads a matrix, or runs over the side of one")
+
+
+def _places(
+    line: Line, name: str, places: tuple[Node, ...], shape: Shape, head: str, heads: int
+) -> tuple[Node, ...]:
+    """Return all places of an entry of a matrix of this shape."""
+    *lead, rows, columns = shape
+    inner = places
+    if lead and len(places) == 3:
+        return places
+    if len(places) < 2:
+        free = (rows > 1) + (columns > 1)
+        if len(places) < free or (len(places) == 1 and free == 0 and not lead and rows != 1):
+            raise line.fault(
+                f"{name} is {rows} × {columns}: it takes two indices, a row and a column",
+                _first_use(line, name),
+            )
+        if len(places) == 1:
+            inner = (places[0], ZERO) if columns == 1 else (ZERO, places[0])
+        else:
+            inner = (ZERO, ZERO)
+    if len(inner) != 2:
+        raise line.fault(
+            f"{name} has {2 + len(lead)} indices, not {len(places)}", _first_use(line, name)
+        )
+    if not lead:
+        return inner
+    own: Node = Name(head)
+    if lead[0] == 1:
+        own = ZERO
+    elif lead[0] != heads:  # fewer heads, each for several
+        own = Operator("//", (own, Number(Fraction(heads // lead[0]))))
+    return (own, *inner)
+
+
+def _first_use(line: Line, name: str) -> ast.expr | None:
+    return next((at for each, at in line.uses() if each == name), None)
+
+
+_SIDES = {-1: "columns", -2: "rows", -3: "heads"}
+
+
+def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
+    """Refuse an index that runs over sides of different lengths, or beyond a matrix."""
+    shapes = {name: known.shapes[name] for name in own.reads if name != own.name}
+    try:
+        runs = extents(own, shapes, settings)
+    except ShapeError as error:
+        said = str(error).removeprefix(f"{own.name}: ")
+        index = re.search(r"how far the index (\w+) runs", said)
+        if index:
+            said = f"{said}: write {index[1]} in n on the left"
+        raise line.fault(said) from None
+    numbers: dict[str, Setting] = {**settings, **runs}
+    shapes[own.name] = tuple(runs[index] for index in own.at)
+    for entry, tests in _entries(own.right, ()):
+        for axis, place in enumerate(entry.at):
+            side = shapes[entry.name][axis]
+            if entry.name == own.name:
+                _refuse_later(line, own, axis, place, tests, numbers)
+            low, high = _reach(own, place, tests, numbers)
+            size = own.sizes.get(place.name) if isinstance(place, Name) else None
+            if isinstance(size, Name) and high + 1 < side and not tests:
+                raise line.fault(
+                    f"{source(entry)}: {source(place)} runs to {size.name} = {high + 1}, but "
+                    f"{entry.name} has {side} {_SIDES[axis - len(entry.at)]}",
+                    _first_use(line, entry.name),
+                )
+            if low < 0 or high >= side:
+                what = _SIDES[axis - len(entry.at)].removesuffix("s")
+                is_plain = isinstance(place, Name)
+                reached = (
+                    f"{source(place)} runs to {high + 1}"
+                    if is_plain
+                    else (
+                        f"{what} {source(place)} is {low if low < 0 else high} somewhere, "
+                        "counted from 0"
+                    )
+                )
+                raise line.fault(
+                    f"{source(entry)}: {reached}, but {entry.name} has {side} {what}s",
+                    _first_use(line, entry.name),
+                )
+
+
+def _refuse_later(
+    line: Line,
+    own: Equation,
+    axis: int,
+    place: Node,
+    tests: tuple[Node, ...],
+    numbers: Mapping[str, Setting],
+) -> None:
+    """Refuse an equation that reads its own row, or a later one; earlier rows it may read."""
+    if own.recurs is None or own.recurs[1]:
+        raise line.fault(
+            f"{own.name} reads itself: an equation may read its own earlier rows alone, as "
+            f"{own.name}[t-1] if t > 0 else 0",
+            _first_use(line, own.name),
+        )
+    if axis == own.recurs[0]:
+        ahead = Operator("-", (place, Name(own.at[axis])))
+        if _reach(own, ahead, tests, numbers)[1] >= 0:
+            raise line.fault(
+                f"{own.name} reads its own row {source(place)}: earlier rows alone are known",
+                _first_use(line, own.name),
+            )
+
+
+def _entries(x: Node, tests: tuple[Node, ...]) -> Iterator[tuple[Entry, tuple[Node, ...]]]:
+    """Yield each entry, with the conditions under which it is read."""
+    if isinstance(x, Entry):
+        yield x, tests
+    if isinstance(x, If):
+        yield from _entries(x.test, tests)
+        yield from _entries(x.then, (*tests, x.test))
+        yield from _entries(x.otherwise, (*tests, Operator("not", (x.test,))))
+        return
+    inside = (*tests, x.where) if isinstance(x, Aggregate) and x.where is not None else tests
+    for part in parts(x):
+        yield from _entries(part, inside)
+
+
+def _reach(
+    own: Equation, place: Node, tests: Iterable[Node], numbers: Mapping[str, Setting]
+) -> tuple[int, int]:
+    """Return the smallest and the largest value of a place where its conditions hold.
+
+    A condition that reads a matrix may hold anywhere, and a place that does is a look-up.
+    """
+    if any(isinstance(y, Entry) for y in walk(place)):
+        return 0, 0
+    kept = [each for each in tests if not any(isinstance(y, Entry) for y in walk(each))]
+    axes = tuple(sorted(own.indices & names_in(place, *kept)))
+    frame, compiler = Frame({}, dict(numbers)), Compiler(own.indices)
+    holds = [compiler.test(each, axes)(frame) for each in kept]
+    values, where = np.broadcast_arrays(
+        compiler.whole(place, axes)(frame), reduce(np.logical_and, holds, True)
+    )
+    reached = values[where]
+    return (int(reached.min()), int(reached.max())) if reached.size else (0, 0)
+
+
+def plainly(x: Node) -> Node:
+    """Return a tree without the marks and remarks that the written-out work alone reads."""
+    return plainly(x.body) if isinstance(x, Marked | Remark) else rebuilt(x, plainly)
+
+
+def local(own: Equation) -> Equation:
+    """Return an equation with plain names for the matrices of parts, as self_Q for self.Q."""
+
+    def plain(name: str) -> str:
+        return spoken(name).replace(".", "_")
+
+    def put(x: Node) -> Node:
+        match x:
+            case Entry(name, at):
+                return Entry(plain(name), tuple(map(put, at)))
+            case Function(side, (Name(name),)) if side in SIDES:
+                return Function(side, (Name(plain(name)),))
+        return rebuilt(x, put)
+
+    over = tuple(None if size is None else put(size) for size in own.over)
+    return replace(own, name=plain(own.name), over=over, right=put(own.right))
+
+
+def as_line(
+    equation: Equation,
+    name: str,
+    names: Mapping[str, str],
+    shapes: Mapping[str, Shape],
+    settings: Mapping[str, Setting],
+) -> str:
+    """Return an equation of the library as a user could write it.
+
+    Parameters
+    ----------
+    equation
+        The equation.
+    name
+        What its result is called.
+    names
+        What the matrices that it reads are called, by their names in the equation.
+    shapes
+        The shape of each matrix, by those names.
+    settings
+        The numbers that it reads by name: they are written out.
+    """
+    own = {each: shapes[called] for each, called in names.items()}
+    runs = extents(equation, own, settings)
+    sides = _sides_of_indices(equation, own, names, runs)
+    of_sizes = {
+        size.name: index for index, size in equation.sizes.items() if isinstance(size, Name)
+    }
+
+    def sized(index: str) -> Node:
+        return sides.get(index) or Number(Fraction(runs[index]))
+
+    def put(x: Node) -> Node:
+        match x:
+            case Marked(body) | Remark(body):
+                return put(body)
+            case Operator("-", (a, Name(each))) if settings.get(each) == 0:
+                return put(a)
+            case Name(each) if each in settings:
+                return Name(each) if each in SIZES else Number(Fraction(settings[each]))
+            case Name(each) if each in of_sizes:
+                return sized(of_sizes[each])
+            case If(test, then, otherwise):
+                made = put(then), put(otherwise)
+                return made[1] if made[0] == made[1] else If(put(test), *made)
+            case Function(side, (Name(matrix),)) if side in SIDES:
+                return Function(side, (Name(names.get(matrix, matrix)),))
+            case Entry(matrix, _):
+                return Entry(names.get(matrix, matrix), tuple(map(put, _served(x, own, runs))))
+            case Aggregate() | Row():
+                inner = rebuilt(x, put)
+                assert isinstance(inner, Aggregate | Row)
+                return replace(inner, size=sized(x.index))
+        return rebuilt(x, put)
+
+    over = tuple(sized(index) for index in equation.at)
+    made = replace(equation, name=name, over=over, right=put(equation.right), taught=())
+    return equation_source(made)
+
+
+def _sides_of_indices(
+    equation: Equation,
+    shapes: Mapping[str, Shape],
+    names: Mapping[str, str],
+    runs: Mapping[str, int],
+) -> dict[str, Node]:
+    """Return for each index a side of a matrix that it runs over, by the matrix's own name."""
+    called = {axis: side for side, axis in SIDES.items()}
+    sides: dict[str, Node] = {}
+    for x in equation.nodes:
+        if not isinstance(x, Entry) or x.name not in shapes:
+            continue
+        for axis, place in enumerate(x.at, start=-len(x.at)):
+            shape = shapes[x.name]
+            if isinstance(place, Name) and len(shape) >= -axis and shape[axis] == runs[place.name]:
+                sides.setdefault(place.name, Function(called[axis], (Name(names[x.name]),)))
+    rows = [x for x in equation.nodes if isinstance(x, Row) and isinstance(x.at, Name)]
+    return {x.at.name: sides[x.index] for x in rows if x.index in sides} | sides  # type: ignore
+
+
+def _served(x: Entry, shapes: Mapping[str, Shape], runs: Mapping[str, int]) -> tuple[Node, ...]:
+    """Return the places of an entry; of a side of 1 that serves all places, its only one."""
+    shape = shapes.get(x.name, ())
+    return tuple(
+        ZERO
+        if isinstance(place, Name)
+        and len(shape) >= -axis
+        and shape[axis] == 1 != runs.get(place.name, 1)
+        else place
+        for axis, place in enumerate(x.at, start=-len(x.at))
+    )

@@ -1,0 +1,149 @@
+"""Wrong ways to compute an equation that a user states: the equation with one thing changed."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.operation import Stated
+from attncalc.equations.own import Own
+from attncalc.equations.tree import (
+    Aggregate,
+    Entry,
+    Equation,
+    Function,
+    If,
+    Name,
+    Node,
+    Operator,
+    Row,
+    equation_source,
+    names_in,
+    parts,
+    rebuilt,
+    replaced,
+    source,
+    walk,
+)
+from attncalc.grading.recipes.common import Make, Read, Wrong
+from attncalc.numbers.types import Range
+from attncalc.problem.step import Step
+
+MOST = 40
+"""Changes of one equation that are tried."""
+OTHER = {"<=": "<", "<": "<=", ">=": ">", ">": ">="}
+"""Conditions that are off by one."""
+Change = tuple[str, str, Node]
+"""A code, what is done, and the node that stands in place of another."""
+
+
+def of_own(step: Step) -> Iterator[Wrong]:
+    """Yield what comes of changing one thing in the equation of a step."""
+    operation = step.operation
+    if not isinstance(operation, Own):
+        return
+    own = equation(operation.name)
+    names = dict(zip(inputs_of(operation.name), step.inputs, strict=True))
+    seen = {equation_source(own)}
+    for code, says, right in _changed(own, names):
+        text = equation_source(replace(own, right=right))
+        if text not in seen and len(seen) <= MOST:
+            seen.add(text)
+            code, says = (each.replace("[0,0]", "") for each in (code, says))
+            yield f"equation-{code}", says, _make(operation, text, names)
+
+
+def _make(operation: Own, text: str, names: dict[str, str]) -> Make:
+    """Return what computes a changed equation."""
+    made = Stated(operation.stated._replace(name=text))
+
+    def make(read: Read) -> Range | None:
+        try:
+            return made.over(*(read(names[name]) for name in inputs_of(text) if name in names))
+        except (IndexError, KeyError):  # changed so, it reads beyond a matrix, or its own rows
+            return None
+
+    return make
+
+
+def _changed(own: Equation, names: dict[str, str]) -> Iterator[Change]:
+    """Yield the right-hand side with one node changed, in all known ways."""
+    for node in own.nodes:
+        for code, says, other in _instead(node, own):
+            yield code, says, _with(own.right, node, other)
+    entries = [x for x in own.nodes if isinstance(x, Entry) and x.name in names]
+    for name in dict.fromkeys(x.name for x in entries):
+        if all(len(x.at) > 1 for x in entries if x.name == name):
+            turned = _everywhere(own.right, partial(_transposed, name=name))
+            yield f"transposed:{names[name]}", f"{names[name]} is transposed", turned
+    listed = list(dict.fromkeys(x.name for x in entries))
+    for place, one in enumerate(listed):
+        for other_name in listed[place + 1 :]:
+            swap = {one: other_name, other_name: one}
+            swapped = _everywhere(own.right, partial(_renamed, names=swap))
+            says = f"{names[one]} and {names[other_name]} are exchanged"
+            yield f"exchanged:{names[one]},{names[other_name]}", says, swapped
+
+
+def _instead(x: Node, own: Equation) -> Iterator[Change]:
+    """Yield what may stand in place of a node by mistake."""
+    match x:
+        case Operator("/", (a, b)):
+            yield f"no-division:{source(b)}", f"the division by {source(b)} is left out", a
+        case Operator("*", (a, b)) if not names_in(a) & own.indices and _is_number(a):
+            yield f"no-factor:{source(a)}", f"the factor {source(a)} is left out", b
+        case Operator("*", (a, b)) if not names_in(b) & own.indices and _is_number(b):
+            yield f"no-factor:{source(b)}", f"the factor {source(b)} is left out", a
+        case Operator("**", (a, b)):
+            yield f"no-power:{source(b)}", f"the power of {source(b)} is left out", a
+        case Operator("neg", (a,)):
+            yield "sign", "the minus is left out", a
+        case Operator("-", (a, b)):
+            yield "added", f"{source(b)} is added, and not subtracted", Operator("+", (a, b))
+            yield "no-term", f"{source(b)} is left out", a
+        case Operator("+", (a, b)):
+            yield "no-term", f"{source(b)} is left out", a
+            yield "no-term", f"{source(a)} is left out", b
+        case Function(name, (a,)) if any(isinstance(y, Entry) for y in walk(a)):
+            yield f"no-function:{name}", f"{name} is left out", a
+        case If(Operator(sign, ends) as test, then, otherwise) if sign in OTHER:
+            near = If(Operator(OTHER[sign], ends), then, otherwise)
+            said = f"{source(test)} is taken as {source(near.test)} (off by one)"
+            yield f"off-by-one:{source(test)}", said, near
+            yield f"no-condition:{source(test)}", f"the condition {source(test)} is left out", then
+        case If(test, then, _):
+            yield f"no-condition:{source(test)}", f"the condition {source(test)} is left out", then
+        case Row(kind, body, index, _, (), Name(at)) if at in own.at and len(own.at) > 1:
+            other = own.at[-2] if at == own.at[-1] else own.at[-1]
+            size = own.sizes.get(other)
+            if size is not None:
+                along = replaced(replaced(body, {index: Name(at)}), {other: Name(index)})
+                made = Row(kind, along, index, size, (), Name(other))
+                yield f"{kind}-across", f"{kind} is taken along the other axis", made
+        case Aggregate("sum", _, _, size, None):
+            yield "mean", "the mean is taken, and not the sum", Operator("/", (x, size))
+
+
+def _is_number(x: Node) -> bool:
+    """Say whether a factor is a number, or the only entry of a matrix."""
+    return all(not isinstance(y, Aggregate | Row) for y in walk(x))
+
+
+def _with(x: Node, node: Node, other: Node) -> Node:
+    """Return a tree with one of its nodes, by identity, replaced."""
+    return other if x is node else rebuilt(x, lambda y: _with(y, node, other))
+
+
+def _everywhere(x: Node, change: Callable[[Node], Node]) -> Node:
+    made = rebuilt(x, lambda y: _everywhere(y, change)) if parts(x) else x
+    return change(made)
+
+
+def _transposed(x: Node, name: str) -> Node:
+    if isinstance(x, Entry) and x.name == name:
+        return Entry(name, (*x.at[:-2], x.at[-1], x.at[-2]))
+    return x
+
+
+def _renamed(x: Node, names: dict[str, str]) -> Node:
+    return Entry(names.get(x.name, x.name), x.at) if isinstance(x, Entry) else x

@@ -1,0 +1,112 @@
+"""Attention as a part of a calculation: alone, or of tokens that other parts give."""
+
+from collections.abc import Iterator
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attncalc.errors import AttncalcError, InputError
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.attention.shapes import check_shapes
+from attncalc.problem.attention.steps import TITLES, attention_steps
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
+from attncalc.problem.fields import TOKENS
+from attncalc.text import told_apart
+
+if TYPE_CHECKING:
+    from attncalc.numbers.types import Matrix
+
+GIVEN = ("W_Q", "W_K", "W_V", "Q", "K", "V", "W_S", "W_Sq", "W_Sk", "v_S", "S", "A")
+"""Where one of these is given, there is an attention."""
+_NOT_HERE = ("X", "X1", "X2", "X3", "P", "P1", "P2", "P3")
+
+
+def is_there(fields: Attention) -> bool:
+    """Say whether fields are those of an attention."""
+    return bool(fields.those_given(*GIVEN))
+
+
+def _built(placed: Placed, streams: Streams) -> Built:
+    """Return an attention that is the whole of a calculation, or one of the tokens it reads."""
+    if not placed.reads:
+        check_shapes(placed.fields)
+        steps = tuple(attention_steps(placed.fields))
+        return Built(steps, attention=copy(placed.fields))
+    read = [streams[name] for name in placed.reads]
+    try:
+        if placed.fields.start:
+            raise InputError(
+                f"{placed.fields.start} is given, which a layer works out from its tokens: "
+                "attention alone takes it"
+            )
+        attention = _of_tokens(placed.fields, read)
+        check_shapes(attention)
+    except AttncalcError as error:
+        raise placed.fault(type(error), str(error)) from None
+    named = dict(zip(_sources(read), placed.reads, strict=True))
+    if placed.gives:
+        named["O"] = placed.gives
+    steps = tuple(attention_steps(attention))
+    name = named.get("O", placed.named("O"))
+    out = Stream(name, attention.n, attention.d_out, attention.queries)
+    return Built(steps, out, named, placed.prefix, attention)
+
+
+def _sources(read: list[Stream]) -> tuple[str, ...]:
+    return ("X",) if len(read) == 1 else ("X1", "X2")
+
+
+def _of_tokens(fields: Any, read: list[Stream]) -> Attention:
+    """Return an attention with the tokens that it reads, of which their size alone is known."""
+    from attncalc.problem.scope import changed  # here, for a scope is an attention
+
+    tokens: dict[str, Matrix | None] = dict.fromkeys(_NOT_HERE)
+    if not (fields.Q is not None and fields.K is not None and fields.V is not None):
+        for name, stream in zip(_sources(read), read, strict=True):
+            shape = fields.standing.pair(stream.tokens, stream.width)
+            tokens[name] = np.broadcast_to(np.zeros(()), shape)
+    rotated = "rope" if fields.positions == "rope" else "none"
+    made = changed(fields, **tokens, positions=rotated)
+    asking, answering = read[0].labels, read[-1].labels
+    keys = _with_earlier(made.n_past, answering)
+    # queries and keys that are given themselves may be others than the tokens
+    if len(asking) == made.n:
+        made.__dict__["queries"] = asking
+    if len(keys) == made.m:
+        made.__dict__["keys"] = keys
+    return made
+
+
+def _with_earlier(count: int, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of keys behind earlier ones that have none."""
+    if not count:
+        return labels
+    earlier = tuple(str(number) for number in range(1, count + 1))
+    if all(label.isdigit() for label in labels):
+        labels = tuple(str(count + place) for place in range(1, len(labels) + 1))
+    return told_apart([*earlier, *labels])
+
+
+def _settings(placed: Placed) -> Iterator[str]:
+    """Yield the settings that an attention reads, alone or in a layer."""
+    fields, alone = placed.fields, not placed.reads
+    yield from ("heads", "scale", "causal", "score", "window", "alibi", "softcap")
+    # where nothing counts places, pages say that the alignment is idle
+    yield from ("qk_norm", "normalizer", "causal_alignment")
+    if fields.has_values:
+        yield "combine"
+    if fields.qk_norm != "none":
+        yield "eps" if fields.qk_eps is None else "qk_eps"
+    if fields.rel_bias is not None:
+        yield from ("rel_max_distance", "rel_bidirectional")
+    if alone and fields.positions == "sinusoidal" and any(name in TOKENS for name in fields.names):
+        yield "positions"
+    if fields.positions == "rope":
+        yield from ("positions", "rope_offset", "rope_query_offset", "rope_pairing", "rope_dims")
+        yield "rope_scaling"
+        if fields.rope_frequencies is None:
+            yield "rope_base"
+
+
+ATTENTION = Part("attention", _built, TITLES, settings=_settings)

@@ -1,0 +1,99 @@
+"""Embeddings as parts: rows of a table named by ids, a token put before others, types added.
+
+Devlin et al., *BERT* (2019), section 3: tokens, positions and types are added, then normalised.
+"""
+
+import numpy as np
+
+from attncalc.equations.operations import Add, Stack
+from attncalc.equations.operations.assembling import Lookup
+from attncalc.errors import InputError, ShapeError
+from attncalc.problem.attention.attention import size_of
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
+from attncalc.problem.step import Step
+
+LOOKED_UP = "rows of the table"
+TITLES = {
+    "X_cls": "tokens behind the class token",
+    "T": "types",
+    "X_type": "tokens with their types",
+}
+
+
+def _embedded(placed: Placed, streams: Streams) -> Built:
+    """Return the rows of W_E that ids name."""
+    fields = placed.fields
+    _check_ids(placed, "ids", "W_E", fields.first_id)
+    step = Step(
+        placed.gives, LOOKED_UP, Lookup(fields.first_id), ("ids", "W_E"), "queries", "features"
+    )
+    count, labels = fields.ids.size, fields.queries
+    width = fields.width_of("W_E")
+    return Built((step,), Stream(step.name, count, width, labels[-count:]))
+
+
+def _check_ids(placed: Placed, ids: str, table: str, first: int) -> None:
+    """Refuse ids that are no list of whole numbers, or that name no row of their table."""
+    fields = placed.fields
+    for name, other in ((ids, table), (table, ids)):
+        if getattr(fields, other) is None:
+            raise placed.fault(InputError, f"{name} is given, and no {other}")
+    given, rows = getattr(fields, ids), getattr(fields, table)
+    if given.ndim != 2 or min(given.shape) != 1:
+        raise placed.fault(ShapeError, f"{ids} is {size_of(given)}: it takes a list of ids")
+    if rows.ndim != 2:
+        raise placed.fault(ShapeError, f"{table} is {size_of(rows)}: a table is one matrix")
+    last = first + fields.standing.upright(table, rows).shape[0] - 1
+    flat = np.ravel(given)
+    wrong = (flat != np.floor(flat)) | (flat < first) | (flat > last)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        name = "ids" if ids == "ids" else "types"
+        raise placed.fault(
+            InputError,
+            f"{ids}, entry {at + 1}: {flat[at]:.12g}, and the {name} of {table}, which is "
+            f"{size_of(rows)}, are the whole numbers from {first} to {last}",
+        )
+
+
+def _with_class(placed: Placed, streams: Streams) -> Built:
+    """Return the class token, and below it the others."""
+    (name,) = placed.reads
+    tokens, fields = streams[name], placed.fields
+    placed.check_features("class_token", tokens)
+    step = Step(
+        placed.gives, TITLES["X_cls"], Stack(), ("class_token", name), "queries", "features"
+    )
+    out = tokens._replace(name=step.name, tokens=tokens.tokens + 1, labels=fields.queries)
+    return Built((step,), out)
+
+
+def _with_types(placed: Placed, streams: Streams) -> Built:
+    """Return tokens with the rows of W_type that their types name added."""
+    (name,) = placed.reads
+    tokens, fields = streams[name], placed.fields
+    _check_ids(placed, "type_ids", "W_type", 0)
+    count, width = fields.type_ids.size, fields.width_of("W_type")
+    if (count, width) != (tokens.tokens, tokens.width):
+        raise placed.fault(
+            ShapeError,
+            f"{tokens.name} is {placed.size((tokens.tokens, tokens.width))}, and the types of "
+            f"type_ids in W_type are {placed.size((count, width))}: what is added must have one "
+            "shape",
+        )
+    types = Step("T", TITLES["T"], Lookup(), ("type_ids", "W_type"), "queries", "features")
+    step = Step(placed.gives, TITLES["X_type"], Add(), (name, "T"), "queries", "features")
+    return Built((types, step), tokens._replace(name=step.name))
+
+
+EMBEDDING = Part(
+    "embedding",
+    _embedded,
+    {},
+    lambda fields: [f"token ids count from {fields.first_id}: that is the first of W_E (first_id)"],
+    lambda placed: ["first_id"],
+)
+CLASS_TOKEN = Part(
+    "class token", _with_class, TITLES, lambda fields: ["a class token stands before the others"]
+)
+TYPES = Part("types", _with_types, {})

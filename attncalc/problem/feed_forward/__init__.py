@@ -1,1 +1,0 @@
-"""The feed-forward part of a layer: its fields, and its steps."""

@@ -1,1 +1,0 @@
-"""The head of a network, from tokens to probabilities: its fields, and its steps."""

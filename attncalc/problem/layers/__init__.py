@@ -1,1 +1,0 @@
-"""Layers: how an encoder and a decoder are put together of parts."""

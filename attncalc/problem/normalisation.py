@@ -1,0 +1,145 @@
+"""A normalisation as a part: the mean and the variance of each token, and what is made of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from attncalc.equations.operation import Operation
+from attncalc.equations.operations.normalising import (
+    FeatureMean,
+    FeatureSquares,
+    FeatureVariance,
+    Normalise,
+)
+from attncalc.errors import InputError, ShapeError
+from attncalc.numbers.typed import as_written
+from attncalc.problem.calculation import Built, Part, Placed, Stream, Streams
+from attncalc.problem.fields import TOKENS
+from attncalc.problem.step import Step
+
+NUMBERS = ("1", "2", "3", "4", "E", "out", "pre")
+TITLES = {
+    **{f"mu_{each}": "mean of each token" for each in NUMBERS},
+    **{f"var_{each}": "variance of each token" for each in NUMBERS},
+    **{f"ms_{each}": "mean square of each token" for each in NUMBERS},
+    **{f"N_{each}": "normalised tokens" for each in NUMBERS},
+}
+
+
+def _built(placed: Placed, streams: Streams) -> Built:
+    (name,) = placed.reads
+    tokens = streams[name]
+    check_normalised(placed, tokens)
+    gives = placed.gives or placed.named(f"N_{placed.number}")
+    steps = tuple(normalised(placed, name, gives))
+    return Built(steps, tokens._replace(name=gives))
+
+
+def check_normalised(placed: Placed, tokens: Stream) -> None:
+    """Refuse a gain or a bias that does not fit the tokens that are normalised."""
+    size = placed.size((tokens.tokens, tokens.width))
+    _refuse_other_tokens(placed, tokens, size)
+    for own in _gain_and_bias(placed):
+        placed.check_features(own, tokens)
+    if placed.fields.ddof >= tokens.width:
+        raise placed.fault(
+            InputError,
+            f"{tokens.name} is {size}: with ddof 1 a token of one feature has no variance",
+        )
+
+
+def _refuse_other_tokens(placed: Placed, tokens: Stream, size: str) -> None:
+    """Refuse given tokens of a width that nothing here is for: a change of them alone will do."""
+    fields = placed.fields
+    if tokens.name not in TOKENS or not fields.those_given(tokens.name):
+        return
+    widths = {own: getattr(fields, own).size for own in _gain_and_bias(placed)}
+    for own in fields.those_given("W_Q", "W_K", "W_V"):
+        widths[own] = fields.standing.upright(own, getattr(fields, own)).shape[-2]
+    if len(widths) > 1 and len({*widths.values()}) == 1 and tokens.width not in widths.values():
+        *most, last = map(placed.named, widths)
+        width, features = widths.popitem()[1], fields.standing.features
+        raise placed.fault(
+            ShapeError,
+            f"{tokens.name} is {size}, and {', '.join(most)} and {last} are for tokens of {width} "
+            f"features: {tokens.name} needs {width} {features}",
+        )
+
+
+def _gain_and_bias(placed: Placed) -> list[str]:
+    """Return which of gain and bias are given, by their own names."""
+    given: list[str] = placed.fields.those_given(f"gamma_{placed.number}", f"beta_{placed.number}")
+    return given
+
+
+def normalised(placed: Placed, tokens: str, gives: str) -> Iterator[Step]:
+    """Return the steps of a normalisation: of its number in `placed`, of these tokens."""
+    fields, number, own = placed.fields, placed.number, _gain_and_bias(placed)
+    normalise = Normalise(
+        fields.eps,
+        fields.eps_place == "inside",
+        fields.normalization == "layer",
+        has_gain=f"gamma_{number}" in own,
+        has_bias=f"beta_{number}" in own,
+    )
+    inputs = (tokens, *map(placed.named, own))
+    last = Step(gives, TITLES["N_1"], normalise, inputs, "queries", "features")
+    return with_statistics(last, normalise, number, placed.prefix, fields.ddof)
+
+
+def with_statistics(
+    last: Step, normalise: Normalise, number: str, prefix: str = "", ddof: int = 0
+) -> Iterator[Step]:
+    """Yield the means and the variances of rows, then the step that normalises these rows.
+
+    Parameters
+    ----------
+    last, normalise
+        That step, which reads the matrix, a gain and a bias; its operation.
+    number, prefix
+        What follows and what precedes the names of means and variances, as in 1.mu_2.
+    ddof
+        As of `FeatureVariance`.
+    """
+    matrix, *own = last.inputs
+
+    def column(name: str, title: str, operation: Operation, *inputs: str) -> Step:
+        # one number for each row, which people go past on the way
+        title = f"{title} of each {normalise.of}"
+        return Step(name, title, operation, inputs, last.rows, "values", is_between=True)
+
+    names: tuple[str, ...] = (f"{prefix}ms_{number}",)
+    if normalise.is_centred:
+        names = (f"{prefix}mu_{number}", f"{prefix}var_{number}")
+        yield column(names[0], "mean", FeatureMean(), matrix)
+        yield column(names[1], "variance", FeatureVariance(ddof), matrix, names[0])
+    else:
+        yield column(names[0], "mean square", FeatureSquares(), matrix)
+    yield last._replace(inputs=(matrix, *names, *own))
+
+
+_WHERE = {
+    "pre": "before each part",
+    "post": "behind each part",
+    "around": "before each part and behind it, before it is added",
+}
+
+
+def _said(fields: Any) -> Iterator[str]:
+    if fields.norm != "none":
+        yield f"tokens normalised {_WHERE[fields.norm]} (norm: {fields.norm})"
+    eps = f"ε = {as_written(fields.eps)}"
+    where = "inside the root" if fields.eps_place == "inside" else "added to the root"
+    if fields.normalization == "rms":
+        yield f"normalised by the root of the mean square (rms), {eps} {where}"
+        return
+    count = "d - 1" if fields.ddof else "d"
+    yield f"normalised to mean 0, by the variance over {count} features, {eps} {where}"
+
+
+def _settings(placed: Placed) -> Iterator[str]:
+    yield from ("normalization", "eps", "eps_place")
+    if placed.fields.normalization == "layer":
+        yield "ddof"
+
+
+NORMALISATION = Part("normalisation", _built, TITLES, _said, _settings)

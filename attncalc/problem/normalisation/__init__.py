@@ -1,1 +1,0 @@
-"""Normalisation of each token over its features: its fields, and its steps."""

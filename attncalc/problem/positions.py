@@ -1,0 +1,60 @@
+"""Positions as a part: given ones, or sinusoids, added to tokens before all layers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from attncalc.equations.operations import Add, Sinusoids
+from attncalc.errors import ShapeError
+from attncalc.problem.attention.attention import size_of
+from attncalc.problem.calculation import Built, Part, Placed, Streams
+from attncalc.problem.step import Step
+
+
+def positions_of(tokens: str) -> str:
+    """Return what the positions of tokens are called.
+
+    Examples
+    --------
+    >>> positions_of("X1"), positions_of("X_cls"), positions_of("patches")
+    ('P1', 'P', 'P')
+    """
+    return f"P{tokens[1:].partition('_')[0]}" if tokens.startswith("X") else "P"
+
+
+def is_there(fields: object, tokens: str) -> bool:
+    """Say whether positions are added to these tokens."""
+    given = getattr(fields, positions_of(tokens))
+    return given is not None or getattr(fields, "positions", "") == "sinusoidal"
+
+
+def _built(placed: Placed, streams: Streams) -> Built:
+    (name,) = placed.reads
+    tokens, P = streams[name], positions_of(name)
+    given = getattr(placed.fields, P)
+    steps = []
+    if given is None:
+        places = Sinusoids(int(placed.number or 0))  # behind those that a cache holds
+        steps.append(Step(P, "positions", places, (name,), "queries", "features"))
+    elif placed.fields.positions == "sinusoidal":
+        said = f"{P} is given, and positions are sinusoidal: give one of them"
+        raise placed.fault(ShapeError, said)
+    elif given.shape != placed.fields.standing.pair(tokens.tokens, tokens.width):
+        size = placed.size((tokens.tokens, tokens.width))
+        said = f"{P} is {size_of(given)} and {name} is {size}: positions need the shape of their"
+        raise placed.fault(ShapeError, f"{said} tokens")
+    gives = placed.gives or f"{name}_P"
+    step = Step(gives, "tokens at their places", Add(), (name, P), "queries", "features")
+    return Built((*steps, step), tokens._replace(name=step.name))
+
+
+def _said(fields: Any) -> Iterator[str]:
+    if fields.positions == "sinusoidal":
+        yield "sinusoidal positions added to the tokens before all layers"
+
+
+def _settings(placed: Placed) -> Iterator[str]:
+    if placed.fields.positions == "sinusoidal":
+        yield "positions"
+
+
+POSITIONS = Part("positions", _built, {}, _said, _settings)

@@ -1,0 +1,26 @@
+"""A residual connection as a part: He et al., *Deep Residual Learning* (2016)."""
+
+from attncalc.equations.operations import Add
+from attncalc.errors import ShapeError
+from attncalc.problem.calculation import Built, Part, Placed, Streams
+from attncalc.problem.step import Step
+
+TITLES = dict.fromkeys(("R_1", "R_2", "R_3"), "residual sum")
+
+
+def _built(placed: Placed, streams: Streams) -> Built:
+    """Return the sum of what a part read and what it gives."""
+    read, given = (streams[name] for name in placed.reads)
+    if (read.tokens, read.width) != (given.tokens, given.width):
+        sizes = [placed.size((each.tokens, each.width)) for each in (read, given)]
+        raise placed.fault(
+            ShapeError,
+            f"{read.name} is {sizes[0]} and {given.name} is {sizes[1]}: what is added must have "
+            'one shape (or say "residual": false)',
+        )
+    name = placed.gives or placed.named(f"R_{placed.number}")
+    step = Step(name, TITLES["R_1"], Add(), placed.reads, "queries", "features")
+    return Built((step,), read._replace(name=name))
+
+
+RESIDUAL = Part("residual", _built, TITLES)

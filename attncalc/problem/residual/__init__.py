@@ -1,1 +1,0 @@
-"""The residual connection: what a part read is added to what it gives."""

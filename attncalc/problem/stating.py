@@ -1,0 +1,295 @@
+"""Equations of the user's own: each replaces the step of its name, or adds a step.
+
+A problem without an attention can be equations alone. One that lacks queries, keys or values may
+state them: the attention then reads what the equation gives.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+from attncalc.equations.library import equation, inputs_of
+from attncalc.equations.operation import NAMES_HEADS, Shape, Statement, UnstatedError, is_grouped
+from attncalc.equations.own import (
+    MODIFIED,
+    Known,
+    Line,
+    Own,
+    as_line,
+    is_of_scores,
+    line_of_scores,
+    local,
+    read_line,
+    resolved,
+)
+from attncalc.equations.tree import INFINITY, Entry, Equation, Name, equation_source
+from attncalc.errors import InputError
+from attncalc.problem.calculation import Built, Calculation
+from attncalc.problem.fields import own_name, role_of
+from attncalc.problem.layers import STEP_TITLES
+from attncalc.problem.scope import Outer
+from attncalc.problem.step import Axis, Plan, Role, Step
+
+
+@cache
+def parsed(texts: Sequence[str]) -> tuple[Line, ...]:
+    """Return equations as they are parsed.
+
+    Raises
+    ------
+    EquationError
+        When one cannot be read, or a name is stated twice.
+    """
+    found: dict[str, Line] = {}
+    for text in texts:
+        if is_of_scores(text):
+            continue  # what it changes is known once the steps are
+        line = read_line(text)
+        if line.name in found:
+            raise line.fault(f"{line.name} is stated twice")
+        found[line.name] = line
+    return tuple(found.values())
+
+
+def read_by(texts: Sequence[str]) -> set[str]:
+    """Return the names that equations read and none of them states."""
+    lines = parsed(tuple(texts))
+    return {name for line in lines for name in line.reads} - {line.name for line in lines}
+
+
+def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
+    """Yield the shapes of what an attention could be given where equations state it.
+
+    First queries, keys and values that have no weights, then scores, then the weights.
+    """
+    lines = parsed(problem.equations)
+    stated = {line.name for line in lines} - set(problem.names)
+    projected = [name for name in "QKV" if not problem.those_given(f"W_{name}")]
+    for names in (projected, ["S", "V"], ["A", "V"]):
+        wanted = [name for name in names if name in stated]
+        if not wanted or (names is not projected and names[0] not in stated):
+            continue
+        resolution = _Resolution((), lines, problem)
+        for name in wanted:
+            resolution.put(name)
+        yield {name: resolution.shapes[name] for name in wanted}
+
+
+def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
+    """Return a calculation with the equations of a problem in it.
+
+    Raises
+    ------
+    EquationError
+        When one reads what is not there, sizes do not agree, or they go round in a circle.
+    """
+    steps, lines = _with_modified_scores(problem, calculation, parsed(problem.equations))
+    resolution = _Resolution(steps, lines, problem)
+    replaced = [step.name for step in steps]
+    for name in (*replaced, *(line.name for line in lines)):
+        resolution.put(name)
+    steps = _without_those_replaced(resolution.made.values(), steps, lines)
+    added = tuple(step for step in steps if step.name not in replaced)
+    own = Built(added, names={step.name: step.name for step in added}, says=(_said(lines),))
+    return calculation.restated(own, steps)
+
+
+def _said(lines: Sequence[Line]) -> str:
+    *names, last = (line.name for line in lines)
+    if not names:
+        return f"{last} is stated by an equation"
+    return f"{', '.join(names)} and {last} are stated by equations"
+
+
+def _without_those_replaced(made: Iterable[Step], before: Plan, lines: Sequence[Line]) -> Plan:
+    """Return steps without those that were read before, and that nothing reads any more."""
+    steps, stated = tuple(made), {line.name for line in lines}
+    read_before = {name for step in before for name in step.inputs} - stated
+    while True:
+        read = {name for step in steps for name in step.inputs}
+        kept = tuple(each for each in steps if each.name in read or each.name not in read_before)
+        if kept == steps:
+            return steps
+        steps = kept
+
+
+def _with_modified_scores(
+    problem: Outer, calculation: Calculation, lines: tuple[Line, ...]
+) -> tuple[Plan, tuple[Line, ...]]:
+    """Return steps that read modified scores before they become weights, and the lines of these."""
+    texts = [text for text in problem.equations if is_of_scores(text)]
+    steps = list(calculation.steps)
+    of_weights = [place for place, step in enumerate(steps) if step.role == "weights"]
+    if texts and (not of_weights or not steps[of_weights[0]].inputs):
+        raise InputError(f"{texts[0]}: there are no scores here that it could change")
+    for number, text in enumerate(texts, start=1):
+        step = steps[of_weights[0]]
+        scores, *others = step.inputs
+        name = MODIFIED if number == 1 else f"{MODIFIED}_{number}"
+        heads = problem.heads if len(calculation.attentions) == 1 else 1
+        line = line_of_scores(text, scores, name, heads if heads and heads > 1 else 0)
+        lines = (*lines, line)
+        steps[of_weights[0]] = step._replace(inputs=(name, *others))
+    return tuple(steps), lines
+
+
+class _Resolution:
+    """Steps and equations put in order, each behind what it reads.
+
+    Parameters
+    ----------
+    steps
+        The steps without equations.
+    lines
+        The equations.
+    problem
+        What is given.
+    """
+
+    def __init__(self, steps: Plan, lines: Sequence[Line], problem: Outer) -> None:
+        self._lines = {line.name: line for line in lines}
+        self._steps = {step.name: step for step in steps}
+        self._heads = problem.heads or 1
+        self.shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
+        self._axes = {name: _axes_of_given(name) for name in self.shapes}
+        self.made: dict[str, Step] = {}
+        self._opened: list[str] = []
+
+    def put(self, name: str) -> None:
+        """Put a step in its place, behind all that it reads; nothing for what is given."""
+        line, step = self._lines.get(name), self._steps.get(name)
+        if name in self.made or (line is None and step is None):
+            return  # what there is not is refused where the equation that reads it is resolved
+        if name in self._opened:
+            raise self._circle(name)
+        self._opened.append(name)
+        reads = line.reads if line is not None else step.inputs if step is not None else ()
+        for each in reads:
+            if each != name:
+                self.put(each)
+        self._opened.pop()
+        if line is not None:
+            step = self._stated(line, step)
+        assert step is not None
+        self.made[name] = step
+        self.shapes[name] = self._shape_of(step)
+        self._axes[name] = step.rows, step.columns
+
+    def _circle(self, name: str) -> Exception:
+        closing = next(self._lines[n] for n in reversed(self._opened) if n in self._lines)
+        circle = " → ".join([*self._opened[self._opened.index(name) :], name])
+        at = next((at for each, at in closing.uses() if each in self._opened), None)
+        return closing.fault(f"these read one another in a circle: {circle}", at)
+
+    def _shape_of(self, step: Step) -> Shape:
+        return step.operation.shape(*(self.shapes[name] for name in step.inputs))
+
+    def _stated(self, line: Line, step: Step | None) -> Step:
+        """Return the step that an equation makes, in place of the one of its name."""
+        is_known = step is not None and all(name in self.shapes for name in step.inputs)
+        shape = self._shape_of(step) if step is not None and is_known else None
+        own, settings = resolved(line, Known(self.shapes, self._sizes()), shape)
+        inputs = tuple(each for each in own.reads if each != line.name)
+        shapes = tuple(self.shapes[each] for each in inputs)
+        operation = Own(
+            Statement(equation_source(local(own)), frozenset({NAMES_HEADS}), settings),
+            line,
+            inputs,
+            shapes,
+        )
+        forbids = any(x == INFINITY for x in own.nodes)
+        if step is not None:
+            title = line.title or step.title
+            made = step._replace(operation=operation, inputs=inputs, title=title)
+            return made._replace(role="masked") if forbids and step.columns == "keys" else made
+        rows, columns = (self._axis(own, index) for index in own.at[-2:])
+        title = line.title or STEP_TITLES.get(line.name, "stated by an equation")
+        role = _role(line.name, rows, columns, forbids=forbids)
+        of_tokens = len(own.at) > 2 and self._axis(own, own.at[0]) in ("queries", "keys")
+        made = Step(line.name, title, operation, inputs, rows, columns, role)
+        return made._replace(slices="token") if of_tokens else made
+
+    def _axis(self, own: Equation, index: str) -> Axis:
+        """Return what an index of a result stands for: what it does where matrices are read."""
+        size = own.sizes.get(index)
+        if isinstance(size, Name) and size.name in ("n", "m"):
+            return "queries" if size.name == "n" else "keys"
+        kinds = [
+            self._axes[x.name][axis - len(x.at)]
+            for x in own.nodes
+            if isinstance(x, Entry) and x.name in self._axes
+            for axis, place in enumerate(x.at)
+            if place == Name(index) and axis - len(x.at) >= -2
+        ]
+        of_tokens = [kind for kind in kinds if kind in ("queries", "keys")]
+        return next(iter(of_tokens or kinds), "features")
+
+    def _sizes(self) -> dict[str, int]:
+        """Return the sizes that have a value, from the matrices that are known so far."""
+
+        def side(axis: int, *names: str) -> int:
+            found = (self.shapes[name] for name in names if len(self.shapes.get(name, ())) >= -axis)
+            return next((shape[axis] for shape in found), 0)
+
+        sizes = {
+            "n": side(-2, "Q", "S", "A", "X", "X1"),
+            "m": side(-2, "K_all", "K", "X", "X2") or side(-1, "S", "A"),
+            "d": side(-1, "X", "X1"),
+            "d_k": side(-1, "K", "Q"),
+            "d_v": side(-1, "V"),
+            "d_ff": side(-1, "F_1", "W_1"),
+            "heads": side(-3, "Q", "S", "A") or self._heads,
+        }
+        return {name: size for name, size in sizes.items() if size}
+
+
+def _role(name: str, rows: Axis, columns: Axis, *, forbids: bool) -> Role:
+    """Return what a step that an equation adds is to a reader."""
+    if rows == "queries" and name == "O":
+        return "outputs"
+    if forbids:
+        return "masked"
+    return "weights" if (name, rows, columns) == ("A", "queries", "keys") else ""
+
+
+def _axes_of_given(name: str) -> tuple[Axis, Axis]:
+    role, own = role_of(name), own_name(name)
+    if role in ("scores", "marks", "start"):
+        return "queries", "keys"
+    if role in ("tokens", "positions", "projected"):
+        return ("queries" if own in ("X", "X1", "P", "P1", "Q") else "keys"), "features"
+    return "values", "features"
+
+
+def lines_of(problem: Outer, calculation: Calculation) -> Iterator[str]:
+    """Yield each step of a calculation as a line of text that a problem can state.
+
+    Gradients follow from these, and have no lines.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    calculation
+        Its calculation.
+
+    Raises
+    ------
+    UnstatedError
+        When no equation states a step.
+    """
+    shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
+    parts = calculation.parts[:-1] if problem.backward else calculation.parts
+    forward = {step.name for part in parts for step in part.plan}
+    for step in (each for each in calculation.steps if each.name in forward):
+        own = [shapes[name] for name in step.inputs]
+        shapes[step.name] = step.operation.shape(*own)
+        if isinstance(step.operation, Own):
+            yield f"{step.operation.line.text}  # {step.title}"
+            continue
+        stated = step.operation.statement(*own)
+        if (is_grouped(own) and not stated.name.startswith("Grouped")) or stated.tables:
+            raise UnstatedError(step.name)
+        names = dict(zip(inputs_of(stated.name, stated.given), step.inputs, strict=True))
+        found = equation(stated.name, stated.given)
+        line = as_line(found, step.name, names, shapes, stated.settings)
+        yield f"{line}  # {step.title}"

@@ -1,0 +1,81 @@
+"""A step: one named matrix of a calculation. A plan is the steps in their order."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+from attncalc.equations.operation import Operation, Stated
+from attncalc.numbers.types import Matrix
+
+Axis = Literal["queries", "keys", "values", "features"]
+Role = Literal["", "masked", "weights", "outputs"]
+Plan = tuple["Step", ...]
+Seen = Callable[[str, tuple[int | slice, ...], Matrix], None]
+"""Called, on long inputs, with each block of a matrix that is not kept: name, place, values."""
+Report = Callable[[int, int], None]
+"""Called, on long inputs, with how many blocks are done, and of how many."""
+
+
+class Step(NamedTuple):
+    """One named matrix: the operation that makes it, and what its rows and columns belong to.
+
+    Parameters
+    ----------
+    name, title
+        Its name in equations, and its title.
+    operation, inputs
+        How it is made, from which matrices.
+    rows, columns
+        What each row and each column belongs to.
+    role
+        What it is to a reader: "masked" scores hold -∞, "weights" connect outputs with inputs,
+        "outputs" are the result.
+    is_between
+        Whether a person may go past it: from the scores to the weights, without the scaled ones.
+    slices
+        What the matrices of several stand for: a "head", or the "token" of a recurrence.
+    """
+
+    name: str
+    title: str
+    operation: Operation
+    inputs: tuple[str, ...]
+    rows: Axis
+    columns: Axis
+    role: Role = ""
+    is_between: bool = False
+    slices: str = "head"
+
+
+def run(
+    steps: Plan,
+    given: Mapping[str, Matrix],
+    after: Callable[[Matrix], Matrix] | None = None,
+    made: dict[str, Matrix] | None = None,
+) -> dict[str, Matrix]:
+    """Take the steps in turn and return each one's matrix by name, as the next step reads it.
+
+    Parameters
+    ----------
+    steps
+        The plan.
+    given
+        The matrices the plan starts from, in any one number system.
+    after
+        What happens to a step's matrix before the next step reads it: rounding, say.
+    made
+        Where each step's matrix is kept as it comes out of its operation.
+    """
+    known = dict(given)
+    for step in steps:
+        inputs = [known[name] for name in step.inputs]
+        if after is not None and isinstance(step.operation, Stated) and step.operation.recurs:
+            matrix = step.operation.by_rows(after, *inputs)
+        else:
+            matrix = step.operation.apply(*inputs)
+        # before rounding: marking and the work want what the arithmetic gave, too
+        if made is not None:
+            made[step.name] = matrix
+        # what is given, and only shown as a step, is read as it was given
+        is_given = step.name in step.inputs
+        known[step.name] = matrix if after is None or is_given else after(matrix)
+    return {step.name: known[step.name] for step in steps}

@@ -1,0 +1,150 @@
+"""Refusing what does not fit: into memory, before it is allocated, or into floats."""
+
+import math
+from collections.abc import Mapping
+from itertools import dropwhile
+from pathlib import Path
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.types import Matrix
+from attncalc.problem.step import Plan
+
+WORTH_ASKING = 256 * 2**20
+"""Bytes from which it is worth asking how much memory there is."""
+
+
+def refuse_what_cannot_fit(
+    sizes: Mapping[str, int], wanted: set[str], way_out: str | None = None
+) -> None:
+    """Refuse to allocate more than there is.
+
+    Parameters
+    ----------
+    sizes
+        Bytes by the name of what needs them.
+    wanted
+        The steps that were asked for.
+    way_out
+        What to do instead; None for asking for fewer steps.
+
+    Raises
+    ------
+    InputError
+        With the sizes, what there is, and the way out.
+    """
+    needed = sum(sizes.values())
+    # small enough for any machine: no need to ask
+    if needed < WORTH_ASKING:
+        return
+    free = available()
+    if free is not None and needed > free:
+        parts = ", ".join(f"{name} {in_units(size)}" for name, size in sizes.items())
+        least = "O" if "O" in wanted else min(wanted, default="O")
+        fewer = (
+            f"ask for fewer steps, as --only {least} --format npz or "
+            f'solve(problem, keep=("{least}",))'
+        )
+        raise InputError(
+            f"this needs {in_units(needed)} of memory ({parts}), and {in_units(free)} are free: "
+            f"{way_out or fewer}"
+        )
+
+
+def available() -> int | None:
+    """Return the bytes of memory that can be had, or None where the system does not say."""
+    limits = [
+        _number_after(Path("/proc/meminfo"), "MemAvailable:", 1024),
+        _left_in_group(Path("/sys/fs/cgroup")),
+    ]
+    known = [limit for limit in limits if limit is not None]
+    return min(known) if known else None
+
+
+def in_units(size: int) -> str:
+    """Return a number of bytes as people write it.
+
+    Examples
+    --------
+    >>> in_units(7_200_000_000), in_units(64 * 2**20)
+    ('6.7 GiB', '64 MiB')
+    """
+    if size >= 2**30:
+        return f"{size / 2**30:.1f} GiB"
+    return f"{-(-size // 2**20)} MiB"
+
+
+def _number_after(path: Path, word: str, unit: int) -> int | None:
+    try:
+        words = path.read_text(encoding="ascii").split()
+        return int(words[words.index(word) + 1]) * unit
+    except (OSError, ValueError):
+        return None
+
+
+def _left_in_group(group: Path) -> int | None:
+    """Return what a container may still take, where it has a limit."""
+    try:
+        most = int((group / "memory.max").read_text(encoding="ascii"))
+        used = int((group / "memory.current").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return max(0, most - used)
+
+
+def refuse_overflow(matrices: Mapping[str, Matrix], plan: Plan) -> None:
+    """Refuse infinite and undefined numbers, but not where a mask forbids: they never matter there.
+
+    Parameters
+    ----------
+    matrices
+        The matrix of every step, by name.
+    plan
+        The steps.
+
+    Raises
+    ------
+    InputError
+        That names the first step, row and column.
+    """
+    for name, matrix in matrices.items():
+        # a finite sum of squares has no nan or ∞ in it, and is faster than a test of each entry
+        if math.isfinite(np.vdot(matrix, matrix)) or np.isfinite(matrix).all():
+            continue
+        wrong = ~np.isfinite(matrix)
+        # a score that overflows where a mask forbids never reaches an output
+        for forbidden in _masked_from(name, matrices, plan):
+            if matrix.shape == forbidden.shape:
+                wrong &= ~np.isneginf(forbidden)
+        if wrong.any():
+            *head, row, column = (int(index) + 1 for index in np.argwhere(wrong)[0])
+            place = f"head {head[0]}, " if head else ""
+            raise InputError(
+                f"{name}, {place}row {row}, column {column} grows beyond the largest "
+                f"{matrix.dtype} (about {np.finfo(matrix.dtype).max:.1e}): give smaller numbers"
+            )
+
+
+def _masked_from(name: str, matrices: Mapping[str, Matrix], plan: Plan) -> list[Matrix]:
+    """Return the first masked scores from a step on, which are those of its own attention.
+
+    An equation may mask before scores are scaled: what comes after it is masked, too.
+    """
+    masked = [step.name for step in plan if step.role == "masked" and step.name in matrices]
+    behind = [step.name for step in dropwhile(lambda step: step.name != name, plan)]
+    found = [each for each in masked if each in behind][:1] or masked[-1:]
+    return [matrices[each] for each in found]
+
+
+def refuse_overflow_of(outputs: Matrix, first_row: int) -> None:
+    """Refuse outputs of a block of rows: whatever overflowed on the way has reached them."""
+    # one sum in place of n × d_v questions: nan and ∞ survive it
+    if np.isfinite(outputs.sum()):
+        return
+    finite = np.isfinite(outputs).all(axis=-1)
+    if not finite.all():
+        raise InputError(
+            f"output {first_row + int(finite.argmin()) + 1} grows beyond the largest "
+            f"{outputs.dtype} (about {np.finfo(outputs.dtype).max:.1e}): give smaller numbers"
+        )

@@ -1,0 +1,329 @@
+"""All patterns of a solution, most telling first, and which of them repeat no other.
+
+Those of all heads of an attention are found here: how heads compare, and what another choice would
+change. Another scale, no mask, weights of 0 where they show as 0: each is the same plan run on a
+problem, or an attention, that differs in that alone.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_UP, Context, Decimal
+from functools import partial
+from itertools import combinations, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.rounding import blocks_of_rows
+from attncalc.numbers.types import Matrix, Place
+from attncalc.problem.attention.declared import SQRT_DK
+from attncalc.problem.step import run
+from attncalc.solving.choosing import attention_and_head
+from attncalc.solving.solution import Solution, given_in_decimals
+from attncalc.studies.patterns.pattern import (
+    CODES,
+    MOST_LISTED,
+    NEAR,
+    Amount,
+    Pattern,
+    needed_for_patterns,
+)
+from attncalc.studies.patterns.rows import OF_A_HEAD
+from attncalc.studies.patterns.view import Rows, SolvedAttention, View, counted, rows_of
+
+MOST_HEADS = 16
+"""Heads that are compared each with each; more are compared with the first."""
+NO_SCALE = "none"
+UP = Context(prec=2, rounding=ROUND_UP)
+"""How a bound is shown: with two digits, and never too low."""
+REPEATED = {
+    "identity": ("one-hot", "all-own"),
+    "permutation": ("one-hot",),
+}
+"""What follows from a pattern without another look at the weights."""
+
+
+class _Pair(NamedTuple):
+    """Two heads, from 1, and by how much each of their rows differs, its sizes added up."""
+
+    one: int
+    other: int
+    apart: Matrix
+
+
+def heads(attended: SolvedAttention) -> Iterator[Pattern]:
+    """Yield which heads have the same weights, and which two of the others differ most."""
+    if len(attended.heads) > 1:
+        pairs = _compared(attended)
+        yield from _heads_alike(attended, pairs)
+        yield from _heads_differ(attended, pairs)
+
+
+def _heads_alike(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
+    """Yield groups of heads whose weights are the same, but for `NEAR` in each row."""
+    groups: list[set[int]] = []
+    for one, other, apart in pairs:
+        if apart.max() < NEAR:
+            known = next((group for group in groups if one in group), None)
+            if known is None:
+                groups.append({one, other})
+            elif all(
+                pair.apart.max() < NEAR
+                for pair in pairs
+                if pair.other == other and pair.one in known
+            ):  # it is near all of the group that were compared with it
+                known.add(other)
+    for group in map(sorted, groups):
+        yield attended.pattern("heads-alike", "heads", {"heads": group, "threshold": NEAR})
+
+
+def _heads_differ(attended: SolvedAttention, pairs: list[_Pair]) -> Iterator[Pattern]:
+    """Yield, of the heads that are not alike, the two that differ most, and where."""
+    differing = [pair for pair in pairs if pair.apart.max() >= NEAR]
+    if not differing:
+        return
+    most = max(differing, key=lambda pair: float(pair.apart.mean()))
+    leads = [attended.heads[number - 1].weights.argmax(axis=1) for number in most[:2]]
+    values = {
+        "heads": [most.one, most.other],
+        "output": int(most.apart.argmax()) + 1,
+        "elsewhere": attended.amount(most.apart.max() / 2),
+        "mean": attended.amount(most.apart.mean() / 2),
+        "leads": (np.flatnonzero(leads[0] != leads[1]) + 1).tolist(),
+        "pairs": [[pair.one, pair.other] for pair in differing],
+        "only_with_first": len(attended.heads) > MOST_HEADS,
+        "threshold": NEAR,
+    }
+    yield attended.pattern("heads-differ", "heads", values)
+
+
+def _compared(attended: SolvedAttention) -> list[_Pair]:
+    """Return pairs of heads: all, or of very many those with the first."""
+    numbers = range(1, len(attended.heads) + 1)
+    every = len(numbers) <= MOST_HEADS
+    pairs = combinations(numbers, 2) if every else ((1, other) for other in numbers[1:])
+    found = []
+    for one, other in pairs:
+        left, right = (attended.heads[number - 1].weights for number in (one, other))
+        blocks = blocks_of_rows(left.shape)
+        apart = [np.abs(left[rows] - right[rows]).sum(axis=1) for rows in blocks]
+        found.append(_Pair(one, other, np.concatenate(apart)))
+    return found
+
+
+def scaling(attended: SolvedAttention) -> Iterator[Pattern]:
+    """Yield how spread the rows are, and would be with scores that are scaled another way."""
+    fields = attended.fields
+    scale = fields.scale
+    # where no scale is the custom √d_k is of no interest, and given scores have none
+    if scale == fields.default_scale == NO_SCALE:
+        return
+    other: Any = NO_SCALE if scale not in (NO_SCALE, 1) else SQRT_DK
+    if SQRT_DK in (scale, other) and fields.d_k == 1:
+        return  # divided by 1, nothing changes
+    changed = attended.otherwise(scale=other)
+    if changed is None:
+        return
+    own, others = _all_rows(head.weights for head in attended.heads), _all_rows(changed)
+    known = np.isfinite(own.entropy) & np.isfinite(others.entropy)
+    if known.any() and fields.m > 1:
+        values = {
+            "scale": scale if isinstance(scale, str) else float(scale),
+            "other": other,
+            "d_k": fields.d_k,
+            "entropy": _with_and_without(attended, own.entropy[known], others.entropy[known]),
+            "effective": _with_and_without(attended, own.effective[known], others.effective[known]),
+        }
+        yield attended.pattern("scaling", attended.weights.name, values)
+
+
+def _with_and_without(attended: SolvedAttention, own: Matrix, others: Matrix) -> dict[str, Any]:
+    return {"here": attended.amount(own.mean()), "other": attended.amount(others.mean())}
+
+
+def _all_rows(heads: Iterable[Matrix]) -> Rows:
+    return Rows(*(np.concatenate(parts) for parts in zip(*map(rows_of, heads), strict=True)))
+
+
+def masked(attended: SolvedAttention) -> Iterator[Pattern]:
+    """Yield how many weights a mask forbids, and how large they would be without it."""
+    where = attended.forbidden
+    if where is None or not (where.any() or attended.fields.bias is not None):
+        return  # nothing is forbidden to a last query, say, and nothing added
+    open_to_all: dict[str, Any] = {
+        "causal": False,
+        "window": None,
+        # else a bias by distance would have another direction once nothing is causal
+        "rel_bidirectional": (
+            None if attended.fields.rel_bias is None else attended.fields.rel_both_ways
+        ),
+        "keep": None,
+        "ignore": None,
+        "bias": None,
+    }
+    free = attended.otherwise(**open_to_all)
+    if free is None:
+        return
+    heads = [head.weights for head in attended.heads]
+    parted = [where] * len(heads) if where.ndim == 2 else list(where)
+    pairs = zip(parted, free, strict=True)
+    taken = np.array([np.where(at, head, 0).sum(axis=1) for at, head in pairs])
+    moved = [np.abs(own - head).sum(axis=1) / 2 for own, head in zip(heads, free, strict=True)]
+    number, output = np.unravel_index(int(taken.argmax()), taken.shape)
+    values = {
+        "forbidden": sum(int(np.broadcast_to(at, heads[0].shape).sum()) for at in parted),
+        "of": sum(each.size for each in heads),
+        "mean": attended.amount(taken.mean()),
+        "most": {
+            "output": int(output) + 1,
+            "head": attended.heads[int(number)].number,
+            "taken": attended.amount(taken.max()),
+        },
+        "moved": attended.amount(np.max(moved)),
+        "adds": attended.fields.bias is not None,
+    }
+    yield attended.pattern("masked", attended.weights.name, values)
+
+
+def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
+    """Yield which weights are not 0 and show as 0, and how much they matter to an output."""
+    solution, name = attended.solution, attended.weights.name
+    made = solution.exact[name]
+    hidden = _hidden(attended, made)
+    count = int(hidden.sum())
+    if not count or solution.plan[-1].name == name:  # nothing is made of them
+        return
+    change = np.abs(_outputs(attended, np.where(hidden, made, made * 0)))
+    values: dict[str, Any] = {
+        "step": name,
+        "count": count,
+        "weights": [
+            counted(solution.problem.standing.place(place))
+            for place in islice(_places(hidden), MOST_LISTED)
+        ],
+        "decimals": solution.problem.decimals,
+    }
+    values["change"] = _bound(change.max())
+    values["output"] = int(np.unravel_index(int(change.argmax()), change.shape)[0]) + 1
+    if not attended.is_alone:  # the outputs of a network are others
+        values["of"] = attended.outputs.name
+    yield attended.pattern("rounded-away", name, values)
+
+
+def _hidden(attended: SolvedAttention, made: Matrix) -> Matrix:
+    digits = attended.solution.digits[attended.weights.name]
+    hidden = np.zeros(made.shape, bool)
+    for place in blocks_of_rows(made.shape):
+        hidden[place] = (made[place] != 0) & (np.asarray(digits[place]) == 0)
+    return hidden
+
+
+def _outputs(attended: SolvedAttention, weights: Matrix) -> Matrix:
+    """Return how far these weights move the outputs: what follows them, less what 0 gives."""
+    solution, name = attended.solution, attended.weights.name
+    place = [step.name for step in attended.steps].index(name)
+    after = attended.steps[place + 1 :]
+    with solution.arithmetic():
+        known: Mapping[str, Matrix] = solution.problem.given
+        if solution.is_exact:
+            known = given_in_decimals(solution.problem)
+        known = {**known, **solution.carried}
+        moved = run(after, {**known, name: weights})[after[-1].name]
+        still = run(after, {**known, name: weights * 0})[after[-1].name]
+        return np.asarray(moved - still)
+
+
+def _bound(value: Any) -> Amount:
+    """Return a bound, shown with two digits that are rounded up: 0.0038, or 4.7×10^-13."""
+    bound = UP.create_decimal(Decimal(value))
+    power = bound.adjusted() if bound else 0
+    if -5 < power < 6:
+        return Amount(float(value), f"{bound:f}")
+    return Amount(float(value), f"{bound.scaleb(-power):f}×10^{power}")
+
+
+def _places(hidden: Matrix) -> Iterator[Place]:
+    """Yield where entries are hidden, row by row: of a large matrix they are millions."""
+    for place in np.ndindex(hidden.shape[:-1]):
+        for column in np.flatnonzero(hidden[place]).tolist():
+            yield (*place, column)
+
+
+def patterns_of(solution: Solution) -> tuple[Pattern, ...]:
+    """Return every pattern that holds, most telling first, and head after head.
+
+    Those of several attentions follow one another.
+
+    Raises
+    ------
+    InputError
+        When there is no attention, or its weights, or what they are weighed with, were not kept.
+    """
+    _check_kept(solution)
+    by_code = partial(sorted, key=lambda pattern: CODES.index(pattern.code))
+    attentions = (SolvedAttention(solution, weights) for weights in solution.all_weights)
+    return tuple(pattern for each in attentions for pattern in by_code(_found(each)))
+
+
+def _check_kept(solution: Solution) -> None:
+    missing = [name for name in needed_for_patterns(solution.problem) if not solution.keeps(name)]
+    if missing:
+        raise InputError(
+            f"the patterns are worked out of {', '.join(needed_for_patterns(solution.problem))}, "
+            f"and {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
+        )
+
+
+def _found(attention: SolvedAttention) -> Iterator[Pattern]:
+    for head in attention.heads:
+        view = View(attention, head)
+        for of_a_head in OF_A_HEAD:
+            yield from of_a_head(view)
+    for of_all in (heads, masked, scaling, rounded_away):
+        yield from of_all(attention)
+
+
+def of_head(
+    solution: Solution, patterns: tuple[Pattern, ...], wanted: str | int
+) -> tuple[Pattern, ...]:
+    """Return the patterns of one attention of several, or of one head.
+
+    Parameters
+    ----------
+    solution, patterns
+        The solution, and its patterns.
+    wanted
+        The head, from 1, or the weights of an attention, as "cross.A", or "cross.A,2".
+
+    Raises
+    ------
+    InputError
+        When there is no such head.
+    """
+    step, asked = attention_and_head(solution, wanted, mean=False)
+    number = int(asked or 0) if len(solution.heads_of(step)) > 1 else 0
+    own = (each for each in patterns if each.weights == step.name)
+    return tuple(each for each in own if not number or each.head == number)
+
+
+def worth_telling(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+    """Return the patterns without those that only repeat what an earlier one of the head says."""
+    return tuple(each for each in patterns if not any(_says(other, each) for other in patterns))
+
+
+def leading(patterns: tuple[Pattern, ...], count: int) -> tuple[Pattern, ...]:
+    """Return the patterns, the most important ones of all attentions, `count`, first."""
+    first = sorted(patterns, key=lambda pattern: CODES.index(pattern.code))[:count]
+    return (*first, *(each for each in patterns if not any(each is other for other in first)))
+
+
+def _says(one: Pattern, other: Pattern) -> bool:
+    if (one.head, one.weights) != (other.head, other.weights):
+        return False
+    if one.code == "one-hot" and other.code == "spread":
+        return other.values.get("output") in one.values["outputs"]
+    if one.code == "uniform" and other.code == "ties":
+        return {each["output"] for each in other.values["ties"]} <= set(one.values["outputs"])
+    if one.code in ("uniform", "ties") and other.code == "margin":
+        return not other.values["highest"]["margin"].value
+    return other.code in REPEATED.get(one.code, ())

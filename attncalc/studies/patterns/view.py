@@ -1,0 +1,250 @@
+"""One attention of a solution: its weights, the steps around them, and what others would make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.errors import InputError
+from attncalc.numbers.rounding import blocks_of_rows, fixed
+from attncalc.numbers.types import Matrix
+from attncalc.problem.attention.attention import Attention
+from attncalc.problem.calculation import Built
+from attncalc.problem.step import Plan, Step
+from attncalc.solving.connections import TIE
+from attncalc.solving.otherwise import weights_otherwise
+from attncalc.solving.solution import Head, Solution, solve
+from attncalc.studies.patterns.pattern import ALONE, Amount, Pattern
+from attncalc.studies.watched import entropy
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedAttention:
+    """An attention of a solution: the only one, or one in layers.
+
+    Parameters
+    ----------
+    solution
+        What it is an attention of.
+    weights
+        The step of its weights.
+    """
+
+    solution: Solution
+    weights: Step
+
+    @property
+    def part(self) -> Built:
+        """The part that it is."""
+        return self.solution.problem.calculation.part_of(self.weights.name)
+
+    @property
+    def fields(self) -> Attention:
+        """Its matrices and conventions."""
+        return self.part.attention or self.solution.problem
+
+    @cached_property
+    def steps(self) -> Plan:
+        """Its own steps, as they are called in the calculation."""
+        return self.part.plan
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """The weights of each of its heads."""
+        return self.solution.heads_of(self.weights)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is the whole of the problem."""
+        return self.solution.problem.is_alone
+
+    @property
+    def where(self) -> str:
+        """Where it is among several, as "cross", "1.self" and "layer 2"; "" for the only."""
+        return self.solution.problem.where(self.weights.name)
+
+    @cached_property
+    def forbidden(self) -> Matrix | None:
+        """Where a mask forbids a query to attend to a key, or None where there is no mask."""
+        step = next((step for step in self.steps if step.role == "masked"), None)
+        return None if step is None else np.isneginf(self.solution.floats[step.name])
+
+    @property
+    def outputs(self) -> Step:
+        """The step of its outputs."""
+        return next(step for step in self.steps if step.role == "outputs")
+
+    def amount(self, value: Any) -> Amount:
+        """Return a number that follows from the solution, with the digits that are shown of it."""
+        return Amount(float(value), self.solution.in_digits(value))
+
+    def pattern(self, code: str, about: str, values: Any, head: int = 0) -> Pattern:
+        """Return a pattern, which is about a part of this attention."""
+        parts = [self.where] if about != self.weights.name else []
+        named = ", ".join(part for part in (*parts, about) if part)
+        return Pattern(code, named, values, head, self.weights.name, self.where)
+
+    def otherwise(self, **fields: Any) -> tuple[Matrix, ...] | None:
+        """Return the weights of each head with other fields; None where they grow beyond floats."""
+        if not self.is_alone:
+            return weights_otherwise(self.solution, self.weights, fields)
+        try:
+            problem = replace(self.solution.problem, asked=None, **fields)
+            found = solve(problem, keep=(self.weights.name,))
+        except InputError:
+            return None
+        return tuple(head.weights for head in found.heads)
+
+
+class Rows(NamedTuple):
+    """What follows from each row of weights: arrays, one entry for each output.
+
+    Parameters
+    ----------
+    lead, runner
+        The inputs of the largest weight and of the second, from 0, the first of those that tie.
+    top, second
+        Those weights; where there is one input alone, the second is 0.
+    sharing, sharing_second
+        How many inputs tie for the first place, and for the second.
+    total
+        The sizes of its weights, added up.
+    entropy
+        H = -Σ p ln p in nats, of the weights over their sum; nan where one is negative, or all
+        are 0.
+    """
+
+    lead: Matrix
+    runner: Matrix
+    top: Matrix
+    second: Matrix
+    sharing: Matrix
+    sharing_second: Matrix
+    total: Matrix
+    entropy: Matrix
+
+    @property
+    def effective(self) -> Matrix:
+        """Over how many inputs, evenly, each row would be as spread: e^H."""
+        return np.asarray(np.exp(self.entropy))
+
+
+def rows_of(weights: Matrix) -> Rows:
+    """Return what follows from each row of one head's weights, block by block of a large one.
+
+    Examples
+    --------
+    >>> rows_of(np.array([[0.5, 0.5, 0.0]])).effective.round(2).tolist()
+    [2.0]
+    """
+    blocks = [_rows(weights[place]) for place in blocks_of_rows(weights.shape)]
+    return Rows(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+
+def _rows(weights: Matrix) -> Rows:
+    lead = weights.argmax(axis=1)
+    rest = weights.copy()
+    every = np.arange(len(weights))
+    top = weights[every, lead]
+    rest[every, lead] = -np.inf
+    runner = rest.argmax(axis=1)
+    second = weights[every, runner] if weights.shape[1] > 1 else np.zeros(len(weights))
+    shares_first = (weights >= (top * (1 - TIE))[:, None]).sum(axis=1)
+    shares_second = (rest >= (second * (1 - TIE))[:, None]).sum(axis=1)
+    total = np.abs(weights).sum(axis=1)
+    return Rows(lead, runner, top, second, shares_first, shares_second, total, _entropy(weights))
+
+
+def _entropy(weights: Matrix) -> Matrix:
+    total = weights.sum(axis=1)
+    usable = (weights.min(axis=1) >= 0) & (total > 0)
+    shares = weights / np.where(usable, total, 1)[:, None]
+    return np.where(usable, np.abs(entropy(shares)), np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One head of a solution.
+
+    Parameters
+    ----------
+    attended
+        The attention that it is a head of.
+    head
+        The head.
+    """
+
+    attended: SolvedAttention
+    head: Head
+
+    @property
+    def solution(self) -> Solution:
+        """What it is a head of."""
+        return self.attended.solution
+
+    @property
+    def weights(self) -> Matrix:
+        """Its weights, (n, m), as nearly as floats can hold them."""
+        return self.head.weights
+
+    @property
+    def n(self) -> int:
+        """The number of outputs."""
+        return int(self.weights.shape[0])
+
+    @property
+    def m(self) -> int:
+        """The number of inputs."""
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def rows(self) -> Rows:
+        """What follows from each row."""
+        return rows_of(self.weights)
+
+    @cached_property
+    def alone(self) -> Matrix:
+        """Which outputs take one input alone."""
+        return np.asarray((self.rows.top >= ALONE * self.rows.total) & (self.rows.total > 0))
+
+    @property
+    def has_own(self) -> bool:
+        """Whether output i and input i are one token."""
+        fields = self.attended.fields
+        return fields.query_source == fields.key_source and self.n == self.m
+
+    @cached_property
+    def forbidden(self) -> Matrix | None:
+        """Where a mask forbids, (n, m), or None where there is none that does."""
+        found = self.attended.forbidden
+        if found is None:
+            return None
+        return found[max(self.head.number - 1, 0)] if found.ndim == 3 else found
+
+    def weight(self, output: int, source: int) -> Amount:
+        """Return a weight as the table shows it."""
+        digits = np.asarray(self.head.rounded[output, source]).item()
+        shown = fixed(digits, self.solution.problem.decimals)
+        return Amount(float(self.weights[output, source]), shown)
+
+    def difference(self, output: int, one: int, other: int) -> Amount:
+        """Return by how much one weight of a row is larger than another, exact where they are."""
+        matrix = self.solution.carried[self.attended.weights.name]
+        head = (self.head.number - 1,) if self.head.number else ()
+        row = matrix[(*head, output)]
+        return self.attended.amount(row[one] - row[other])
+
+    def pattern(self, code: str, values: Mapping[str, Any], output: int | None = None) -> Pattern:
+        """Return a pattern of this head, or of one of its outputs."""
+        number = self.head.number
+        named = [f"head {number}"] if number else []
+        named += [] if output is None else [f"output {self.attended.fields.queries[output]}"]
+        about = ", ".join(named) or self.attended.weights.name
+        return self.attended.pattern(code, about, values, number)
+
+
+def counted(indices: Any) -> list[int]:
+    """Return places counted from 1."""
+    return [int(index) + 1 for index in indices]

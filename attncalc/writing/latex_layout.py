@@ -1,0 +1,351 @@
+"""How LaTeX sets long work on several lines, and matrices in blocks that fit a line and a page.
+
+The widths are those of Computer Modern at 10 points, rounded up.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, zip_longest
+from typing import NamedTuple
+
+from attncalc.latex_text import in_latex
+from attncalc.solving.work import Derivation
+from attncalc.text import shown_names
+from attncalc.writing.blocks import blocks_of, caption
+from attncalc.writing.document import Cell, Grid
+from attncalc.writing.latex_math import TexMath, in_tex, name_in_tex
+
+LINE = 330.0
+"""Points that fit on a line: 345 of LaTeX's own article, less some for safety."""
+LINE_OF_OWN = 478.0
+"""Points that fit on a line of a document of our own."""
+BETWEEN_COLUMNS = 12.0
+_WIDTHS = {" ": 2.5, ".": 2.8, ",": 2.8, "(": 3.9, ")": 3.9, "[": 2.8, "]": 2.8, "^": 0.0}
+_WIDTHS |= {"·": 7.4, "+": 8.0, "-": 8.0, "=": 8.0, "≈": 8.0, "×": 8.0, "√": 8.5, "∞": 10.0}
+_WIDTHS |= dict.fromkeys(r"{}\_", 0.0)
+_WIDTHS |= {"†": 5.0, "…": 14.0, "∂": 6.0}
+_DIGIT, _LETTER = 5.1, 7.5
+_SIGNS = {r"\cdot": "·", r"\times": "×", r"\infty": "∞", r"\sqrt": "√", r"\approx": "≈"}
+_SIGNS |= {r"\dagger": "†", r"\cdots": "…", r"\vdots": " ", r"\mathbf": " ", r"\quad": "…"}
+_SIGNS |= {r"\partial": "∂"}
+_SET = _WIDTHS | {" ": 0.0, "+": 12.3, "=": 13.4, "·": 7.3, "≈": 13.4, "×": 12.3, "&": 0.0}
+_WORDS = {r"\tanh": "tanh", r"\sin": "sin", r"\cos": "cos", r"\Phi": "Φ"}
+"""Commands that are set as letters."""
+_NARROW, _BROAD = 5.7, 10.5
+SCRIPT, BOLD = 0.8, 1.16
+"""How wide small and bold letters are, relative to others."""
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]")
+_LACKING = re.compile(r"\\attncalcletter\{.\}\{[0-9A-F]+\}")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+COLUMN_GAP, BRACKETS = 10.0, 14.0
+MOST_ROWS, MOST_EMPTY_ROWS = 25, 18
+"""Rows of one matrix: more would not fit on a page."""
+LONGEST_NAME = 24
+WIDEST_HEAD = 60.0
+"""Points of a name that fits over a column; wider ones are listed above the matrix."""
+BETWEEN = 20.0
+"""Points between two matrices on one line."""
+_EMPTY_STRUT = r"\rule{0pt}{1.8em}"
+_EMPTY, _EMPTY_WIDTH = rf"{_EMPTY_STRUT}\underline{{\hspace{{3em}}}}", 30.0
+_DOTS = r"\cdots", r"\vdots"
+_STRUT = r"\vphantom{\tfrac{1}{2}}"
+"""Keeps the names of rows as far apart as rows with fractions are."""
+LOOKS = {"most": r"\mathbf{%s}", "second": r"\underline{%s}", "wrong": r"\textbf{%s}"}
+
+
+def width(tex: str) -> float:
+    """Return how wide mathematics is at most, in points; superscripts count in full."""
+    plain = _COMMAND.sub(lambda command: (_SIGNS | _WORDS).get(command[0], ""), tex)
+    return sum(_WIDTHS.get(c, _DIGIT if c.isdigit() else _LETTER) for c in plain)
+
+
+def set_width(tex: str) -> float:
+    """Return how wide mathematics is set, in points: as `width`, less generous to what is small."""
+    return _of_group(iter(_TOKEN.findall(tex)))
+
+
+def text_width(tex: str) -> float:
+    """Return how wide text is at most, in points; a letter that LaTeX lacks is shown as U+732B."""
+    plain = _COMMAND.sub("M", _LACKING.sub("MMMM", tex))
+    return sum(_of_token(letter, iter(())) for letter in plain if letter not in "{}\\^_")
+
+
+def _of_group(tokens: Iterator[str]) -> float:
+    """Return the width up to the brace that closes a group; its scripts share their room."""
+    total, scripts = 0.0, [0.0]
+    for token in tokens:
+        if token == "}":
+            break
+        if token in "^_":
+            scripts.append(SCRIPT * _of_token(next(tokens, ""), tokens))
+            continue
+        total += max(scripts) + _of_token(token, tokens)
+        scripts = [0.0]
+    return total + max(scripts)
+
+
+def _of_token(token: str, tokens: Iterator[str]) -> float:
+    """Return the width of a token with what belongs to it."""
+
+    def argument() -> float:
+        return _of_token(next(tokens, ""), tokens)
+
+    if token == "{":
+        return _of_group(tokens)
+    if token in (r"\frac", r"\tfrac"):
+        return max(argument(), argument()) + 4
+    if token in (r"\mathbf", r"\textbf"):
+        return BOLD * argument()
+    if token in _WORDS:
+        return _NARROW * len(_WORDS[token]) + 2
+    if token.startswith("\\"):
+        return _SET.get(_SIGNS.get(token, ""), 0.0 if token[1:].isalpha() else 2 * _DIGIT)
+    if token.isalpha():
+        return _BROAD if token in "mwMWQ" else _LETTER + 1 if token.isupper() else _NARROW
+    return _SET.get(token, _WIDTHS.get(token, _DIGIT))
+
+
+def by_rows(lines: Sequence[Derivation], at_least: int = 1) -> Iterator[list[Derivation]]:
+    """Yield the work in groups of whole rows of a matrix, each of so many entries at least."""
+    group: list[Derivation] = []
+    for _, row in groupby(lines, key=lambda line: line.entry.place[:-1]):
+        group += row
+        if len(group) >= at_least:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def in_columns(lines: Sequence[Derivation], room: float) -> Iterator[str]:
+    """Yield rows of an aligned block, with as many entries side by side as fit.
+
+    As many as a row of the matrix has, or as make whole rows or parts of one that are equal.
+    """
+    texts = [in_rows(line, room) for line in lines]
+    widths = [math.inf if "\n" in text else set_width(text) + BETWEEN_COLUMNS for text in texts]
+    of_row = len(next(iter(by_rows(lines))))
+    beside = max(
+        count
+        for count in range(1, len(lines) + 1)
+        if count == 1
+        or ((of_row % count == 0 or count % of_row == 0) and count * max(widths) <= room)
+    )
+    for start in range(0, len(texts), beside):
+        yield " & ".join(texts[start : start + beside])
+
+
+def in_rows(line: Derivation, room: float) -> str:
+    """Return the work of one entry for an aligned block, on as many rows as it needs."""
+    entry = in_tex(line.entry)
+    result = in_tex(line.result)
+    if line.hidden:
+        result = rf"{{{result}}}^{{\dagger}}"
+    parts = [*(("=", TexMath().pieces(form), in_tex(form)) for form in line.forms)]
+    parts.append(("=" if line.is_exact else r"\approx", [result], result))
+    if line.remark:
+        remark = rf"\quad\text{{({in_latex(line.remark)})}}"
+        parts.append(("", [remark], remark))
+    rows = _rows_of(parts, room - width(entry) - width("="))
+    return " \\\\\n".join([f"{entry} &{rows[0]}", *(f"&{row}" for row in rows[1:])])
+
+
+def _rows_of(parts: Sequence[tuple[str, list[str], str]], room: float) -> list[str]:
+    """Lay equal things out in rows: side by side, below, or broken, as there is room.
+
+    Parameters
+    ----------
+    parts
+        The sign before each, the pieces it can be broken into, and how it is written whole.
+    room
+        The width of a row.
+    """
+    rows = [""]
+    for sign, pieces, whole in parts:
+        if rows[-1] and width(rows[-1]) + width(whole) + width(sign) > room:
+            rows.append("")
+        if width(whole) + width(sign) <= room:
+            rows[-1] = f"{rows[-1]} {sign} {whole}".strip()
+            continue
+        rows[-1] = f"{sign} {pieces[0]}"
+        for piece in pieces[1:]:
+            if width(rows[-1]) + width(piece) > room:
+                rows.append(r"\qquad")
+            rows[-1] += f" {piece}"
+    return rows
+
+
+class MatrixBlock(NamedTuple):
+    """A matrix, or the part of one that fits a line.
+
+    Parameters
+    ----------
+    name
+        What it is called, in TeX.
+    matrix
+        Its rows in brackets, with names of tokens before and above them, in TeX.
+    width
+        How wide all of this is at most, in points.
+    caption
+        Which part it is, where it is not all.
+    """
+
+    name: str
+    matrix: str
+    width: float
+    caption: str
+
+
+def matrix_blocks(grid: Grid, room: float) -> Iterator[MatrixBlock]:
+    """Yield a matrix in blocks of columns that fit a line, and of rows that fit a page."""
+    rows, columns = grid.row_places, grid.column_places
+    texts = [
+        [_entry(cell) if cell else _DOTS[place is None] for cell in row]
+        for place, row in zip(rows, grid.cells(), strict=True)
+    ]
+    names = names_in_latex(grid.rows, rows) if grid.tokens[0] else []
+    titles = names_in_latex(grid.columns, columns) if grid.tokens[1] else []
+    heads = titles if max(map(text_width, titles), default=0.0) <= WIDEST_HEAD else []
+    name = name_in_tex(grid.name, grid.head)
+    beside = set_width(f"{name} =") + BRACKETS + max(map(_name_width, names), default=0.0)
+    widths = [max(map(_entry_width, column)) for column in zip(*texts, strict=True)]
+    widths = [max(pair) for pair in zip_longest(widths, map(text_width, heads), fillvalue=0.0)]
+    across = list(blocks_of(widths, room - beside, COLUMN_GAP))
+    most = MOST_EMPTY_ROWS if _EMPTY in texts[0] else MOST_ROWS
+    for top, bottom in (down := list(blocks_of([1] * len(rows), most, 0))):
+        for left, right in across:
+            said = [caption("row", rows[top:bottom], len(grid.rows))] if len(down) > 1 else []
+            if len(across) > 1:
+                said.append(caption("column", columns[left:right], len(grid.columns)))
+            if titles and not heads:
+                said.append(f"columns: {'; '.join(titles[left:right])}")
+            part = [row[left:right] for row in texts[top:bottom]]
+            yield MatrixBlock(
+                name,
+                _bracketed(names[top:bottom], _headed(heads[left:right], part)),
+                beside + sum(widths[left:right]) + COLUMN_GAP * (right - left - 1),
+                ", ".join(said),
+            )
+
+
+def fits_beside(equation: str, block: MatrixBlock, room: float) -> bool:
+    """Return whether a matrix fits on the line of its equation, with nothing to say above it."""
+    return not block.caption and set_width(f"{equation} =") + block.width <= room
+
+
+def side_by_side(blocks: Iterable[MatrixBlock], room: float, first: str = "") -> Iterator[str]:
+    """Yield lines of a display, each with as many matrices as fit it, after a first equation."""
+    line = [first] if first else []
+    used = set_width(first) + BETWEEN if first else 0.0
+    for block in blocks:
+        if line and (block.caption or used + block.width > room):
+            yield _joined(line)
+            line, used = [], 0.0
+        equation = f"{block.name} = {block.matrix}"
+        if block.caption:
+            said = block.caption[0].upper() + block.caption[1:]
+            yield f"\\parbox{{{room:.0f}pt}}{{\\raggedright {said}.}} \\\\*\n{equation}"
+            continue
+        line.append(equation)
+        used += block.width + BETWEEN
+    if line:
+        yield _joined(line)
+
+
+def displayed(lines: Sequence[str], first: str = "") -> Iterator[str]:
+    """Yield one display of lines; an equation before them stays on the page of the first."""
+    if lines or first:
+        body = " \\\\\n".join(lines)
+        together = " \\\\*\n".join(filter(None, (first, body)))
+        yield f"\\begin{{gather*}}\n{together}\n\\end{{gather*}}\\par"
+
+
+def names_in_latex(names: Sequence[str], shown: Sequence[int | None] | None = None) -> list[str]:
+    """Return names of tokens in LaTeX, long ones cut, and still distinct."""
+    places = range(len(names)) if shown is None else shown
+    return shown_names(names, places, LONGEST_NAME, in_latex, ("…", r"\dots{}"))
+
+
+def tabulars(grid: Grid, room: float) -> Iterator[str]:
+    """Yield numbers under headings as tables, each as wide as a line and as long as a page."""
+    names = names_in_latex(grid.rows, grid.row_places)
+    heads = names_in_latex(grid.columns, grid.column_places)
+
+    def text(cell: Cell | None) -> str:
+        if cell is None:
+            return r"\dots{}"
+        return in_latex(cell.content) if isinstance(cell.content, str) else rf"\({_entry(cell)}\)"
+
+    texts = [[*map(text, row)] for row in grid.cells()]
+    columns = zip(heads, *texts, strict=True)
+    widths = [max(map(text_width, column)) for column in columns]
+    room -= max(map(_name_width, names), default=0.0)
+    for top, bottom in blocks_of([1] * len(names), MOST_ROWS, 0):
+        for left, right in blocks_of(widths, room, COLUMN_GAP):
+            rows = [["", *heads[left:right]]]
+            rows += [[names[i], *texts[i][left:right]] for i in range(top, bottom)]
+            first, *lines = (" & ".join(row) + r" \\" for row in rows)
+            begin = rf"\par\noindent\begin{{tabular}}{{l*{{{right - left}}}{{r}}}}"
+            end = r"\end{tabular}\par\medskip"
+            yield "\n".join([begin, rf"{first} \hline", *lines, end])
+
+
+def _joined(equations: list[str]) -> str:
+    return "\n\\qquad ".join(equations)
+
+
+def _headed(heads: Sequence[str], rows: list[list[str]]) -> tuple[str, list[list[str]]]:
+    """Return names over columns, in TeX, and the rows, widened to make room for them.
+
+    Over each name a phantom of the widest entry keeps the name's column as wide as the entries'.
+    """
+    if not heads:
+        return "", rows
+    widest = [max(column, key=_entry_width) for column in zip(*rows, strict=True)]
+    wide = [list(row) for row in rows]
+    for place, (head, entry) in enumerate(zip(heads, widest, strict=True)):
+        missing = text_width(head) - _entry_width(entry)
+        if missing > 0:
+            pad = rf"\hspace{{{missing / 2:.0f}pt}}"
+            widest[place] = f"{pad}{entry}{pad}"
+            row = next(row for row in wide if row[place] == entry)
+            row[place] = widest[place]
+    names = " & ".join(rf"\makebox[0pt]{{{head}}}" for head in heads)
+    phantoms = " & ".join(rf"\hphantom{{{entry}}}" for entry in widest)
+    return f"\\begin{{matrix}}\n{names} \\\\[-1em]\n{phantoms}\n\\end{{matrix}}", wide
+
+
+def _bracketed(names: Sequence[str], headed: tuple[str, list[list[str]]]) -> str:
+    """Return one matrix, and before it the names of its rows."""
+    over, rows = headed
+    lines = [" & ".join(row) for row in rows]
+    matrix = "\\begin{bmatrix}\n" + " \\\\\n".join(lines) + "\n\\end{bmatrix}"
+    if over:
+        matrix = f"\\overset{{{over}}}{{{matrix}}}"
+    if not names:
+        return matrix
+    strut = _EMPTY_STRUT if _EMPTY in rows[0][0] else _STRUT
+    beside = " \\\\\n".join(rf"\text{{{name}}}{strut}" for name in names)
+    return f"\\begin{{matrix}}\n{beside}\n\\end{{matrix}}\n{matrix}"
+
+
+def _entry(cell: Cell) -> str:
+    content = cell.content
+    if content is None:
+        return _EMPTY
+    if isinstance(content, str):  # what a person wrote, and the sign of its mark
+        sign, look = (cell.mark.sign, cell.mark.look) if cell.mark else ("", "")
+        return LOOKS.get(look, r"\text{%s}") % in_latex(f"{content} {sign}".strip())
+    text = in_tex(content)
+    if cell.hidden:
+        text = rf"{{{text}}}^{{\dagger}}"
+    return LOOKS.get(cell.rank, "%s") % text
+
+
+def _entry_width(text: str) -> float:
+    return _EMPTY_WIDTH if text == _EMPTY else set_width(text)
+
+
+def _name_width(name: str) -> float:
+    return text_width(name) + COLUMN_GAP

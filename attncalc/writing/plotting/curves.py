@@ -1,0 +1,361 @@
+"""Pictures of a problem at many values: lines over what changes, or heatmaps of a grid."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from math import ceil, floor, log10
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from attncalc.numbers.types import Matrix
+from attncalc.problem.stated import heading
+from attncalc.studies.changes import Change, Infinity, value_text
+from attncalc.studies.vary import Variation, curve
+from attncalc.studies.watched import Watched
+from attncalc.text import harmless, on_a_line
+from attncalc.writing.plotting import figure, heatmap
+from attncalc.writing.plotting.drawing import MOST_IN_A_ROW
+from attncalc.writing.plotting.look import Look, check_drawn
+from attncalc.writing.plotting.picture import Picture, picture_of
+from attncalc.writing.plotting.placing import POINTS, widest
+from attncalc.writing.plotting.style import (
+    DARK,
+    LIGHT,
+    NAME_SIZE,
+    SMALL_SIZE,
+    TEXT_SIZE,
+    Palette,
+    line_looks,
+)
+from attncalc.writing.studies.common import shown
+from attncalc.writing.studies.variation import said_of
+
+WIDTH, HEIGHT, LEAST = 6.4, 3.4, 1.5
+"""Inches of a panel of lines, and its least side."""
+WIDTH_OF_SEVERAL = 4.2
+FEW, MOST_ACROSS, MOST_PANELS = 3, 3, 12
+"""Panels in one column; in one row, if there are more; in all."""
+MOST_LINES = 12
+"""Lines of a panel; more could not be distinguished."""
+MOST_GRIDS = 12
+LEFT_OUT = f"{{}} of what is watched has no line in the picture: it shows the first {MOST_LINES}"
+GRIDS_LEFT_OUT = f"{{}} of what is watched is not in the picture: it shows the first {MOST_GRIDS}"
+PANELS_LEFT_OUT = "{} of what is watched has no panel in the picture: name fewer by --watch"
+LIMIT = 0.5
+"""Distance of 0 and ∞ from the nearest number on a logarithmic axis, in tens."""
+LABEL_GAP = 0.06
+"""Inches between the end of a line and its name."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The positions of values along a picture, and which of them are named.
+
+    Parameters
+    ----------
+    at
+        The position of each value.
+    ticks, names
+        The positions of the names below, and the names.
+    is_log
+        Whether it is logarithmic.
+    """
+
+    at: Matrix
+    ticks: tuple[float, ...] | None
+    names: tuple[str, ...]
+    is_log: bool
+
+    def place(self, value: float) -> float:
+        """Return the position of a number."""
+        return log10(value) if self.is_log else value
+
+
+def render_variation(variation: Variation, form: str, look: Look) -> Picture:
+    """Draw a study as a file of the given form.
+
+    Raises
+    ------
+    InputError
+        When the size that is asked for is too small.
+    """
+    drawn = draw_variation(variation, look)
+    names = [on_a_line(change.about) for change in variation.changes]
+    watched = ", ".join(each.name for each in variation.watched[:MOST_LINES])
+    told = [f"{watched} at {len(variation.points)} values of {' and '.join(names)}"]
+    told += said_of(variation)
+    return picture_of(drawn, form, heading(variation.problem), told, _texts(variation))
+
+
+def draw_variation(variation: Variation, look: Look) -> figure.HouseFigure:
+    """Draw the lines of one change, or the heatmaps of two."""
+    palette = DARK if look.dark else LIGHT
+    draw = _lines if len(variation.changes) == 1 else _grids
+    check_drawn(float(np.abs(variation.values[np.isfinite(variation.values)]).max(initial=0.0)))
+    mosaic = draw(variation, palette)
+    footnote = harmless(" · ".join(said_of(variation)))
+    caption = figure.Caption(harmless(heading(variation.problem)), footnote, _texts(variation))
+    return figure.figure_of(mosaic, caption, palette, look.size)
+
+
+def _texts(variation: Variation) -> tuple[str, ...]:
+    texts = [heading(variation.problem), *(each.name for each in variation.watched)]
+    texts += [change.about for change in variation.changes]
+    return tuple(map(harmless, (*texts, *variation.problem.keys)))
+
+
+# one change: lines
+
+
+def _lines(variation: Variation, palette: Palette) -> figure.Mosaic:
+    """Return a panel for the weights of each output, and one for all that are no weights."""
+    finer, groups = curve(variation), _groups(variation.watched)
+    margin = widest((each.name for each in variation.watched), NAME_SIZE) + LABEL_GAP
+    wide = WIDTH if len(groups) == 1 else WIDTH_OF_SEVERAL
+
+    unseen = sum(map(len, groups[MOST_PANELS:]))
+
+    def panel(places: list[int], axes: Axes, room: figure.Room) -> figure.LeftOut:
+        left_out = draw_lines(axes, finer, places, room, margin, palette)
+        return left_out + figure.LeftOut({PANELS_LEFT_OUT: unseen if places is groups[0] else 0})
+
+    def part(number: int) -> figure.Mosaic:
+        tracks = figure.Track(wide + margin, LEAST + margin), figure.Track(HEIGHT, LEAST)
+        return figure.panel_of(f"lines {number}", *tracks, partial(panel, groups[number]))
+
+    across = 1 if len(groups) < FEW else MOST_ACROSS
+    rows = range(0, min(len(groups), MOST_PANELS), across)
+    parts = [
+        reduce(figure.beside, map(part, range(row, min(row + across, len(groups))))) for row in rows
+    ]
+    return reduce(figure.below, parts)
+
+
+def _groups(watched: Sequence[Watched]) -> list[list[int]]:
+    """Return what belongs into one panel: the weights of an output; all that are no weights."""
+    groups: dict[Any, list[int]] = {}
+    for i, each in enumerate(watched):
+        groups.setdefault(each.place[:-1] if each.is_weight else None, []).append(i)
+    return sorted(groups.values(), key=lambda group: not watched[group[0]].is_weight)
+
+
+def draw_lines(
+    axes: Axes,
+    variation: Variation,
+    places: Sequence[int],
+    room: figure.Room,
+    margin: float,
+    palette: Palette,
+) -> figure.LeftOut:
+    """Draw a line for each of what is watched, named at its end; mark where first places change."""
+    (change,) = variation.changes
+    axis = axis_of(change, variation)
+    drawn = places[:MOST_LINES]
+    values = variation.values[:, drawn]
+    for column, look in zip(values.T, line_looks(palette), strict=False):
+        marker: Any = {} if change.is_smooth else {"marker": "o", "markersize": 4}
+        axes.plot(axis.at, column, linewidth=1.6, solid_capstyle="round", **look, **marker)
+    low, high = _limits(values, are_weights=all(variation.watched[i].is_weight for i in places))
+    span = float(axis.at[-1] - axis.at[0]) or 1.0
+    axes.set_ylim(low, high)
+    axes.set_xlim(axis.at[0], axis.at[0] + span * room[0] / (room[0] - margin))
+    _label(axes, axis, change, span, palette)
+    _mark_changeovers(axes, variation, _found(variation, places), axis, palette)
+    _name_ends(axes, axis, [variation.watched[i] for i in drawn], values[-1], room, palette)
+    return figure.LeftOut({LEFT_OUT: len(places) - len(drawn)})
+
+
+def _limits(values: Matrix, *, are_weights: bool) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    if are_weights and low >= 0 and high <= 1:
+        return -0.02, 1.02
+    around = 0.06 * ((high - low) or abs(high) or 1.0)
+    return low - around, high + around
+
+
+def _label(axes: Axes, axis: Axis, change: Change, span: float, palette: Palette) -> None:
+    figure.furnish(axes, palette)
+    axes.spines["bottom"].set_bounds(axis.at[0], axis.at[0] + span)
+    ticks = axis.ticks
+    if ticks is None:
+        end = axis.at[0] + span
+        locator = MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10])
+        found = [float(tick) for tick in locator.tick_values(axis.at[0], end)]
+        inside = [tick for tick in found if axis.at[0] - 1e-9 * span <= tick <= end + 1e-9 * span]
+        axes.set_xticks(inside, [f"{tick:.6g}" for tick in inside])
+    else:
+        axes.set_xticks(ticks, axis.names, parse_math=False)
+    label: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong, "parse_math": False}
+    axes.set_xlabel(harmless(change.about), **label)
+
+
+def axis_of(change: Change, variation: Variation) -> Axis:
+    """Return the positions of the values of a change: even, in tens, or one after another."""
+    values = [point[0] for point in variation.points]
+    if any(isinstance(value, str) for value in values):
+        at = np.arange(float(len(values)))
+        return Axis(at, tuple(at), tuple(harmless(value_text(each)) for each in values), False)
+    numbers = [float(value) for value in values]
+    has_limit = any(isinstance(value, Infinity) for value in values)
+    if not (has_limit or getattr(change.values, "is_log", False)) or min(numbers) < 0:
+        return Axis(np.array(numbers), None, (), False)
+    inner = [number for number in numbers if 0 < number < float("inf")]
+    low, high = (log10(end) for end in (min(inner), max(inner))) if inner else (0.0, 0.0)
+    away = max(LIMIT, 0.08 * (high - low))
+    ends = {0.0: low - away, float("inf"): high + away}
+    at = np.array([ends[number] if number in ends else log10(number) for number in numbers])
+    ticks = _tens(low, high)
+    named = [(log10(tick), f"{tick:g}") for tick in ticks]
+    named += [(ends[end], "∞" if end else "0") for end in ends if end in numbers]
+    return Axis(at, tuple(place for place, _ in named), tuple(name for _, name in named), True)
+
+
+def _tens(low: float, high: float) -> list[float]:
+    """Return the powers of ten between two, and where there are few their doubles and halves."""
+    powers = [10.0**power for power in range(floor(low), ceil(high) + 1)]
+    digits = (1, 2, 5) if high - low <= 2.5 else (1,)
+    rungs = [power * digit for power in powers for digit in digits]
+    return [rung for rung in rungs if low - 1e-9 <= log10(rung) <= high + 1e-9]
+
+
+def _found(variation: Variation, places: Sequence[int]) -> list[float]:
+    """Return where first places change hands: of a panel of weights, that of its output alone."""
+    watched = [variation.watched[i] for i in places if variation.watched[i].is_weight]
+    rows = {(each.step, *each.place[:-1]) for each in watched}
+    found = set()
+    for each in variation.changeovers:
+        several = variation.problem.attention_of(each.weights).n_heads > 1
+        row = (each.weights, *((each.head,) if several else ()), each.output)
+        if not rows or row in rows:
+            found.add(round(each.at, 9))
+    return sorted(found)
+
+
+def _mark_changeovers(
+    axes: Axes, variation: Variation, found: Sequence[float], axis: Axis, palette: Palette
+) -> None:
+    """Draw a line where the largest weight changes hands, with the value above it."""
+    decimals, last = variation.problem.decimals, -np.inf
+    width = axes.get_xlim()[1] - axes.get_xlim()[0]
+    for value in found:
+        if axis.is_log and value <= 0:
+            continue
+        x = axis.place(value)
+        axes.axvline(x, color=palette.rule, linewidth=0.9, linestyle=(0, (1, 2)), zorder=0)
+        if x - last < 0.07 * width:  # its number would overlap the one before
+            continue
+        last = x
+        text = shown(value, decimals)
+        look: dict[str, Any] = {"size": SMALL_SIZE, "color": palette.small_print}
+        axes.annotate(
+            text, (x, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", **look
+        )
+
+
+def _name_ends(
+    axes: Axes,
+    axis: Axis,
+    watched: Sequence[Watched],
+    ends: Matrix,
+    room: figure.Room,
+    palette: Palette,
+) -> None:
+    """Write the name of each line at its end, moved up or down where two would overlap."""
+    low, high = axes.get_ylim()
+    inch = (high - low) / room[1]
+    pitch = NAME_SIZE * 1.15 / POINTS * inch
+    order = np.argsort(ends, kind="stable")
+    at = apart(ends[order], pitch, low + pitch / 2, high - pitch / 2)
+    right = float(axis.at[-1])
+    gap = LABEL_GAP * (axes.get_xlim()[1] - axes.get_xlim()[0]) / room[0]
+    looks = list(line_looks(palette))
+    for y, place in zip(at, order, strict=True):
+        look: dict[str, Any] = {"size": NAME_SIZE, "color": looks[place % len(looks)]["color"]}
+        name = harmless(watched[place].name)
+        axes.text(right + gap, y, name, va="center", parse_math=False, gid="name", **look)
+
+
+def apart(wanted: Matrix, pitch: float, low: float, high: float) -> Matrix:
+    """Return places near those wanted, which rise, at least a pitch from one another.
+
+    Examples
+    --------
+    >>> apart(np.array([0.0, 0.0, 5.0]), 1.0, 0.0, 5.0).tolist()
+    [0.0, 1.0, 5.0]
+    """
+    places = np.clip(wanted, low, high)
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + pitch)
+    if len(places) and places[-1] > high:
+        places[-1] = high
+        for i in range(len(places) - 2, -1, -1):
+            places[i] = min(places[i], places[i + 1] - pitch)
+    return places
+
+
+# two changes: heatmaps
+
+
+def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
+    """Return a heatmap for each of what is watched, those of weights on one scale."""
+    count = min(len(variation.watched), MOST_GRIDS)
+    panels = [_grid(variation, place, palette) for place in range(count)]
+    rows = [
+        reduce(figure.beside, panels[i : i + MOST_IN_A_ROW]) for i in range(0, count, MOST_IN_A_ROW)
+    ]
+    mosaic = reduce(figure.below, rows)
+    left_out = len(variation.watched) - count
+    if not left_out:
+        return mosaic
+    first, *_ = mosaic.draws
+
+    def counted(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return mosaic.draws[first](axes, room) + figure.LeftOut({GRIDS_LEFT_OUT: left_out})
+
+    return replace(mosaic, draws={**mosaic.draws, first: counted})
+
+
+def _grid(variation: Variation, place: int, palette: Palette) -> figure.Mosaic:
+    cells, watched = cells_of_grid(variation, place), variation.watched[place]
+    values = cells.values
+    scale: heatmap.Scale = (
+        (0.0, 1.0) if watched.is_weight else (float(values.min()), float(values.max()))
+    )
+    if scale[0] == scale[1]:
+        scale = scale[0], scale[0] + 1.0
+    rows, columns = values.shape
+    cell = heatmap.natural_cell(cells, largest=heatmap.LARGEST_WITHOUT_VALUES)
+
+    def panel(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return heatmap.draw_heatmap(axes, cells, scale, room=room, palette=palette)
+
+    def colours(axes: Axes, _: figure.Room) -> figure.LeftOut:
+        heatmap.draw_bar(axes, scale, harmless(watched.name), palette)
+        return figure.LeftOut()
+
+    tracks = figure.Track(cell[0] * columns, LEAST), figure.Track(cell[1] * rows, LEAST)
+    return figure.with_column(
+        figure.panel_of(f"grid {place}", *tracks, panel), f"bar {place}", heatmap.BAR_WIDTH, colours
+    )
+
+
+def cells_of_grid(variation: Variation, place: int) -> heatmap.Cells:
+    """Return what is watched at each pair of values, as cells with their digits."""
+    shape = variation.shape
+    values = variation.values[:, place].reshape(shape)
+    names = tuple(
+        tuple(
+            "∞" if isinstance(each, Infinity) else harmless(value_text(each))
+            for each in change.values
+        )
+        for change in variation.changes
+    )
+    texts: tuple[tuple[str, ...], ...] = ()
+    if values.size <= heatmap.MOST_VALUES:
+        flat = [row[place] for row in variation.digits]
+        texts = tuple(tuple(flat[i * shape[1] : (i + 1) * shape[1]]) for i in range(shape[0]))
+    titles = (harmless(variation.changes[0].about), harmless(variation.changes[1].about))
+    return heatmap.Cells(values, texts, (names[0], names[1]), titles, 0 if texts else values.size)

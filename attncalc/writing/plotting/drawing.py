@@ -1,0 +1,357 @@
+"""Which panels a picture of a problem has: the maps of its heads, their heatmaps, or both."""
+
+from collections.abc import Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from attncalc.numbers.rounding import fixed
+from attncalc.numbers.types import Matrix
+from attncalc.problem.problem import Problem
+from attncalc.problem.stated import conventions, heading
+from attncalc.problem.step import Step
+from attncalc.solving.solution import Head, Solution
+from attncalc.text import harmless
+from attncalc.writing.plotting import figure, heatmap, patches
+from attncalc.writing.plotting import map as maps
+from attncalc.writing.plotting.look import Look
+from attncalc.writing.plotting.style import DARK, LIGHT, TEXT_SIZE, Palette, house_style
+
+MOST_IN_A_ROW = 4
+"""Heads."""
+LARGEST_OF_SEVERAL = 6.0
+"""Inches of a side of a heatmap of one of several heads."""
+MOST_HEADS = 16
+"""Heads that one picture shows: four rows of panels, drawn in two seconds."""
+MOST_LINES = 10_000
+"""Lines of a picture; more of them make one dark field."""
+LEAST_SIDE = 0.8
+"""Inches that a panel keeps at least."""
+HEAD_GAP = 9.0
+"""Points below the name of a head."""
+FRAMED = (maps.MOST, maps.SECOND)
+"""The ranks of patches that have a frame."""
+LEGEND_ROW, LEGEND_WIDTH = 0.2, 1.8
+"""Inches of an entry of a legend."""
+FULL_FROM = 0.5
+"""A largest weight from which the colours reach to 1; a smaller one ends the scale itself."""
+
+
+def draw(problem: Problem, heads: Sequence[Head], look: Look) -> figure.HouseFigure:
+    """Draw a picture of these heads; its `notes` say what was left out.
+
+    Raises
+    ------
+    InputError
+        When the size that is asked for is too small.
+    """
+    count, heads = len(heads), heads[:MOST_HEADS]
+    with house_style(texts_of(problem)):
+        of_class = _is_of_class(problem, heads[0], look)
+        chosen = _chosen(problem, heads, look) if look.has_map and not of_class else []
+        map_panels = _images(problem, heads, look) if of_class else None
+        parts = [map_panels or _maps(problem, heads, chosen, look)] if look.has_map else []
+        parts += [_heatmaps(problem, heads, look)] if look.has_heatmap else []
+        mosaic = reduce(figure.beside if len(heads) == 1 else figure.below, parts)
+        drawn = figure.figure_of(mosaic, _caption(problem), _palette(look), look.size)
+    drawn.notes = (*_left_out(count), *_notes(problem, chosen), *drawn.notes)
+    return drawn
+
+
+def _left_out(heads: int) -> tuple[str, ...]:
+    """Return what to say where one picture cannot show all heads."""
+    if heads <= MOST_HEADS:
+        return ()
+    return (
+        f"the picture shows heads 1 to {MOST_HEADS} of {heads:,}: attncalc plot --head N draws "
+        "any of them, and --head mean their mean",
+    )
+
+
+def draw_gradient(solution: Solution, step: Step, look: Look) -> figure.HouseFigure:
+    """Draw a gradient as a heatmap, with white at 0; its `notes` say what was left out.
+
+    Raises
+    ------
+    InputError
+        When the size that is asked for is too small.
+    """
+    matrix = solution.precisely_tabled(step.name)
+    count = len(matrix) if matrix.ndim == 3 else 1
+    heads = range(min(count, MOST_HEADS))
+    most = heatmap.MOST_VALUES // len(heads)
+    every = [heatmap.gradient_cells(solution, step, head, look.values, most) for head in heads]
+    furthest = max(float(np.abs(cells.values).max()) for cells in every) or 1.0
+    numbers = [head + 1 if matrix.ndim == 3 else 0 for head in heads]
+    with house_style(texts_of(solution.problem)):
+        mosaic = _coloured(every, numbers, (-furthest, furthest), step.name, look)
+        drawn = figure.figure_of(mosaic, _caption(solution.problem), _palette(look), look.size)
+    drawn.notes = (*_left_out(count), *drawn.notes)
+    return drawn
+
+
+def draw_blank(problem: Problem, look: Look) -> figure.HouseFigure:
+    """Draw the dots and the names of the map, and no line: a worksheet to draw the map on."""
+    attention = problem.attentions[0]
+    columns, palette = maps.columns_of(attention), _palette(look)
+
+    def panel(number: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
+        maps.draw_columns(axes, columns, room=room, palette=palette)
+        return _named(axes, number, palette)
+
+    with house_style(texts_of(problem)):
+        most = min(attention.n_heads, MOST_HEADS)
+        numbers = range(1, most + 1) if most > 1 else [0]
+        tracks = _tracks(maps.natural_room(columns), maps.least_width(columns))
+        map_panels = _in_rows("map", [partial(panel, number) for number in numbers], tracks)
+        drawn = figure.figure_of(map_panels, _caption(problem), palette, look.size)
+    drawn.notes = (*_left_out(attention.n_heads), *drawn.notes)
+    return drawn
+
+
+def draw_on(axes: Axes, problem: Problem, head: Head, look: Look) -> tuple[str, ...]:
+    """Draw the map of a head, or its heatmap, on an axes; return what should be said about it."""
+    palette, scale = _palette(look), scale_of([head])
+    with house_style(texts_of(problem)):
+        if look.has_heatmap:
+            (cells,) = _cells(problem, [head], look)
+            return figure.notes_of(heatmap.draw_heatmap(axes, cells, scale, palette=palette))
+        if _is_of_class(problem, head, look):
+            below_it: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08)}
+            maps.draw_legend(axes, FRAMED, palette, linewidth=patches.FRAME, **below_it)
+            attended = patches.attended_by_class(problem, head, values=look.values)
+            scale = _scale_of_class([attended.weights])
+            return figure.notes_of(
+                patches.draw_attended(axes, problem, attended, scale, palette=palette)
+            )
+        chosen = _chosen(problem, [head], look)
+        maps.draw_legend(
+            axes, maps.ranks_of(chosen), palette, loc="upper center", bbox_to_anchor=(0.5, 0.0)
+        )
+        reach = _reach(scale, look)
+        left_out = maps.draw_map(
+            axes, _columns(problem, head), chosen[0], palette=palette, reach=reach
+        )
+        return (*_notes(problem, chosen), *figure.notes_of(left_out))
+
+
+def texts_of(problem: Problem) -> tuple[str, ...]:
+    """Return all texts from outside that a picture shows."""
+    names = (name for each in problem.attentions for name in (*each.keys, *each.queries))
+    return tuple(map(harmless, (heading(problem), *names)))
+
+
+def _columns(problem: Problem, head: Head) -> maps.Columns:
+    return maps.columns_of(head.attention or problem)
+
+
+def scale_of(heads: Sequence[Head]) -> heatmap.Scale:
+    """Return the smallest and the largest weight that the colours of all these heads show.
+
+    From 0 to 1 for most; weights that were divided by their sum may be negative or beyond 1, and
+    where many tokens share the weight, the scale ends at the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weights = np.array([[0.2, 0.8]])
+    >>> scale_of([Head(0, weights, weights)])
+    (0.0, 1.0)
+    >>> scale_of([Head(0, weights / 10, weights / 10)])
+    (0.0, 0.08)
+    """
+    low = min(float(head.weights.min()) for head in heads)
+    high = max(float(head.weights.max()) for head in heads)
+    if high <= 0 and low >= 0:  # nothing is attended to
+        return 0.0, 1.0
+    if FULL_FROM <= high <= 1:
+        high = 1.0
+    return min(low, 0.0), max(high, 0.0)
+
+
+def _maps(
+    problem: Problem, heads: Sequence[Head], chosen: Sequence[maps.DrawnLines], look: Look
+) -> figure.Mosaic:
+    """Return the maps of all heads, four in a row, and below them what their lines mean."""
+    columns, palette, ranks = _columns(problem, heads[0]), _palette(look), maps.ranks_of(chosen)
+    reach = _reach(scale_of(heads), look)
+
+    def panel(head: Head, lines: maps.DrawnLines, axes: Axes, room: figure.Room) -> figure.LeftOut:
+        _named(axes, head.number, palette)
+        return maps.draw_map(axes, columns, lines, room=room, palette=palette, reach=reach)
+
+    def legend(axes: Axes, _: figure.Room) -> figure.LeftOut:
+        axes.set_axis_off()
+        maps.draw_legend(axes, ranks, palette, rows=rows, loc="center")
+        return figure.LeftOut()
+
+    tracks = _tracks(maps.natural_room(columns, chosen), maps.least_width(columns))
+    panels = [partial(panel, *each) for each in zip(heads, chosen, strict=True)]
+    map_panels = _in_rows("map", panels, tracks)
+    if not ranks:
+        return map_panels
+    rows = _legend_rows(len(ranks), len(heads), look)
+    return figure.with_row(map_panels, "legend", LEGEND_ROW * rows, legend)
+
+
+def _is_of_class(problem: Problem, head: Head, look: Look) -> bool:
+    """Say whether the map is that of the class token, on the image; all lines are between all."""
+    return look.has_map and not look.every_line and patches.has_class_map(problem)
+
+
+def _images(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
+    """Return the image, and for each head how much the class token attends to its patches."""
+    palette = _palette(look)
+    every = [patches.attended_by_class(problem, head, values=look.values) for head in heads]
+    scale = _scale_of_class([each.weights for each in every])
+
+    def image(axes: Axes, room: figure.Room) -> figure.LeftOut:
+        return patches.draw_image(axes, problem, room=room, palette=palette)
+
+    def panel(index: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
+        number = heads[index].number
+        title = f"class token, head {number}" if number else "class token"
+        axes.set_title(title, size=TEXT_SIZE, color=palette.strong)
+        style: Any = {"room": room, "palette": palette}
+        return patches.draw_attended(axes, problem, every[index], scale, **style)
+
+    def legend(axes: Axes, _: figure.Room) -> figure.LeftOut:
+        axes.set_axis_off()
+        maps.draw_legend(axes, FRAMED, palette, linewidth=patches.FRAME, rows=rows, loc="center")
+        return figure.LeftOut()
+
+    def shades(axes: Axes, _: figure.Room) -> figure.LeftOut:
+        heatmap.draw_bar(axes, scale, "weight", palette, alpha=patches.COVER)
+        return figure.LeftOut()
+
+    tracks = _tracks(patches.natural_room_of_image(problem), LEAST_SIDE)
+    panels = [partial(panel, index) for index in range(len(heads))]
+    if look.has_heatmap and len(heads) > 1:  # heads are aligned with those of the heatmaps
+        cells = figure.below(
+            _in_rows("image", [image], tracks), _in_rows("attended", panels, tracks)
+        )
+    else:
+        cells = _in_rows("image", [image, *panels], tracks)
+    rows = _legend_rows(2, len(heads), look)
+    both = figure.with_column(cells, "shades", heatmap.BAR_WIDTH, shades)
+    return figure.with_row(both, "frames", LEGEND_ROW * rows, legend)
+
+
+def _scale_of_class(weights: Sequence[Matrix]) -> heatmap.Scale:
+    """Return the smallest and the largest weight of a patch that the colours show."""
+    low = min(float(each.min()) for each in weights)
+    high = max(float(each.max()) for each in weights)
+    return (min(low, 0.0), max(high, 0.0)) if high > 0 or low < 0 else (0.0, 1.0)
+
+
+def _legend_rows(ranks: int, heads: int, look: Look) -> int:
+    """Return in how many rows the legend has room below the maps of a page."""
+    if look.size is None:
+        return 1
+    is_beside = look.has_heatmap and heads == 1
+    return 1 if look.size[0] >= LEGEND_WIDTH * ranks * (2 if is_beside else 1) else ranks
+
+
+def _heatmaps(problem: Problem, heads: Sequence[Head], look: Look) -> figure.Mosaic:
+    """Return the heatmaps of the weights of all heads."""
+    every = _cells(problem, heads, look)
+    return _coloured(
+        every, [head.number for head in heads], scale_of(heads), "attention weight", look
+    )
+
+
+def _coloured(
+    every: Sequence[heatmap.Cells],
+    numbers: Sequence[int],
+    scale: heatmap.Scale,
+    label: str,
+    look: Look,
+) -> figure.Mosaic:
+    """Return the heatmaps of all heads, four in a row, with a bar that says what colours mean."""
+    palette = _palette(look)
+    rows, columns = every[0].values.shape
+    least = maps.natural_pitch(max(rows, columns)) if look.has_map else 0.0  # in line with the dots
+    largest = heatmap.LARGEST if len(every) == 1 else LARGEST_OF_SEVERAL
+    cell = heatmap.natural_cell(every[0], least, largest)
+    is_filled = look.size is not None and look.size[1] is not None and not look.has_map
+    style: Any = {"palette": palette, "proportion": None if is_filled else cell[1] / cell[0]}
+
+    def panel(index: int, axes: Axes, room: figure.Room) -> figure.LeftOut:
+        _named(axes, numbers[index], palette)
+        cells = every[index].untitled(row=index % MOST_IN_A_ROW > 0, column=index >= MOST_IN_A_ROW)
+        return heatmap.draw_heatmap(axes, cells, scale, room=room, **style)
+
+    def bar(axes: Axes, _: figure.Room) -> figure.LeftOut:
+        is_hatched = any(cells.hidden is not None for cells in every)
+        told = f"{label} (hatched: masked)" if is_hatched else label
+        heatmap.draw_bar(axes, scale, told, palette, every[0].colours)
+        return figure.LeftOut()
+
+    tracks = _tracks((cell[0] * columns, cell[1] * rows), LEAST_SIDE)
+    cells = _in_rows("heatmap", [partial(panel, i) for i in range(len(every))], tracks)
+    return figure.with_column(cells, "bar", heatmap.BAR_WIDTH, bar)
+
+
+def _in_rows(
+    kind: str, draws: Sequence[figure.Draw], tracks: tuple[figure.Track, figure.Track]
+) -> figure.Mosaic:
+    """Return panels of the same size, four in a row."""
+    names = {f"{kind} {number}": draw for number, draw in enumerate(draws, start=1)}
+    columns, rows = min(len(names), MOST_IN_A_ROW), -(-len(names) // MOST_IN_A_ROW)
+    places = [*names, *"." * (columns * rows - len(names))]
+    table = tuple(tuple(places[i * columns : (i + 1) * columns]) for i in range(rows))
+    return figure.Mosaic(table, (tracks[0],) * columns, (tracks[1],) * rows, names)
+
+
+def _tracks(room: figure.Room, least: float) -> tuple[figure.Track, figure.Track]:
+    width, height = room
+    return figure.Track(width, min(least, width)), figure.Track(height, min(LEAST_SIDE, height))
+
+
+def _named(axes: Axes, number: int, palette: Palette) -> figure.LeftOut:
+    """Write above a panel which head it shows, where there are several."""
+    if number:
+        axes.set_title(f"head {number}", pad=HEAD_GAP, size=TEXT_SIZE, color=palette.strong)
+    return figure.LeftOut()
+
+
+def _caption(problem: Problem) -> figure.Caption:
+    footnote = " · ".join(conventions(problem))
+    return figure.Caption(harmless(heading(problem)), footnote, texts_of(problem))
+
+
+def _palette(look: Look) -> Palette:
+    return DARK if look.dark else LIGHT
+
+
+def _reach(scale: heatmap.Scale, look: Look) -> float | None:
+    """Return the weight of the strongest line, where every weight has a line as strong as it is."""
+    return max(scale[1], -scale[0]) if look.every_line else None
+
+
+def _chosen(problem: Problem, heads: Sequence[Head], look: Look) -> list[maps.DrawnLines]:
+    most = MOST_LINES // len(heads)
+    wishes = {"every_line": look.every_line, "values": look.values}
+    return [maps.lines_of(head, problem.decimals, most_lines=most, **wishes) for head in heads]
+
+
+def _cells(problem: Problem, heads: Sequence[Head], look: Look) -> list[heatmap.Cells]:
+    most = heatmap.MOST_VALUES // len(heads)
+    return [heatmap.cells_of(problem, head, values=look.values, most=most) for head in heads]
+
+
+def _notes(problem: Problem, chosen: Sequence[maps.DrawnLines]) -> list[str]:
+    """Return what should be said about lines that are left out."""
+    drawn = sum(len(lines.texts) for lines in chosen)
+    left_out = sum(lines.left_out for lines in chosen)
+    too_small = sum(lines.too_small for lines in chosen)
+    zero = fixed(0.0, problem.decimals)
+    found = {
+        f"{left_out:,} smaller weights have no line in the picture: it shows the {drawn:,} "
+        "largest": left_out,
+        f"{too_small:,} weights have no line in the picture: they show as {zero} "
+        "(more --decimals draw them)": too_small,
+    }
+    return [note for note, count in found.items() if count]

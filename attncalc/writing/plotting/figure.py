@@ -1,0 +1,400 @@
+"""A Figure in our own style, of panels that have the size they need: the same now and later.
+
+matplotlib reads its settings when a figure is built *and* when it is drawn or saved. A figure that
+a person holds is saved long after it was built, so it brings its settings along.
+"""
+
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.transforms import Bbox
+
+from attncalc.errors import InputError
+from attncalc.writing.plotting.look import Size
+from attncalc.writing.plotting.placing import BOLD, wrapped
+from attncalc.writing.plotting.style import (
+    LIGHT,
+    SMALL_SIZE,
+    TITLE_SIZE,
+    WEIGHT_SIZE,
+    Palette,
+    house_style,
+)
+
+DOTS_PER_INCH = 200
+NOTEBOOK_DOTS_PER_INCH = 100
+PADDING = 0.17, 0.14
+"""Inches left and right of each panel, and above and below it."""
+TITLE_LINES = 4
+DIGITS = 7
+"""Decimals of the places of axes, in shares of the page."""
+PASSES = 3
+"""How often a page of a given size is drawn: names that are turned or smaller leave more room."""
+NEAR = 0.02
+"""The share by which panels may miss the size they were drawn for."""
+SLACK = 0.1
+"""Inches by which panels may be smaller than their least."""
+AROUND = 6.0
+"""More inches than the labels around a panel ever take."""
+
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+FORMS = tuple(_METADATA)
+
+Room = tuple[float, float]
+"""The width and the height of an axes, in inches."""
+LeftOut = Counter[str]
+"""How often something was left out, by the note that says so, with {} for the count."""
+Draw = Callable[[Axes, Room], LeftOut]
+Rooms = tuple[list[float], list[float]]
+"""The inches of all columns and of all rows of a mosaic."""
+
+
+@dataclass(frozen=True)
+class Track:
+    """A column or a row of panels: its inches where nothing is asked for, and its least.
+
+    Parameters
+    ----------
+    inches
+        Its natural size.
+    least
+        To what it can shrink.
+    is_rigid
+        Whether it has its natural size on any page.
+    """
+
+    inches: float = 0.0
+    least: float = 0.0
+    is_rigid: bool = False
+
+    def __or__(self, other: "Track") -> "Track":
+        """Return a track in which the panels of both have room."""
+        larger = max(self, other, key=lambda track: track.inches)
+        return replace(larger, least=max(self.least, other.least))
+
+
+@dataclass(frozen=True)
+class Mosaic:
+    """Panels in rows and columns, as `Figure.subplot_mosaic` takes them.
+
+    Parameters
+    ----------
+    rows
+        The name of the panel in each place, "." for none. A panel whose name is in several
+        places fills them all; the first fills one.
+    widths, heights
+        The tracks of the columns and of the rows.
+    draws
+        What draws each panel, by name.
+    """
+
+    rows: tuple[tuple[str, ...], ...]
+    widths: tuple[Track, ...]
+    heights: tuple[Track, ...]
+    draws: Mapping[str, Draw]
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What a figure says of itself.
+
+    Parameters
+    ----------
+    title, footnote
+        The text above, and the small print below.
+    texts
+        All names from outside that are in it, too: their letters decide which fonts are needed.
+    """
+
+    title: str = ""
+    footnote: str = ""
+    texts: tuple[str, ...] = ()
+
+
+def panel_of(name: str, width: Track, height: Track, draw: Draw) -> Mosaic:
+    """Return a mosaic of one panel."""
+    return Mosaic(((name,),), (width,), (height,), {name: draw})
+
+
+def with_column(mosaic: Mosaic, name: str, inches: float, draw: Draw) -> Mosaic:
+    """Return a mosaic with a rigid panel to its right, as high as all of it."""
+    count, width = len(mosaic.heights), Track(inches, inches, is_rigid=True)
+    column = Mosaic(((name,),) * count, (width,), (Track(),) * count, {name: draw})
+    return beside(mosaic, column)
+
+
+def with_row(mosaic: Mosaic, name: str, inches: float, draw: Draw) -> Mosaic:
+    """Return a mosaic with a rigid panel below it, as wide as all of it."""
+    count, height = len(mosaic.widths), Track(inches, inches, is_rigid=True)
+    return below(mosaic, Mosaic(((name,) * count,), (Track(),) * count, (height,), {name: draw}))
+
+
+def beside(left: Mosaic, right: Mosaic) -> Mosaic:
+    """Return both, the second to the right of the first, their first rows in one line."""
+    none = "." * len(left.widths), "." * len(right.widths)
+    pairs = zip_longest(left.rows, right.rows)
+    rows = tuple((*(one or none[0]), *(other or none[1])) for one, other in pairs)
+    heights = _merged(left.heights, right.heights)
+    return Mosaic(rows, left.widths + right.widths, heights, {**left.draws, **right.draws})
+
+
+def below(upper: Mosaic, lower: Mosaic) -> Mosaic:
+    """Return both, the second below the first, their first columns in one line."""
+    widths = _merged(upper.widths, lower.widths)
+    rows = ((*row, *"." * (len(widths) - len(row))) for row in (*upper.rows, *lower.rows))
+    draws = {**upper.draws, **lower.draws}
+    return Mosaic(tuple(rows), widths, upper.heights + lower.heights, draws)
+
+
+def _merged(some: Sequence[Track], others: Sequence[Track]) -> tuple[Track, ...]:
+    return tuple(one | other for one, other in zip_longest(some, others, fillvalue=Track()))
+
+
+class SteadyLayout(ConstrainedLayoutEngine):
+    """Constrained layout with the same result each time, to the last digit.
+
+    It starts from the same places, with axes that fill them: else margins would depend on where
+    axes were before. Its solver adds in any order, so its results are rounded.
+    """
+
+    def execute(self, fig: Figure) -> None:
+        """Lay out a figure."""
+        aspects = [axes.get_aspect() for axes in fig.axes]
+        for axes in fig.axes:
+            axes.set_aspect("auto")
+            if place := axes.get_subplotspec():
+                self._move(axes, place.get_position(fig))
+        super().execute(fig)
+        for axes, aspect in zip(fig.axes, aspects, strict=True):
+            axes.set_aspect(aspect)
+            self._move(axes, axes.get_position(original=True))
+
+    @staticmethod
+    def _move(axes: Axes, box: Bbox) -> None:
+        axes.set_position(Bbox(box.get_points().round(DIGITS)))
+        axes.set_in_layout(True)  # which setting the position has ended
+
+
+class HouseFigure(Figure):
+    """A matplotlib Figure that is drawn and saved in our style, whatever the settings then are.
+
+    Parameters
+    ----------
+    caption
+        What it says of itself.
+    palette
+        Its colours.
+
+    Attributes
+    ----------
+    notes
+        What should be said about it: what was left out, and why.
+    """
+
+    def __init__(self, caption: Caption, palette: Palette) -> None:
+        self._texts, self._title = (caption.title, *caption.texts), caption.title
+        self.notes: tuple[str, ...] = ()
+        engine = SteadyLayout(w_pad=PADDING[0], h_pad=PADDING[1], wspace=0, hspace=0)
+        super().__init__(facecolor=palette.paper, layout=engine)
+        FigureCanvasAgg(self)
+
+    def draw(self, renderer: Any) -> None:
+        """Draw in our style."""
+        with house_style(self._texts):
+            super().draw(renderer)
+
+    def savefig(self, fname: Any, **settings: Any) -> None:
+        """Save as `matplotlib.figure.Figure.savefig` does, by default just as attncalc does."""
+        form = settings.get("format") or Path(str(fname)).suffix.removeprefix(".")
+        ours: dict[str, Any] = {"dpi": DOTS_PER_INCH, "facecolor": self.get_facecolor()}
+        if form.lower() in FORMS:
+            ours["metadata"] = {"Title": self._title, **_METADATA[form.lower()]}
+        with house_style(self._texts), self._laid_out():
+            super().savefig(fname, **ours | settings)
+
+    def content(self, form: str, **settings: Any) -> bytes:
+        """Return the bytes of a file of the given form."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format=form, **settings)
+        return buffer.getvalue()
+
+    @contextmanager
+    def _laid_out(self) -> Iterator[None]:
+        """Lay out once: matplotlib would draw everything twice, first to lay it out."""
+        if engine := self.get_layout_engine():
+            engine.execute(self)
+        self.set_layout_engine(None)
+        try:
+            yield
+        finally:
+            self.set_layout_engine(engine)
+
+    def _repr_png_(self) -> bytes:
+        """Show the picture in a notebook; without pyplot nothing else would."""
+        return self.content("png", dpi=NOTEBOOK_DOTS_PER_INCH)
+
+
+def figure_of(
+    mosaic: Mosaic, caption: Caption, palette: Palette = LIGHT, size: Size | None = None
+) -> HouseFigure:
+    """Draw a figure in which each panel has the size it needs, or the page the size asked for.
+
+    Raises
+    ------
+    InputError
+        When the size that is asked for is too small; the text starts with "size".
+    """
+    with house_style((caption.title, *caption.texts)):
+        fit = partial(_fitted, mosaic, caption, palette)
+        figure, needed = fit(size)
+        if size is not None and (
+            needed[0] > size[0] + SLACK or (size[1] is not None and needed[1] > size[1] + SLACK)
+        ):
+            raise InputError(_too_small(fit, size, needed))
+        return figure
+
+
+def furnish(axes: Axes, palette: Palette) -> None:
+    """Give an axes of curves or points two sides alone, and the colours of its ticks."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(palette.rule)
+    axes.tick_params(colors=palette.ink, labelsize=WEIGHT_SIZE, color=palette.rule)
+
+
+def notes_of(left_out: LeftOut) -> tuple[str, ...]:
+    """Return the notes on what was left out."""
+    return tuple(note.format(f"{count:,}") for note, count in left_out.items() if count)
+
+
+def room_of(axes: Axes) -> Room:
+    """Return the inches that an axes has, once its figure is laid out."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+    box = axes.get_position(original=True)  # where its height is not tied to its width
+    width, height = figure.get_size_inches()
+    return float(box.width * width), float(box.height * height)
+
+
+def _fitted(
+    mosaic: Mosaic, caption: Caption, palette: Palette, size: Size | None
+) -> tuple[HouseFigure, Room]:
+    """Draw a mosaic, and return how large a page it needs; again where that is not its size.
+
+    The labels around the panels take the same inches whatever their size, but that names shrink
+    or turn where there is little room: so a page of a given size is drawn, measured, and drawn for
+    what is left.
+    """
+    rooms = _stretched(mosaic, None, None)
+    for _ in range(PASSES):
+        figure = _drawn(mosaic, rooms, caption, palette)
+        width, height = _page(figure, rooms)
+        words = _write(figure, caption, palette, width if size is None else size[0])
+        page = width, height + words
+        if size is None:
+            break
+        drawn, margins = rooms, (page[0] - sum(rooms[0]), page[1] - sum(rooms[1]))
+        room = size[0] - margins[0], None if size[1] is None else size[1] - margins[1]
+        rooms = _stretched(mosaic, *room)
+        page = margins[0] + sum(rooms[0]), margins[1] + sum(rooms[1])
+        if np.allclose([*drawn[0], *drawn[1]], [*rooms[0], *rooms[1]], rtol=NEAR):
+            break
+    figure.set_size_inches(page if size is None else (size[0], size[1] or page[1]))
+    return figure, page
+
+
+def _stretched(mosaic: Mosaic, width: float | None, height: float | None) -> Rooms:
+    """Return the inches of all tracks, for so many in all; without a height, in proportion."""
+    across = _share(mosaic.widths, width)
+    down = across if height is None else _share(mosaic.heights, height)
+    return _times(mosaic.widths, across), _times(mosaic.heights, down)
+
+
+def _share(tracks: Sequence[Track], inches: float | None) -> float:
+    """Return how much larger than natural tracks must be to fill so many inches."""
+    rigid = sum(track.inches for track in tracks if track.is_rigid)
+    natural = sum(track.inches for track in tracks) - rigid
+    return 1.0 if inches is None else (inches - rigid) / natural
+
+
+def _times(tracks: Sequence[Track], share: float) -> list[float]:
+    return [
+        track.inches if track.is_rigid else max(track.inches * share, track.least)
+        for track in tracks
+    ]
+
+
+def _drawn(mosaic: Mosaic, rooms: Rooms, caption: Caption, palette: Palette) -> HouseFigure:
+    """Draw all panels on tracks of these inches."""
+    widths, heights = rooms
+    figure = HouseFigure(caption, palette)
+    panels = figure.subplot_mosaic(
+        [list(row) for row in mosaic.rows],
+        width_ratios=widths,
+        height_ratios=heights,
+        subplot_kw={"facecolor": palette.paper},
+    )
+    left_out = LeftOut()
+    for name, axes in panels.items():
+        place = axes.get_subplotspec()
+        assert place is not None
+        room = sum(widths[i] for i in place.colspan), sum(heights[i] for i in place.rowspan)
+        left_out += mosaic.draws[name](axes, room)
+    figure.notes = notes_of(left_out)
+    return figure
+
+
+def _write(figure: HouseFigure, caption: Caption, palette: Palette, width: float) -> float:
+    """Write title and footnote in lines for a page of this width; return the inches they take."""
+    room = width - 2 * PADDING[0]
+    title = wrapped(caption.title, TITLE_SIZE * BOLD, room, most_lines=TITLE_LINES)
+    look: dict[str, Any] = {"size": TITLE_SIZE, "weight": "bold", "color": palette.strong}
+    above = figure.suptitle(title, parse_math=False, gid="title", **look)
+    footnote = wrapped(caption.footnote, SMALL_SIZE, room)
+    look = {"size": SMALL_SIZE, "color": palette.small_print}
+    under = figure.supxlabel(footnote, parse_math=False, gid="conventions", **look)
+    heights = [text.get_window_extent().height / figure.dpi for text in (above, under)]
+    return sum(height + 2 * PADDING[1] for height in heights)
+
+
+def _page(figure: HouseFigure, rooms: Rooms) -> Room:
+    """Return the size of a page on which tracks have their inches, by what a larger one leaves."""
+    widths, heights = rooms
+    across, down = sum(widths) + AROUND * len(widths), sum(heights) + AROUND * len(heights)
+    figure.set_size_inches(across, down)
+    width, height = room_of(figure.axes[0])  # all others are in proportion to it
+    return (
+        across - sum(widths) * (width / widths[0] - 1),
+        down - sum(heights) * (height / heights[0] - 1),
+    )
+
+
+def _too_small(fit: Callable[[Size], tuple[Any, Room]], size: Size, needed: Room) -> str:
+    """Say that a size is too small, and which one is not."""
+    width = _rounded_up(max(size[0], needed[0]))
+    _, needed = fit((width, size[1]))  # on a wider page the title takes fewer lines
+    height = _rounded_up(max(size[1] or 0, needed[1]))
+    asked = " x ".join(f"{side:g}" for side in size if side is not None)
+    return f"size {asked} is too small: this picture needs {width:g} x {height:g} inches"
+
+
+def _rounded_up(inches: float) -> float:
+    return math.ceil(10 * inches) / 10

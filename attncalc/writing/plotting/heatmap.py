@@ -1,0 +1,371 @@
+"""The heatmap: values as coloured cells, with their digits, and a bar of the colours."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import Normalize, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from attncalc.numbers.rounding import fixed
+from attncalc.numbers.types import Matrix
+from attncalc.problem.attention.steps import hidden_of
+from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step
+from attncalc.solving.solution import Head, Solution
+from attncalc.writing.plotting.figure import NEAR, LeftOut, Room, room_of
+from attncalc.writing.plotting.placing import (
+    POINTS,
+    SMALLEST_TEXT,
+    drawn_names,
+    name_step,
+    row_text_size,
+    widest,
+    wrapped,
+)
+from attncalc.writing.plotting.style import (
+    BLACK,
+    GRADIENTS,
+    LIGHT,
+    NAME_SIZE,
+    TEXT_SIZE,
+    WEIGHTS,
+    WHITE,
+    Palette,
+    dark_enough_for_white,
+)
+
+VALUE_SIZE, TICK_SIZE = 9.0, 8.5
+HATCH, STRIPES = "////", 100
+"""How cells that a mask forbids are hatched; of an image, how many stripes there are."""
+CELL, LEAST_SIDE = 0.5, 2.1
+"""Inches of a cell's side, and of a side of all cells, at least, where there is room."""
+FEW_NAMES, WIDEST_NAME = 12, 0.9
+"""Columns, and inches, up to which cells become wider so that names above are horizontal."""
+LARGEST = 12.0
+"""Inches that a side grows to for numbers to be read."""
+LARGEST_WITHOUT_VALUES = 8.0
+MOST_VALUES = 5000
+"""Cells that are written in; more of them take seconds."""
+MOST_CELLS = 2500
+"""Cells drawn as shapes, which stay sharp at any size; more of them become an image."""
+MOST_DOTS = 2048
+"""Dots of an image across, and down; of more values each dot shows the mean of those it covers."""
+BAR_WIDTH = 0.18
+"""Inches."""
+NAME_GAP = 0.08
+"""Inches between cells and the names next to them."""
+TITLE_GAP = 6.0
+"""Points between the names and what they are."""
+NOT_WRITTEN = (
+    "{} weights are not written in the heatmap: they could not be read in cells as small as these"
+)
+
+Scale = tuple[float, float]
+"""The values of the first and of the last colour."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The values and texts of cells, and the names next to them.
+
+    Parameters
+    ----------
+    values
+        What the colours show, (rows, columns).
+    texts
+        What is written in the cells, row by row; empty for nothing.
+    names
+        The names of the rows, and of the columns.
+    titles
+        What the rows are, and the columns; "" where that is not said.
+    unwritten
+        How many values are not written, for they are too many.
+    colours
+        The colormap, by matplotlib's name.
+    hidden
+        Where a mask forbids, (rows, columns): these cells are hatched; None for nowhere.
+    """
+
+    values: Matrix
+    texts: tuple[tuple[str, ...], ...]
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+    titles: tuple[str, str] = ("", "")
+    unwritten: int = 0
+    colours: str = WEIGHTS
+    hidden: Matrix | None = None
+
+    @property
+    def widest_text(self) -> float:
+        """The width of the widest number; all digits are as wide as 0, so few are measured."""
+        patterns = {re.sub("[1-9]", "0", text) for row in self.texts for text in row}
+        return widest(patterns, VALUE_SIZE)
+
+    def untitled(self, *, row: bool, column: bool) -> "Cells":
+        """Return the same cells without the titles that another panel has."""
+        return replace(
+            self, titles=("" if row else self.titles[0], "" if column else self.titles[1])
+        )
+
+
+def cells_of(problem: Problem, head: Head, *, values: bool, most: int = MOST_VALUES) -> Cells:
+    """Return the weights of a head as the solution prints them: tokens as columns turn them.
+
+    Parameters
+    ----------
+    problem, head
+        Whose weights they are.
+    values
+        Whether the weights are written in the cells, if there are not more than the `most`.
+    """
+    attention = head.attention or problem
+    is_self, standing = attention.kind == "self" or attention.start, problem.standing
+    asking = "Outputs (queries)" if is_self else f"Outputs ({attention.query_source})"
+    answering = "Inputs (keys)" if is_self else f"Inputs ({attention.key_source})"
+    names = standing.pair(drawn_names(attention.queries), drawn_names(attention.keys))
+    of_outputs = f"{asking}, one in each column" if standing.by_columns else asking
+    titles = standing.pair(of_outputs, answering)
+    weights = standing.shown(head.weights)
+    too_many = weights.size > most
+    rounded = standing.shown(np.asarray(head.rounded)) if values and not too_many else ()
+    texts = tuple(tuple(fixed(value, problem.decimals) for value in row) for row in rounded)
+    hidden = hidden_of(attention, head.number)
+    if hidden is not None:
+        hidden = standing.shown(hidden)
+        texts = tuple(
+            tuple("" if is_hidden else text for text, is_hidden in zip(row, masked, strict=True))
+            for row, masked in zip(texts, hidden, strict=len(texts) > 0)
+        )
+    unwritten = weights.size if values and too_many else 0
+    return Cells(weights, texts, names, titles, unwritten, hidden=hidden)
+
+
+def gradient_cells(solution: Solution, step: Step, head: int, values: bool, most: int) -> Cells:
+    """Return a gradient, or that of one head (from 0), as the solution prints it.
+
+    Parameters
+    ----------
+    solution, step
+        Whose gradient it is.
+    head
+        Which head, where it has any.
+    values
+        Whether the numbers are written in the cells, if there are not more than the `most`.
+    most
+        How many are written.
+    """
+    matrix = solution.precisely_tabled(step.name)
+    own = matrix[head] if matrix.ndim == 3 else matrix
+    place = (head,) if matrix.ndim == 3 else ()
+    names = drawn_names(solution.row_labels(step)), drawn_names(solution.column_labels(step))
+    too_many = own.size > most
+    rows = range(len(own)) if values and not too_many else ()
+    texts = tuple(tuple(solution.shown_row(step.name, place, row)) for row in rows)
+    unwritten = own.size if values and too_many else 0
+    return Cells(own, texts, names, ("", ""), unwritten, GRADIENTS)
+
+
+def natural_cell(cells: Cells, side: float = 0.0, largest: float = LARGEST) -> Room:
+    """Return the inches of a cell in which its number can be read, as far as the page allows.
+
+    Parameters
+    ----------
+    cells
+        What is drawn.
+    side
+        Its least side, if any.
+    largest
+        The inches that all cells together grow to for their numbers to be read.
+    """
+    rows, columns = np.shape(cells.values)
+    wanted = max(side, CELL, LEAST_SIDE / rows), max(side, CELL, LEAST_SIDE / columns)
+    wide = max(wanted[1], cells.widest_text + 0.1, _width_for(cells.names[1]))
+    cell = min(wide, largest / columns), min(wanted[0], largest / rows)
+    if _value_size(cells, cell):
+        return cell
+    most = min(largest, LARGEST_WITHOUT_VALUES)
+    return min(wide, most / columns), min(wanted[0], most / rows)
+
+
+def draw_heatmap(
+    axes: Axes,
+    cells: Cells,
+    scale: Scale,
+    *,
+    room: Room | None = None,
+    palette: Palette = LIGHT,
+    proportion: float | None = None,
+) -> LeftOut:
+    """Draw values as coloured cells on any axes of matplotlib, the first row on top.
+
+    Parameters
+    ----------
+    axes
+        Where they are drawn; its limits, ticks and sides become those of the cells.
+    cells, scale
+        What is drawn, and what its colours mean.
+    room
+        The inches the axes will have; None for those it has.
+    palette
+        The colours of names and titles.
+    proportion
+        The height of a cell for a width of 1; None for cells that fill the axes.
+
+    Returns
+    -------
+    LeftOut
+        How many numbers are not written, for they could not be read.
+    """
+    width, height = _cell(cells, room or room_of(axes))
+    if proportion is not None and not np.isclose(height, width * proportion, rtol=NEAR):
+        axes.set_aspect(proportion)
+    _write_names(axes, cells, _cell(cells, room or room_of(axes), proportion), palette)
+    norm = Normalize(*scale)
+    _draw_cells(axes, cells, norm, palette)
+    _hatch(axes, cells, palette)
+    size = _value_size(cells, _cell(cells, room or room_of(axes), proportion))
+    if size:
+        _write_values(axes, cells, norm, size)
+    unwritten = cells.unwritten + (0 if size else sum(map(len, cells.texts)))
+    return LeftOut({NOT_WRITTEN: unwritten, **_on_dots(cells.values)})
+
+
+def draw_bar(
+    axes: Axes,
+    scale: Scale,
+    label: str,
+    palette: Palette = LIGHT,
+    colours: str = WEIGHTS,
+    alpha: float | None = None,
+) -> None:
+    """Draw on an axes of its own which colour means which value; `alpha` is its opacity."""
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(*scale), colours),
+        cax=axes,
+        alpha=alpha,
+        ticks=MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]),
+        format="%g",
+    )
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(color=palette.ink, labelcolor=palette.ink, labelsize=TICK_SIZE)
+    bar.set_label(label, size=NAME_SIZE, color=palette.strong)
+
+
+def _width_for(names: Sequence[str]) -> float:
+    """Return the width of a cell below the names of few columns, if they are short."""
+    width = widest(names, NAME_SIZE) + 0.06 if len(names) <= FEW_NAMES else 0.0
+    return width if width <= WIDEST_NAME else 0.0
+
+
+def _cell(cells: Cells, room: Room, proportion: float | None = None) -> Room:
+    """Return the inches of a cell in a room."""
+    rows, columns = np.shape(cells.values)
+    width, height = room[0] / columns, room[1] / rows
+    if proportion is None:
+        return width, height
+    return min(width, height / proportion), min(height, width * proportion)
+
+
+def _value_size(cells: Cells, cell: Room) -> float:
+    """Return the points of the numbers in cells, or 0 where there are none or none can be read."""
+    if not cells.texts:
+        return 0.0
+    size = min(
+        VALUE_SIZE, VALUE_SIZE * cell[0] / (cells.widest_text + 0.04), cell[1] * POINTS * 0.65
+    )
+    return size if size >= SMALLEST_TEXT else 0.0
+
+
+def _on_dots(values: Matrix) -> dict[str, int]:
+    n, m = values.shape
+    said = (
+        f"the heatmap has {min(n, MOST_DOTS):,} × {min(m, MOST_DOTS):,} dots for {n:,} × {m:,} "
+        "weights: each shows the mean of those it covers"
+    )
+    return {said: 1} if max(n, m) > MOST_DOTS else {}
+
+
+def _in_dots(values: Matrix) -> Matrix:
+    """Return the means of neighbouring values, where there are more than an image has dots."""
+    for axis, size in enumerate(values.shape):
+        if size > MOST_DOTS:
+            edges = np.linspace(0, size, MOST_DOTS + 1).astype(np.intp)
+            counts = np.diff(edges).reshape((1, -1) if axis else (-1, 1))
+            values = np.add.reduceat(values, edges[:-1], axis=axis) / counts
+    return values
+
+
+def _draw_cells(axes: Axes, cells: Cells, norm: Normalize, palette: Palette) -> None:
+    values = cells.values
+    rows, columns = np.shape(values)
+    look: dict[str, Any] = {"cmap": cells.colours, "norm": norm, "zorder": 1}
+    if values.size > MOST_CELLS:
+        sides = (-0.5, columns - 0.5, rows - 0.5, -0.5)
+        axes.imshow(_in_dots(values), aspect=axes.get_aspect(), extent=sides, **look)
+    else:
+        edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
+        axes.pcolormesh(*edges, values, edgecolors=palette.paper, linewidth=0.7, **look)
+    axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
+
+
+def _hatch(axes: Axes, cells: Cells, palette: Palette) -> None:
+    """Draw stripes over the cells that a mask forbids."""
+    if cells.hidden is None:
+        return
+    rows, columns = cells.hidden.shape
+    if cells.values.size <= MOST_CELLS:
+        corners = np.argwhere(cells.hidden)[:, ::-1] - 0.5
+        square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+        look: dict[str, Any] = {"facecolor": "none", "edgecolor": palette.rule, "linewidth": 0}
+        axes.add_collection(
+            PolyCollection(corners[:, np.newaxis] + square, hatch=HATCH, zorder=2, **look),
+            autolim=False,
+        )
+        return
+    dots = _in_dots(cells.hidden.astype(float)) >= 0.5
+    i, j = np.indices(dots.shape)
+    stripe = max(2, max(dots.shape) // STRIPES)
+    ink = np.zeros((*dots.shape, 4))
+    ink[dots & ((i + j) // stripe % 2 == 0)] = to_rgba(palette.rule, 0.6)
+    sides = (-0.5, columns - 0.5, rows - 0.5, -0.5)
+    axes.imshow(ink, aspect=axes.get_aspect(), extent=sides, zorder=2)
+
+
+def _write_values(axes: Axes, cells: Cells, norm: Normalize, size: float) -> None:
+    """Write each value in black or white, whichever reads better on its cell."""
+    white = dark_enough_for_white(colormaps[cells.colours](norm(cells.values)))
+    look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "size": size, "zorder": 3}
+    for (row, column), is_white in np.ndenumerate(white):
+        ink = WHITE if is_white else BLACK
+        text = axes.text(column, row, cells.texts[row][column], color=ink, **look)
+        text.set(gid="value", in_layout=False)
+
+
+def _write_names(axes: Axes, cells: Cells, cell: Room, palette: Palette) -> None:
+    """Write the names and the titles of rows and columns; wide names of columns are upright."""
+    width, height = cell
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, pad=NAME_GAP * POINTS, labeltop=True, labelbottom=False)
+    axes.xaxis.set_label_position("top")
+    title: dict[str, Any] = {"size": TEXT_SIZE, "color": palette.strong}
+    axes.set_ylabel(cells.titles[0], labelpad=TITLE_GAP, **title)
+    column_title = wrapped(cells.titles[1], TEXT_SIZE, width * len(cells.names[1]))
+    axes.set_xlabel(column_title, labelpad=TITLE_GAP, **title)
+    look: dict[str, Any] = {"color": palette.ink, "parse_math": False}
+    for axis, names, side in zip(
+        (axes.yaxis, axes.xaxis), cells.names, (height, width), strict=True
+    ):
+        step = name_step(side)
+        size = row_text_size(NAME_SIZE, side * step)
+        axis.set_ticks(np.arange(0, len(names), step), names[::step], size=size, **look)
+    if widest(cells.names[1][:: name_step(width)], size) > width * name_step(width):
+        axes.tick_params(axis="x", rotation=90)

@@ -1,0 +1,272 @@
+"""Pictures of problems drawn again and again: a histogram of what is watched, a cloud of outputs.
+
+Several problems are side by side, on one scale.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from attncalc.numbers.types import Matrix
+from attncalc.problem.stated import heading
+from attncalc.solving.plan import outputs_of
+from attncalc.solving.solution import solve
+from attncalc.studies.family import of_solution
+from attncalc.studies.simulate import Simulation, variance_ratios
+from attncalc.text import harmless
+from attncalc.writing.plotting import figure
+from attncalc.writing.plotting.drawing import HEAD_GAP
+from attncalc.writing.plotting.look import Look, check_drawn
+from attncalc.writing.plotting.picture import Picture, picture_of
+from attncalc.writing.plotting.placing import drawn_names, wrapped
+from attncalc.writing.plotting.style import DARK, LIGHT, NAME_SIZE, TEXT_SIZE, Palette
+from attncalc.writing.studies.simulation import said_of, significant
+
+WIDTH, HISTOGRAM, CLOUD, LEAST = 4.4, 2.6, 3.8, 1.5
+"""Inches of a panel, of its height, and its least side."""
+BINS = 40
+SMALLEST_CLOUD = 1e-3
+"""A spread, relative to the largest, below which a cloud is a point."""
+MOST_CLOUDS = 4
+"""Outputs that have a cloud."""
+TICKS: Any = {"nbins": 5, "steps": [1, 2, 2.5, 5, 10]}
+CLOUDS_LEFT_OUT = f"{{}} outputs have no cloud in the picture: it shows the first {MOST_CLOUDS}"
+MOST_NAMED = 12
+"""Values that are all named; of more, only those are that the segment joins."""
+NAMES_LEFT_OUT = "in the picture {} values have no name: it names those that a segment joins"
+
+Limits = tuple[float, float]
+
+
+class _Shared(NamedTuple):
+    """What all problems of a picture have alike: what is counted, and between which values."""
+
+    name: str
+    edges: Matrix
+    tallest: float
+    cloud: tuple[Limits, Limits] | None
+
+
+def render_simulation(simulations: Sequence[Simulation], form: str, look: Look) -> Picture:
+    """Draw simulations as a file of the given form.
+
+    Raises
+    ------
+    InputError
+        When the size that is asked for is too small.
+    """
+    drawn = draw_simulations(simulations, look)
+    first = [each.statistics[0] for each in simulations]
+    means = (
+        f"{each.name}: mean {significant(each.mean, 4)}, std {significant(each.std, 4)}"
+        for each in first
+    )
+    told = [*said_of(simulations), *means, *_ratios(simulations)]
+    return picture_of(drawn, form, _title(simulations), told, _texts(simulations))
+
+
+def draw_simulations(simulations: Sequence[Simulation], look: Look) -> figure.HouseFigure:
+    """Draw a histogram for each problem and below it, where outputs are in a plane, their cloud."""
+    palette = DARK if look.dark else LIGHT
+    shared = _shared(simulations)
+    columns = [
+        _column(place, each, shared, palette, len(simulations) > 1)
+        for place, each in enumerate(simulations)
+    ]
+    footnote = " · ".join((*said_of(simulations), *_ratios(simulations)))
+    caption = figure.Caption(_title(simulations), harmless(footnote), _texts(simulations))
+    return figure.figure_of(reduce(figure.beside, columns), caption, palette, look.size)
+
+
+def _title(simulations: Sequence[Simulation]) -> str:
+    """Return the title of a problem; of several, which have their own, what is drawn of them."""
+    if len(simulations) == 1:
+        return harmless(heading(simulations[0].problem))
+    return harmless("; ".join(draw.text for draw in simulations[0].draws))
+
+
+def _texts(simulations: Sequence[Simulation]) -> tuple[str, ...]:
+    texts = [heading(each.problem) for each in simulations]
+    texts += [name for each in simulations for name in (*each.problem.keys, *each.problem.queries)]
+    return tuple(map(harmless, texts))
+
+
+def _ratios(simulations: Sequence[Simulation]) -> Iterator[str]:
+    """Return how much larger the variance of the first problem is than those of the others."""
+    if len(simulations) < 2:
+        return
+    name = _counted(simulations)
+    for number, ratio in enumerate(variance_ratios(simulations).get(name, ()), start=2):
+        if ratio is not None:
+            yield f"variance of {name}: that of 1 is {significant(ratio, 3)} times that of {number}"
+
+
+def _counted(simulations: Sequence[Simulation]) -> str:
+    """Return what has a histogram: the weight that varies most, or what is watched first."""
+    first = simulations[0]
+    names = {each.name for each in first.watched}
+    for other in simulations[1:]:
+        names &= {each.name for each in other.watched}
+    known = [each for each in first.watched if each.name in names] or list(first.watched)
+    stds = {each.name: each.std for each in first.statistics}
+    weights = [each.name for each in known if each.is_weight]
+    # of two that vary alike, as two weights do that sum to 1, the first
+    return max(weights, key=lambda name: round(stds[name], 6)) if weights else known[0].name
+
+
+def _values(simulation: Simulation, name: str) -> Matrix:
+    names = [each.name for each in simulation.watched]
+    column: Matrix = simulation.values[:, names.index(name) if name in names else 0]
+    return column
+
+
+def _shared(simulations: Sequence[Simulation]) -> _Shared:
+    name = _counted(simulations)
+    columns = [_values(each, name) for each in simulations]
+    check_drawn(max(float(np.abs(each).max()) for each in columns))
+    low, high = min(map(np.min, columns)), max(map(np.max, columns))
+    is_weight = any(each.name == name and each.is_weight for each in simulations[0].watched)
+    if is_weight and low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    if high - low < 1e-12 * max(1.0, abs(high)):
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, BINS + 1)
+    tallest = max(float(np.histogram(each, edges)[0].max()) / len(each) for each in columns)
+    return _Shared(name, edges, tallest, _cloud_limits(simulations))
+
+
+def _cloud_limits(simulations: Sequence[Simulation]) -> tuple[Limits, Limits] | None:
+    """Return how far clouds reach, with the values; None where outputs are in no plane."""
+    if any(each.outputs.shape[-1] != 2 for each in simulations):
+        return None
+    points = [each.outputs.reshape(-1, 2) for each in simulations]
+    points += [value for each in simulations if (value := values_of(each)) is not None]
+    all_points = np.concatenate(points)
+    check_drawn(float(np.abs(all_points).max()))
+    low, high = all_points.min(axis=0), all_points.max(axis=0)
+    around = 0.12 * float((high - low).max() or 1.0)
+    (left, bottom), (right, top) = low - around, high + around
+    return (float(left), float(right)), (float(bottom), float(top))
+
+
+def values_of(simulation: Simulation) -> Matrix | None:
+    """Return the values of the problem as it is given, (m, 2); None where heads have their own."""
+    if not simulation.problem.is_alone:  # the outputs of layers are no mixtures of values
+        return None
+    solution = solve(simulation.problem)
+    weights = next(step.name for step in solution.plan if step.role == "weights")
+    # what is weighed are the values
+    name = next(step.inputs[1] for step in solution.plan if step.inputs[:1] == (weights,))
+    values = of_solution(solution, exactly=False)[name]
+    if values.shape[1] > 1 or values.shape[-1] != simulation.outputs.shape[-1]:
+        return None
+    return np.asarray(values[0, 0])
+
+
+def _column(
+    place: int, simulation: Simulation, shared: _Shared, palette: Palette, is_one_of_many: bool
+) -> figure.Mosaic:
+    title = f"{place + 1}: {harmless(heading(simulation.problem))}" if is_one_of_many else ""
+    width = figure.Track(WIDTH, LEAST)
+    draw = partial(_histogram, simulation, shared, title, palette)
+    mosaic = figure.panel_of(f"histogram {place}", width, figure.Track(HISTOGRAM, LEAST), draw)
+    if shared.cloud is None:
+        return mosaic
+    moving, joined = _moving(simulation), figure.below if is_one_of_many else figure.beside
+    for output in moving[:MOST_CLOUDS]:
+        cloud = partial(_cloud, simulation, output, shared.cloud, palette)
+        part = figure.panel_of(f"cloud {place} {output}", width, figure.Track(CLOUD, LEAST), cloud)
+        mosaic = joined(mosaic, part)
+    return mosaic
+
+
+def _moving(simulation: Simulation) -> list[int]:
+    """Return the outputs whose cloud is more than a point relative to the others."""
+    largest = max(each.std for each in simulation.directions)
+    found = [each.output for each in simulation.directions if each.std > SMALLEST_CLOUD * largest]
+    return found or [0]
+
+
+def _histogram(
+    simulation: Simulation,
+    shared: _Shared,
+    title: str,
+    palette: Palette,
+    axes: Axes,
+    room: figure.Room,
+) -> figure.LeftOut:
+    """Draw in what share of the draws a value lies between two ends, and the mean."""
+    values = _values(simulation, shared.name)
+    solid, dashed, _ = palette.ranks
+    weights = np.full(len(values), 1 / len(values))
+    axes.hist(
+        values, shared.edges.tolist(), weights=weights, color=solid.color, edgecolor=palette.paper
+    )
+    axes.axvline(float(values.mean()), color=dashed.color, linestyle=dashed.linestyle)
+    axes.set_xlim(shared.edges[0], shared.edges[-1])
+    axes.set_ylim(0, 1.08 * shared.tallest)
+    if title:
+        wide = wrapped(title, TEXT_SIZE, room[0], most_lines=2)
+        axes.set_title(wide, size=TEXT_SIZE, color=palette.strong, pad=HEAD_GAP, parse_math=False)
+    std = significant(float(values.std(ddof=1)), 3)
+    mean = significant(float(values.mean()), 3)
+    _label(axes, f"{shared.name}: mean {mean} (dashed), std {std}", "share of draws", palette)
+    return figure.LeftOut()
+
+
+def _cloud(
+    simulation: Simulation,
+    output: int,
+    limits: tuple[Limits, Limits],
+    palette: Palette,
+    axes: Axes,
+    room: figure.Room,
+) -> figure.LeftOut:
+    """Draw an output in all draws, the values as named points, and a segment between two."""
+    solid, dashed, _ = palette.ranks
+    points = simulation.outputs[:, output]
+    axes.set_aspect("equal", adjustable="datalim")
+    values = values_of(simulation)
+    look: Any = {"color": solid.color, "alpha": 0.35, "linewidths": 0, "zorder": 2}
+    axes.scatter(points[:, 0], points[:, 1], s=9, rasterized=len(points) > 500, **look)
+    axes.set(xlim=limits[0], ylim=limits[1])
+    nameless = 0
+    if values is not None:
+        one, other = _ends(simulation, output)
+        ends = values[[one, other]]
+        line: Any = {"color": dashed.color, "linestyle": dashed.linestyle, "zorder": 1}
+        axes.plot(ends[:, 0], ends[:, 1], linewidth=1.2, **line)
+        axes.scatter(values[:, 0], values[:, 1], s=34, color=dashed.color, zorder=3)
+        names = drawn_names(simulation.problem.keys)
+        text: Any = {"size": NAME_SIZE, "color": palette.strong, "parse_math": False, "zorder": 4}
+        named = range(len(values)) if len(values) <= MOST_NAMED else sorted({one, other})
+        nameless = len(values) - len(named)
+        for key in named:
+            name, (x, y) = names[key], values[key]
+            axes.annotate(f"v_{name}", (x, y), xytext=(6, 5), textcoords="offset points", **text)
+    name = f"{outputs_of(simulation.problem)}[{output + 1},:]"
+    _label(axes, f"{name}, first number", "second number", palette)
+    if output != _moving(simulation)[0]:
+        return figure.LeftOut()
+    unseen = len(_moving(simulation)) - MOST_CLOUDS
+    return figure.LeftOut({CLOUDS_LEFT_OUT: max(0, unseen), NAMES_LEFT_OUT: nameless})
+
+
+def _ends(simulation: Simulation, output: int) -> tuple[int, int]:
+    """Return the two inputs that an output attends to most in the draws."""
+    shares = sum(np.array(each.shares) for each in simulation.first if each.output == output)
+    order = np.argsort(-np.asarray(shares), kind="stable")
+    return int(order[0]), int(order[min(1, len(order) - 1)])
+
+
+def _label(axes: Axes, across: str, up: str, palette: Palette) -> None:
+    figure.furnish(axes, palette)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(**TICKS))
+    label: Any = {"size": NAME_SIZE, "color": palette.strong, "parse_math": False}
+    axes.set_xlabel(across, **label)
+    axes.set_ylabel(up, **label)

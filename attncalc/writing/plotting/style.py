@@ -1,0 +1,224 @@
+"""How pictures look: for grey print, for colour-blind readers, and the same on every machine."""
+
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.font_manager import findfont, fontManager, get_font
+from numpy.typing import NDArray
+
+FONT = "DejaVu Sans"
+"""It comes with matplotlib, so a picture looks the same everywhere."""
+
+WEIGHTS = "viridis"
+"""The colours of a heatmap: perceptually uniform, and rising in grey print, too."""
+
+GRADIENTS = "RdBu_r"
+"""The colours of a gradient: blue below 0, white at 0, red above; distinct to all readers."""
+
+TEXT_SIZE, NAME_SIZE, WEIGHT_SIZE = 11.0, 10.0, 8.5
+TITLE_SIZE, SMALL_SIZE = 13.0, 7.5
+"""Points of texts: headings and tokens of a map, names next to cells, weights; above and below."""
+
+SOLID: Any = "solid"
+DASHED: Any = (0, (5, 3))
+DOTTED: Any = (0, (1, 1.6))
+
+BLACK, WHITE = "#000000", "#ffffff"
+LINE_CONTRAST = 3.0
+"""The least contrast of a line with the paper (WCAG 2.1, success criterion 1.4.11)."""
+
+
+@dataclass(frozen=True)
+class Rank:
+    """How the lines of a rank look; dashes make it distinct without colour."""
+
+    name: str
+    label: str
+    color: str
+    linestyle: Any
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of a picture, by what they are for; each has enough contrast with the paper.
+
+    Parameters
+    ----------
+    paper, strong, ink, rule, small_print
+        The background, headings, names, the columns' lines, and the conventions.
+    ranks
+        Lines to the largest weight, to the second, and to all others.
+    """
+
+    paper: str
+    strong: str
+    ink: str
+    rule: str
+    small_print: str
+    ranks: tuple[Rank, Rank, Rank]
+
+
+LIGHT = Palette(
+    paper="white",
+    strong="black",
+    ink="#1a1a1a",
+    rule="#8c8c8c",
+    small_print="#555555",
+    ranks=(
+        Rank("most", "largest weight", "#0b3c6f", SOLID),
+        Rank("second", "second", "#b34700", DASHED),
+        Rank("others", "others", "#4d4d4d", DOTTED),
+    ),
+)
+DARK = Palette(
+    paper="#14181d",
+    strong="#ffffff",
+    ink="#e6e6e6",
+    rule="#8c8c8c",
+    small_print="#b0b0b0",
+    ranks=(
+        Rank("most", "largest weight", "#7fbcff", SOLID),
+        Rank("second", "second", "#ffab5e", DASHED),
+        Rank("others", "others", "#bdbdbd", DOTTED),
+    ),
+)
+
+
+def line_looks(palette: Palette) -> list[dict[str, Any]]:
+    """Return how the lines of a picture look, one after another: no two are alike."""
+    colors = _DARK_LINES if palette is DARK else _LIGHT_LINES
+    dashes = (SOLID, DASHED, DOTTED)
+    return [
+        {"color": color, "linestyle": dashes[(i + j) % 3]}
+        for j in range(3)
+        for i, color in enumerate(colors)
+    ]
+
+
+_LIGHT_LINES = ("#0b3c6f", "#b34700", "#00695c", "#7a1f6b", "#4d4d4d")
+_DARK_LINES = ("#7fbcff", "#ffab5e", "#5fd3bc", "#e59bd8", "#bdbdbd")
+"""Colours of lines: each has three times the contrast of the paper that is needed to see it."""
+
+_FONTS_FOR_THE_REST = (
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans",
+    "Noto Emoji",
+    "WenQuanYi Zen Hei",
+    "IPAGothic",
+    "Arial Unicode MS",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "Microsoft YaHei",
+    "Segoe UI Emoji",
+    "Symbola",
+)
+
+
+@contextmanager
+def house_style(texts: Iterable[str]) -> Iterator[None]:
+    """Draw in our style whatever the user's own settings are, with fonts for these texts."""
+    settings: Any = {  # Any: the names of all settings are a type of their own to matplotlib
+        "font.family": fonts_for(texts),
+        "svg.hashsalt": "attncalc",
+        # with letters as outlines a picture looks the same everywhere; letters that no font here
+        # can draw stay text, for the viewer's fonts to draw
+        "svg.fonttype": "none" if undrawable(texts) else "path",
+        "pdf.fonttype": 42,
+    }
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # our own note says so
+        mpl.rcdefaults()
+        mpl.rcParams.update(settings)
+        yield
+
+
+def fonts_for(texts: Iterable[str]) -> list[str]:
+    """Return our font, and after it the installed ones that may hold what it lacks."""
+    if not _missing(texts, [FONT]):
+        return [FONT]
+    installed = {font.name for font in fontManager.ttflist}
+    return [FONT, *(name for name in _FONTS_FOR_THE_REST if name in installed)]
+
+
+def undrawable(texts: Iterable[str]) -> str:
+    """Return the characters that no font at hand can draw."""
+    return _missing(texts, fonts_for(texts))
+
+
+def _missing(texts: Iterable[str], families: list[str]) -> str:
+    fonts = [get_font(findfont(family)) for family in families]
+    characters = sorted({c for text in texts for c in text if not c.isspace()})
+    return "".join(c for c in characters if not any(font.get_char_index(ord(c)) for font in fonts))
+
+
+def luminance(rgb: Any) -> Any:
+    """Return the relative luminance of colours, as WCAG 2.1 has it: 0 for black, 1 for white.
+
+    Parameters
+    ----------
+    rgb
+        Red, green and blue from 0 to 1 along the last axis.
+
+    Examples
+    --------
+    >>> luminance((1.0, 1.0, 1.0)).round(6), luminance((0.0, 0.0, 0.0))
+    (np.float64(1.0), np.float64(0.0))
+    """
+    part = np.asarray(rgb, dtype=np.float64)[..., :3]
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    return linear @ np.array([0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: Any, other: Any) -> float:
+    """Return the contrast ratio of two colours, from 1 to 21.
+
+    Examples
+    --------
+    >>> round(contrast("black", "white"), 6)
+    21.0
+    """
+    low, high = sorted((float(luminance(to_rgb(one))), float(luminance(to_rgb(other)))))
+    return (high + 0.05) / (low + 0.05)
+
+
+def dark_enough_for_white(rgb: Any) -> Any:
+    """Say on which colours white reads better than black; the better one has at least 4.5:1.
+
+    Black and white are equally far from a luminance of √(0.05 · 1.05) − 0.05 ≈ 0.179.
+    """
+    return luminance(rgb) + 0.05 < np.sqrt(0.05 * 1.05)
+
+
+def shades(color: str, paper: str, strengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return shades of a colour on the paper: pale where weak, and never too pale to be seen.
+
+    Parameters
+    ----------
+    color
+        The full colour, for a strength of 1.
+    paper
+        What it is drawn on.
+    strengths
+        From 0 to 1, (k,).
+
+    Returns
+    -------
+    NDArray
+        Red, green and blue, (k, 3).
+    """
+    full, bare = np.array(to_rgb(color)), np.array(to_rgb(paper))
+    hundredths = np.arange(101)[:, np.newaxis] / 100
+    tones = bare + hundredths * (full - bare)
+    seen = (contrast(tone, paper) >= LINE_CONTRAST for tone in tones)
+    palest = next((share for share, is_seen in enumerate(seen) if is_seen), 100) / 100
+    mixed = palest + (1 - palest) * np.clip(strengths, 0.0, 1.0)
+    return np.asarray(bare + mixed[:, np.newaxis] * (full - bare))

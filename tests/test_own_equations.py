@@ -1,0 +1,396 @@
+"""Equations that users write, against Python's own evaluation of the same text in fractions."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncalc import Problem, check, read_problem, solve
+from attncalc.equations.own import read_line
+from attncalc.equations.tree import EquationError
+from attncalc.errors import InputError
+from attncalc.grading.rules import Status
+from attncalc.problem.samples import SAMPLES, sample
+from attncalc.problem.serialising import in_json
+from attncalc.problem.stated import conventions
+from attncalc.problem.stating import lines_of
+
+X = [[1, 0, 2], [0, 1, 1], ["1/2", -1, 0]]
+W = {
+    "W_Q": [[1, 0], [0, 1], [1, 1]],
+    "W_K": [[0, 1], [1, 1], [1, 0]],
+    "W_V": [[1, 2], [0, 1], [1, 0]],
+}
+
+
+class Size(int):
+    """A size: a number, and what a loop runs over."""
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self))
+
+
+class Table:
+    """A matrix by its indices; a single row or column may be read with one index."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __getitem__(self, at: Any) -> Any:
+        places = at if isinstance(at, tuple) else (at,)
+        if len(places) == 1:
+            return self.values.reshape(-1)[places[0]]
+        return self.values[places]
+
+
+class _Row(dict[int, float]):
+    """The entries of a row of weights, by their places."""
+
+
+def softmax(terms: Any) -> _Row:
+    powers = [math.exp(float(term)) for term in terms]
+    return _Row({place: power / sum(powers) for place, power in enumerate(powers)})
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "exp": lambda x: math.exp(x),
+    "log": lambda x: math.log(x),
+    "sqrt": lambda x: math.sqrt(x),
+    "tanh": lambda x: math.tanh(x),
+    "sin": lambda x: math.sin(x),
+    "cos": lambda x: math.cos(x),
+    "erf": lambda x: math.erf(x),
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "relu": lambda x: max(x, 0),
+    "gelu": lambda x: float(x) * (1 + math.erf(float(x) / math.sqrt(2))) / 2,
+    "softmax": softmax,
+    "inf": math.inf,  # type: ignore[dict-item]
+    "pi": math.pi,  # type: ignore[dict-item]
+}
+
+
+def by_python(text: str, known: dict[str, np.ndarray], sizes: dict[str, int], shape: Any) -> Any:
+    """Return a matrix as Python evaluates its equation, entry after entry."""
+    line = read_line(text)
+    right = line.text.partition("=")[2]
+    names = {name: Table(values) for name, values in known.items()}
+    names |= {n: v.reshape(-1)[0] for n, v in known.items() if v.size == 1}  # type: ignore[misc]
+    made = np.empty(shape, object)
+    own = {**FUNCTIONS, **{n: Size(s) for n, s in sizes.items()}, **names, line.name: Table(made)}
+    for place in product(*map(range, shape)):
+        at = dict(zip(line.equation.at, place, strict=False))
+        made[place] = eval(right, {**own, **at})
+    return made.astype(float)
+
+
+CASES = [
+    # text, matrices beside the problem's, the shape of the result
+    ("S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k)", {}, (3, 3)),
+    ("S[i,j] = -sum(abs(Q[i,c] - K[j,c]) for c in d_k)  # Manhattan", {}, (3, 3)),
+    ("S[i,j] = sum(Q[i,c] * K[(j + 1) % m, c] for c in d_k)", {}, (3, 3)),
+    ("S[i,j] = max(Q[i,0], K[j,1]) - min(Q[i,1], K[j,0])", {}, (3, 3)),
+    ("S[i,j] = max(Q[i,c] - K[j,c] for c in d_k) + min(Q[i,c] for c in d_k)", {}, (3, 3)),
+    ("S[i,j] = Q[i,0] * K[j,0] if j <= i else -inf", {}, (3, 3)),
+    ("S[i,j] = tau * sum(Q[i,c] * K[j,c] for c in d_k)", {"tau": "1/3"}, (3, 3)),
+    ("B[i,c] = sigmoid(sum(X[i,a] * U[a,c] for a in d)) * gelu(V[i,c])", {"U": W["W_K"]}, (3, 2)),
+    ("B[i,c] = sum(X[a,c] for a in n if a <= i) / (i + 1)", {}, (3, 3)),
+    ("B[i,j] = softmax(S[i,k] for k in m)[j] * cos(i - j) + sin(pi / 2)", {}, (3, 3)),
+    ("B[t,a,b] = decay[t] * (B[t-1,a,b] if t > 0 else 0) + K[t,a] * V[t,b]", {"decay": [1, "1/2", 2]}, (3, 2, 2)),
+    ("B[t,c] = tanh(X[t,c] + (B[t-1,c] if t > 0 else 0) / 2)", {}, (3, 3)),
+    ("B[t,c] = V[t,c] + (B[t-1,c] if t > 0 else 0) + (B[t-2,c] if t > 1 else 1)", {}, (3, 2)),
+    ("L = sum(sum(V[i,c] ** 2 for c in d_v) for i in n)", {}, (1, 1)),
+    ("g[i] = exp(-sum(X[i,a] ** 2 for a in d)) if not (i == 1 and n > 2) else erf(1)", {}, (3, 1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rounding", ["display", "each-step"])
+@pytest.mark.parametrize("case", CASES, ids=[case[0][:40] for case in CASES])
+def test_values_are_those_of_the_same_text_in_python(case: Any, rounding: str) -> None:
+    text, more, shape = case
+    problem = Problem(X=X, **W, equations=[text], more=more, rounding=rounding, decimals=4)
+    solution = solve(problem)
+    line = read_line(text)
+    known = {name: np.array(problem.as_typed(name).tolist(), object) for name in problem.names}
+    known = {n: np.vectorize(Fraction, otypes=[object])(v) for n, v in known.items()}
+    known |= {
+        name: np.vectorize(Fraction, otypes=[object])(
+            solution.carried[name].astype(float).round(12).astype(str)
+        )
+        for name in (step.name for step in solution.plan)
+        if name != line.name and name in line.reads
+    }
+    sizes = {"n": 3, "m": 3, "d": 3, "d_k": 2, "d_v": 2}
+    expected = by_python(text, known, sizes, shape)
+    np.testing.assert_allclose(solution[line.name], expected, rtol=0, atol=6e-5)
+
+
+SMOOTH = [case for case in CASES if "abs" not in case[0] and "max" not in case[0]]
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=[case[0][:40] for case in SMOOTH])
+def test_gradients_are_those_of_finite_differences(case: Any) -> None:
+    text, more, _ = case
+    more = {name: np.array(value, object) for name, value in more.items()}
+    matrices = {
+        "X": np.array([[1, 0, 2], [0, 1, 1], [0.5, -1, 0]]),
+        **{n: np.array(w, float) for n, w in W.items()},
+    }
+    given = {n: np.vectorize(lambda x: float(Fraction(x)))(v) for n, v in more.items()}
+
+    def solved(values: dict[str, np.ndarray], **fields: Any) -> Any:
+        own = {n: v for n, v in values.items() if n in given}
+        rest = {n: v for n, v in values.items() if n not in given}
+        return solve(Problem(**rest, equations=[text], more=own, **fields))
+
+    everything = matrices | given
+    found = solved(everything, backward=True)
+    last = [step.name for step in solved(everything).plan][-1]
+    for name, values in everything.items():
+        if f"d{name}" not in [step.name for step in found.plan]:
+            continue
+        for place in np.ndindex(values.shape):
+            sums = []
+            for change in (1e-5, -1e-5):
+                near = np.array(values, float)
+                near[place] += change
+                sums.append(float(solved(everything | {name: near})[last].sum()))
+            gradient = np.asarray(found[f"d{name}"], float).reshape(np.shape(values))[place]
+            assert gradient == pytest.approx((sums[0] - sums[1]) / 2e-5, abs=2e-4)
+
+
+REFUSED = [
+    ("S[i,j] = Qx[i,j]", "Qx is no index, size or matrix here: did you mean Q? give it in the problem (X, W_Q, W_K, W_V, Q, K, V)", 9),
+    ("S[i,j] = sum(Q[i,c] * K[j,c] for c in foo)", "foo is no size; sizes are n, m, d, d_k, d_v, d_ff, heads, whole numbers, rows(X), columns(X) and heads(X)", 38),
+    ("S[i,j] = Q[i]", "Q is 3 × 2: it takes two indices, a row and a column", 9),
+    ("S[i,j] = Q[0,i,j]", "Q has 2 indices, not 3", 9),
+    ("S[i,j] = sum(X[i,c] * K[j,c] for c in d_k)", "X[i,c]: c runs to d_k = 2, but X has 3 columns", 13),
+    ("S[i,j] = sum(Q[i,c] * K[j,c] for c in d)", "Q[i,c]: c runs to 3, but Q has 2 columns", 13),
+    ("S[i,j] = K[j+1,0] * Q[i,0]", "K[j + 1,0]: row j + 1 is 3 somewhere, counted from 0, but K has 3 rows", 9),
+    ("S[i,j] = S[i,j] + 1", "S reads itself: an equation may read its own earlier rows alone, as S[t-1] if t > 0 else 0", 9),
+    ("B[t,c] = B[t+1,c] + X[t,c]", "B reads itself: an equation may read its own earlier rows alone, as B[t-1] if t > 0 else 0", 9),
+    ("B[t,c] = X[t,c] + (B[t-0,c] if t > 0 else 0)", "B reads its own row t - 0: earlier rows alone are known", 19),
+    ("Q[i,c] = A[i,c]", "these read one another in a circle: Q → A → S_scaled → S → Q", 9),
+    ("S[i,j] = open(Q[i,j])", None, 9),
+    ("S[i,j] = Q[i,j].real", "equations have no such expression", 9),
+    ("S[i,j] = 1e2000 * Q[i,0]", "numbers go up to a power of ten of 1,000", 9),
+    ("S[i,j] = 9 ** 9 ** 9", "an exponent is at most 1000", 14),
+    ("S[i,j] = " + "-" * 200 + "1", "an equation is at most 80 levels deep", 0),
+    ("S[i,j] = (1", "this is not an equation", 9),
+    ("S[i,j]", "write one equation a line, as S[i,j] = ...", 0),
+    ("S[i,i] = 1", "the index i is used twice on the left", 4),
+    ("S[a,b,c,e] = 1", "a matrix has at most three indices: heads or time, rows and columns", 0),
+    ("B[i in 4000, j in 4001] = sum(X[0,0] for c in d)", "this takes", 0),
+    ("d_k = 3", "d_k is a size or a function: choose another name", 0),
+    ("B[i,c] = log(X[i,c])", None, 0),
+    ("B[i,c] = 1 / X[i,c]", "B[1, 2] is not a finite number", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "column"), REFUSED, ids=[each[0][:30] for each in REFUSED]
+)
+def test_what_cannot_be_is_refused_with_a_caret_at_its_place(
+    text: str, problem: str | None, column: int
+) -> None:
+    with pytest.raises(EquationError) as refused:
+        solve(Problem(X=X, **W, equations=[text]))
+    said, line, caret = str(refused.value).split("\n")
+    if problem is not None:
+        assert said.startswith(problem)
+    assert line == f"  {text}"
+    assert caret == " " * (2 + column) + "^"
+
+
+def test_a_name_stated_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="B is stated twice"):
+        Problem(X=X, **W, equations=["B[i,c] = X[i,c]", "B[i,c] = 2 * X[i,c]"])
+
+
+def test_a_matrix_that_no_equation_reads_is_refused() -> None:
+    with pytest.raises(InputError, match="U is given, and nothing in this attention reads it"):
+        Problem(X=X, **W, equations=["B[i,c] = X[i,c]"], more={"U": [[1]]})
+
+
+def test_keys_can_be_stated_in_place_of_their_weights() -> None:
+    lines = [
+        "C[j,r] = sum(X[j,a] * W_D[a,r] for a in d)",
+        "K[j,c] = sum(C[j,r] * W_U[r,c] for r in columns(W_D))",
+    ]
+    more = {"W_D": [[1], [0], [1]], "W_U": [[1, 2]]}
+    weights = {name: W[name] for name in ("W_Q", "W_V")}
+    solution = solve(Problem(X=X, **weights, equations=lines, more=more))
+    same = np.array(more["W_D"]) @ np.array(more["W_U"])
+    expected = solve(Problem(X=X, **weights, W_K=same.tolist()))
+    assert [step.name for step in solution.plan][:4] == ["Q", "V", "C", "K"]
+    assert solution.shown("O") == expected.shown("O")
+
+
+def test_equations_alone_make_a_problem() -> None:
+    problem = Problem(X=X, equations=["B[i,c] = 2 * X[i,c]", "D[i] = sum(B[i,c] for c in d)"])
+    assert solve(problem).shown("D") == [["6.00"], ["4.00"], ["-1.00"]]
+
+
+def test_every_equation_that_is_built_in_is_listed(attncalc: Callable[..., Any]) -> None:
+    from attncalc.equations.library import stated
+
+    listed = attncalc("equations").out
+    assert all(f"\n{name}: " in f"\n{listed}" for name in stated())
+    assert attncalc("equations", "alibi").out.splitlines()[1:2] == [
+        "    Press et al., Train Short, Test Long (2022)"
+    ]
+
+
+@pytest.mark.parametrize("name", [each.name for each in SAMPLES])
+def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
+    problem = read_problem(sample(name).path)
+    steps = problem.calculation
+    solution = solve(problem)
+    again = solve(replace(problem, equations=list(lines_of(problem, steps))))
+    assert {step.name for step in again.plan} == {step.name for step in solution.plan}
+    assert all(again.shown(step.name) == solution.shown(step.name) for step in solution.plan)
+
+
+def test_a_problem_with_equations_is_read_back_from_what_is_written(tmp_path: Path) -> None:
+    lines = [
+        "G[i,c] = sigmoid(sum(X[i,a] * W_G[a,c] for a in d))",
+        "O[i,c] = G[i,c] * V[i,c] * tau",
+    ]
+    given = {"X": X, **W, "equations": lines, "W_G": W["W_K"], "tau": 0.5}
+    (tmp_path / "in.json").write_text(json.dumps(given))
+    problem = read_problem(tmp_path / "in.json")
+    assert json.loads(json.dumps(in_json(problem)))["W_G"] == W["W_K"]
+    (tmp_path / "again.json").write_text(json.dumps(in_json(problem)))
+    again = read_problem(tmp_path / "again.json")
+    assert again.equations == problem.equations
+    assert solve(again).shown("O") == solve(problem).shown("O")
+
+
+def test_equations_of_flags_replace_those_of_the_file(
+    attncalc: Callable[..., Any], tmp_path: Path
+) -> None:
+    given = {"X": X, **W, "equations": ["B = 2 * X[0,0]", "C = X[0,0]"]}
+    (tmp_path / "in.json").write_text(json.dumps(given))
+    run = attncalc(
+        "self", str(tmp_path / "in.json"), "--equation", "B = 3 * X[0,0]", "--only", "B,C"
+    )
+    assert "3.00" in run.out
+    assert "2.00" not in run.out
+
+
+def test_a_mistake_in_a_row_of_a_recurrence_is_followed_in_later_rows() -> None:
+    problem = Problem(
+        X=[[1, 2], [3, 4], [5, 6], [1, 1]],
+        equations=["B[t,c] = X[t,c] + (B[t-1,c] if t > 0 else 0) / 2"],
+    )
+    answer = {"B": [[1, 2], [3.5, 5.5], [6.75, 8.75], [4.38, 5.9]]}
+    marking = check(problem, answer)
+    (marks,) = marking.steps
+    second = [marks.status((row, 1)) for row in range(4)]
+    assert second == [Status.CORRECT, Status.WRONG, Status.FOLLOWS, Status.WRONG]
+    assert all(marks.status((row, 0)) == Status.CORRECT for row in range(4))
+
+
+def test_a_wrong_matrix_is_explained_by_the_equation_that_it_fits() -> None:
+    lines = [
+        "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k) / tau",
+        "B[i,j] = Q[i,0] - K[j,1] if j <= i else 0",
+    ]
+    problem = Problem(X=X, **W, scale="none", equations=lines, more={"tau": 0.5}, decimals=4)
+    solution = solve(problem)
+    Q, K = (np.array(solution[name]) for name in "QK")
+    strict = np.where(np.tri(3, k=-1) > 0, Q[:, :1] - K[:, 1:].T, 0)
+    for name, values, code, says in (
+        ("S", Q @ K.T / 0.5, "no-division:sqrt(d_k)", "the division by sqrt(d_k) is left out"),
+        ("S", Q @ K.T / np.sqrt(2), "no-division:tau", "the division by tau is left out"),
+        ("S", K @ Q.T / np.sqrt(2) / 0.5, "exchanged:Q,K", "Q and K are exchanged"),
+        ("B", strict, "off-by-one:j <= i", "j <= i is taken as j < i (off by one)"),
+    ):
+        marking = check(problem, {name: np.round(values, 4).tolist()})
+        (marks,) = (each for each in marking.steps if each.step.name == name)
+        assert (marks.causes[0].code, marks.causes[0].says) == (f"equation-{code}", says)
+
+
+def test_scores_are_modified_as_by_flex_attention(attncalc: Callable[..., Any]) -> None:
+    lines = ["score - abs(q_idx - kv_idx) / 2", "q_idx >= kv_idx"]
+    solution = solve(Problem(X=X, **W, equations=lines))
+    assert [step.name for step in solution.plan][3:] == [
+        "S",
+        "S_scaled",
+        "S_mod",
+        "S_mod_2",
+        "A",
+        "O",
+    ]
+    apart = np.abs(np.subtract.outer(range(3), range(3)))
+    scores = np.array(solution["S_scaled"]) - apart / 2
+    powers = np.exp(np.where(np.tri(3, dtype=bool), scores, -np.inf))
+    np.testing.assert_allclose(solution["A"], powers / powers.sum(axis=1, keepdims=True))
+    run = attncalc("self", "--equation", lines[0], "--equation", lines[1], "--only", "S_mod_2")
+    assert "masked scores" in run.out
+    refused = attncalc("encoder", "--X", "1 0; 0 1", "--equation", lines[0])
+    assert "there are no scores here that it could change" in refused.err
+
+
+def test_a_head_has_its_own_modification_of_scores() -> None:
+    weights = {name: [[*row, *row] for row in W[name]] for name in W}
+    more = {"slope": [0.5, 2]}
+    solution = solve(
+        Problem(X=X, **weights, heads=2, equations=["score - slope[h] * q_idx"], more=more)
+    )
+    for head, slope in enumerate(more["slope"]):
+        expected = np.array(solution["S_scaled"])[head] - slope * np.arange(3)[:, None]
+        np.testing.assert_allclose(np.array(solution["S_mod"])[head], expected)
+
+
+def test_a_problem_is_solved_with_further_equations() -> None:
+    problem = Problem(X=X, **W, equations=["B = 2 * X[0,0]"])
+    solution = solve(problem, equations=["B = tau * X[0,0]"], more={"tau": 3})
+    assert solution.shown("B") == [["3.00"]]
+
+
+def test_the_work_of_a_largest_term_is_that_term() -> None:
+    lines = ["B[i] = max(X[i,c] * 2 for c in d)", "D = min(X[i,0] for i in n)"]
+    page = solve(Problem(X=X, equations=lines)).to_markdown(work=True)
+    assert "B_{2,1} &= 1 \\cdot 2 = 2.00" in page
+
+
+def test_steps_that_nothing_reads_any_more_are_left_out_with_their_conventions() -> None:
+    problem = Problem(X=X, **W, equations=["O[i,c] = V[i,c] * sigmoid(Q[i,c])"])
+    assert [step.name for step in solve(problem).plan] == ["Q", "V", "O"]
+    assert not any("√d_k" in text for text in conventions(problem))
+    assert problem.attentions == ()
+
+
+def test_fewer_heads_of_keys_serve_several_heads_of_queries() -> None:
+    some = np.random.default_rng(0)
+    Q, K, V = (some.integers(-2, 3, (heads, 3, 2)).tolist() for heads in (4, 2, 2))
+    given = {"Q": Q, "K": K, "V": V, "heads": 4, "backward": True}
+    own = solve(Problem(**given, equations=["S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)"]))
+    plain = solve(Problem(**given))
+    for name in ("S", "A", "O", "dQ", "dK"):
+        np.testing.assert_allclose(own[name], plain[name], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gru", "linear"])
+def test_problems_without_weights_are_varied_and_not_explained(
+    attncalc: Callable[..., Any], name: str
+) -> None:
+    path = str(sample(name).path)
+    assert attncalc("vary", path, "X[1,1]=0:2:3").code == 0
+    for asked in (("explain", path), ("self", path, "--explain"), ("plot", path, "-o", "a.png")):
+        run = attncalc(*asked)
+        assert run.code == 2
+        assert "no attention" in run.err
+
+
+def test_answers_are_read_by_the_names_of_the_equations() -> None:
+    problem = Problem(X=X, equations=["h[i,c] = X[i,c] * 2", "Y[i,c] = h[i,c] + 1"])
+    marking = check(problem, {"h": solve(problem).shown("h"), "Y": solve(problem).shown("Y")})
+    assert marking.is_right
