@@ -401,7 +401,7 @@ def test_a_page_says_what_is_proven_and_reads_back(attncalc, tmp_path):
     page = attncalc("cross", "in.json", "--work", "--format", "markdown", "-o", "page.md")
     assert page.code == 0
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "every result is proven, and numbers within its work are those of float64" in text
+    assert "every result is proven; numbers within its work come from float64" in text
     assert "too near to a half to be told from it" in text
     assert "too large for exact decimals" not in text
     assert attncalc("check", "in.json", "page.md").code == 0

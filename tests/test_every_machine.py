@@ -224,7 +224,7 @@ def test_two_outputs_that_differ_by_case_alone_are_refused(
     (tmp_path / "in.json").write_text(json.dumps(GOOD))
     run = attncalc("check", "in.json", "mine.txt", "-o", "Marks.csv", "--csv", "marks.CSV")
     assert (run.code, run.out) == (2, "")
-    assert "they are one file: give each a file of its own" in run.err
+    assert "they are the same file; use two names" in run.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.json", "mine.txt"]
 
 
@@ -276,8 +276,8 @@ def test_a_file_that_is_open_elsewhere_is_one_message_and_leaves_nothing(
     run = attncalc("self", "-o", "marks.csv")
     assert (run.code, run.out) == (2, "")
     assert run.err.endswith(
-        "error: cannot write marks.csv: Access is denied "
-        "(is it open in another program? close it there)\n"
+        "error: cannot write marks.csv: Access is denied (if it is open in another program, close "
+        "it there)\n"
     )
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"marks.csv": "old"}
 

@@ -435,8 +435,9 @@ def test_lines_that_may_be_of_any_attention_are_said_not_to_be_marked() -> None:
         written = read_answer_bytes(text.encode(), "a.json")
     said = verdict(mark(key_of(problem, Rules()), written, Rules()))
     assert (
-        "What each output attends to is not marked where nothing says which attention is meant, of "
-        'several: write "cross.A:" above it (there are self.A and cross.A).'
+        "What each output attends to is not marked: the problem has several "
+        "attentions. "
+        'Write the name above it, for example "cross.A:" (names: self.A and cross.A).'
     ) in said
 
 

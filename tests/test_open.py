@@ -379,14 +379,14 @@ ASKED = {
         ("--tokens", "1 " * 9),
         "--tokens: 9 tokens, where this model has 8 places",
     ),
-    "nothing": ((), 'model: GPT-2 needs something to read: --tokens "3, 7", or --text'),
+    "nothing": ((), 'model: GPT-2 needs an input: --tokens "3, 7", or --text'),
     "an image": (
         ("--image", "x.npy"),
         'model: GPT-2 reads something else: --tokens "3, 7", or --text',
     ),
     "two of them": (
         ("--tokens", "1", "--text", "a"),
-        "--tokens and --text together: give one of them",
+        "--tokens and --text together: pass only one",
     ),
     "a layer beyond": (
         ("--tokens", "1", "--layer", "2"),
@@ -904,8 +904,8 @@ def test_python_opens_what_the_command_opens(attncalc: Command, model: Path) -> 
 
 
 IN_PYTHON = {
-    "nothing": ({}, "m: GPT-2 needs something to read: tokens or text"),
-    "two": ({"tokens": [1], "text": "a"}, "tokens and text together: give one of them"),
+    "nothing": ({}, "m: GPT-2 needs an input: tokens or text"),
+    "two": ({"tokens": [1], "text": "a"}, "tokens and text together: pass only one"),
     "a text": ({"tokens": ["a"]}, "tokens takes a list of token ids: whole numbers, as [3, 7]"),
     "none": ({"tokens": []}, "tokens takes a list of token ids: whole numbers, as [3, 7]"),
     "beyond": (
@@ -915,7 +915,7 @@ IN_PYTHON = {
     "an image": ({"image": np.zeros((3, 8, 8))}, "m: GPT-2 reads something else: tokens or text"),
     "a decoder's": (
         {"tokens": [1], "decoder_tokens": [1]},
-        "m: GPT-2 has no decoder beside an encoder: leave decoder_tokens out",
+        "m: GPT-2 has no decoder besides an encoder: omit decoder_tokens out",
     ),
     "a setting": (
         {"tokens": [1], "layer": 0, "decimals": 99},

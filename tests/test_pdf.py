@@ -64,7 +64,7 @@ def test_where_nothing_typesets_it_is_said_what_to_install(
     assert run.err.endswith(
         "error: cannot write hw.pdf: a PDF is typeset by pdflatex, tectonic or lualatex, and none "
         "of them is installed: install TeX Live, MiKTeX or tectonic, or write a .md, which needs "
-        "nothing (nor does the map: attncalc plot -o map.pdf)\n"
+        "no other program (nor does the map: attncalc plot -o map.pdf)\n"
     )
     assert not (tmp_path / "hw.pdf").exists()
 
@@ -76,7 +76,7 @@ def test_where_nothing_typesets_it_is_said_what_to_install(
         (STUCK, r"pdflatex failed: Undefined control sequence. l.7 \nope: write a .tex with "),
         ('print("no space"); print(); sys.exit(3)', "pdflatex failed: no space: write a .tex"),
         ("sys.exit(1)", "pdflatex failed: it said nothing: write a .tex"),
-        ("", "pdflatex failed: it made no PDF: write a .tex"),
+        ("", "pdflatex failed: it created no PDF: write a .tex"),
     ],
 )
 def test_what_typesetting_stumbles_on_is_one_message(

@@ -396,8 +396,8 @@ def test_only_known_kinds_of_picture_are_taken() -> None:
         "pdf",
     ]
     for name, reason in (
-        ("map.gif", 'map.gif: ".gif" is no kind of picture: end the name in .png, .svg or .pdf'),
-        ("map", "map: no ending: end the name in .png, .svg or .pdf"),
+        ("map.gif", 'map.gif: ".gif" is not a picture format: use .png, .svg or .pdf'),
+        ("map", "map: no ending: use .png, .svg or .pdf"),
     ):
         with pytest.raises(OutputError) as error:
             check_ending(Path(name))

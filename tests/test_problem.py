@@ -264,7 +264,7 @@ def test_an_array_with_masked_entries_is_refused_and_its_hidden_numbers_not_read
     with pytest.raises(InputError) as error:
         Problem(**GOOD | {"X": hidden})
     assert str(error.value) == (
-        "X has masked entries: fill them in, or give them as keep or ignore"
+        "X has masked entries: fill them, or pass the mask as keep or ignore"
     )
     assert Problem(**GOOD | {"X": hidden.filled(0)}).X[0, 1] == 0
     assert Problem(**GOOD | {"X": np.ma.array(GOOD["X"])}).X.tolist() == GOOD["X"]

@@ -618,7 +618,7 @@ def test_studies_change_and_draw_what_is_given(attncalc: Any) -> None:
     assert run.code == 0, run.err
     run = attncalc("simulate", "--S", "0 9; 1 1", "S[2,2] ~ N(3, 1)", "--draws", "20")
     assert (run.code, run.out) == (2, "")
-    assert "S is given without values, so there are no outputs: give V" in run.err
+    assert "S is given without values, so there are no outputs; add V" in run.err
     run = attncalc("aim", file, "v_1")
     assert "a query is designed for keys and values: leave out S" in run.err
     run = attncalc("vary", str(sample("additive").path), "v_S *= 0:2")
