@@ -209,8 +209,8 @@ def test_asked_stands_in_a_sheet_with_decimal_commas(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("Q, Z", 'asked names "Z", which is no step of this problem (known: Q, K, V, S, A, O, '),
-        ("S_scaled", 'asked names "S_scaled", which is no step of this problem'),
+        ("Q, Z", 'asked names "Z", which is not a step of this problem (known: Q, K, V, S, A, O, '),
+        ("S_scaled", 'asked names "S_scaled", which is not a step of this problem'),
         ("", "asked takes step names, e.g. Q, S, A, and connections for the map"),
         ([], "asked takes step names"),
         (3, "asked takes step names"),

@@ -273,9 +273,11 @@ def test_what_no_version_can_show_is_said_once(attncalc: Command, tmp_path: Path
     (tmp_path / "roster.csv").write_text("name\nAda Byron\nBob\n")
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
-    said = [line for line in run.err.splitlines() if "tells apart" in line]
+    said = [line for line in run.err.splitlines() if "distinguishes" in line]
     assert len(said) == 1
-    assert said[0].startswith("note: problem 2: no problem of these sizes and conventions tells ")
+    assert said[0].startswith(
+        "note: problem 2: no problem of these sizes and conventions distinguishes: "
+    )
 
 
 def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) -> None:
@@ -642,10 +644,10 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
          "1 to 64, not 0"),
         ("name\nAda\n", '{"problems": [{"token": 3}], "seed": 1}', 'spec.json: problem "1": '
          '"token" is not an option of a new problem: '),
-        ("name\nAda\n", '{"problems": [{}], "sed": 1}', 'spec.json: "sed": it says problems, '
-         "formats, seed and secret, nothing else"),
-        ("name\nAda\n", '{"problems": [{}], "students": [], "sed": 1}', 'spec.json: "sed": it '
-         "says problems, formats, seed and secret, nothing else"),
+        ("name\nAda\n", '{"problems": [{}], "sed": 1}', 'spec.json: "sed": the only names '
+         "are problems, formats, seed and secret"),
+        ("name\nAda\n", '{"problems": [{}], "students": [], "sed": 1}', 'spec.json: "sed": the '
+         "only names are problems, formats, seed and secret"),
         *(
             ("name\nAda\n", f'{{"problems": [{{}}], "secret": {secret}}}', "spec.json: secret "
              "takes 32 hexadecimal digits or more, as manifest.json of a set has them: omit it "
@@ -657,12 +659,12 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
         ("name\nAda\n", '{"problems": [{}], "formats": ["docx"]}', "spec.json: formats are some "
          "of "),
         ("name\nAda\n", '{"problems": [{"name": "a b"}, {"name": "A-B"}]}', "spec.json: two "
-         'problems are called "a-b": name them apart'),
+         'problems are named "a-b": use different names'),
         ("name\nAda\n", '{"problems": [{}], "problems": []}', 'spec.json: "problems" is given '
          "twice"),
         ("name\nAda\n", '{"problems": [{"asked": ["Z"]}]}', "problem 1, for Ada: asked names "),
         ("name\nAda\n", '{"problems": [{"entries": "0"}], "seed": 1}', "problem 1, for "
-         "Ada: entries: of 0 no 3 × 4 matrix was drawn without a row"),
+         "Ada: entries: of 0 every 3 × 4 matrix drawn had a row"),
     ],
 )  # fmt: skip
 def test_what_no_set_can_be_made_of_is_said(
@@ -718,7 +720,8 @@ def test_flags_that_make_no_set_are_refused(
         (("nowhere",), "nowhere: no such file or folder"),
         (("set",), "set: this is the set itself: name the folder of the answers"),
         (("answers", "--format", "json"), "json: say where the pages of a class go, as -o marked/"),
-        (("answers", "-o", "answers/marked"), "cannot write answers/marked: it lies in answers, which was read: use another path"),
+        (("answers", "-o", "answers/marked"), "cannot write answers/marked: it lies in answers, "
+         "which was read: name another place"),
         (("answers", "-o", "set"), "cannot write set: it is set, which was read: use another path"),
         (("answers", "--steps", "Z"), "--steps: "),
     ],

@@ -326,8 +326,8 @@ def test_what_no_gap_can_hold_is_refused(attncalc: Command, tmp_path: Path) -> N
         done = attncalc("export", "many.json", "--to", to, "--steps", "A", "-o", "out")
         assert (done.code, done.out) == (2, "")
         assert done.err == (
-            f"error: 961 entries are asked for, and {system} takes 900 in a question: "
-            "ask for fewer steps with --steps\n"
+            f"error: 961 entries are required, but a question in {system} takes at most "
+            "900: reduce the steps with --steps\n"
         )
 
 

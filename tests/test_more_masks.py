@@ -264,7 +264,7 @@ def test_a_scaling_is_read_back_as_it_was_given(
         ),
         (
             {"rope_frequencies": [1, 2], "rope_scaling": "linear factor=4"},
-            "rope_frequencies are given, and rope_scaling would change them: give one of them",
+            "rope_frequencies and rope_scaling are both given: pass only one",
         ),
         (
             {"rope_frequencies": [1e9, 1]},

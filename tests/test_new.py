@@ -198,7 +198,8 @@ def test_siblings_of_siblings_and_of_problems_of_ones_own(
     [
         (("--entries", "3:1"), "--entries takes from:to, from:to:step or a list, as -2:2, "
          '-2:2:1/2 or 0,1, not "3:1"'),
-        (("--entries", "0:9999999"), "--entries 0:9999999: 10,000,000 numbers are too many to draw from"),
+        (("--entries", "0:9999999"), "--entries 0:9999999: 10,000,000 numbers are too many to "
+         "draw from"),
         (("--entries", "-2"), "--entries: of -2 all matrices are equal: allow more numbers"),
         (("--entries", "a,b"), '--entries: "a" is not a number'),
         (("--ties", "9"), "--ties takes 0 to 3 outputs, not 9"),
@@ -217,7 +218,8 @@ def test_siblings_of_siblings_and_of_problems_of_ones_own(
         (("--spread", "2"), '--spread takes from:to, as 0.3:0.8, not "2"'),
         (("--labels", "a,,b"), "--labels takes names between commas, but one of them is empty"),
         (("--tokens", "1000"), "--tokens takes 1 to 64, not 1000"),
-        (("--margin", "0.5"), "--margin takes a fraction of the last digit from 0 to below 0.5, for example 0.01"),
+        (("--margin", "0.5"), "--margin takes a fraction of the last digit from 0 to below 0.5, "
+         "for example 0.01"),
         (("--scale", "big"), '--scale takes "sqrt_dk", "none" or a number that multiplies the '
          'scores: "big" is not a number'),
     ],
@@ -286,7 +288,7 @@ def test_where_nothing_fits_the_wish_to_blame_is_named(attncalc: Command) -> Non
     assert "Change --largest-score" in run.err
     run = attncalc("new", "--entries", "0", "--seed", "1")
     assert run.err == (
-        "error: --entries: of 0 no 3 × 4 matrix was drawn without a row or a column of zeros\n"
+        "error: --entries: of 0 every 3 × 4 matrix drawn had a row or a column of zeros\n"
     )
 
 

@@ -432,17 +432,17 @@ def test_scores_in_a_text_beside_what_they_come_of_are_results(tmp_path: Path) -
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"S": [[1]], "Q": [[1]]},
-        "S and Q both given: scores that are given are not worked out from queries and keys",
+        "S and Q both given: scores that are given are not computed from queries and keys",
     ),
     (
         {"A": [[1]], "W_K": [[1]], "V": [[1]]},
-        "A and W_K both given: weights that are given are not worked out from queries and keys",
+        "A and W_K both given: weights that are given are not computed from queries and keys",
     ),
-    ({"S": [[1]], "A": [[1]]}, "S and A both given: weights are not worked out from scores then"),
+    ({"S": [[1]], "A": [[1]]}, "S and A both given: given weights are not computed from scores"),
     (
         {"S": [[1]], "scale": "sqrt_dk"},
-        "scale is sqrt_dk, and S is given: without queries and keys there is no d_k, so give a "
-        "number, as 1/2, or none",
+        "scale is sqrt_dk, and S is given: without queries and keys there is no d_k; use a number "
+        "such as 1/2, or none",
     ),
     (
         {"S": [["-inf", 1]], "softcap": 2},
@@ -451,8 +451,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"A": [[1]], "V": [[1]], "causal": True},
-        "causal is given, and so are the weights A: weights are neither scaled, masked nor "
-        "normalised any more",
+        "causal is given, and so are the weights A: given weights are not scaled, masked or "
+        "normalized again",
     ),
     (
         {"S": [[1, 2]], "V": [[1]]},

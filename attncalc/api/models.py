@@ -325,7 +325,7 @@ class Opened:
             end["read"] = "all"
             self._remarks.append(
                 f"token {self.last + 1} is the last that is not padding: the model uses only its "
-                f"row of the head's outputs"
+                "row of the head's outputs"
             )
         read = [(_padding(self.ids, self._masks), self._first), (self._is_padding, self.model)]
         if any(padded != sorted(padded) and model.family.positions for padded, model in read):

@@ -359,7 +359,7 @@ class Solution(Displayed, solving.Solution):
             kept = ", ".join(step.name for step in self.steps)
             raise InputError(
                 f"work and fractions need every step, but only {kept} is kept: call "
-                f"solve(problem) without keep"
+                "solve(problem) without keep"
             )
         contents = Contents(
             self._chosen(only),

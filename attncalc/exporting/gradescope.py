@@ -174,7 +174,7 @@ def _on_network(python: str) -> str:
     if python:
         return (
             f"attncalc and numpy are in it: with {python} on Gradescope's machine nothing is "
-            f"downloaded; otherwise setup.sh downloads what is missing when the image is built"
+            "downloaded; otherwise setup.sh downloads what is missing when the image is built"
         )
     return (
         "it includes attncalc but not numpy (which needs a numpy for Linux on x86-64): setup.sh "

@@ -68,7 +68,7 @@ def refuse_too_many(solution: Solution, course: Course, system: str, most: int) 
     if count > most:
         raise InputError(
             f"{count:,} entries are required, but a question in {system} takes at most {most}: "
-            f"reduce the steps with --steps"
+            "reduce the steps with --steps"
         )
 
 

@@ -221,7 +221,7 @@ def _cleared(
         size = " × ".join(map(str, matrix.shape))
         raise InputError(
             f"entries: of {wishes.entries.text} every {size} matrix drawn had a row or a column "
-            f"of zeros"
+            "of zeros"
         )
     return matrix
 

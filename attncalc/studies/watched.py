@@ -161,5 +161,5 @@ def beyond_floats(name: str) -> InputError:
     """Return the error for something that overflows in a study."""
     return InputError(
         f"{name} grows beyond the largest float64 (about 1.8e+308) at some of these values: use a "
-        f"smaller range"
+        "smaller range"
     )

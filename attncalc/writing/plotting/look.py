@@ -56,7 +56,7 @@ class Look:
         if self.every_line and not self.has_map:
             raise InputError(
                 "all draws every line of the map, and a heatmap has no lines: "
-                "omit all, or use the kind map or both"
+                "omit it, or use the kind map or both"
             )
 
     @property
