@@ -56,7 +56,7 @@ def test_a_wrong_answer_leaves_with_1_and_marks_the_entry_without_colour(
         "The first mistake is in S, row 3, column 3: S[3,3] is -13.25, not -12.35. "
         "S[3,3] = (2.50·-2.50) + (-2.00·3.50) = -13.25\n"
         "It is the only wrong entry of S.\n"
-        "It may be that two of its digits are swapped.\n"
+        "Possible cause: two of its digits are swapped.\n"
         "Q, K and V are right.\n"
         "On the map every line is right.\n"
         "Points: Q 1, K 1, V 1, S 0.89 of 1, A 1, O 1, the lines of the map 1.\n"

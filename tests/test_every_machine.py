@@ -158,7 +158,8 @@ def test_on_windows_such_an_output_is_refused_before_any_work(
     run = attncalc("self", "--format", "markdown", "-o", name)
     assert (run.code, run.out) == (2, "")
     assert run.err.endswith(
-        f"error: cannot write {name}: the name {name} {what_forbids(name)}, as no file on Windows\n"
+        f"error: cannot write {name}: the name {name} {what_forbids(name)}, which Windows does "
+        f"not allow\n"
     )
     assert not list(tmp_path.iterdir())
 
@@ -177,7 +178,7 @@ def test_drives_and_shares_are_no_part_of_a_name(monkeypatch: pytest.MonkeyPatch
     for place in (r"C:\homework\key.md", r"\\server\share\key.md", "C:key.md", "D:/a/../b/key.md"):
         writing._check_name(Path(place))
     for place in (r"C:\homework\nul", r"\\server\share\a?.md", r"C:\con\key.md"):
-        with pytest.raises(OutputError, match="as no file on Windows"):
+        with pytest.raises(OutputError, match="which Windows does not allow"):
             writing._check_name(Path(place))
 
 

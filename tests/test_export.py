@@ -103,7 +103,7 @@ def test_an_autograder_marks_each_step_as_check_does(autograder: Path) -> None:
     assert first["output"].startswith(
         "The first mistake in it is in Q, row 3, column 2: Q[3,2] is -2.00, not 2."
     )
-    assert first["output"].endswith("It may be that its sign is lost.")
+    assert first["output"].endswith("Possible cause: its sign is lost.")
     assert told["tests"][3]["output"] == "3 of 9 are correct given your earlier values."
     assert told["output"].startswith("Read from mine.tex.\nThe first mistake is in Q")
 

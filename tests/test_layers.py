@@ -239,7 +239,7 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
             "normalisation 1: gamma_1 has 2 numbers and R_1 is 3 × 3: it needs 3, one for each "
             "feature",
         ),
-        ({"gamma_3": [1, 1, 1]}, "gamma_3 is given, and nothing in this encoder reads it"),
+        ({"gamma_3": [1, 1, 1]}, "gamma_3 is given, but this encoder does not use it"),
         (
             {"W_out": numbers(2, 2, 1)},
             "head: Y is 3 × 3 and W_out is 2 × 2: for their product, W_out needs 3 rows",

@@ -132,7 +132,7 @@ def test_what_follows_from_a_mistake_is_right() -> None:
         "The first mistake is in Q, row 3, column 2: Q[3,2] is -2.00, not 2. "
         "Q[3,2] = (-2·1) + (2·0) + (-1·0) + (0·1) = -2.00",
         "It is the only wrong entry of Q.",
-        "It may be that its sign is lost.",
+        "Possible cause: its sign is lost.",
         "S, A and O are correct given your earlier values; no points deducted.",
     ]
 

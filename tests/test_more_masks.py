@@ -283,7 +283,7 @@ def test_frequencies_that_do_not_fit_are_refused(fields: dict[str, Any], message
 def test_headings_say_how_rope_turns() -> None:
     fields = tokens(3, positions="rope")
     assert (
-        "rotated by rope in their first 2 columns: base 10000, frequencies divided by 4 "
+        "rotated by RoPE in their first 2 columns: base 10000, frequencies divided by 4 "
         "(rope_scaling: linear), the first token at place 0"
     ) in said(**fields, rope_dims=2, rope_scaling="linear factor=4")
     assert (
@@ -304,7 +304,7 @@ def test_work_shows_the_sink_in_the_sum_and_a_note_says_where_weights_go(
     assert "A = exp(S) / (sum(exp(S)) + exp(sinks))" in run.out
     assert "A[1,2] = e^2.00 / (e^1.00 + e^2.00 + e^1.5) = 7.39 / 14.59 ≈ 0.51" in run.out
     assert "the weights of a row sum to less than 1: the rest goes to the sink" in run.out
-    assert "e to the sink of a head joins the sum in each of its rows" in run.out
+    assert "each head's sink is added to the softmax of its rows" in run.out
 
 
 def test_a_sink_far_above_the_scores_is_taken_off_first(attncalc: Command) -> None:

@@ -382,7 +382,7 @@ ASKED = {
     "nothing": ((), 'model: GPT-2 needs an input: --tokens "3, 7", or --text'),
     "an image": (
         ("--image", "x.npy"),
-        'model: GPT-2 reads something else: --tokens "3, 7", or --text',
+        'model: GPT-2 takes another input: --tokens "3, 7", or --text',
     ),
     "two of them": (
         ("--tokens", "1", "--text", "a"),
@@ -840,7 +840,7 @@ def whisper(folder: Path) -> None:
 SPECTROGRAMS = {
     "no spectrogram": (
         ("--tokens", "1"),
-        "w: Whisper reads something else: --spectrogram x.npy",
+        "w: Whisper takes another input: --spectrogram x.npy",
     ),
     "a spectrogram of another size": (
         ("--spectrogram", "short.npy"),
@@ -912,10 +912,10 @@ IN_PYTHON = {
         {"tokens": [12]},
         "tokens: there is no token 12: the table of this model has 12, from 0 to 11",
     ),
-    "an image": ({"image": np.zeros((3, 8, 8))}, "m: GPT-2 reads something else: tokens or text"),
+    "an image": ({"image": np.zeros((3, 8, 8))}, "m: GPT-2 takes another input: tokens or text"),
     "a decoder's": (
         {"tokens": [1], "decoder_tokens": [1]},
-        "m: GPT-2 has no decoder besides an encoder: omit decoder_tokens out",
+        "m: GPT-2 has no decoder besides an encoder: omit decoder_tokens",
     ),
     "a setting": (
         {"tokens": [1], "layer": 0, "decimals": 99},

@@ -97,7 +97,7 @@ def test_what_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
     settings = install(tmp_path, "pdflatex", "import time; time.sleep(60)")
     monkeypatch.setenv("PATH", settings["PATH"])
     monkeypatch.setattr(pdf, "PATIENCE", 0.2)
-    with pytest.raises(OutputError, match=r"pdflatex failed: not done within 0\.2 seconds"):
+    with pytest.raises(OutputError, match=r"pdflatex failed: not finished within 0\.2 seconds"):
         pdf.write_pdf("", {}, Path("hw.pdf"))
 
 

@@ -281,7 +281,7 @@ def test_two_outputs_are_two_files_before_there_is_any(here: Here, tmp_path: Pat
     for other in ("new.csv", "./new.csv", f"{tmp_path}/new.csv", "later.csv"):
         done = here("check", "self.json", "mine.json", "-o", "new.csv", "--csv", other)
         assert done.code == 2
-        assert "they are one file" in done.err
+        assert "they are the same file" in done.err
     assert everything(tmp_path) == before
 
 
@@ -289,7 +289,7 @@ def test_a_page_and_its_picture_are_two_files_through_links_too(here: Here) -> N
     Path("key.md").symlink_to("key-map.png")
     done = here("self", "self.json", "-o", "key.md")
     assert done.code == 2
-    assert "cannot write both key.md and key-map.png: they are one file" in done.err
+    assert "cannot write both key.md and key-map.png: they are the same file" in done.err
     assert not Path("key-map.png").exists()
 
 

@@ -127,12 +127,12 @@ def test_a_setting_of_a_layer_changes_it_or_is_refused(part: dict[str, Any]) -> 
     [
         (
             {"block": "encoder", "X": EYE, "window": 1},
-            "window is 1, and nothing in this encoder reads it: it needs an attention (W_Q, W_K "
+            "window is 1, but this encoder does not use it: it needs an attention (W_Q, W_K "
             "and W_V)",
         ),
         (
             {"X": EYE, **TWO, "rope_base": 5},
-            "rope_base is 5, and nothing in this attention reads it: it needs positions rope, and "
+            "rope_base is 5, but this attention does not use it: it needs positions rope, and "
             "no rope_frequencies",
         ),
         (

@@ -266,7 +266,7 @@ def test_a_range_has_these_values(text: str, values: list[float]) -> None:
 
 REFUSED = [
     ("K[z] *= 0:3", 'K is 3 × 3, and no row is called "z": there are a, b and c'),
-    ("K[4] = 1", "K is 3 × 3, so there is no row 4: give 1 to 3"),
+    ("K[4] = 1", "K is 3 × 3, so there is no row 4: use 1 to 3"),
     ("K[1,7] = 0:1", "K is 3 × 3, so there is no column 7: give 1 to 3"),
     ("K[1,2,3] = 0:1", "K is 3 × 3: write K[row,column], with : for all"),
     (

@@ -284,12 +284,12 @@ def test_a_label_in_quotes_may_hold_anything(attncalc: Command) -> None:
 @pytest.mark.parametrize(
     ("entry", "error"),
     [
-        ("A[4,1]", '"A[4,1]": A is 3 × 3, so there is no row 4: give 1 to 3'),
-        ("O[1,3]", '"O[1,3]": O is 3 × 2, so there is no column 3: give 1 to 2'),
-        ("A[0,1]", '"A[0,1]": A is 3 × 3, so there is no row 0: give 1 to 3'),
+        ("A[4,1]", '"A[4,1]": A is 3 × 3, so there is no row 4: use 1 to 3'),
+        ("O[1,3]", '"O[1,3]": O is 3 × 2, so there is no column 3: use 1 to 2'),
+        ("A[0,1]", '"A[0,1]": A is 3 × 3, so there is no row 0: use 1 to 3'),
         ("A[1]", '"A[1]": A is 3 × 3: write A[row,column], with : for all'),
         ("A[1,2,3]", '"A[1,2,3]": A is 3 × 3: write A[row,column], with : for all'),
-        ('A["x",1]', '"A["x",1]": A is 3 × 3, and no row is called "x": there are 1, 2 and 3'),
+        ('A["x",1]', '"A["x",1]": A is 3 × 3, and there is no row named "x": there are 1, 2 and 3'),
         (
             "B[1,1]",
             '"B[1,1]" is not an entry: write A[3,1], a row A[3,:], or all of it, A '
