@@ -437,19 +437,6 @@ def test_samples_wrap_between_words_on_a_narrow_terminal_and_nowhere_else(
     assert "folder             self     a folder with a CSV file for each matrix\n" in piped
 
 
-@pytest.mark.campaign(5)
-@pytest.mark.parametrize(
-    "command",
-    ["self", "cross", "encoder", "decoder", "vit", "plot", "explain", "check", "new", "samples"],
-)
-def test_the_examples_of_help_fit_80_columns(attncalc: Command, command: str) -> None:
-    shown = attncalc(command, "--help", COLUMNS="80").out.split("Arguments")[0].split("\n")
-    start = next(i for i, line in enumerate(shown) if line.strip() == "Examples")
-    examples = [line for line in shown[start + 2 :] if line.strip()]
-    inside = [line.startswith("     attncalc ") for line in examples]
-    assert inside.index(False) == sum(inside)  # none is broken: what follows is other text
-
-
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "command",

@@ -462,7 +462,7 @@ REFUSED: dict[str, tuple[Fields, str]] = {
     ),
     "no id": (
         HEAD | {"target_ids": [-1, 0]},
-        "target_ids takes whole numbers from 0, one for each row of probabilities, as 2, 0, 1, not "
+        "target_ids takes whole numbers from 0, one per row of probabilities, e.g. 2, 0, 1, not "
         '"[-1, 0]"',
     ),
     "nothing to change": (

@@ -423,3 +423,14 @@ def test_slices_of_a_matrix_in_csv_are_complete(tmp_path: Path, blocks: str, fau
     with pytest.raises(InputError) as refused:
         read_problem(file)
     assert fault in str(refused.value)
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "npz"])
+def test_a_matrix_is_read_by_the_exact_name_in_an_equation(
+    tmp_path: Path, attncalc: Callable[..., Any], form: str
+) -> None:
+    given = {"X": [[1, 2], [3, 4]], "a": [2, 3], "wq": [[5]]}
+    lines = ["Y[t,p] = a[t] * X[t,p] * wq[0,0]"]
+    (tmp_path / "in.json").write_text(json.dumps(given | {"equations": lines}))
+    assert attncalc("self", "in.json", "-o", f"out.{form}").code == 0
+    assert solve(read_problem(tmp_path / f"out.{form}"))["Y"].tolist() == [[10, 20], [45, 60]]

@@ -18,6 +18,7 @@ import pytest
 from conftest import PACKAGE, ROOT, Command, clean_environment
 
 import attncalc
+from attncalc.cli.flags.table import COMMANDS, topics
 from attncalc.grading.rules import Status
 from attncalc.problem.fields import GIVEN, SETTINGS
 
@@ -120,8 +121,8 @@ def test_no_command_of_the_docs_has_a_comma_outside_quotes(page: str) -> None:
 
 
 def test_no_example_of_the_help_has_one_either() -> None:
-    flags = (ROOT / "attncalc" / "cli" / "flags").glob("*.py")
-    lines = [line for path in flags for line in path.read_text(encoding="utf-8").splitlines()]
+    texts = (*(each.text for each in COMMANDS.values()), *topics().values())
+    lines = [line for text in texts for line in text.splitlines()]
     examples = [line for line in lines if line.startswith("    attncalc ")]
     assert len(examples) > 40
     assert not [line for line in examples if BARE_COMMA.search(IN_QUOTES.sub("", line))]

@@ -145,6 +145,7 @@ def test_no_command_and_no_output_is_left_out() -> None:
     assert set(COMMANDS) == {called[0] for called, _, _ in READ_AND_WRITTEN} | {
         "schema",
         "equations",
+        "help",
     }
 
 

@@ -54,9 +54,10 @@ PHRASES = {
 BANNED = re.compile(r"(?<![\w-])(?:" + "|".join(PHRASES) + r")(?![\w-])", re.IGNORECASE)
 PAGES = sorted(
     path
-    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb"))
-    if not {"reference", "gallery"} & set(path.relative_to(ROOT).parts)
-)  # fmt: skip
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.*"))
+    if path.suffix in {".md", ".ipynb"}
+    and not {"reference", "gallery"} & set(path.relative_to(ROOT).parts)
+)
 EXEMPT = {
     "style.md",  # quotes what it bans
     "key.md",  # written by a command
@@ -82,18 +83,12 @@ def prose(path: Path) -> str:
 def messages(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and text of each string in Python that is a phrase and not a docstring."""
     tree = ast.parse(source)
-    documented = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
-    }
-    loose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) not in documented | loose and re.search(r"[a-z] [a-z]", node.value):
-                yield node.lineno, node.value
+        if isinstance(node, ast.Constant) and id(node) not in docstrings:
+            text = node.value
+            if isinstance(text, str) and re.search(r"[a-z] [a-z]", text):
+                yield node.lineno, text
 
 
 @pytest.mark.parametrize("page", [path for path in PAGES if path.name not in EXEMPT],

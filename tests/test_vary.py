@@ -535,13 +535,3 @@ def test_python_has_what_the_command_prints(attncalc: Command) -> None:
     ):
         with pytest.raises(InputError, match=said):
             call()
-
-
-@pytest.mark.campaign(2)
-@pytest.mark.parametrize("command", ["vary", "simulate", "aim"])
-def test_help_shows_brackets_as_they_are_typed(attncalc: Command, command: str) -> None:
-    """To rich, which writes the help, [a] and [b] would else be styles."""
-    page = attncalc(command, "--help", COLUMNS="200").out
-    for shown in {"vary": ["K[a] *= 0:3", "V[b]"], "simulate": ["K[a] ~ N(mu"], "aim": []}[command]:
-        assert shown in page
-    assert 'attncalc vary in.json "K[a] *= 0:3"' in attncalc("--help", COLUMNS="200").out

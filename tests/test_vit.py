@@ -233,8 +233,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"image": None}, "patches: missing: image, the image that is cut"),
     (
         {"patch": "two"},
-        'patch takes one side of a patch, as 2, or its rows and columns, as 2x3: "two" is not a '
-        "number",
+        'patch takes one side, e.g. 2, or rows and columns, e.g. 2x3: "two" is not a number',
     ),
     (
         {"E": numbers(5, 3, 1)},

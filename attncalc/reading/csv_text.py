@@ -14,7 +14,7 @@ from attncalc.base.typed import is_number, quoted
 from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS, TEXTS, own_name
 from attncalc.problem.serialising import COLUMN_NAMES, RESULTS, ROW_NAMES
 from attncalc.reading.cells import Faults, read_cells
-from attncalc.reading.names import canonical, names_of_equations, unknown
+from attncalc.reading.names import canonical, field_called, read_by_equations, unknown
 
 Fields = dict[str, Any]
 
@@ -92,8 +92,9 @@ def _named_sheet(
 ) -> _Sheet:
     """Return the sheet below a heading: of a field, or of what an equation before it reads."""
     base = _SLICE.sub("", heading)
-    name = canonical(base)
-    if name is None and names_of_equations(fields.get("equations"), (), [base]):
+    read = read_by_equations(fields.get("equations"))
+    name = field_called(base, read)
+    if name is None and base in read:
         name = base
     elif name is None or name not in MATRICES:
         faults.add(f"line {line}: {_why_no_name(heading, faults)}")
