@@ -36,6 +36,8 @@ from tools.running import door
 AXE = importlib.util.find_spec("axe_playwright_python")
 WIDTHS = (320, 768, 1400)
 FOR_AXE = ("index.html", "student.html", "fields.html", "notebooks/student.html", "search.html")
+FIRST_FOUND = {"backprop": "gradients.html", "grade": "check.html", "rubric": "check.html"}
+"""Words that people search, and the first page that should appear."""
 needs_sphinx = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("sphinx", "furo", "myst_parser")),
     reason="Sphinx is not installed: pip install 'attncalc[docs]'",
@@ -240,12 +242,15 @@ def test_the_reference_has_every_flag_and_every_name(site: Path) -> None:
     import attncalc
     from attncalc.cli.flags.table import COMMANDS, flags_of
 
-    commands = html.unescape((site / "reference" / "commands.html").read_text(encoding="utf-8"))
+    def page(*names: str) -> str:
+        paths = (site / "reference" / f"{name}.html" for name in names)
+        return html.unescape("".join(path.read_text(encoding="utf-8") for path in paths))
+
+    commands, api = page("commands", "flags"), page("api", "classes")
     for command in COMMANDS.values():
         for each in flags_of(command):
             for flag in "/".join(each.names).split("/"):
                 assert not flag or f">{flag}<" in commands, flag
-    api = (site / "reference" / "api.html").read_text(encoding="utf-8")
     for name in set(attncalc.__all__) - {"__version__"}:
         assert f'id="attncalc.{name}"' in api, name
 
@@ -273,6 +278,10 @@ def test_the_site_is_read_and_searched_without_a_network(site: Path) -> None:
         browser.until(f"{links}.length > 2")
         browser.until(f"{links}.some((a) => a.href.includes('fields.html'))")  # one after another
         assert browser.run("location.protocol") == "file:"
+        for query, page in FIRST_FOUND.items():
+            browser.open(site / "search.html", f"?q={query}")
+            browser.until(f"{links}.length > 3")
+            assert page in browser.run(f"{links}[0].href"), query
     finally:
         browser.close()
 
