@@ -1,7 +1,7 @@
-"""The documentation site shows what is: outputs, pictures, tables and notebooks are fresh.
+"""The documentation site is up to date: outputs, pictures, tables and notebooks.
 
-The site itself needs `pip install '.[docs]'`, and Chromium for what a reader does; each is skipped
-where it is missing. Where `SITE_PAGES` is `all`, axe-core reads every page, at three widths.
+The site needs `pip install '.[docs]'`, and interaction needs Chromium; tests are skipped without
+them. With `SITE_PAGES=all`, axe-core checks every page at three widths.
 """
 
 import difflib
@@ -205,7 +205,7 @@ def run_make(*arguments: str) -> None:
 
 
 def pages_of(site: Path) -> list[Path]:
-    """Return the pages of the theme, and none of the gallery's own."""
+    """Return the pages of the theme, without those of the gallery."""
     return [
         path
         for path in sorted(site.rglob("*.html"))
@@ -214,7 +214,7 @@ def pages_of(site: Path) -> list[Path]:
 
 
 def places(page: Path) -> Iterator[str]:
-    """Yield where a page's links, pictures, styles and scripts lead."""
+    """Yield the targets of a page's links, pictures, styles and scripts."""
     text = page.read_text(encoding="utf-8")
     text = re.sub(r'srcdoc="[^"]*"', "", text)
     yield from map(html.unescape, re.findall(r'\s(?:href|src)="([^"]*)"', text))
