@@ -64,7 +64,7 @@ def test_where_nothing_typesets_it_is_said_what_to_install(
     assert run.err.endswith(
         "error: cannot write hw.pdf: a PDF is typeset by pdflatex, tectonic or lualatex, and none "
         "of them is installed: install TeX Live, MiKTeX or tectonic, or write a .md, which needs "
-        "no other program (nor does the map: attncalc plot -o map.pdf)\n"
+        "no other program (attncalc plot -o map.pdf needs none either)\n"
     )
     assert not (tmp_path / "hw.pdf").exists()
 

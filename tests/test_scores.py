@@ -465,7 +465,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"S": [[1]], "W_O": [[1]]}, "W_O is given, and no V: there is nothing to project"),
     (
         {"S": [[1]], "score": "distance"},
-        "S is given, and score is distance: scores that are given are not worked out from queries "
+        "S is given, and score is distance: scores that are given are not computed from queries "
         "and keys",
     ),
     ({"A": [[float("nan")]]}, "A, row 1, column 1: nan, where a finite number is needed"),

@@ -235,7 +235,7 @@ def test_what_is_in_a_folder_that_is_read_is_not_written_over(
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith(
         f"error: cannot write {place}: it is already in {folder}, which was read: "
-        "name another place\n"
+        "use another path\n"
     )
     assert everything(tmp_path) == before
 
