@@ -368,7 +368,7 @@ def test_an_irrational_value_that_ties_is_said():
     assert solution.digits["O"][:, 0].tolist() == [0.13, 0.13]
     assert solution.undecided == {"O": ((0, 0), (1, 0))}
     (note,) = (note.text for note in notes(solution) if note.step == "O")
-    assert note.endswith("from it, and rounded away from zero: O[1,1] and 1 more")
+    assert note.endswith("to decide, rounded away from zero: O[1,1] and 1 more")
 
 
 @pytest.mark.usefixtures("too_large")

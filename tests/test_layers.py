@@ -206,13 +206,13 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
         (
             {"W_O": numbers(2, 4, 1)},
             'residual 1: X is 3 × 3 and O is 3 × 4: matrices that are added need the same shape '
-            '(or say '
+            '(or set '
             '"residual": false)',
         ),
         (
             {"W_Q": None, "Q": numbers(2, 2, 1)},
             'residual 1: X is 3 × 3 and O is 2 × 3: matrices that are added need the same shape '
-            '(or say '
+            '(or set '
             '"residual": false)',
         ),
         (

@@ -200,7 +200,7 @@ def test_scores_of_classes_are_those_of_the_package(
     problem = open_model(tmp_path, **given)
     found = solve(problem)["logits"]
     if len(found) > len(expected):  # padded: the row that is said counts
-        (said,) = (each for each in problem.remarks if "that is no padding" in each)
+        (said,) = (each for each in problem.remarks if "that is not padding" in each)
         found = found[int(said.split()[1]) - 1][np.newaxis]
     assert found.shape == expected.shape
     assert np.abs(found - expected).max() < NEAR

@@ -290,7 +290,7 @@ def test_headings_say_how_rope_turns() -> None:
         "base 10000, frequencies that turn fewer than 1 times in 8192 tokens divided by 8, those "
         "of more than 4 turns kept, and between in part (rope_scaling: llama3)"
     ) in said(**fields, rope_scaling=LLAMA3)
-    assert "by rope: frequencies as given, the first" in said(**fields, rope_frequencies=[1, 2])
+    assert "by RoPE: frequencies as given, the first" in said(**fields, rope_frequencies=[1, 2])
 
 
 # -- sinks ----------------------------------------------------------------------------------------

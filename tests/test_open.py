@@ -386,7 +386,7 @@ ASKED = {
     ),
     "two of them": (
         ("--tokens", "1", "--text", "a"),
-        "--tokens and --text together: pass only one",
+        "--tokens and --text together: give one of them",
     ),
     "a layer beyond": (
         ("--tokens", "1", "--layer", "2"),

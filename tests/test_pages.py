@@ -350,8 +350,7 @@ def test_the_folder_of_the_problem_is_never_written_to(attncalc: Command, tmp_pa
     attncalc("samples", "self", "-o", "animals/in.json")
     run = attncalc("self", "animals/in.json", "-o", "animals")
     assert run.err == (
-        "error: cannot write animals: it holds animals/in.json, which was read: "
-        "name another place\n"
+        "error: cannot write animals: it holds animals/in.json, which was read: use another path\n"
     )
     assert sorted(path.name for path in (tmp_path / "animals").iterdir()) == [*before, "in.json"]
 

@@ -312,7 +312,7 @@ def test_an_entry_of_heads_names_its_head(attncalc: Command) -> None:
     run = attncalc("self", "--heads", "2", "--entry", "A[2,3,1]")
     assert "\nA[2,3,1] = e^" in run.out
     run = attncalc("self", "--heads", "2", "--entry", "A[3,1,1]")
-    assert "A is 2 heads of 3 × 3, so there is no head 3: give 1 to 2" in run.err
+    assert "A is 2 heads of 3 × 3, so there is no head 3: use 1 to 2" in run.err
     run = attncalc("self", "--heads", "2", "--entry", "A[1,1]")
     assert "write A[head,row,column], with : for all" in run.err
 
