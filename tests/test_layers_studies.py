@@ -152,7 +152,7 @@ def test_what_is_watched_unasked_is_the_weights_and_what_the_layers_give() -> No
         ("3.W_1 = 0:1", "this problem has no 3.W_1, and only what is given can change: there are"),
         ("3.scale = 0:1", "this problem has no part 3: there are self, cross"),
         ("W_Q = 0:1", "this problem has no W_Q, and only what is given can change"),
-        ("self.decimals=1,2", "decimals belongs to the whole problem, not to one of its parts"),
+        ("self.decimals=1,2", "decimals belongs to the whole, and not to a part of it"),
         ("self.A = 0:1", "self.A is worked out here, and only what is given can change"),
         ("block=encoder", "block is no setting that changes what is worked out"),
         ("self.W_Q[9] *= 2", "self.W_Q is 3 × 2, so there is no row 9: give 1 to 3"),

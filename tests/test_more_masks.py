@@ -87,7 +87,7 @@ def test_the_heading_says_where_a_window_lies() -> None:
         **fields, window=1, causal=True
     )
     shifted = said(**fields, window=3, causal_alignment="bottom-right")
-    assert f"{one} and none after it; the last query stands at the last key" in shifted
+    assert f"{one} and none after it; the last query is at the last key" in shifted
 
 
 @pytest.mark.parametrize("window", [0, -1, 2.5, True])

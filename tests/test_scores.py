@@ -476,7 +476,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"S": [[1]], "block": "encoder", "X": [[1]]},
-        "attention: S is given, which a layer works out from its tokens: attention alone takes it",
+        "attention: S is given, but a layer computes it from its tokens: only attention takes it",
     ),
 ]
 GIVEN: dict[str, Any] = {"Q": [[1, 2]], "K": [[1, 0], [0, 1]], "V": [[1], [2]]}

@@ -137,7 +137,7 @@ def test_a_setting_of_a_layer_changes_it_or_is_refused(part: dict[str, Any]) -> 
         ),
         (
             {"X": EYE, "layers": [TWO, FORWARD | {"positions": "rope"}]},
-            "2.positions is rope, and nothing in layer 2 reads it: it needs tokens to add "
+            "2.positions is rope, but layer 2 does not use it: it needs tokens to add "
             "them to, before all layers, or an attention for rope",
         ),
         (
@@ -159,7 +159,7 @@ def test_a_value_that_holds_anyway_is_no_fault() -> None:
 
 def test_an_alignment_that_nothing_counts_by_is_said_to_be_idle() -> None:
     said = conventions(Problem(X=EYE, **TWO, causal_alignment="bottom-right"))
-    idle = "the last query stands at the last key (bottom-right), but nothing here counts places"
+    idle = "the last query is at the last key (bottom-right), which has no effect here"
     assert idle in said
     counted = Problem(X=EYE, **TWO, causal_alignment="bottom-right", causal=True)
     assert idle not in conventions(counted)

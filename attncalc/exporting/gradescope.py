@@ -90,7 +90,7 @@ rm -f "$results"
 if [ ! -s "$results" ]; then
   cat > "$results" << 'END'
 {"score": 0, "output": "This could not be marked: the autograder was ended before it was done, as \
-for want of memory or time. Ask your teacher to look at it.", "tests": []}
+because memory or time ran out. Ask your teacher to look at it.", "tests": []}
 END
 fi
 exit 0

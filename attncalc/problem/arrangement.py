@@ -238,7 +238,7 @@ def _check(problem: Outer, prefix: str, said: dict[str, Any], parts: Sequence[Pl
             continue  # where each says its own instead, the heading names what that is
         what = f"layer {prefix.rstrip('.')}" if prefix else f"this {IN_WORDS[problem.block]}"
         raise InputError(
-            f"{prefix}{name} is {_as_typed(value)}, and nothing in {what} reads it: it needs "
+            f"{prefix}{name} is {_as_typed(value)}, but {what} does not use it: it needs "
             f"{_needs(name)}"
         )
 

@@ -264,7 +264,7 @@ def _exponents(heads: int) -> str:
 
 def _edges_in_words(problem: Attention) -> Iterator[str]:
     if problem.causal_alignment == "bottom-right" and not problem.counts_places:
-        yield "the last query stands at the last key (bottom-right), but nothing here counts places"
+        yield "the last query is at the last key (bottom-right), which has no effect here"
     if problem.causal:
         edge = "a query sees keys up to its own place"
         if problem.causal_alignment == "bottom-right":
@@ -285,7 +285,7 @@ def _window_in_words(problem: Attention, window: int) -> str:
     if not problem.causal:
         where = " and none after it"
         if problem.causal_alignment == "bottom-right":
-            where += "; the last query stands at the last key (bottom-right)"
+            where += "; the last query is at the last key (bottom-right)"
     return f"window {window}: a query sees {keys}, {own}{where}"
 
 
