@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import Problem, check, read_problem, solve
+from attncalc import Problem, check, read_problem, solve, vary
 from attncalc.base.errors import InputError
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
@@ -394,3 +395,39 @@ def test_answers_are_read_by_the_names_of_the_equations() -> None:
     problem = Problem(X=X, equations=["h[i,c] = X[i,c] * 2", "Y[i,c] = h[i,c] + 1"])
     marking = check(problem, {"h": solve(problem).shown("h"), "Y": solve(problem).shown("Y")})
     assert marking.is_right
+
+
+H = "X[t,e] + (c[t-1,e] if t > 0 else 0)"
+
+
+@pytest.mark.parametrize(
+    ("h", "c", "problem"),
+    [
+        ("c[t,e] * 2", "h[t,e] + X[t,e]", "these read one another in a circle: h → c → h"),
+        (H, "h[t,e] + h[t+1,e]", "c reads h in row t + 1: earlier rows alone are known"),
+        (H, "h[max(t,1),e]", "c reads h in row max(t, 1): earlier rows alone are known"),
+        (H, "h[t,e] + Z[t]", "Z is no index, size or matrix here"),
+        (H, "h[t]", "it takes two indices, a row and a column"),
+    ],
+)
+def test_a_circle_reads_earlier_rows_alone(h: str, c: str, problem: str) -> None:
+    with pytest.raises(EquationError, match=re.escape(problem)) as caught:
+        solve(Problem(X=X, equations=[f"h[t,e] = {h}", f"c[t,e] = {c}"]))
+    assert "^" in str(caught.value)
+
+
+def test_rows_that_are_computed_together_are_as_many() -> None:
+    lines = [
+        "h[t in 2, e] = (c[t-1,e] if t > 0 else 0) + X[t,e]",
+        "c[t in n, e] = (h[t-1,e] if t > 0 and t < 3 else 0) + X[t,e]",
+    ]
+    with pytest.raises(EquationError, match="c has 3 rows, and h, 2"):
+        solve(Problem(X=X, equations=lines))
+
+
+def test_a_family_of_mutual_recurrences_is_each_of_them() -> None:
+    problem = read_problem(sample("lstm").path)
+    found = vary(problem, "X[1,1]=-1:2:4", watch=["h[3,1]"])
+    for value, row in zip((-1, 0, 1, 2), json.loads(found.to_json())["rows"], strict=True):
+        other = replace(problem, X=[[value, 0], [-1, 2], [0, 1]])
+        assert row["exact"] == pytest.approx([solve(other)["h"][2, 0]])

@@ -83,7 +83,7 @@ def _named_sheet(
 ) -> _Sheet:
     """Return the sheet below a heading: of a field, or of what an equation before it reads."""
     name = canonical(heading)
-    if name is None and names_of_equations(fields.get("equations"), (), [heading]):
+    if names_of_equations(fields.get("equations"), (), [heading]):
         name = heading
     elif name is None or name not in MATRICES:
         faults.add(f"line {line}: {_why_no_name(heading, faults)}")

@@ -47,12 +47,14 @@ def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) 
         )
     strange: list[str] = []
     problem = _problem_in(content)
-    fields = _fields_of(problem, faults, strange, "")
-    own = names_of_equations(fields.get("equations"), equations, strange)
+    given = dict(problem)
+    stated = next((value for key, value in problem if canonical(key) == "equations"), None)
+    own = names_of_equations(stated, equations, given)
+    others = _Object(each for each in problem if each[0] not in own)
+    fields = _fields_of(others, faults, strange, "")
     if own:
-        given = dict(problem)
         fields["more"] = {name: _matrix(name, _as_rows(given[name]), faults) for name in own}
-    tell_unknown([name for name in strange if name not in own], faults.add)
+    tell_unknown(strange, faults.add)
     faults.raise_if_any()
     return fields
 

@@ -81,7 +81,10 @@ def tell_unknown(
 def names_of_equations(
     of_file: Any, beside: Sequence[str] | None, strange: Iterable[str]
 ) -> list[str]:
-    """Return which of these names equations read: those of a file, and those given beside it."""
+    """Return which of these names equations alone read: those of a file, and those beside it.
+
+    A name that is spelled as an equation has it, as W_o, is not that of a field in other letters.
+    """
     try:
         texts = added_lines(of_file or (), beside or ())
     except ValueError:  # refused where the field is read
@@ -89,7 +92,7 @@ def names_of_equations(
     from attncalc.problem.stating import read_by  # here, for few state any
 
     read = read_by(texts) if texts else ()
-    return [name for name in dict.fromkeys(strange) if name in read]
+    return [name for name in dict.fromkeys(strange) if name in read and name not in KNOWN]
 
 
 def unknown(name: str, known: Iterable[str] = KNOWN) -> str:
