@@ -431,3 +431,33 @@ def test_a_family_of_mutual_recurrences_is_each_of_them() -> None:
     for value, row in zip((-1, 0, 1, 2), json.loads(found.to_json())["rows"], strict=True):
         other = replace(problem, X=[[value, 0], [-1, 2], [0, 1]])
         assert row["exact"] == pytest.approx([solve(other)["h"][2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "queries", "keys", "heads"),
+    [("latent", 3, 3, 2), ("graph", 3, 3, 1), ("hopfield", 2, 3, 1), ("alignment", 2, 3, 1)],
+)
+def test_rows_of_a_softmax_that_weigh_a_matrix_are_the_weights(
+    attncalc: Callable[..., Any], name: str, queries: int, keys: int, heads: int
+) -> None:
+    path = str(sample(name).path)
+    problem = read_problem(path)
+    (attention,) = problem.attentions
+    assert (attention.n, attention.m, attention.n_heads) == (queries, keys, heads)
+    found = [head.connections for head in solve(problem).heads]
+    assert list(map(len, found)) == [queries] * heads
+    assert "mixes inputs" in attncalc("explain", path).out
+    with pytest.raises(InputError, match="causal"):
+        read_problem(path, causal=True).calculation  # noqa: B018
+
+
+def test_rows_of_a_kernel_are_no_weights_of_tokens() -> None:
+    lines = [
+        "w[i,k] = softmax(W[i,l] for l in columns(W))[k]",
+        "Y[i,c] = sum(w[0,k] * X[i+k-1,c] for k in columns(w) if 0 <= i + k - 1 and i + k - 1 < n)",
+    ]
+    assert Problem(X=X, more={"W": [[1, 2, 0]]}, equations=lines).attentions == ()
+    named = [lines[0], "Y[i,c] = sum(w[i,k] * X[k,c] for k in n)"]
+    own = Problem(X=X, more={"W": [[1, 2, 0]]}, equations=named, labels={"X": ["a", "b", "c"]})
+    assert [each.name for each in solve(own).all_weights] == ["w"]
+    assert own.attentions[0].keys == ("a", "b", "c")

@@ -29,7 +29,17 @@ from attncalc.equations.own import (
     read_line,
     resolved,
 )
-from attncalc.equations.tree import INFINITY, Entry, Equation, Name, equation_source, recurrence_of
+from attncalc.equations.tree import (
+    INFINITY,
+    Aggregate,
+    Entry,
+    Equation,
+    Name,
+    Row,
+    equation_source,
+    recurrence_of,
+    walk,
+)
 from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.layers import STEP_TITLES
@@ -81,6 +91,36 @@ def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
         yield {name: resolution.shapes[name] for name in wanted}
 
 
+def weights_of(problem: Outer) -> list[tuple[str, Shape]]:
+    """Return the equation that states weights, as its name and shape; none where none does.
+
+    Weights are rows of a softmax, or another normalizer, that another equation sums with the rows
+    of a matrix. Of several, it is that of the name A, or the first.
+    """
+    lines = parsed(problem.equations)
+    found = [line.name for line in lines if any(_is_weighed_with(line, each) for each in lines)]
+    if not found:
+        return []
+    resolution = _Resolution((), lines, problem)
+    name = "A" if "A" in found else found[0]
+    resolution.put(name)
+    return [(name, resolution.shapes[name])]
+
+
+def _is_weighed_with(line: Line, by: Line) -> bool:
+    """Say whether an equation sums rows of a matrix, each with a weight of another equation."""
+    own = line.equation
+    if not isinstance(own.right, Row) or len(own.at) < 2 or own.right.at != Name(own.at[-1]):
+        return False
+    for each in by.equation.nodes:
+        if isinstance(each, Aggregate) and each.kind == "sum":
+            index, entries = Name(each.index), [x for x in walk(each) if isinstance(x, Entry)]
+            weighs = any(x.name == own.name and x.at[-1:] == (index,) for x in entries)
+            if weighs and any(x.name != own.name and x.at[-2:-1] == (index,) for x in entries):
+                return True
+    return False
+
+
 def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     """Return a calculation with the equations of a problem in it.
 
@@ -92,7 +132,8 @@ def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     steps, lines = _with_modified_scores(problem, calculation, parsed(problem.equations))
     resolution = _Resolution(steps, lines, problem)
     replaced = [step.name for step in steps]
-    for name in (*replaced, *(line.name for line in lines)):
+    stated = [line.name for line in lines]
+    for name in stated if set(replaced) <= set(stated) else (*replaced, *stated):
         resolution.put(name)
     steps = _without_those_replaced(resolution.made.values(), steps, lines)
     added = tuple(step for step in steps if step.name not in replaced)
@@ -244,7 +285,8 @@ class _Resolution:
         )
         forbids = any(x == INFINITY for x in own.nodes)
         if step is not None:
-            title = line.title or step.title
+            is_given = step.name in step.inputs
+            title = line.title or (STEP_TITLES["A"] if is_given else step.title)
             made = step._replace(operation=operation, inputs=inputs, title=title)
             made = made._replace(rows_of=own.recurring)
             return made._replace(role="masked") if forbids and step.columns == "keys" else made
