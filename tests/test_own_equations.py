@@ -446,7 +446,7 @@ def test_rows_of_a_softmax_that_weigh_a_matrix_are_the_weights(
     assert (attention.n, attention.m, attention.n_heads) == (queries, keys, heads)
     found = [head.connections for head in solve(problem).heads]
     assert list(map(len, found)) == [queries] * heads
-    assert "mixes inputs" in attncalc("explain", path).out
+    assert "mixes inputs" in attncalc("explain", path, "--all").out
     with pytest.raises(InputError, match="causal"):
         read_problem(path, causal=True).calculation  # noqa: B018
 
