@@ -190,7 +190,7 @@ class Writer {
     }
     if (name === "exp") return (level) => power(E, f(level));
     if (name === "sqrt") return (level) => rootOf(f(level));
-    if (name === "log") { const value = this.workedOut(a, false); return () => call("log", value()); } // of 0.00 there is none
+    if (name === "log" && !this.isOfPlaces(a)) { const value = this.workedOut(a, false); return () => call("log", value()); } // of 0.00 there is none
     return (level) => call(TITLES[name] ?? name, f(level));
   }
 
