@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from attncalc import Problem, check, read_problem, solve, vary
-from attncalc.base.errors import InputError
+from attncalc.base.errors import InputError, ShapeError
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
 from attncalc.grading.rules import Status
@@ -22,6 +22,7 @@ from attncalc.problem.samples import SAMPLES, sample
 from attncalc.problem.serialising import in_json
 from attncalc.problem.stated import conventions
 from attncalc.problem.stating import lines_of
+from attncalc.reading import read_stream
 
 X = [[1, 0, 2], [0, 1, 1], ["1/2", -1, 0]]
 W = {
@@ -461,3 +462,12 @@ def test_rows_of_a_kernel_are_no_weights_of_tokens() -> None:
     own = Problem(X=X, more={"W": [[1, 2, 0]]}, equations=named, labels={"X": ["a", "b", "c"]})
     assert [each.name for each in solve(own).all_weights] == ["w"]
     assert own.attentions[0].keys == ("a", "b", "c")
+
+
+def test_a_gate_may_have_weights_that_are_called_as_those_of_the_attention() -> None:
+    more = {"W_O": [[1, 0], [0, 1], [1, 1]]}
+    gate = "G[i,c] = sigmoid(sum(X[i,a] * {}[a,c] for a in d))"
+    with pytest.raises(ShapeError, match="W_O is a matrix of the attention: give what"):
+        solve(Problem(X=X, **W, **more, equations=[gate.format("W_O")]))
+    text = json.dumps({"X": X, **W, "W_o": more["W_O"], "equations": [gate.format("W_o")]})
+    assert "W_o" in read_stream(text.encode(), "gate.json").more

@@ -97,7 +97,7 @@ def _attention(problem: Outer) -> list[Placed]:
         return [own]
     try:
         Calculation([own])
-    except AttncalcError:
+    except AttncalcError as error:
         from attncalc.problem.stating import placeholders, read_by, weights_of
 
         for shapes in placeholders(problem):
@@ -107,7 +107,13 @@ def _attention(problem: Outer) -> list[Placed]:
                 Calculation([stated])
                 return [stated]
         if is_there(problem) and not set(problem.names) <= read_by(problem.equations):
-            raise
+            name = str(error).partition(" ")[0]
+            if name not in problem.names or name not in read_by(problem.equations):
+                raise
+            raise type(error)(
+                f"{error}; {name} is a matrix of the attention: give what an equation alone reads "
+                "another name"
+            ) from None
         return [_of_weights(problem, *found) for found in weights_of(problem)]
     return [own]
 
