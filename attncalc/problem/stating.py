@@ -34,6 +34,7 @@ from attncalc.equations.tree import (
     Aggregate,
     Entry,
     Equation,
+    If,
     Name,
     Row,
     equation_source,
@@ -71,6 +72,15 @@ def read_by(texts: Sequence[str]) -> set[str]:
     """Return the names that equations read and none of them states."""
     lines = parsed(tuple(texts))
     return {name for line in lines for name in line.reads} - {line.name for line in lines}
+
+
+def deciding(texts: Sequence[str]) -> set[str]:
+    """Return the matrices that conditions and places of equations read, as a graph or ids."""
+    nodes = [x for line in parsed(tuple(texts)) for x in line.equation.nodes]
+    inner = [y for x in nodes if isinstance(x, Entry) for y in x.at]
+    inner += [x.test for x in nodes if isinstance(x, If)]
+    inner += [x.where for x in nodes if isinstance(x, Aggregate) and x.where is not None]
+    return {y.name for x in inner for y in walk(x) if isinstance(y, Entry)}
 
 
 def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
