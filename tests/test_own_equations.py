@@ -511,3 +511,13 @@ def test_a_matrix_is_read_by_the_exact_name_in_an_equation(
     (tmp_path / "in.json").write_text(json.dumps(given | {"equations": lines}))
     assert attncalc("self", "in.json", "-o", f"out.{form}").code == 0
     assert solve(read_problem(tmp_path / f"out.{form}"))["Y"].tolist() == [[10, 20], [45, 60]]
+
+
+def test_a_gate_that_is_left_out_is_named() -> None:
+    path = sample("lstm").path
+    key = read_problem(path)
+    cell = "c[t,a] = f[t,a] * (c[t-1,a] if t > 0 else 0) + i[t,a]"
+    wrong = solve(read_problem(path, equations=[cell]))
+    marking = check(key, {step.name: wrong.shown(step.name) for step in wrong.plan})
+    causes = {each.step.name: each.cause.says for each in marking.steps if each.cause}
+    assert causes == {"c": "the factor g[t,a] is left out"}
