@@ -431,10 +431,15 @@ def test_rows_that_are_computed_together_are_as_many() -> None:
 
 def test_a_family_of_mutual_recurrences_is_each_of_them() -> None:
     problem = read_problem(sample("lstm").path)
-    found = vary(problem, "X[1,1]=-1:2:4", watch=["h[3,1]"])
-    for value, row in zip((-1, 0, 1, 2), json.loads(found.to_json())["rows"], strict=True):
-        other = replace(problem, X=[[value, 0], [-1, 2], [0, 1]])
-        assert row["exact"] == pytest.approx([solve(other)["h"][2, 0]])
+    others: dict[str, Callable[[int], Any]] = {
+        "X": lambda value: {"X": [[value, 0], [-1, 2], [0, 1]]},
+        "U_f": lambda value: {"more": {**problem.more, "U_f": [[value, 1], [1, 0]]}},
+    }
+    for name, fields in others.items():
+        found = vary(problem, f"{name}[1,1]=-1:2:4", watch=["h[3,1]"])
+        for value, row in zip((-1, 0, 1, 2), json.loads(found.to_json())["rows"], strict=True):
+            other = replace(problem, **fields(value))
+            assert row["exact"] == pytest.approx([solve(other)["h"][2, 0]])
 
 
 @pytest.mark.parametrize(
