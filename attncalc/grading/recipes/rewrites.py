@@ -91,10 +91,10 @@ def _instead(x: Node, own: Equation) -> Iterator[Change]:
         case Operator("/", (a, b)):
             yield f"no-division:{source(b)}", f"the division by {source(b)} is left out", a
         case Operator("*", (a, b)):
-            for factor, other in ((a, b), (b, a)):
+            for factor, rest in ((a, b), (b, a)):
                 if _is_number(factor, own) or _is_of_entry(factor, own):
                     said = f"the factor {source(factor)} is left out"
-                    yield f"no-factor:{source(factor)}", said, other
+                    yield f"no-factor:{source(factor)}", said, rest
         case Operator("**", (a, b)):
             yield f"no-power:{source(b)}", f"the power of {source(b)} is left out", a
         case Operator("neg", (a,)):
