@@ -374,7 +374,7 @@ def test_an_equation_may_read_its_own_earlier_rows() -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("rounding", ["display", "each-step"])
+@pytest.mark.parametrize("rounding", [pytest.param("display", marks=pytest.mark.slow), "each-step"])
 def test_rows_that_read_one_another_are_computed_and_marked_as_here(rounding: str) -> None:
     key = solve(read_problem(sample("lstm").path, rounding=rounding, backward=True))
     (found,) = in_node(DIGITS, [live_data(key.problem) | {"filter": True}])
