@@ -237,7 +237,7 @@ def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]
 
 
 def _hidden_in(solution: Solution, step: Step, head: int) -> Matrix | None:
-    """Return where one head, from 1, may not attend: by a mask, or as an equation says with -∞."""
+    """Return where a head, from 1, may not attend: by a mask, or by -∞ of an equation."""
     hidden = hidden_of(solution.problem.attention_of(step.name), head)
     before = next((each for each in solution.plan if each.name in step.inputs), None)
     if hidden is not None or before is None or before.role != "masked":
