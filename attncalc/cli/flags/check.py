@@ -17,6 +17,7 @@ HELP = """Mark a worked answer: which entry went wrong first, why, and what foll
     attncalc check problem.json answers/ -o marked/        a page for each
     attncalc check set/ answers/ -o marked/                a set for a class
     attncalc check layer.npz dump.npz --atol 1e-6          a program's
+    attncalc check --lesson lesson.md                      a lesson's own numbers
 
 An answer holds any of the steps, as JSON, CSV, .npz, Markdown, LaTeX, a matrix of MATLAB or
 Python, or the worksheet of --blank filled in. The exit code is 0 when everything is right.
@@ -32,8 +33,16 @@ File = Annotated[
     ),
 ]
 Answers = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(metavar="ANSWER...", help="Answers: files, folders, or - for standard input."),
+]
+Lesson = Annotated[
+    bool,
+    typer.Option(
+        "--lesson",
+        help="Check lessons by their own numbers: every file named is a document with examples.",
+        rich_help_panel=_MARKING,
+    ),
 ]
 Steps = Annotated[
     str | None,
@@ -178,7 +187,8 @@ Sheet = Annotated[
 def check(
     context: typer.Context,
     file: File,
-    answers: Answers,
+    answers: Answers = None,
+    lesson: Lesson = False,
     steps: Steps = None,
     weight: Weight = None,
     points: Points = None,
@@ -203,4 +213,6 @@ def check(
     """Mark the answers, write what is asked for, and leave with 1 where anything is wrong."""
     from attncalc.cli.commands.check import check
 
+    if not (answers or lesson):
+        context.fail("Missing argument 'ANSWER...'.")
     raise typer.Exit(check(context.params))

@@ -1,0 +1,475 @@
+"""The results of a lesson beside what follows from its own given matrices, by any convention."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.types import Matrix, Place, Range
+from attncalc.grading.digits import DigitsWalk
+from attncalc.grading.key import Key
+from attncalc.grading.known import Known
+from attncalc.grading.marking import mark
+from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.rules import NUMBER_OF, Rules, Status
+from attncalc.grading.slack import ToTheDigit
+from attncalc.problem.attention.declared import MOST_DECIMALS
+from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step
+from attncalc.reading.answers.answer import IN_FULL, Answer, WrittenMatrix
+from attncalc.reading.answers.expected import Expected
+
+CONVENTIONS = (
+    *("scale-none", "scale-not-asked", "scale-sqrt-d-model", "scale-dk", "scores-transposed"),
+    *("softmax-columns", "base-2", "weights-transposed", "weights-first", "weights-turned"),
+    *("mask-forgotten", "mask-not-asked"),
+)
+"""Recipes that are no mistake in a lesson: it may mean another convention."""
+VARIANTS: tuple[tuple[tuple[Mapping[str, Any], str], ...], ...] = (
+    (({}, ""), ({"scale": "none"}, "the scores are not scaled")),
+    (({}, ""), ({"causal": True}, "a query sees keys up to its own place only")),
+    (({}, ""), ({"layout": "columns"}, "tokens are columns")),
+    (({}, ""), ({"weights_layout": "out-in"}, "weights are stored as (out, in)")),
+)
+"""Conventions that are settings, each with what it says."""
+RESULTS = ("S", "S_scaled", "S_masked", "A", "H", "C", "O")
+PLAN = ("Q", "K", "V", *RESULTS)
+"""The results of an example, each behind those that it follows from."""
+MOST_ENTRIES = 20_000
+"""Entries of an example up to which it is tried by other conventions."""
+LIKE_A_FLOAT, NEAR = 6, 1e-5
+"""Significant digits from which on a number may be a float32, and how far that may be off."""
+SURELY_ROUNDED = 4
+"""Decimals of given matrices that a program printed, most likely of more digits."""
+
+
+class Finding(NamedTuple):
+    """What is said of some lines of a lesson.
+
+    Parameters
+    ----------
+    kind
+        "wrong" or "right" of a result; "given", "unchecked" and "other" of what is none.
+    where, line, last
+        Where it stands: in words, and its first and last line.
+    name, place
+        The step, and the entry; or the arithmetic that is worked out.
+    found, right
+        The number as printed, and as it should be.
+    under
+        The convention under which it is right.
+    why
+        What explains a wrong number, or why it was not checked.
+    """
+
+    kind: str
+    where: str
+    line: int
+    last: int
+    name: str
+    place: Place = ()
+    found: str = ""
+    right: str = ""
+    under: str = ""
+    why: str = ""
+
+    @property
+    def what(self) -> str:
+        """The step and the entry, as A[2,1]."""
+        index = f"[{','.join(map(str, self.place))}]" if self.place else ""
+        return f"{self.name}{index}"
+
+
+class Read(NamedTuple):
+    """A lesson, and all that was found in it; or why it cannot be read."""
+
+    place: str
+    findings: tuple[Finding, ...]
+    error: str = ""
+
+    def of(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of a kind."""
+        return tuple(each for each in self.findings if each.kind == kind)
+
+    @property
+    def wrong(self) -> tuple[Finding, ...]:
+        """The wrong numbers."""
+        return self.of("wrong")
+
+    @property
+    def right(self) -> tuple[Finding, ...]:
+        """The results that are right."""
+        return self.of("right")
+
+
+Reader = Callable[[Expected], Answer]
+
+
+class Wrong(NamedTuple):
+    """A wrong entry: its place as shown, from 1, and from 0; what was found; what is right."""
+
+    place: Place
+    at: Place
+    found: str
+    right: str
+
+
+class Judged(NamedTuple):
+    """One result of a lesson.
+
+    Parameters
+    ----------
+    name
+        Which step it is.
+    written
+        Its entries, tokens as rows.
+    wrong
+        Those that follow from nothing before, by any convention.
+    under
+        The conventions under which the others are right; empty for the usual ones.
+    causes
+        What explains the wrong entries.
+    why_not
+        Why it was not checked; "" where it was.
+    """
+
+    name: str
+    written: WrittenMatrix
+    wrong: tuple[Wrong, ...] = ()
+    under: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+class Checked(NamedTuple):
+    """An example, checked: what it was read as, and what is said of each result.
+
+    `lost` counts the entries of matrices that are no results by the convention it was checked by.
+    """
+
+    answer: Answer
+    given: tuple[str, ...]
+    judged: tuple[Judged, ...]
+
+    lost: int = 0
+
+    @property
+    def cost(self) -> int:
+        """How much speaks against the convention by which it was checked."""
+        return self.lost + sum(len(each.wrong) + each.written.values.size * bool(each.why_not)
+                               for each in self.judged)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _RoundedKey(Key):
+    """A key to a problem whose given matrices are rounded to some decimals, by name."""
+
+    decimals: Mapping[str, int] = field(default_factory=dict)
+
+    def range_of(self, name: str) -> Range:
+        """Return where the true values of a matrix lie, of given ones too."""
+        found = super().range_of(name)
+        if name not in self.decimals:
+            return found
+        half = 0.5 * 10.0 ** -self.decimals[name]
+        return Range(found.low - half, found.high + half)
+
+
+class _Givens(NamedTuple):
+    """The fields of a problem; which of them only fill a place, and decimals by name."""
+
+    fields: Mapping[str, Any]
+    filled: frozenset[str]
+    decimals: Mapping[str, int]
+    most: int
+
+
+def check_example(
+    matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
+    said: Mapping[str, Any],
+) -> Checked | None:  # fmt: skip
+    """Check an example by its own given matrices.
+
+    Parameters
+    ----------
+    matrices
+        All that it holds.
+    own
+        The names of what stands in its own lines; the rest stands before.
+    read
+        Returns the answer that its lines hold, given what is expected.
+    said
+        Conventions that the user states.
+
+    Returns
+    -------
+    Checked or None
+        None where nothing in it follows from anything else.
+    """
+    givens = _givens(matrices)
+    if givens is None:
+        return None
+    size = sum(each.values.size for each in matrices.values())
+    best: Checked | None = None
+    plain: frozenset[str] = frozenset()
+    for fields, under in _variants(said) if size <= MOST_ENTRIES else [(dict(said), ())]:
+        found = _checked(givens, fields, under, matrices, own, read)
+        if found is not None and not under:
+            plain = frozenset(each.name for each in found.judged if not each.wrong)
+        if found is not None and (best is None or found.cost < best.cost):
+            best, chosen = found, (fields, under)
+        if best is not None and not best.cost:
+            return _said_where_needed(best, plain)
+    if best is None:
+        return None
+    rounded = _checked(givens, *chosen, matrices, own, read, is_rounded=True)
+    least = 1 if min(givens.decimals.values(), default=0) >= SURELY_ROUNDED else 2
+    is_better = rounded is not None and best.cost - rounded.cost >= max(least, rounded.cost)
+    return _said_where_needed(rounded if rounded and is_better else best, plain)
+
+
+def _said_where_needed(checked: Checked, plain: frozenset[str]) -> Checked:
+    """Return an example that names a convention only of results that are not right without it."""
+    judged = (each._replace(under=()) if each.name in plain and not each.wrong else each
+              for each in checked.judged)  # fmt: skip
+    return checked._replace(judged=tuple(judged))
+
+
+def _variants(said: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+    """Yield settings, those with the fewest changes first."""
+    choices = [[each for each in either if not each[0].keys() & said.keys()] for either in VARIANTS]
+    for chosen in sorted(product(*choices), key=lambda each: sum(bool(says) for _, says in each)):
+        fields = dict(said)
+        for change, _ in chosen:
+            fields |= change
+        yield fields, tuple(says for _, says in chosen if says)
+
+
+def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
+    """Return the problem that an example poses; None where it poses none."""
+    whole = {
+        name: each
+        for name, each in matrices.items()
+        if not each.problem and not np.isnan(each.values).any()
+    }
+    fields = {name: each for name, each in whole.items() if name not in RESULTS}
+    made = {name for name, tokens in _TOKENS.items() if _has(fields, f"W_{name}", tokens)}
+    there = made | (fields.keys() & {*_TOKENS})
+    for name in _TOKENS:
+        for each in (name,) if name in made else (f"W_{name}", f"b_{name}"):
+            fields.pop(each, None)
+    if not made:
+        fields = {name: each for name, each in fields.items() if name not in _OF_TOKENS}
+    scores = next((each for each in ("S", "S_scaled", "A") if each in whole), "")
+    filled: frozenset[str] = frozenset()
+    if there >= {"Q", "K"} or not scores:
+        filled = _filled(fields, there)
+    elif scores == "A" and "V" not in there:
+        return None
+    else:
+        fields = {n: each for n, each in fields.items() if n not in _OF_SCORES}
+        fields["A" if scores == "A" else "S"] = whole[scores]
+    if not fields.keys() & {"S", "A", "V", "W_V"}:
+        return None
+    decimals = [each.decimals for name, each in matrices.items() if name in PLAN]
+    most = max((int(each[each < IN_FULL].max(initial=0)) for each in decimals), default=0)
+    given = {name: _typed(each) for name, each in fields.items()}
+    counts = {name: int(each.decimals.max()) for name, each in fields.items()}
+    return _Givens(
+        given | ({"scale": "none"} if scores == "S_scaled" and "S" in fields else {}),
+        filled,
+        {name: count for name, count in counts.items() if 2 <= count < IN_FULL},
+        min(max(most, 1), MOST_DECIMALS),
+    )
+
+
+_TOKENS = {"Q": ("X", "X1"), "K": ("X", "X2"), "V": ("X", "X2")}
+"""What queries, keys and values are projected from."""
+_OF_TOKENS = ("X", "X1", "X2", "P")
+_OF_SCORES = ("Q", "K", "W_Q", "W_K", "b_Q", "b_K")
+
+
+def _has(fields: Mapping[str, WrittenMatrix], weights: str, tokens: Sequence[str]) -> bool:
+    return weights in fields and any(each in fields for each in tokens)
+
+
+def _filled(fields: dict[str, WrittenMatrix], there: set[str]) -> frozenset[str]:
+    """Fill the places of queries, keys or values that a lesson leaves out; return which."""
+    like = next((each for each in "VKQ" if each in there), "")
+    missing = sorted(_TOKENS.keys() - there) if like else []
+    for name in missing:
+        source = like if like in fields else f"W_{like}"
+        fields[source.replace(like, name)] = fields[source]
+    return frozenset(each for name in missing for each in (name, f"W_{name}"))
+
+
+def _typed(written: WrittenMatrix) -> Any:
+    """Return the entries of a matrix as texts that a problem reads, exactly as typed."""
+    texts = [
+        f"{value:.{count}f}" if count < IN_FULL and np.isfinite(value) else repr(float(value))
+        for value, count in zip(written.values.flat, written.decimals.flat, strict=True)
+    ]
+    return np.array(texts, dtype=object).reshape(written.shape).tolist()
+
+
+def _checked(
+    givens: _Givens, fields: Mapping[str, Any], under: tuple[str, ...],
+    matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
+    *, is_rounded: bool = False,
+) -> Checked | None:  # fmt: skip
+    """Return an example checked by one convention; None where its matrices do not fit so."""
+    slack = ToTheDigit(givens.most)
+    try:
+        problem = Problem(**{**givens.fields, **fields}, decimals=givens.most)
+        key = _RoundedKey(problem, slack, givens.decimals if is_rounded else {})
+        steps = {name: each for name, each in key.steps.items() if _follows(key, each, givens)}
+        if not steps:
+            return None
+        expected = replace(
+            key.expected,
+            steps={name: each for name, each in key.expected.steps.items() if name in steps},
+            given={n: m for n, m in key.expected.given.items() if n not in givens.filled},
+        )
+        with key.names_at_hand(), np.errstate(all="ignore"):
+            answer = read(expected)
+            there = {name: each for name, each in matrices.items() if name not in own}
+            answer = _with_rows(answer, {name: matrices[name] for name in own}, key)
+            answer = replace(answer, matrices=there | {**answer.matrices})
+            asked = tuple(name for name in steps if name in answer.matrices)
+            marking = mark(key, answer, Rules(asked=asked, require=asked))
+    except AttncalcError:
+        return None
+    if is_rounded:
+        under = (*under, "the given matrices are taken as rounded")
+    judge = _Judge(marking, under)
+    judged = [judge.judged(each) for each in marking.steps]
+    shown = tuple(each for each in judged if each.name not in there)
+    names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
+    lost = sum(
+        matrices[name].values.size
+        for name in own
+        if name in PLAN and name not in steps and name not in names
+    )
+    return Checked(answer, names, shown, lost)
+
+
+def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> Answer:
+    """Return an answer with the single rows that stand behind a row of scores, as that row.
+
+    softmax([2, 4, 4]) = [0.06, 0.47, 0.47] is the row of the weights that [2, 4, 4] is of scores.
+    """
+    rows = None
+    for name in key.steps:
+        written = answer.matrices.get(name)
+        if written is not None and written.values.ndim == 2:
+            answered = np.flatnonzero(~np.isnan(written.values).all(axis=-1))
+            rows = answered[0] if len(answered) == 1 else None
+        elif written is None and rows is not None and name in own:
+            height, width = key.shown[name].shape[-2:]
+            if own[name].shape != (1, width) or rows >= height:
+                continue
+            texts = own[name].texts
+            around = ((int(rows), height - int(rows) - 1), (0, 0))
+            made = replace(
+                own[name],
+                values=np.pad(own[name].values, around, constant_values=np.nan),
+                decimals=np.pad(own[name].decimals, around),
+                texts=None if texts is None else np.pad(texts, around, constant_values=""),
+            )
+            unread = tuple(each for each in answer.unread if f"where {name} has" not in each.why)
+            answer = replace(answer, matrices={**answer.matrices, name: made}, unread=unread)
+    return answer
+
+
+def _follows(key: Key, step: Step, givens: _Givens) -> bool:
+    """Say whether a step follows from what was given, and from nothing that only fills a place."""
+    return step.name not in givens.filled and all(
+        name not in givens.filled
+        and (name not in key.steps or _follows(key, key.steps[name], givens))
+        for name in step.inputs
+    )
+
+
+class _Judge:
+    """Says of each step what is wrong in it, and by which convention the rest is right."""
+
+    def __init__(self, marking: Marking, under: tuple[str, ...]) -> None:
+        self.marking, self.under = marking, under
+        self.bad: dict[str, Matrix] = {}
+
+    @cached_property
+    def own(self) -> Known:
+        """What the lesson itself has to go on."""
+        marking = self.marking
+        walk = DigitsWalk(marking.key, marking.answer, marking.rules, marking.key.slack)
+        walk.marks()
+        return walk.own
+
+    def judged(self, marks: StepMarks) -> Judged:
+        """Return what is said of a step."""
+        name, written = marks.step.name, marks.written
+        assert written is not None
+        if marks.count(Status.WRONG_SHAPE) or written.shape != marks.expected.shape:
+            return Judged(name, written, why_not=marks.problem or "it has another shape")
+        wrong = marks.statuses == NUMBER_OF[Status.WRONG]
+        wrong &= ~_is_float(written, marks.expected)
+        meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
+        if not wrong.any() or meant is not None:
+            return Judged(name, written, (), (*self.under, meant.says) if meant else self.under)
+        expected, under = marks.expected, self.under
+        for says, made in self._otherwise(marks.step):
+            if made.low.shape != written.shape:
+                continue
+            off = wrong & ~self._is_near(written, made) & ~_is_float(written, made.middle)
+            if says:  # a convention holds for all of a step
+                off |= ~np.isnan(written.values) & ~self._is_near(written, made)
+            if off.sum() < wrong.sum() and (not says or 2 * off.sum() <= off.size):
+                wrong, expected = off, made.middle
+                under = (*self.under, says) if says else self.under
+        self.bad[name] = wrong
+        places = [tuple(each) for each in np.argwhere(wrong).tolist()]
+        found = tuple(_wrong(self.marking, marks, place, expected) for place in places)
+        causes = tuple(each.says for each in marks.causes) if under == self.under else ()
+        return Judged(name, written, found, under, causes if found else ())
+
+    def _is_near(self, written: WrittenMatrix, made: Range) -> Matrix:
+        fine = np.maximum(written.decimals, self.marking.key.problem.decimals)
+        return self.marking.key.slack.near(written.values, fine, made)
+
+    def _otherwise(self, step: Step) -> Iterator[tuple[str, Range]]:
+        """Yield what a step comes to with earlier mistakes mended, and by other conventions."""
+        for known in (self.own, self.own.mended(self.bad)) if self.bad else (self.own,):
+            with suppress(ValueError, InputError):
+                yield "", known.result(step, None)
+            for each in (*known.missing(step), step):
+                for recipe in self.marking.key.recipes[each.name]:
+                    if recipe.code.split(":")[0] in CONVENTIONS:
+                        with suppress(ValueError, InputError):
+                            yield recipe.says, known.result(step, None, recipe)
+
+
+def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:
+    """Say which entries are right but for the last digits of a float32."""
+    if written.shape != expected.shape:
+        return np.zeros(written.shape, dtype=bool)
+    digits = np.array([len(str(each).lstrip("-0.").replace(".", "")) for each in (
+        written.texts.flat if written.texts is not None else written.values.flat
+    )]).reshape(written.shape)  # fmt: skip
+    size = np.abs(expected).max(axis=-1, keepdims=True, initial=0, where=np.isfinite(expected))
+    near: Matrix = np.abs(written.values - expected) <= NEAR * size
+    return near & (digits >= LIKE_A_FLOAT)
+
+
+def _wrong(marking: Marking, marks: StepMarks, place: Place, expected: Matrix) -> Wrong:
+    assert marks.written is not None
+    decimals = min(int(marks.written.decimals[place]), marking.key.problem.decimals)
+    shown = tuple(index + 1 for index in marking.key.work.turned(place))
+    right = (
+        f"{float(expected[place]):.{decimals}f}" if expected.shape == marks.written.shape else ""
+    )
+    return Wrong(shown, place, marks.written.text(place), right)
