@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.text import of_each
 from attncalc.base.types import Matrix, Place, Range
 from attncalc.grading.digits import DigitsWalk
 from attncalc.grading.key import Key
@@ -42,6 +44,8 @@ PLAN = ("Q", "K", "V", *RESULTS)
 """The results of an example, each behind those that it follows from."""
 MOST_ENTRIES = 20_000
 """Entries of an example up to which it is tried by other conventions."""
+MOST_DIVIDED = 10_000
+"""What scores may be divided by the root of."""
 LIKE_A_FLOAT, NEAR = 6, 1e-5
 """Significant digits from which on a number may be a float32, and how far that may be off."""
 SURELY_ROUNDED = 4
@@ -111,10 +115,9 @@ Reader = Callable[[Expected], Answer]
 
 
 class Wrong(NamedTuple):
-    """A wrong entry: its place as shown, from 1, and from 0; what was found; what is right."""
+    """A wrong entry: its place as it is shown, from 1, what was found, and what is right."""
 
     place: Place
-    at: Place
     found: str
     right: str
 
@@ -149,13 +152,15 @@ class Judged(NamedTuple):
 class Checked(NamedTuple):
     """An example, checked: what it was read as, and what is said of each result.
 
-    `lost` counts the entries of matrices that are no results by the convention it was checked by.
+    `steps` are all that can be checked by its given matrices, and `lost` counts the entries of
+    matrices that are no results by the convention it was checked by.
     """
 
     answer: Answer
     given: tuple[str, ...]
     judged: tuple[Judged, ...]
 
+    steps: frozenset[str] = frozenset()
     lost: int = 0
 
     @property
@@ -214,35 +219,56 @@ def check_example(
     givens = _givens(matrices)
     if givens is None:
         return None
+    check = partial(_checked, givens, matrices, own, read)
     size = sum(each.values.size for each in matrices.values())
-    best: Checked | None = None
-    plain: frozenset[str] = frozenset()
-    for fields, under in _variants(said) if size <= MOST_ENTRIES else [(dict(said), ())]:
-        found = _checked(givens, fields, under, matrices, own, read)
-        if found is not None and not under:
-            plain = frozenset(each.name for each in found.judged if not each.wrong)
-        if found is not None and (best is None or found.cost < best.cost):
-            best, chosen = found, (fields, under)
+    variants = [*_variants(said, _scales(matrices))] if size <= MOST_ENTRIES else [(dict(said), ())]
+    first = check(*variants[0])
+    best, chosen = first, variants[0]
+    for variant in variants[1:]:
         if best is not None and not best.cost:
-            return _said_where_needed(best, plain)
-    if best is None:
-        return None
-    rounded = _checked(givens, *chosen, matrices, own, read, is_rounded=True)
-    least = 1 if min(givens.decimals.values(), default=0) >= SURELY_ROUNDED else 2
-    is_better = rounded is not None and best.cost - rounded.cost >= max(least, rounded.cost)
-    return _said_where_needed(rounded if rounded and is_better else best, plain)
+            break
+        found = check(*variant)
+        if found is not None and (best is None or found.cost < best.cost):
+            best, chosen = found, variant
+    for decimals, least in ((SURELY_ROUNDED, 1), (1, 2)):
+        rounded = check(*chosen, decimals) if best is not None and best.cost else None
+        if best and rounded and best.cost - rounded.cost >= max(least, rounded.cost):
+            best = rounded
+    return best and _said_where_needed(best, first)
 
 
-def _said_where_needed(checked: Checked, plain: frozenset[str]) -> Checked:
+def _said_where_needed(checked: Checked, first: Checked | None) -> Checked:
     """Return an example that names a convention only of results that are not right without it."""
-    judged = (each._replace(under=()) if each.name in plain and not each.wrong else each
-              for each in checked.judged)  # fmt: skip
-    return checked._replace(judged=tuple(judged))
+    judged = first.judged if first else ()
+    plain = {each.name for each in judged if not (each.wrong or each.under or each.why_not)}
+    said = (each._replace(under=()) if each.name in plain and not each.wrong else each
+            for each in checked.judged)  # fmt: skip
+    return checked._replace(judged=tuple(said))
 
 
-def _variants(said: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[tuple[Mapping[str, Any], str], ...]:
+    """Return the root by which printed scores are divided, where it is one."""
+    scores, scaled = (matrices.get(name) for name in ("S", "S_scaled"))
+    if scores is None or scaled is None or scores.shape != scaled.shape:
+        return ()
+    with np.errstate(all="ignore"):
+        ratios = (scores.values / scaled.values) ** 2
+    ratio = np.nanmedian(np.where(np.isfinite(ratios), ratios, np.nan))
+    if not 1 < ratio < MOST_DIVIDED:
+        return ()
+    root = round(float(ratio))
+    says = f"the scores are divided by √{root}"
+    return (({"scale": str(Fraction(1) / Fraction(repr(root**0.5)))}, says),)
+
+
+def _variants(
+    said: Mapping[str, Any], scales: tuple[tuple[Mapping[str, Any], str], ...]
+) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
     """Yield settings, those with the fewest changes first."""
-    choices = [[each for each in either if not each[0].keys() & said.keys()] for either in VARIANTS]
+    choices = [
+        [each for each in either if not each[0].keys() & said.keys()]
+        for either in ((*VARIANTS[0], *scales), *VARIANTS[1:])
+    ]
     for chosen in sorted(product(*choices), key=lambda each: sum(bool(says) for _, says in each)):
         fields = dict(said)
         for change, _ in chosen:
@@ -283,7 +309,7 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
     return _Givens(
         given | ({"scale": "none"} if scores == "S_scaled" and "S" in fields else {}),
         filled,
-        {name: count for name, count in counts.items() if 2 <= count < IN_FULL},
+        {name: count for name, count in counts.items() if 1 <= count < IN_FULL},
         min(max(most, 1), MOST_DECIMALS),
     )
 
@@ -318,15 +344,15 @@ def _typed(written: WrittenMatrix) -> Any:
 
 
 def _checked(
-    givens: _Givens, fields: Mapping[str, Any], under: tuple[str, ...],
-    matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
-    *, is_rounded: bool = False,
+    givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
+    fields: Mapping[str, Any], under: tuple[str, ...], rounded_from: int = IN_FULL,
 ) -> Checked | None:  # fmt: skip
     """Return an example checked by one convention; None where its matrices do not fit so."""
     slack = ToTheDigit(givens.most)
     try:
         problem = Problem(**{**givens.fields, **fields}, decimals=givens.most)
-        key = _RoundedKey(problem, slack, givens.decimals if is_rounded else {})
+        rounded = {n: each for n, each in givens.decimals.items() if each >= rounded_from}
+        key = _RoundedKey(problem, slack, rounded)
         steps = {name: each for name, each in key.steps.items() if _follows(key, each, givens)}
         if not steps:
             return None
@@ -344,8 +370,8 @@ def _checked(
             marking = mark(key, answer, Rules(asked=asked, require=asked))
     except AttncalcError:
         return None
-    if is_rounded:
-        under = (*under, "the given matrices are taken as rounded")
+    if rounded:
+        under = (*under, f"{of_each([*rounded])} {'are' if len(rounded) > 1 else 'is'} rounded")
     judge = _Judge(marking, under)
     judged = [judge.judged(each) for each in marking.steps]
     shown = tuple(each for each in judged if each.name not in there)
@@ -355,7 +381,7 @@ def _checked(
         for name in own
         if name in PLAN and name not in steps and name not in names
     )
-    return Checked(answer, names, shown, lost)
+    return Checked(answer, names, shown, frozenset(steps), lost)
 
 
 def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> Answer:
@@ -400,7 +426,7 @@ class _Judge:
 
     def __init__(self, marking: Marking, under: tuple[str, ...]) -> None:
         self.marking, self.under = marking, under
-        self.bad: dict[str, Matrix] = {}
+        self.mended: Known | None = None
 
     @cached_property
     def own(self) -> Known:
@@ -431,19 +457,25 @@ class _Judge:
             if off.sum() < wrong.sum() and (not says or 2 * off.sum() <= off.size):
                 wrong, expected = off, made.middle
                 under = (*self.under, says) if says else self.under
-        self.bad[name] = wrong
+        if wrong.any():
+            points = np.where(wrong, expected, written.values)
+            behind = self.marking.key.slack.behind(points, self._fine(written))
+            self.mended = (self.mended or self.own).with_matrix(name, points, behind)
         places = [tuple(each) for each in np.argwhere(wrong).tolist()]
         found = tuple(_wrong(self.marking, marks, place, expected) for place in places)
         causes = tuple(each.says for each in marks.causes) if under == self.under else ()
         return Judged(name, written, found, under, causes if found else ())
 
     def _is_near(self, written: WrittenMatrix, made: Range) -> Matrix:
-        fine = np.maximum(written.decimals, self.marking.key.problem.decimals)
-        return self.marking.key.slack.near(written.values, fine, made)
+        return self.marking.key.slack.near(written.values, self._fine(written), made)
+
+    def _fine(self, written: WrittenMatrix) -> Matrix:
+        fine: Matrix = np.maximum(written.decimals, self.marking.key.problem.decimals)
+        return fine
 
     def _otherwise(self, step: Step) -> Iterator[tuple[str, Range]]:
         """Yield what a step comes to with earlier mistakes mended, and by other conventions."""
-        for known in (self.own, self.own.mended(self.bad)) if self.bad else (self.own,):
+        for known in (self.own, self.mended) if self.mended else (self.own,):
             with suppress(ValueError, InputError):
                 yield "", known.result(step, None)
             for each in (*known.missing(step), step):
@@ -461,15 +493,15 @@ def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:
         written.texts.flat if written.texts is not None else written.values.flat
     )]).reshape(written.shape)  # fmt: skip
     size = np.abs(expected).max(axis=-1, keepdims=True, initial=0, where=np.isfinite(expected))
-    near: Matrix = np.abs(written.values - expected) <= NEAR * size
+    with np.errstate(invalid="ignore"):  # of infinities
+        near: Matrix = np.abs(written.values - expected) <= NEAR * size
     return near & (digits >= LIKE_A_FLOAT)
 
 
 def _wrong(marking: Marking, marks: StepMarks, place: Place, expected: Matrix) -> Wrong:
     assert marks.written is not None
-    decimals = min(int(marks.written.decimals[place]), marking.key.problem.decimals)
+    found = marks.written.text(place)
+    decimals = min(len(found.partition(".")[2]), marking.key.problem.decimals)
     shown = tuple(index + 1 for index in marking.key.work.turned(place))
-    right = (
-        f"{float(expected[place]):.{decimals}f}" if expected.shape == marks.written.shape else ""
-    )
-    return Wrong(shown, place, marks.written.text(place), right)
+    right = f"{float(expected[place]):.{decimals}f}"
+    return Wrong(shown, found, right)

@@ -14,7 +14,7 @@ from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.text import read_text_answer
 from attncalc.reading.files import decode, list_folder, read_bytes
 from attncalc.reading.naming.at_hand import names_at_hand
-from attncalc.reading.notebooks import lines_of_notebook
+from attncalc.reading.notebooks import Place, lines_of_notebook
 from attncalc.reading.plain.marks import COMMA, PRIVATE
 from attncalc.reading.plain.tidy import with_decimal_commas
 
@@ -30,6 +30,16 @@ PLAN = ("Q", "K", "V", "S", "S_scaled", "S_masked", "A", "H", "C", "O")
 MOST_LINES = 400
 """Lines that one matrix may take."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
+_NAMES = (
+    (re.compile(r"\b(?:[Ww]_?\{?(?:\\(?:text|mathrm)\{)?|weights?_)(?:(q)|(k)|(v))"
+                r"(?:(?:uery|ey|alue)s?)?\b\}{0,2}", re.IGNORECASE),
+     lambda each: f"W_{each[0 + each.lastindex].upper()}"),
+    (re.compile(r"\b(?:query|key|value)s?(?: weights?| projection)? matri(?:x|ces),? "
+                r"(?=\W{0,3}W[_^]?\{?[QKV]\b)", re.IGNORECASE), ""),
+    (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?[=:])"),
+     r"X[\1,:]"),
+)  # fmt: skip
+"""Ways to write the names of given matrices that answers need not know."""
 _STEP = re.compile(r"[\w.]+")
 
 
@@ -63,17 +73,21 @@ class Lesson:
     text
         Its text, lines where they stand in the file.
     places
-        Where each line stands, as "cell 3, line 2"; empty where its number says so.
+        Where each line stands in a notebook, or in a page of HTML (its cell is 0); empty where its
+        number says so.
     """
 
     place: str
     text: str
-    places: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines."""
-        return PRIVATE.sub("", self.text).split("\n")
+        """Its lines, with the names of given matrices as they are known."""
+        text = PRIVATE.sub("", self.text)
+        for pattern, name in _NAMES:
+            text = pattern.sub(name, text)
+        return text.split("\n")
 
     @cached_property
     def with_points(self) -> list[str]:
@@ -82,9 +96,19 @@ class Lesson:
 
     def where(self, first: int, last: int = 0) -> str:
         """Return where lines stand, as "lines 3 to 5" or "cell 2, line 1"."""
+        cell, end = "", ""
         if 0 < first <= len(self.places):
-            return self.places[first - 1]
-        return f"lines {first} to {last}" if last > first else f"line {first}"
+            number, start, is_output = self.places[first - 1]
+            others = self.places[first:last]
+            last = max((line for at, line, kind in others if (at, kind) == (number, is_output)),
+                       default=start)  # fmt: skip
+            first, cell = start, f"cell {number}, " if number else ""
+            end = " of its output" if is_output else ""
+        return f"{cell}{f'lines {first} to {last}' if last > first else f'line {first}'}{end}"
+
+    def line(self, number: int) -> int:
+        """Return which line of its file, or of its cell, a line is."""
+        return self.places[number - 1][1] if 0 < number <= len(self.places) else number
 
     def read(self, example: Example, expected: Expected | None = None) -> Answer:
         """Return what the lines of an example hold; without a key, given matrices too."""
@@ -134,7 +158,10 @@ def read_lesson(place: str, data: bytes | None = None) -> Lesson:
         return Lesson(place, "\n".join(line for _, line in cells), tuple(at for at, _ in cells))
     if place.lower().endswith(".ipynb"):
         raise InputError(f"{place}: no notebook of Jupyter")
-    return Lesson(place, text_of_html(text).text if is_html(text) else text.replace("\r\n", "\n"))
+    if is_html(text):
+        page = text_of_html(text)
+        return Lesson(place, page.text, tuple((0, line, False) for line in page.places))
+    return Lesson(place, text.replace("\r\n", "\n"))
 
 
 def _begins(name: str) -> int:

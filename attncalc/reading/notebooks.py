@@ -18,14 +18,18 @@ def text_of_notebook(text: str) -> str:
     return "\n".join(line for _, line in lines_of_notebook(text))
 
 
-def lines_of_notebook(text: str) -> list[tuple[str, str]]:
+Place = tuple[int, int, bool]
+"""Where a line of a notebook stands: its cell and its line, from 1, and whether in its output."""
+
+
+def lines_of_notebook(text: str) -> list[tuple[Place, str]]:
     """Return the lines of a notebook, each behind where it stands; none of anything else.
 
     Examples
     --------
     >>> cell = {"cell_type": "code", "source": "print(Q)", "outputs": [{"text": "[1 3]"}]}
     >>> lines_of_notebook(json.dumps({"nbformat": 4, "cells": [cell]}))
-    [('cell 1, line 1', 'print(Q)'), ('cell 1, line 1 of its output', '[1 3]')]
+    [((1, 1, False), 'print(Q)'), ((1, 1, True), '[1 3]')]
     """
     if _SIGN not in text:
         return []
@@ -36,23 +40,23 @@ def lines_of_notebook(text: str) -> list[tuple[str, str]]:
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list) or "nbformat" not in content:
         return []
-    lines: list[tuple[str, str]] = []
+    lines: list[tuple[Place, str]] = []
     for number, cell in enumerate(cells, start=1):
         if isinstance(cell, dict):
-            lines += [(f"cell {number}", "")] * bool(lines)
+            lines += [((number, 0, False), "")] * bool(lines)
             lines += _lines_of_cell(number, cell)
     return lines
 
 
-def _lines_of_cell(number: int, cell: dict[str, Any]) -> list[tuple[str, str]]:
+def _lines_of_cell(number: int, cell: dict[str, Any]) -> list[tuple[Place, str]]:
     outputs = cell.get("outputs")
     outputs = outputs if isinstance(outputs, list) else []
     shown = [_text_of_output(each) for each in outputs if isinstance(each, dict)]
     written = _joined(cell.get("source")).split("\n")
     printed = "\n".join(shown).split("\n") if shown else []
     return [
-        *((f"cell {number}, line {i}", line) for i, line in enumerate(written, start=1)),
-        *((f"cell {number}, line {i} of its output", line) for i, line in enumerate(printed, 1)),
+        *(((number, i, False), line) for i, line in enumerate(written, start=1)),
+        *(((number, i, True), line) for i, line in enumerate(printed, start=1)),
     ]
 
 

@@ -59,7 +59,7 @@ def sums_in(lines: list[str]) -> Iterator[Sum]:
             if result is None or found is None:
                 continue
             text = found[0].strip()
-            before = line[: line.find(text)][-1:]
+            before = line[: line.find(text)][-1:] or " "
             slack = _slack(text, result[1])
             is_apart = not (before.isalnum() or before in ")]}.,") and "," not in text
             if slack is not None and is_apart:

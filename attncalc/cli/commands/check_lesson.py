@@ -80,14 +80,15 @@ def _checked(place: str, said: Mapping[str, Any]) -> Read:
     try:
         data = receive() if place == "-" else None
         lesson = read_lesson("standard input" if place == "-" else place, data)
-        return _findings(lesson, said)
+        return findings_of(lesson, said)
     except AttncalcError as error:
         return Read(place, (), str(error))
     except Exception as error:
         return Read(place, (), unforeseen(place, error))
 
 
-def _findings(lesson: Lesson, said: Mapping[str, Any]) -> Read:
+def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
+    """Return what is found in a lesson, by the conventions that the user states."""
     found: list[Finding] = []
     seen: set[int] = set()
     for example in lesson.examples():
@@ -113,7 +114,11 @@ def _findings(lesson: Lesson, said: Mapping[str, Any]) -> Read:
         why = "no result of a step is read in it"
         where = lesson.where(lines[0], lines[-1])
         found.append(Finding("other", where, lines[0], lines[-1], "", why=why))
-    return Read(lesson.place, tuple(sorted(found, key=lambda each: each.line)))
+    placed = (
+        each._replace(line=lesson.line(each.line), last=lesson.line(each.last))
+        for each in sorted(found, key=lambda each: each.line)
+    )
+    return Read(lesson.place, tuple(placed))
 
 
 def _of_example(lesson: Lesson, example: Example, said: Mapping[str, Any]) -> list[Finding]:
@@ -126,10 +131,15 @@ def _of_example(lesson: Lesson, example: Example, said: Mapping[str, Any]) -> li
     named = {each.name for each in found}
     for name in sorted(example.own - named):
         is_given = checked is not None and name in checked.given
-        why = "" if is_given else "nothing that it follows from is given"
+        is_known = checked is not None and name in checked.steps
+        why = "nothing that it follows from is given"
+        why = "" if is_given else "it is not clear where it belongs" if is_known else why
         kind = "given" if is_given else "unchecked"
         found.append(_finding(kind, lesson, first, name, example.matrices[name])._replace(why=why))
+    listed = {line for each in found for line in range(each.line, each.last + 1)}
     for unread in checked.answer.unread if checked else first.unread:
+        if unread.line in listed:
+            continue
         where = lesson.where(unread.line)
         said_of = Finding("unchecked", where, unread.line, unread.line, unread.text, why=unread.why)
         found.append(said_of)
@@ -145,10 +155,12 @@ def _of_step(lesson: Lesson, checked: Checked, judged: Judged) -> list[Finding]:
         return [whole._replace(kind="unchecked", why=judged.why_not)]
     if not judged.wrong:
         return [whole._replace(under=under)]
-    at = lines_of(lesson, checked.answer, step, _rows(written))
+    as_shown = checked.answer.matrices.get(step, written)
+    at = lines_of(lesson, checked.answer, step, _rows(as_shown))
     found = [whole._replace(kind="read")]
     for each in judged.wrong:
-        line = at[int(np.ravel_multi_index(each.at, written.shape))]
+        shown = tuple(index - 1 for index in each.place)
+        line = at[int(np.ravel_multi_index(shown, as_shown.shape, mode="clip"))]
         found.append(
             Finding("wrong", lesson.where(line), line, line, step, each.place, each.found,
                     each.right, under, "; ".join(judged.causes[:2]))
