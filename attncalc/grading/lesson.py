@@ -46,6 +46,8 @@ MOST_ENTRIES = 20_000
 """Entries of an example up to which it is tried by other conventions."""
 MOST_DIVIDED = 10_000
 """What scores may be divided by the root of."""
+ALIKE, MOST_ALIKE = 0.0151, 0.5
+"""How far a number may be off that places a row, and which share of them places it."""
 LIKE_A_FLOAT, NEAR = 6, 1e-5
 """Significant digits from which on a number may be a float32, and how far that may be off."""
 SURELY_ROUNDED = 4
@@ -232,7 +234,7 @@ def check_example(
             best, chosen = found, variant
     for decimals, least in ((SURELY_ROUNDED, 1), (1, 2)):
         rounded = check(*chosen, decimals) if best is not None and best.cost else None
-        if best and rounded and best.cost - rounded.cost >= max(least, rounded.cost):
+        if best and rounded and best.cost - rounded.cost >= least:
             best = rounded
     return best and _said_where_needed(best, first)
 
@@ -253,10 +255,10 @@ def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[tuple[Mapping[str, A
         return ()
     with np.errstate(all="ignore"):
         ratios = (scores.values / scaled.values) ** 2
-    ratio = np.nanmedian(np.where(np.isfinite(ratios), ratios, np.nan))
-    if not 1 < ratio < MOST_DIVIDED:
+    ratios = ratios[np.isfinite(ratios) & (ratios > 1) & (ratios < MOST_DIVIDED)]
+    if not ratios.size:
         return ()
-    root = round(float(ratio))
+    root = round(float(np.median(ratios)))
     says = f"the scores are divided by √{root}"
     return (({"scale": str(Fraction(1) / Fraction(repr(root**0.5)))}, says),)
 
@@ -385,26 +387,29 @@ def _checked(
 
 
 def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> Answer:
-    """Return an answer with the single rows that stand behind a row of scores, as that row.
+    """Return an answer with the single rows that no word places: those of the row worked on.
 
     softmax([2, 4, 4]) = [0.06, 0.47, 0.47] is the row of the weights that [2, 4, 4] is of scores.
     """
-    rows = None
+    row = None
     for name in key.steps:
-        written = answer.matrices.get(name)
-        if written is not None and written.values.ndim == 2:
+        written, shown = answer.matrices.get(name, own.get(name)), key.shown[name]
+        if written is None or shown.ndim != 2:
+            continue
+        if name in answer.matrices:
             answered = np.flatnonzero(~np.isnan(written.values).all(axis=-1))
-            rows = answered[0] if len(answered) == 1 else None
-        elif written is None and rows is not None and name in own:
-            height, width = key.shown[name].shape[-2:]
-            if own[name].shape != (1, width) or rows >= height:
+            row = int(answered[0]) if len(answered) == 1 else None
+        elif written.shape == (1, shown.shape[-1]):
+            alike = (np.abs(shown - written.values) <= ALIKE).mean(axis=-1)
+            row = int(alike.argmax()) if row is None and alike.max() >= MOST_ALIKE else row
+            if row is None or row >= len(shown):
                 continue
-            texts = own[name].texts
-            around = ((int(rows), height - int(rows) - 1), (0, 0))
+            around = ((row, len(shown) - row - 1), (0, 0))
+            texts = written.texts
             made = replace(
-                own[name],
-                values=np.pad(own[name].values, around, constant_values=np.nan),
-                decimals=np.pad(own[name].decimals, around),
+                written,
+                values=np.pad(written.values, around, constant_values=np.nan),
+                decimals=np.pad(written.decimals, around),
                 texts=None if texts is None else np.pad(texts, around, constant_values=""),
             )
             unread = tuple(each for each in answer.unread if f"where {name} has" not in each.why)
@@ -447,24 +452,42 @@ class _Judge:
         meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
         if not wrong.any() or meant is not None:
             return Judged(name, written, (), (*self.under, meant.says) if meant else self.under)
-        expected, under = marks.expected, self.under
-        for says, made in self._otherwise(marks.step):
-            if made.low.shape != written.shape:
-                continue
-            off = wrong & ~self._is_near(written, made) & ~_is_float(written, made.middle)
-            if says:  # a convention holds for all of a step
-                off |= ~np.isnan(written.values) & ~self._is_near(written, made)
-            if off.sum() < wrong.sum() and (not says or 2 * off.sum() <= off.size):
-                wrong, expected = off, made.middle
-                under = (*self.under, says) if says else self.under
+        under, wrong, expected = self._best(marks, wrong)
+        if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(marks.step):
+            return Judged(name, written, why_not="it follows from nothing that is read before it")
         if wrong.any():
             points = np.where(wrong, expected, written.values)
             behind = self.marking.key.slack.behind(points, self._fine(written))
             self.mended = (self.mended or self.own).with_matrix(name, points, behind)
         places = [tuple(each) for each in np.argwhere(wrong).tolist()]
         found = tuple(_wrong(self.marking, marks, place, expected) for place in places)
-        causes = tuple(each.says for each in marks.causes) if under == self.under else ()
-        return Judged(name, written, found, under, causes if found else ())
+        is_explained = bool(found) and under == self.under
+        causes = tuple(each.says for each in marks.causes if is_explained)
+        return Judged(name, written, found, under, causes)
+
+    def _best(self, marks: StepMarks, wrong: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
+        """Return the conventions by which most entries are right, the others, and all as it is."""
+        assert marks.written is not None
+        answered = ~np.isnan(marks.written.values)
+        best = self.under, wrong, marks.expected
+        for says, made in self._otherwise(marks.step):
+            if made.low.shape != wrong.shape:
+                continue
+            off = ~self._is_near(marks.written, made) & ~_is_float(marks.written, made.middle)
+            off &= answered if says else wrong  # a convention holds for all of a step
+            if off.sum() < best[1].sum() and (not says or 2 * off.sum() < answered.sum()):
+                best = (*self.under, says) if says else self.under, off, made.middle
+        return best
+
+    def _is_printed(self, step: Step) -> bool:
+        """Say whether results that a step reads are printed, and not worked out on the way."""
+        key, written = self.marking.key, self.marking.answer.matrices
+        return step.name not in ("Q", "K", "V") and all(
+            name in written
+            or name not in key.steps
+            or (name.startswith("S_") and self._is_printed(key.steps[name]))
+            for name in step.inputs
+        )
 
     def _is_near(self, written: WrittenMatrix, made: Range) -> Matrix:
         return self.marking.key.slack.near(written.values, self._fine(written), made)

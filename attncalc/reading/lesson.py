@@ -36,10 +36,12 @@ _NAMES = (
      lambda each: f"W_{each[0 + each.lastindex].upper()}"),
     (re.compile(r"\b(?:query|key|value)s?(?: weights?| projection)? matri(?:x|ces),? "
                 r"(?=\W{0,3}W[_^]?\{?[QKV]\b)", re.IGNORECASE), ""),
-    (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?[=:])"),
+    (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?=)"),
      r"X[\1,:]"),
 )  # fmt: skip
 """Ways to write the names of given matrices that answers need not know."""
+_PRINTED = re.compile(r"print\((?:[^(),]{0,60},\s?)?([A-Za-z_]\w{0,40})\)")
+_ARRAY = re.compile(r"(?:tensor\(|array\()?\[")
 _STEP = re.compile(r"[\w.]+")
 
 
@@ -87,7 +89,7 @@ class Lesson:
         text = PRIVATE.sub("", self.text)
         for pattern, name in _NAMES:
             text = pattern.sub(name, text)
-        return text.split("\n")
+        return _with_prints(text.split("\n"))
 
     @cached_property
     def with_points(self) -> list[str]:
@@ -135,6 +137,30 @@ class Lesson:
             known = {name: each for name, each in known.items() if name not in PLAN[begins:]}
             known |= own
             yield part._replace(matrices=dict(known), own=frozenset(own))
+
+
+def _with_prints(lines: list[str]) -> list[str]:
+    """Return lines in which several arrays that a program printed stand behind their names.
+
+    Examples
+    --------
+    >>> _with_prints(["print(Q)", "print(K)", "[[1 0]", " [0 1]]", "[[2 2]]"])
+    ['print(Q)', 'print(K)', 'Q = [[1 0]', ' [0 1]]', 'K = [[2 2]]']
+    """
+    names: list[str] = []
+    starts: list[int] = []
+    for i, line in enumerate([*lines, "end"]):
+        printed = _PRINTED.fullmatch(line)
+        if starts and (printed or (line[:1].isalpha() and not _ARRAY.match(line))):
+            if len(names) == len(starts) > 1:
+                for name, at in zip(names, starts, strict=True):
+                    lines[at] = f"{name} = {lines[at]}"
+            names, starts = [], []
+        if printed:
+            names.append(printed[1])
+        elif names and _ARRAY.match(line):
+            starts.append(i)
+    return lines
 
 
 def lessons_in(place: str) -> list[str]:
