@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,13 +31,18 @@ CONVENTIONS = (
     *("mask-forgotten", "mask-not-asked"),
 )
 """Recipes that are no mistake in a lesson: it may mean another convention."""
-VARIANTS: tuple[tuple[tuple[Mapping[str, Any], str], ...], ...] = (
-    (({}, ""), ({"scale": "none"}, "the scores are not scaled")),
-    (({}, ""), ({"causal": True}, "a query sees keys up to its own place only")),
-    (({}, ""), ({"layout": "columns"}, "tokens are columns")),
-    (({}, ""), ({"weights_layout": "out-in"}, "weights are stored as (out, in)")),
+Variant = Mapping[str, tuple[Any, str]]
+VARIANTS: tuple[Variant, ...] = (
+    {"layout": ("columns", "tokens are columns")},
+    {"weights_layout": ("out-in", "weights are stored as (out, in)")},
+    {
+        "layout": ("columns", "tokens are columns"),
+        "weights_layout": ("out-in", "weights are stored as (out, in)"),
+    },
+    {"scale": ("none", "the scores are not scaled")},
+    {"causal": (True, "a query sees keys up to its own place only")},
 )
-"""Conventions that are settings, each with what it says."""
+"""Conventions that are settings: what they are set to, and what that says."""
 RESULTS = ("S", "S_scaled", "S_masked", "A", "H", "C", "O")
 PLAN = ("Q", "K", "V", *RESULTS)
 """The results of an example, each behind those that it follows from."""
@@ -221,19 +225,20 @@ def check_example(
     givens = _givens(matrices)
     if givens is None:
         return None
-    check = partial(_checked, givens, matrices, own, read)
     size = sum(each.values.size for each in matrices.values())
-    variants = [*_variants(said, _scales(matrices))] if size <= MOST_ENTRIES else [(dict(said), ())]
-    first = check(*variants[0])
-    best, chosen = first, variants[0]
-    for variant in variants[1:]:
-        if best is not None and not best.cost:
-            break
-        found = check(*variant)
+    tried = ({}, *VARIANTS, *_scales(matrices)) if size <= MOST_ENTRIES else ({},)
+    check = partial(_checked, givens, matrices, own, read, said)
+    first = best = None
+    chosen: Variant = {}
+    for variant in tried:
+        if (best and not best.cost) or variant.keys() & said.keys():
+            continue
+        found = check({**chosen, **variant})
+        first = found if not variant else first
         if found is not None and (best is None or found.cost < best.cost):
-            best, chosen = found, variant
+            best, chosen = found, {**chosen, **variant}
     for decimals, least in ((SURELY_ROUNDED, 1), (1, 2)):
-        rounded = check(*chosen, decimals) if best is not None and best.cost else None
+        rounded = check(chosen, decimals) if best and best.cost else None
         if best and rounded and best.cost - rounded.cost >= least:
             best = rounded
     return best and _said_where_needed(best, first)
@@ -248,7 +253,7 @@ def _said_where_needed(checked: Checked, first: Checked | None) -> Checked:
     return checked._replace(judged=tuple(said))
 
 
-def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[tuple[Mapping[str, Any], str], ...]:
+def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
     """Return the root by which printed scores are divided, where it is one."""
     scores, scaled = (matrices.get(name) for name in ("S", "S_scaled"))
     if scores is None or scaled is None or scores.shape != scaled.shape:
@@ -259,23 +264,8 @@ def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[tuple[Mapping[str, A
     if not ratios.size:
         return ()
     root = round(float(np.median(ratios)))
-    says = f"the scores are divided by √{root}"
-    return (({"scale": str(Fraction(1) / Fraction(repr(root**0.5)))}, says),)
-
-
-def _variants(
-    said: Mapping[str, Any], scales: tuple[tuple[Mapping[str, Any], str], ...]
-) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Yield settings, those with the fewest changes first."""
-    choices = [
-        [each for each in either if not each[0].keys() & said.keys()]
-        for either in ((*VARIANTS[0], *scales), *VARIANTS[1:])
-    ]
-    for chosen in sorted(product(*choices), key=lambda each: sum(bool(says) for _, says in each)):
-        fields = dict(said)
-        for change, _ in chosen:
-            fields |= change
-        yield fields, tuple(says for _, says in chosen if says)
+    factor = str(Fraction(1) / Fraction(repr(root**0.5)))
+    return ({"scale": (factor, f"the scores are divided by √{root}")},)
 
 
 def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
@@ -347,12 +337,14 @@ def _typed(written: WrittenMatrix) -> Any:
 
 def _checked(
     givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
-    fields: Mapping[str, Any], under: tuple[str, ...], rounded_from: int = IN_FULL,
+    said: Mapping[str, Any], variant: Variant, rounded_from: int = IN_FULL,
 ) -> Checked | None:  # fmt: skip
     """Return an example checked by one convention; None where its matrices do not fit so."""
     slack = ToTheDigit(givens.most)
+    settings = {name: value for name, (value, _) in variant.items()}
+    under = tuple(says for _, says in variant.values())
     try:
-        problem = Problem(**{**givens.fields, **fields}, decimals=givens.most)
+        problem = Problem(**{"decimals": givens.most, **givens.fields, **settings, **said})
         rounded = {n: each for n, each in givens.decimals.items() if each >= rounded_from}
         key = _RoundedKey(problem, slack, rounded)
         steps = {name: each for name, each in key.steps.items() if _follows(key, each, givens)}

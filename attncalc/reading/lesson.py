@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
 from attncalc.reading.answers.answer import Answer, WrittenMatrix, renumbered
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
 from attncalc.reading.answers.text import read_text_answer
-from attncalc.reading.files import decode, list_folder, read_bytes
+from attncalc.reading.files import decode, is_folder, list_folder
 from attncalc.reading.naming.at_hand import names_at_hand
 from attncalc.reading.notebooks import Place, lines_of_notebook
 from attncalc.reading.plain.marks import COMMA, PRIVATE
@@ -27,6 +28,8 @@ GIVEN_NAMES = (
 """The matrices that an example of attention may start with."""
 PLAN = ("Q", "K", "V", "S", "S_scaled", "S_masked", "A", "H", "C", "O")
 """The results of an example, each behind those that it follows from."""
+MOST_EXAMPLES = 300
+"""Examples that a document may hold; the last takes what stands behind it."""
 MOST_LINES = 400
 """Lines that one matrix may take."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
@@ -165,21 +168,24 @@ def _with_prints(lines: list[str]) -> list[str]:
 
 def lessons_in(place: str) -> list[str]:
     """Return the lessons that a folder holds, or the one file that is named."""
-    path = Path(place)
-    if not path.is_dir():
+    if not is_folder(Path(place)):
         return [place]
-    return [str(each) for each in list_folder(path) if each.suffix.lower() in ENDINGS]
+    remember(Path(place), ENDINGS)
+    inside = [each for each in list_folder(Path(place)) if each.suffix.lower() in ENDINGS]
+    if not inside:
+        raise InputError(f"{place}: no lesson in it: their names end in {', '.join(ENDINGS)}")
+    return [*map(str, inside)]
 
 
-def read_lesson(place: str, data: bytes | None = None) -> Lesson:
-    """Read a document: Markdown, LaTeX, HTML, a notebook, or any text.
+def read_lesson(place: str, data: bytes) -> Lesson:
+    """Return the lesson that a document holds: Markdown, LaTeX, HTML, a notebook, or any text.
 
     Raises
     ------
     InputError
-        When there is no such file, or it is no text.
+        When it is no text.
     """
-    text = decode(read_bytes(Path(place)) if data is None else data, place)
+    text = decode(data, place)
     if cells := lines_of_notebook(text):
         return Lesson(place, "\n".join(line for _, line in cells), tuple(at for at, _ in cells))
     if place.lower().endswith(".ipynb"):
@@ -212,7 +218,7 @@ def _starts(answer: Answer) -> list[int]:
             seen.clear()
         seen[each.what] = numbers
         before, begins = max(before, each.last), 0
-    return found
+    return found[: MOST_EXAMPLES - 1]
 
 
 def _are_alike(one: Sequence[float], other: Sequence[float]) -> bool:

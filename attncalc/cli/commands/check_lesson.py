@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.sources import remember
+from attncalc.base.workers import cores, mapped
 from attncalc.cli.commands.marking import unforeseen
 from attncalc.cli.commands.problem import conventions_of
 from attncalc.cli.commands.screens import tables_of
@@ -16,6 +19,7 @@ from attncalc.cli.targets import Target, check_targets, deliver, output, target_
 from attncalc.grading.lesson import Checked, Finding, Judged, Read, check_example
 from attncalc.problem.fields import GIVEN
 from attncalc.reading.answers.answer import Answer, WrittenMatrix
+from attncalc.reading.files import is_found, read_bytes, refuse_found
 from attncalc.reading.lesson import (
     Example,
     Lesson,
@@ -46,10 +50,14 @@ def check_lessons(flags: Mapping[str, Any]) -> int:
     if form not in FORMS:
         raise InputError(f"lessons are reported as {', '.join(FORMS)}, and not as {form}")
     said = {name: each for name, each in conventions_of(flags).items() if name != "title"}
-    places = [flags["file"], *(flags["answers"] or ())]
-    named = [each for place in places for each in lessons_in(place)]
+    named = [flags["file"], *(flags["answers"] or ())]
+    places = [each for place in named for each in lessons_in(place)]
+    for place in places:
+        if place != "-":
+            remember(Path(place))
     check_targets(target)
-    read = [_checked(place, said) for place in named]
+    work = partial(_checked, named, said)
+    read = [*mapped(work, places, 1 if "-" in places else flags["jobs"] or cores())]
     deliver(output(target, _written(read, form, target)))
     if any(each.wrong for each in read):
         return WRONG
@@ -75,12 +83,14 @@ def _written(read: Sequence[Read], form: str, target: Target) -> str:
     return tables_of(document, target)
 
 
-def _checked(place: str, said: Mapping[str, Any]) -> Read:
+def _checked(named: Sequence[str], said: Mapping[str, Any], place: str) -> Read:
     """Return what was found in one document; one that cannot be read stops none of the others."""
     try:
-        data = receive() if place == "-" else None
-        lesson = read_lesson("standard input" if place == "-" else place, data)
-        return findings_of(lesson, said)
+        if place == "-":
+            return findings_of(read_lesson("standard input", receive()), said)
+        if is_found(place, named):
+            refuse_found(Path(place))
+        return findings_of(read_lesson(place, read_bytes(Path(place))), said)
     except AttncalcError as error:
         return Read(place, (), str(error))
     except Exception as error:
