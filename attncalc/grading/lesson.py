@@ -202,7 +202,7 @@ class _Givens(NamedTuple):
 
 def check_example(
     matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
-    said: Mapping[str, Any],
+    said: Mapping[str, Any], *, by_one: bool = False,
 ) -> Checked | None:  # fmt: skip
     """Check an example by its own given matrices.
 
@@ -216,6 +216,8 @@ def check_example(
         Returns the answer that its lines hold, given what is expected.
     said
         Conventions that the user states.
+    by_one
+        Whether only the usual conventions are tried, for it is long.
 
     Returns
     -------
@@ -225,8 +227,8 @@ def check_example(
     givens = _givens(matrices)
     if givens is None:
         return None
-    size = sum(each.values.size for each in matrices.values())
-    tried = ({}, *VARIANTS, *_scales(matrices)) if size <= MOST_ENTRIES else ({},)
+    by_one = by_one or sum(each.values.size for each in matrices.values()) > MOST_ENTRIES
+    tried = ({},) if by_one else ({}, *VARIANTS, *_scales(matrices))
     check = partial(_checked, givens, matrices, own, read, said)
     first = best = None
     chosen: Variant = {}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,8 +29,8 @@ GIVEN_NAMES = (
 """The matrices that an example of attention may start with."""
 PLAN = ("Q", "K", "V", "S", "S_scaled", "S_masked", "A", "H", "C", "O")
 """The results of an example, each behind those that it follows from."""
-MOST_EXAMPLES = 300
-"""Examples that a document may hold; the last takes what stands behind it."""
+MOST_EXAMPLES = 200
+"""Examples of a document that are read."""
 MOST_LINES = 400
 """Lines that one matrix may take."""
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
@@ -133,7 +134,8 @@ class Lesson:
         answer = self.read(whole)
         starts = [1, *_starts(answer)]
         known: dict[str, WrittenMatrix] = {}
-        for first, after in zip(starts, [*starts[1:], size + 1], strict=True):
+        ends = [*starts[1:], size + 1]
+        for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
             part = whole._replace(first=first, last=after - 1)
             own = (answer if len(starts) == 1 else self.read(part)).matrices
             begins = min((_begins(name) for name in own), default=len(PLAN))
@@ -218,7 +220,7 @@ def _starts(answer: Answer) -> list[int]:
             seen.clear()
         seen[each.what] = numbers
         before, begins = max(before, each.last), 0
-    return found[: MOST_EXAMPLES - 1]
+    return found
 
 
 def _are_alike(one: Sequence[float], other: Sequence[float]) -> bool:

@@ -33,6 +33,8 @@ from attncalc.writing.forms import form_of
 from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
 
 FORMS = ("table", "markdown", "latex", "html", "json")
+LONG = 100_000
+"""Characters of an example up to which it is tried by other conventions: each reads it again."""
 RIGHT, WRONG, NOTHING = 0, 1, 2
 """How the command ends."""
 _OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
@@ -132,7 +134,9 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
 
 
 def _of_example(lesson: Lesson, example: Example, said: Mapping[str, Any]) -> list[Finding]:
-    checked = check_example(example.matrices, example.own, partial(lesson.read, example), said)
+    size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
+    read = partial(lesson.read, example)
+    checked = check_example(example.matrices, example.own, read, said, by_one=size > LONG)
     first = lesson.read(example)
     found: list[Finding] = []
     if checked is not None:
