@@ -360,7 +360,7 @@ def _checked(
         with key.names_at_hand(), np.errstate(all="ignore"):
             answer = read(expected)
             there = {name: each for name, each in matrices.items() if name not in own}
-            answer = _with_rows(answer, {name: matrices[name] for name in own}, key)
+            answer = _renamed(_with_rows(answer, {n: matrices[n] for n in own}, key), expected)
             answer = replace(answer, matrices=there | {**answer.matrices})
             asked = tuple(name for name in steps if name in answer.matrices)
             marking = mark(key, answer, Rules(asked=asked, require=asked))
@@ -408,6 +408,29 @@ def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> An
             )
             unread = tuple(each for each in answer.unread if f"where {name} has" not in each.why)
             answer = replace(answer, matrices={**answer.matrices, name: made}, unread=unread)
+    return answer
+
+
+def _renamed(answer: Answer, expected: Expected) -> Answer:
+    """Return an answer with a result under the name of the step that its numbers are those of.
+
+    "Weights (divided by √2)" are no scaled scores, if they are the weights in every entry.
+    """
+    for name, written in answer.matrices.items():
+        if expected.agreement(name, written.values) > 0:
+            continue
+        there = {*answer.matrices} - {name}
+        meant = (n for n in expected.steps if expected.agreement(n, written.values) == 1)
+        other = next((each for each in meant if each not in there), None)
+        if other is not None:
+            matrices = {other if n == name else n: each for n, each in answer.matrices.items()}
+            taken = tuple(
+                each._replace(what=each.what.replace(name, other))
+                if each.what == name or each.what.startswith((f"{name}[", f"{name} "))
+                else each
+                for each in answer.taken
+            )
+            return _renamed(replace(answer, matrices=matrices, taken=taken), expected)
     return answer
 
 
@@ -518,7 +541,7 @@ def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:
 def _wrong(marking: Marking, marks: StepMarks, place: Place, expected: Matrix) -> Wrong:
     assert marks.written is not None
     found = marks.written.text(place)
-    decimals = min(len(found.partition(".")[2]), marking.key.problem.decimals)
+    decimals = min(len(found.replace(",", ".").partition(".")[2]), marking.key.problem.decimals)
     shown = tuple(index + 1 for index in marking.key.work.turned(place))
     right = f"{float(expected[place]):.{decimals}f}"
     return Wrong(shown, found, right)

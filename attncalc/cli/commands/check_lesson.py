@@ -149,7 +149,9 @@ def _of_example(lesson: Lesson, example: Example, said: Mapping[str, Any]) -> li
         why = "nothing that it follows from is given"
         why = "" if is_given else "it is not clear where it belongs" if is_known else why
         kind = "given" if is_given else "unchecked"
-        found.append(_finding(kind, lesson, first, name, example.matrices[name])._replace(why=why))
+        one = _finding(kind, lesson, first, name, example.matrices[name])._replace(why=why)
+        if not any(each.line <= one.line <= each.last for each in found if each.kind != "given"):
+            found.append(one)
     listed = {line for each in found for line in range(each.line, each.last + 1)}
     for unread in checked.answer.unread if checked else first.unread:
         if unread.line in listed:
