@@ -179,8 +179,8 @@ def test_a_right_lesson_accuses_nobody(seed: int, style: str, convention: str) -
     decimals = 2 + seed % 3
     written = lesson(seed * 7 + len(convention), style, convention, decimals)
     read = checked(written.text())
-    assert not read.wrong
-    assert {each.name for each in read.right} >= {"Q", "K", "V", "S", "A", "O"}
+    assert not read.of("wrong")
+    assert {each.name for each in read.of("right")} >= {"Q", "K", "V", "S", "A", "O"}
 
 
 @pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES[1:], 13))
@@ -188,7 +188,7 @@ def test_a_wrong_digit_is_found_at_its_line(seed: int, style: str, convention: s
     written = lesson(seed * 11 + len(convention), style, convention, 3)
     wrong, name, printed = planted(written, random.Random(seed))
     text = wrong.text()
-    found = checked(text).wrong
+    found = checked(text).of("wrong")
     assert [(each.name, each.found) for each in found] == [(name, printed)]
     assert printed in at_line(text, found[0])
 
@@ -214,8 +214,8 @@ def test_our_own_pages_are_right_and_a_changed_digit_is_found(seed: int, form: s
     text = own_page(seed, form)
     read = read_lesson("page", text.encode())
     found = findings_of(read, {})
-    assert not found.wrong
-    weights = next(each for each in found.right if each.name == "A")
+    assert not found.of("wrong")
+    weights = next(each for each in found.of("right") if each.name == "A")
     lines = text.split("\n")
     place = weights.last - 1
     if form == "html" and "</table>" in lines[place]:
@@ -225,20 +225,50 @@ def test_our_own_pages_are_right_and_a_changed_digit_is_found(seed: int, form: s
         lines[place][:at] + str((int(lines[place][at]) + 4) % 10) + lines[place][at + 1 :]
     )
     again = findings_of(read_lesson("page", "\n".join(lines).encode()), {})
-    assert "A" in {each.name for each in again.wrong}
-    assert place + 1 in {each.line for each in again.wrong}
+    assert "A" in {each.name for each in again.of("wrong")}
+    assert place + 1 in {each.line for each in again.of("wrong")}
+
+
+LESSONS = Path(__file__).parent / "lessons"
+WRONG = {
+    "a02.md": [("line 79", "A[2,3]")],
+    "a04.tex": [("line 16", "S[2,1]")],
+    "a06.ipynb": [
+        ("cell 8, line 3 of its output", "A[3,1]"),
+        ("cell 8, line 3 of its output", "A[3,3]"),
+    ],
+    "a08.md": [("line 5", "S[1,2]"), ("line 5", "1·1 + 2·1")],
+    "a10.html": [("line 53", "O[3,1]")],
+    "a12.md": [("line 24", f"A[{i},{j}]") for i in (1, 2) for j in (1, 2)],
+    "b02.md": [("line 15", "O[1,2]")],
+    "b04.md": [("line 32", "A[1,1]"), ("line 32", "A[1,2]")],
+    "b06.md": [("line 45", "K[2,1,1]")],
+    "b08.md": [("line 50", "O[2,1]")],
+    "b10.rst": [("line 18", "S[1,3]")],
+    "b12.ipynb": [("cell 7, line 2 of its output", "A[2,2]")],
+}
+"""What is wrong in lessons in the manner of blogs and courses; the others are right."""
+
+
+@pytest.mark.parametrize(
+    "path", mostly_slow(sorted(LESSONS.iterdir()), 8), ids=lambda path: path.name
+)
+def test_lessons_as_blogs_write_them(path: Path) -> None:
+    found = findings_of(read_lesson(path.name, path.read_bytes()), {})
+    assert [(each.where, each.what) for each in found.of("wrong")] == WRONG.get(path.name, [])
+    assert found.of("right")
 
 
 def test_conventions_are_named_and_accuse_nobody() -> None:
     text = "Q = [1 0; 0 2]\n\nK = [1 1; 0 1]\n\nscores Q K^T = [1 0; 2 2]\n\n"
     text += "softmax = [0.731 0.269; 0.500 0.500]\n"
-    (weights,) = (each for each in checked(text).right if each.name == "A")
-    assert (weights.where, weights.under) == ("line 7", "the scores are not scaled")
+    (weights,) = (each for each in checked(text).of("right") if each.name == "A")
+    assert (weights.where, weights.under) == ("line 7", ("the scores are not scaled",))
 
 
 def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
     text = "Scores:\n\nS = [2 1; 0 3]\n\nWeights:\n\nA = [0.73 0.27; 0.12 0.88]\n"
-    found = checked(text).wrong
+    found = checked(text).of("wrong")
     assert [(each.what, each.found, each.right, each.line) for each in found] == [
         ("A[2,1]", "0.12", "0.05", 7),
         ("A[2,2]", "0.88", "0.95", 7),
@@ -248,14 +278,14 @@ def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
 def test_each_example_has_its_own_givens() -> None:
     first = "Q = [1 0; 0 1], K = [1 1; 0 1]\n\nQ K^T = [1 0; 1 1]\n"
     second = "## Another\n\nQ = [2 0; 0 2], K = [1 0; 1 1]\n\nQ K^T = [2 2; 0 3]\n"
-    found = checked(f"{first}\n{second}").wrong
+    found = checked(f"{first}\n{second}").of("wrong")
     assert [(each.what, each.line, each.right) for each in found] == [("S[2,2]", 9, "2")]
 
 
 def test_what_follows_from_a_printed_value_is_right() -> None:
     text = "S = [2 1; 0 3]\n\nA = [0.73 0.27; 0.15 0.95]\n\n"
     text += "V = [1 0; 0 10]\n\nO = [0.73 2.70; 0.15 9.50]\n"
-    assert [each.what for each in checked(text).wrong] == ["A[2,1]"]
+    assert [each.what for each in checked(text).of("wrong")] == ["A[2,1]"]
 
 
 def test_arithmetic_is_checked_with_its_rounded_numbers() -> None:
@@ -331,4 +361,4 @@ def test_what_is_for_answers_is_refused(
 
 def test_a_large_document_takes_time_that_grows_with_its_length() -> None:
     text = "Some words about 3 things and Q = [1 0; 0 1] here.\n" * 2000
-    assert checked(text).wrong == ()
+    assert checked(text).of("wrong") == ()

@@ -25,6 +25,8 @@ from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import IN_FULL, Answer, WrittenMatrix
 from attncalc.reading.answers.expected import Expected
 
+RIGHT, WRONG, UNCHECKED = "right", "wrong", "unchecked"
+"""What is said of a result of a lesson."""
 CONVENTIONS = (
     *("scale-none", "scale-not-asked", "scale-sqrt-d-model", "scale-dk", "scores-transposed"),
     *("softmax-columns", "base-2", "weights-transposed", "weights-first", "weights-turned"),
@@ -59,40 +61,39 @@ SURELY_ROUNDED = 4
 
 
 class Finding(NamedTuple):
-    """What is said of some lines of a lesson.
+    """What is said of a result of a lesson, or of some of its lines.
 
     Parameters
     ----------
     kind
         "wrong" or "right" of a result; "given", "unchecked" and "other" of what is none.
-    where, line, last
-        Where it stands: in words, and its first and last line.
     name, place
-        The step, and the entry; or the arithmetic that is worked out.
+        The step, and the entry as it is shown, from 1; or the arithmetic that is worked out.
     found, right
         The number as printed, and as it should be.
     under
-        The convention under which it is right.
+        The conventions under which it is right; none for the usual ones.
     why
         What explains a wrong number, or why it was not checked.
+    where, line, last
+        Where it stands: in words, and its first and last line.
     """
 
     kind: str
-    where: str
-    line: int
-    last: int
     name: str
     place: Place = ()
     found: str = ""
     right: str = ""
-    under: str = ""
+    under: tuple[str, ...] = ()
     why: str = ""
+    where: str = ""
+    line: int = 0
+    last: int = 0
 
     @property
     def what(self) -> str:
         """The step and the entry, as A[2,1]."""
-        index = f"[{','.join(map(str, self.place))}]" if self.place else ""
-        return f"{self.name}{index}"
+        return f"{self.name}[{','.join(map(str, self.place))}]" if self.place else self.name
 
 
 class Read(NamedTuple):
@@ -106,53 +107,8 @@ class Read(NamedTuple):
         """Return the findings of a kind."""
         return tuple(each for each in self.findings if each.kind == kind)
 
-    @property
-    def wrong(self) -> tuple[Finding, ...]:
-        """The wrong numbers."""
-        return self.of("wrong")
-
-    @property
-    def right(self) -> tuple[Finding, ...]:
-        """The results that are right."""
-        return self.of("right")
-
 
 Reader = Callable[[Expected], Answer]
-
-
-class Wrong(NamedTuple):
-    """A wrong entry: its place as it is shown, from 1, what was found, and what is right."""
-
-    place: Place
-    found: str
-    right: str
-
-
-class Judged(NamedTuple):
-    """One result of a lesson.
-
-    Parameters
-    ----------
-    name
-        Which step it is.
-    written
-        Its entries, tokens as rows.
-    wrong
-        Those that follow from nothing before, by any convention.
-    under
-        The conventions under which the others are right; empty for the usual ones.
-    causes
-        What explains the wrong entries.
-    why_not
-        Why it was not checked; "" where it was.
-    """
-
-    name: str
-    written: WrittenMatrix
-    wrong: tuple[Wrong, ...] = ()
-    under: tuple[str, ...] = ()
-    causes: tuple[str, ...] = ()
-    why_not: str = ""
 
 
 class Checked(NamedTuple):
@@ -164,16 +120,18 @@ class Checked(NamedTuple):
 
     answer: Answer
     given: tuple[str, ...]
-    judged: tuple[Judged, ...]
-
-    steps: frozenset[str] = frozenset()
-    lost: int = 0
+    findings: tuple[Finding, ...]
+    steps: frozenset[str]
+    lost: int
 
     @property
     def cost(self) -> int:
         """How much speaks against the convention by which it was checked."""
-        return self.lost + sum(len(each.wrong) + each.written.values.size * bool(each.why_not)
-                               for each in self.judged)  # fmt: skip
+        kinds = [(each.kind, each.name) for each in self.findings]
+        sizes = [
+            self.answer.matrices[name].values.size for kind, name in kinds if kind == UNCHECKED
+        ]
+        return self.lost + sum(kind == WRONG for kind, _ in kinds) + sum(sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,11 +206,13 @@ def check_example(
 
 def _said_where_needed(checked: Checked, first: Checked | None) -> Checked:
     """Return an example that names a convention only of results that are not right without it."""
-    judged = first.judged if first else ()
-    plain = {each.name for each in judged if not (each.wrong or each.under or each.why_not)}
-    said = (each._replace(under=()) if each.name in plain and not each.wrong else each
-            for each in checked.judged)  # fmt: skip
-    return checked._replace(judged=tuple(said))
+    found = first.findings if first else ()
+    plain = {each.name for each in found if each.kind == RIGHT and not each.under}
+    said = (
+        each._replace(under=()) if each.kind == RIGHT and each.name in plain else each
+        for each in checked.findings
+    )
+    return checked._replace(findings=tuple(said))
 
 
 def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
@@ -370,7 +330,7 @@ def _checked(
         under = (*under, f"{of_each([*rounded])} {'are' if len(rounded) > 1 else 'is'} rounded")
     judge = _Judge(marking, under)
     judged = [judge.judged(each) for each in marking.steps]
-    shown = tuple(each for each in judged if each.name not in there)
+    shown = tuple(each for said_of in judged for each in said_of if each.name not in there)
     names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
     lost = sum(
         matrices[name].values.size
@@ -458,29 +418,41 @@ class _Judge:
         walk.marks()
         return walk.own
 
-    def judged(self, marks: StepMarks) -> Judged:
+    def judged(self, marks: StepMarks) -> list[Finding]:
         """Return what is said of a step."""
         name, written = marks.step.name, marks.written
         assert written is not None
         if marks.count(Status.WRONG_SHAPE) or written.shape != marks.expected.shape:
-            return Judged(name, written, why_not=marks.problem or "it has another shape")
+            why = marks.problem or "it has another shape"
+            return [Finding(UNCHECKED, name, why=why)]
         wrong = marks.statuses == NUMBER_OF[Status.WRONG]
         wrong &= ~_is_float(written, marks.expected)
         meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
         if not wrong.any() or meant is not None:
-            return Judged(name, written, (), (*self.under, meant.says) if meant else self.under)
+            under = (*self.under, meant.says) if meant else self.under
+            return [Finding(RIGHT, name, under=under)]
         under, wrong, expected = self._best(marks, wrong)
         if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(marks.step):
-            return Judged(name, written, why_not="it follows from nothing that is read before it")
-        if wrong.any():
-            points = np.where(wrong, expected, written.values)
-            behind = self.marking.key.slack.behind(points, self._fine(written))
-            self.mended = (self.mended or self.own).with_matrix(name, points, behind)
-        places = [tuple(each) for each in np.argwhere(wrong).tolist()]
-        found = tuple(_wrong(self.marking, marks, place, expected) for place in places)
-        is_explained = bool(found) and under == self.under
-        causes = tuple(each.says for each in marks.causes if is_explained)
-        return Judged(name, written, found, under, causes)
+            why = "it follows from nothing that is read before it"
+            return [Finding(UNCHECKED, name, why=why)]
+        if not wrong.any():
+            return [Finding(RIGHT, name, under=under)]
+        points = np.where(wrong, expected, written.values)
+        behind = self.marking.key.slack.behind(points, self._fine(written))
+        self.mended = (self.mended or self.own).with_matrix(name, points, behind)
+        causes = [each.says for each in marks.causes if under == self.under]
+        said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
+        return [
+            said._replace(**self._entry(written, (*place,), expected))
+            for place in np.argwhere(wrong).tolist()
+        ]
+
+    def _entry(self, written: WrittenMatrix, place: Place, expected: Matrix) -> dict[str, Any]:
+        """Return where an entry is shown, what was found there, and what is right."""
+        key, found = self.marking.key, written.text(place)
+        decimals = min(len(found.replace(",", ".").partition(".")[2]), key.problem.decimals)
+        shown = tuple(index + 1 for index in key.work.turned(place))
+        return {"place": shown, "found": found, "right": f"{float(expected[place]):.{decimals}f}"}
 
     def _best(self, marks: StepMarks, wrong: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
         """Return the conventions by which most entries are right, the others, and all as it is."""
@@ -536,12 +508,3 @@ def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:
     with np.errstate(invalid="ignore"):  # of infinities
         near: Matrix = np.abs(written.values - expected) <= NEAR * size
     return near & (digits >= LIKE_A_FLOAT)
-
-
-def _wrong(marking: Marking, marks: StepMarks, place: Place, expected: Matrix) -> Wrong:
-    assert marks.written is not None
-    found = marks.written.text(place)
-    decimals = min(len(found.replace(",", ".").partition(".")[2]), marking.key.problem.decimals)
-    shown = tuple(index + 1 for index in marking.key.work.turned(place))
-    right = f"{float(expected[place]):.{decimals}f}"
-    return Wrong(shown, found, right)

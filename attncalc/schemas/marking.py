@@ -66,13 +66,13 @@ def lessons() -> Schema:
             "what": TEXT,
             "found": or_none(TEXT),
             "right": or_none(TEXT),
-            "under": or_none(TEXT),
+            "under": LIST_OF_TEXTS,
             "why": or_none(TEXT),
         },
     )
     lesson = thing(
         "A lesson, and what was found in it.",
-        {"lesson": TEXT, "error": or_none(TEXT), "checked": COUNT, "findings": listed(finding)},
+        {"lesson": TEXT, "error": or_none(TEXT), "findings": listed(finding)},
     )
     return thing("Lessons, checked.", {"lessons": listed(lesson)})
 

@@ -1,6 +1,6 @@
 """`attncalc check --lesson lesson.md`: a document beside what follows from its own numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -16,9 +16,9 @@ from attncalc.cli.commands.problem import conventions_of
 from attncalc.cli.commands.screens import tables_of
 from attncalc.cli.streams import receive
 from attncalc.cli.targets import Target, check_targets, deliver, output, target_of
-from attncalc.grading.lesson import Checked, Finding, Judged, Read, check_example
+from attncalc.grading.lesson import Finding, Read, check_example
 from attncalc.problem.fields import GIVEN
-from attncalc.reading.answers.answer import Answer, WrittenMatrix
+from attncalc.reading.answers.answer import WrittenMatrix
 from attncalc.reading.files import is_found, read_bytes, refuse_found
 from attncalc.reading.lesson import (
     Example,
@@ -61,9 +61,9 @@ def check_lessons(flags: Mapping[str, Any]) -> int:
     work = partial(_checked, named, said)
     read = [*mapped(work, places, 1 if "-" in places else flags["jobs"] or cores())]
     deliver(output(target, _written(read, form, target)))
-    if any(each.wrong for each in read):
+    if any(each.of("wrong") for each in read):
         return WRONG
-    return RIGHT if any(each.right for each in read) else NOTHING
+    return RIGHT if any(each.of("right") for each in read) else NOTHING
 
 
 def _written(read: Sequence[Read], form: str, target: Target) -> str:
@@ -103,94 +103,64 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
     """Return what is found in a lesson, by the conventions that the user states."""
     found: list[Finding] = []
     seen: set[int] = set()
+
+    def keep(one: Finding, first: int, last: int = 0) -> None:
+        last = max(first, last)
+        seen.update(range(first, last + 1))
+        where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
+        found.append(one._replace(where=where, line=ends[0], last=ends[1]))
+
     for example in lesson.examples():
-        for each in _of_example(lesson, example, said):
-            found.append(each)
-            seen.update(range(each.line, each.last + 1))
+        for each in _of_example(lesson, example, said, seen):
+            keep(*each)
     for one in sums_in(lesson.lines):
         if one.line not in seen or not one.is_right:
-            kind = "right" if one.is_right else "wrong"
             right = f"{one.value:.{len(one.result.partition('.')[2])}f}"
-            where = lesson.where(one.line)
-            found.append(
-                Finding(kind, where, one.line, one.line, one.text, found=one.result, right=right)
-            )
-            seen.add(one.line)
-    others = [
-        number
-        for number, line in enumerate(lesson.lines, start=1)
-        if number not in seen and numbers_of(lesson.with_points[number - 1])
-    ]
+            kind = "right" if one.is_right else "wrong"
+            keep(Finding(kind, one.text, found=one.result, right=right), one.line)
+    numbers = range(1, len(lesson.lines) + 1)
+    others = [n for n in numbers if n not in seen and numbers_of(lesson.with_points[n - 1])]
     for _, run in groupby(enumerate(others), lambda each: each[1] - each[0]):
         lines = [line for _, line in run]
         why = "no result of a step is read in it"
-        where = lesson.where(lines[0], lines[-1])
-        found.append(Finding("other", where, lines[0], lines[-1], "", why=why))
-    placed = (
-        each._replace(line=lesson.line(each.line), last=lesson.line(each.last))
-        for each in sorted(found, key=lambda each: each.line)
-    )
-    return Read(lesson.place, tuple(placed))
+        keep(Finding("other", "", why=why), lines[0], lines[-1])
+    return Read(lesson.place, tuple(sorted(found, key=lambda each: each.line)))
 
 
-def _of_example(lesson: Lesson, example: Example, said: Mapping[str, Any]) -> list[Finding]:
+Placed = tuple[Finding, int, int]
+"""A finding, and its first and last line."""
+
+
+def _of_example(
+    lesson: Lesson, example: Example, said: Mapping[str, Any], seen: set[int]
+) -> Iterator[Placed]:
+    """Yield what is said of an example: its results, its given matrices, and what is not read."""
     size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
     read = partial(lesson.read, example)
     checked = check_example(example.matrices, example.own, read, said, by_one=size > LONG)
     first = lesson.read(example)
-    found: list[Finding] = []
-    if checked is not None:
-        for each in checked.judged:
-            found += _of_step(lesson, checked, each)
-    named = {each.name for each in found}
-    for name in sorted(example.own - named):
-        is_given = checked is not None and name in checked.given
-        is_known = checked is not None and name in checked.steps
-        why = "nothing that it follows from is given"
-        why = "" if is_given else "it is not clear where it belongs" if is_known else why
-        kind = "given" if is_given else "unchecked"
-        one = _finding(kind, lesson, first, name, example.matrices[name])._replace(why=why)
-        if not any(each.line <= one.line <= each.last for each in found if each.kind != "given"):
-            found.append(one)
-    listed = {line for each in found for line in range(each.line, each.last + 1)}
-    for unread in checked.answer.unread if checked else first.unread:
-        if unread.line in listed:
-            continue
-        where = lesson.where(unread.line)
-        said_of = Finding("unchecked", where, unread.line, unread.line, unread.text, why=unread.why)
-        found.append(said_of)
-    return found
-
-
-def _of_step(lesson: Lesson, checked: Checked, judged: Judged) -> list[Finding]:
-    """Return what is said of a result: a finding for each wrong number, or one for all of it."""
-    step, written = judged.name, judged.written
-    whole = _finding("right", lesson, checked.answer, step, written)
-    under = " and ".join(judged.under)
-    if judged.why_not:
-        return [whole._replace(kind="unchecked", why=judged.why_not)]
-    if not judged.wrong:
-        return [whole._replace(under=under)]
-    as_shown = checked.answer.matrices.get(step, written)
-    at = lines_of(lesson, checked.answer, step, _rows(as_shown))
-    found = [whole._replace(kind="read")]
-    for each in judged.wrong:
-        shown = tuple(index - 1 for index in each.place)
-        line = at[int(np.ravel_multi_index(shown, as_shown.shape, mode="clip"))]
-        found.append(
-            Finding("wrong", lesson.where(line), line, line, step, each.place, each.found,
-                    each.right, under, "; ".join(judged.causes[:2]))
-        )  # fmt: skip
-    return found
-
-
-def _finding(
-    kind: str, lesson: Lesson, answer: Answer, name: str, written: WrittenMatrix
-) -> Finding:
-    """Return what is said of all lines of a matrix."""
-    lines = lines_of(lesson, answer, name, _rows(written)) or [0]
-    first, last = min(lines), max(lines)
-    return Finding(kind, lesson.where(first, last), first, last, name)
+    answer, given, results, steps, _ = checked or (first, (), (), (), 0)
+    for name, own in groupby(results, lambda each: each.name):
+        matrix = answer.matrices[name]
+        lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
+        seen.update(range(min(lines), max(lines) + 1))
+        for each in own:
+            place = tuple(index - 1 for index in each.place)
+            at = lines[int(np.ravel_multi_index(place, matrix.shape, mode="clip"))] if place else 0
+            yield each, at or min(lines), at or max(lines)
+    for name in sorted(example.own - {each.name for each in results}):
+        lines = lines_of(lesson, first, name, _rows(example.matrices[name])) or [example.first]
+        why = (
+            "it is not clear where it belongs"
+            if name in steps
+            else "nothing it follows from is given"
+        )
+        one = Finding("given", name) if name in given else Finding("unchecked", name, why=why)
+        if min(lines) not in seen:
+            yield one, min(lines), max(lines)
+    for unread in answer.unread:
+        if unread.line not in seen:
+            yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
 
 
 def _rows(written: WrittenMatrix) -> list[list[str]]:

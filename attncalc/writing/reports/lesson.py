@@ -17,8 +17,8 @@ def lessons_document(read: Sequence[Read]) -> Document:
 
 def _parts(read: Read) -> Iterator[Part]:
     yield Facts((on_a_line(read.place), _verdict(read)))
-    if read.wrong:
-        rows = tuple(_row(each) for each in read.wrong)
+    if read.of("wrong"):
+        rows = tuple(_row(each) for each in read.of("wrong"))
         yield Table("Wrong numbers", HEADINGS, rows, rows)
     sentences = [on_a_line(each) for each in _sentences(read)]
     if sentences:
@@ -28,26 +28,31 @@ def _parts(read: Read) -> Iterator[Part]:
 def _verdict(read: Read) -> str:
     if read.error:
         return on_a_line(read.error)
-    if read.wrong:
-        count = len(read.wrong)
+    if read.of("wrong"):
+        count = len(read.of("wrong"))
         return f"{count:,} wrong number{'s' * (count > 1)}"
-    count = len(read.right)
+    count = len(read.of("right"))
     if not count:
         return "nothing could be checked"
     return f"no wrong number; {count:,} result{'s' * (count > 1)} checked"
 
 
 def _row(each: Finding) -> tuple[str, ...]:
-    why = [each.why, f"under this convention: {each.under}" if each.under else ""]
+    why = [each.why, _under(each)]
     texts = (each.where, each.what, each.found, each.right, "; ".join(filter(None, why)))
     return tuple(map(on_a_line, texts))
 
 
+def _under(each: Finding) -> str:
+    """Say under which convention a result is right; "" for the usual ones."""
+    return f"under this convention: {' and '.join(each.under)}" if each.under else ""
+
+
 def _sentences(read: Read) -> Iterator[str]:
-    for each in read.right:
+    for each in read.of("right"):
         if each.under:
-            yield f"{each.where}: {each.name} is right under this convention: {each.under}."
-    plain = [each for each in read.right if not each.under]
+            yield f"{each.where}: {each.name} is right {_under(each)}."
+    plain = [each for each in read.of("right") if not each.under]
     if plain:
         yield f"right: {', '.join(f'{each.name} ({each.where})' for each in plain)}."
     for each in read.of("unchecked"):
@@ -62,8 +67,7 @@ def lessons_as_json(read: Sequence[Read]) -> str:
         {
             "lesson": each.place,
             "error": each.error or None,
-            "checked": len(each.right) + len(each.of("read")),
-            "findings": [_values(one) for one in each.findings if one.kind != "read"],
+            "findings": [_values(one) for one in each.findings],
         }
         for each in read
     ]
@@ -79,6 +83,6 @@ def _values(each: Finding) -> dict[str, object]:
         "what": each.what,
         "found": each.found or None,
         "right": each.right or None,
-        "under": each.under or None,
+        "under": list(each.under),
         "why": each.why or None,
     }
