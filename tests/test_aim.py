@@ -202,6 +202,7 @@ def test_json_has_the_keys_that_programs_read(attncalc: Command) -> None:
     assert found["error"] == pytest.approx(math.dist(found["c"], found["target"]))
 
 
+@pytest.mark.slow
 def test_the_page_says_the_query_the_error_and_how_beta_changes_it(attncalc: Command) -> None:
     run = attncalc("aim", AVERAGE, "1/2 v_a + 1/2 v_b", "--within", "0.001")
     assert "q = 10 k_a + 10 k_b" in run.out
@@ -210,6 +211,7 @@ def test_the_page_says_the_query_the_error_and_how_beta_changes_it(attncalc: Com
     assert "│ 5  │   0.50    0.50    0.00    0.51    2.50      0.00856 │" in run.out
 
 
+@pytest.mark.slow
 def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
     for name in ("s.md", "s.tex", "s.csv", "s.json", "s.npz", "s.txt", "s.svg"):
         run = attncalc("aim", AVERAGE, "v_b", "-o", name)

@@ -211,10 +211,10 @@ def test_asked_stands_in_a_sheet_with_decimal_commas(tmp_path: Path) -> None:
     [
         ("Q, Z", 'asked names "Z", which is no step of this problem (known: Q, K, V, S, A, O, '),
         ("S_scaled", 'asked names "S_scaled", which is no step of this problem'),
-        ("", "asked takes names of steps, as Q, S, A, and connections for the map"),
-        ([], "asked takes names of steps"),
-        (3, "asked takes names of steps"),
-        (["Q", 1], "asked takes names of steps"),
+        ("", "asked takes step names, e.g. Q, S, A, and connections for the map"),
+        ([], "asked takes step names"),
+        (3, "asked takes step names"),
+        (["Q", 1], "asked takes step names"),
     ],
 )
 def test_what_is_no_step_cannot_be_asked_for(said: Any, message: str) -> None:

@@ -209,6 +209,7 @@ def test_sines_count_when_exactness_is_chosen() -> None:
     assert digits_for(small, plan(small)) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", mostly_slow(["txt", "md", "csv"]))
 @pytest.mark.parametrize(
     "line", mostly_slow(["|-(1, 2)", "<td>Q = [1 2", "[1,{", "+ 1(1, 2)", "|->"], 5)

@@ -380,6 +380,7 @@ def test_no_mistake_is_100_percent(attncalc: Command, tmp_path: Path) -> None:
     assert "Score: 0.99 of 1 (99 %)" in run.out
 
 
+@pytest.mark.slow
 def test_a_worksheet_is_written_whole(attncalc: Command, tmp_path: Path) -> None:
     problem = {"X": [[0]] * 24, "W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
     (tmp_path / "p.json").write_text(json.dumps(problem))

@@ -197,6 +197,7 @@ def test_a_version_follows_from_the_secret_as_an_hmac(attncalc: Command, tmp_pat
         assert student["problems"][0]["seed"] == str(int.from_bytes(digest[:16], "big"))
 
 
+@pytest.mark.slow
 def test_the_list_of_a_set_makes_it_again(attncalc: Command, tmp_path: Path) -> None:
     spec = {
         "problems": [
@@ -499,6 +500,7 @@ def test_a_name_of_two_is_nobodys(attncalc: Command, tmp_path: Path) -> None:
 TWO_PROBLEMS = {"problems": [{"name": "1", "tokens": 2}, {"name": "2", "tokens": 2}], "seed": 7}
 
 
+@pytest.mark.slow
 def test_short_and_reserved_names_are_paired_where_nothing_else_is_meant(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -565,6 +567,7 @@ def test_marks_have_the_decimals_that_are_asked_for(attncalc: Command, tmp_path:
     assert run.err == "error: --fractions and --marks-decimals together: give one of them\n"
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_was(
     attncalc: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -738,6 +741,7 @@ def test_a_new_problem_is_not_shared_among_cores(attncalc: Command) -> None:
     assert run.err == "error: --jobs is for a set for a class: leave it out\n"
 
 
+@pytest.mark.slow
 def test_a_folder_of_answers_is_marked_alike_on_any_number_of_cores(
     attncalc: Command, tmp_path: Path
 ) -> None:

@@ -612,6 +612,7 @@ def test_float64_shows_the_digits_that_exact_arithmetic_shows(asked: Asked) -> N
         check_carried(found, digits)
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_three_hundred_tokens_show_the_digits_of_the_oracle(rounding: str) -> None:

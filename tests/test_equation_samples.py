@@ -407,6 +407,7 @@ def test_every_sample_has_its_implementation() -> None:
     assert len(SAMPLES) >= 20
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize("name", REFERENCES)
 def test_every_step_is_that_of_the_paper(name: str, rounding: str) -> None:
@@ -419,6 +420,7 @@ def test_every_step_is_that_of_the_paper(name: str, rounding: str) -> None:
         torch.testing.assert_close(found.reshape(expected.shape), expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("name", REFERENCES)
 def test_gradients_are_those_of_autograd(name: str) -> None:
     path = SAMPLES[name].path
@@ -476,6 +478,7 @@ SLIPS = {
 """For each sample the step of a planted mistake, and what is written there in its place."""
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("name", REFERENCES)
 def test_a_planted_mistake_is_found_where_it_was_made(name: str) -> None:
     step, right, wrong = SLIPS[name]

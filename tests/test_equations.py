@@ -284,6 +284,7 @@ def matrices_for(shapes, decimals):
     return made
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("decimals", [False, True], ids=["floats", "decimals"])
 @pytest.mark.parametrize(
     "case", [*MORE, ORDERED], ids=lambda case: f"{type(case[0]).__name__}-{case[1]}"

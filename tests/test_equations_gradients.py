@@ -67,6 +67,7 @@ def check_by_differences(stated_, matrices, settings=None):
             assert gap <= Decimal("1e-40"), (name, gap, equation_source(gradient(stated_, name)))
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     "case",
     [c for c in CASES if c[0] not in HARD],
@@ -197,6 +198,7 @@ EXTRA = {
 }  # fmt: skip
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("what", EXTRA)
 def test_the_gradient_of_an_own_equation_is_that_of_exact_differences(what):
     text, shapes, settings = EXTRA[what]
@@ -475,6 +477,7 @@ SYMBOLIC = {
 }
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", SYMBOLIC)
 def test_the_slope_of_a_function_is_that_of_sympy(name):
     sympy = pytest.importorskip("sympy")

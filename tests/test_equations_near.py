@@ -147,6 +147,7 @@ def check_operation(case, kind, seed):
         assert_proven(made, exact, decimals)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: f"{case[0]}-{case[2]}")
 def test_bounds_and_digits_of_an_operation(case):
     for seed, kind in enumerate(("ties", "long")):
@@ -323,6 +324,7 @@ def _larger(rng, rounding, **fields):
     return Problem(**given, rounding=rounding, **fields)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.usefixtures("too_large")
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize(

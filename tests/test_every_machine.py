@@ -48,6 +48,7 @@ PRINTED = [
     ("schema",),
     ("equations",),
     ("doctor", "in.json"),
+    ("help", "fields"),
     ("plot", "in.json", "-o", "map.png"),
     # and what is refused
     ("self", "猫.json"),

@@ -79,6 +79,7 @@ def graded(root: Path) -> dict[str, Any]:
     return dict(json.loads((root / "results" / "results.json").read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 def test_an_autograder_marks_each_step_as_check_does(autograder: Path) -> None:
     """One sign is lost in Q: its entry alone costs, and each step is worth 2 of 12."""
     (autograder / "source" / "python").write_text(sys.executable)
@@ -469,6 +470,7 @@ print(json.dumps([right, told, attncalc.__file__]))
 """
 
 
+@pytest.mark.slow
 def test_a_question_marks_what_is_typed_from_the_students_own_values(question: Path) -> None:
     """Run as PrairieLearn does, from the wheel in the folder and from nowhere else."""
     problem = read_problem(question / "problem.json")

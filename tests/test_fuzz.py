@@ -12,6 +12,7 @@ from fuzz.judging import faults_of
 from attncalc.reading.answers import read_answer_bytes
 
 
+@pytest.mark.slow
 def test_answers_of_other_sizes_get_past_the_reader() -> None:
     read, count = 0, 200
     for seed in range(count):

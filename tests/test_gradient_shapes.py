@@ -64,6 +64,7 @@ def check_shapes(problem: Problem, given: dict[str, Any]) -> int:
     return count
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("made_by", [kind_of_attention, kind_of_layers])
 @pytest.mark.parametrize("seed", some_of(60))
 def test_w_less_a_step_of_its_gradient_is_w_after_the_step(made_by: Any, seed: int) -> None:
@@ -71,6 +72,7 @@ def test_w_less_a_step_of_its_gradient_is_w_after_the_step(made_by: Any, seed: i
     assert check_shapes(posed(fields, step=str(RATE)), nested_of(fields))
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("what", mostly_slow([each for each in FURTHER if each != "distance"], 4))
 def test_what_else_has_a_gradient_is_stepped_against_too(what: str) -> None:
     fields = FURTHER[what](Chance(len(what)))
@@ -103,6 +105,7 @@ def two_heads(form: str) -> Fields:
     return fields
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("form", ["side by side", "apart", "out_in", "columns", "rows"])
 def test_heads_and_biases_are_given_back_as_they_came(form: str) -> None:
     fields = two_heads(form)

@@ -308,6 +308,7 @@ def has_way_back(kind: Kind) -> bool:
     return kind.normalizer != "hardmax"
 
 
+@pytest.mark.slow
 @many(40)
 @given(kinds(rounding=("each-step",), decimals=4), st.sampled_from(FORMS))
 def test_each_line_comes_to_what_it_says_however_matrices_stand(kind: Kind, form: Form) -> None:
@@ -461,7 +462,7 @@ REFUSED: dict[str, tuple[Fields, str]] = {
     ),
     "no id": (
         HEAD | {"target_ids": [-1, 0]},
-        "target_ids takes whole numbers from 0, one for each row of probabilities, as 2, 0, 1, not "
+        "target_ids takes whole numbers from 0, one per row of probabilities, e.g. 2, 0, 1, not "
         '"[-1, 0]"',
     ),
     "nothing to change": (
@@ -512,6 +513,7 @@ def test_a_small_model_of_language_takes_a_step() -> None:
     assert solution["L_fell"].item() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", mostly_slow(sorted(FURTHER), every=30))
 def test_what_else_is_gone_back_through_is_read_and_marked(what: str) -> None:
     """Under the names that people give gradients, of the shape that each matrix is given in."""
@@ -793,6 +795,7 @@ def test_what_else_is_gone_back_through_in_a_family(what: str) -> None:
             assert np.allclose(found.reshape(own.shape), own, atol=1e-12), step.name
 
 
+@pytest.mark.slow
 def test_a_gradient_is_drawn_with_colours_parted_at_0(attncalc: Command, tmp_path: Path) -> None:
     sample = str(SAMPLES / "heads.json")
     run = attncalc("plot", sample, "--kind", "heatmap", "--of", "ds", "-o", "ds.svg")

@@ -167,6 +167,7 @@ def through(s: Script, dA: np.ndarray) -> np.ndarray:
     return s["A"] * (dA - (s["A"] * dA).sum(axis=1, keepdims=True)) / 3**0.5 @ s["K"]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("what", ALONE)
 def test_of_dQ_alone_the_cause_is_on_the_way_back(what: str) -> None:
     """What is left out may hold the mistake; V, all of whose signs do as much, did no wrong."""
@@ -231,6 +232,7 @@ NAMES = {
 }
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(
     ("step", "name"), [(k, name) for k, names in NAMES.items() for name in names]
 )
@@ -288,6 +290,7 @@ NO_CRASH = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("kind", mostly_slow(NO_CRASH, 4))
 def test_what_is_wrong_where_few_recipes_are_known_is_marked(kind: str) -> None:

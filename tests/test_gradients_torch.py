@@ -195,7 +195,7 @@ OTHER_WAYS = {
 }
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("start", ["ones", "dO", "target"])
 @pytest.mark.parametrize("what", FURTHER)
 def test_what_else_can_be_gone_back_through(what: str, start: str) -> None:

@@ -235,6 +235,7 @@ def test_both_show_the_map_and_the_heatmap_apart() -> None:
     assert written(figure, "title") == ["Self-attention: Three tokens"]
 
 
+@pytest.mark.slow
 def test_rows_of_cells_stand_in_line_with_the_dots_of_their_outputs() -> None:
     figure = drawn(random_problem(9), kind="both")
     beside, cells = the(figure, "map"), the(figure, "heatmap")
@@ -253,6 +254,7 @@ def test_heatmaps_of_several_heads_stand_below_their_maps() -> None:
         assert above.get_title() == under.get_title() != ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", mostly_slow(["heads", "cross", "self", "columns", "grouped", "sentence"], 3)
 )

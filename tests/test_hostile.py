@@ -23,6 +23,7 @@ EXPECTED = json.loads((HOSTILE / "expected.json").read_text(encoding="utf-8"))
 FILES = {path.name: path.read_bytes() for path in HOSTILE.iterdir() if path.suffix != ".md"}
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("case", EXPECTED, ids=lambda case: ascii(" ".join(case["arguments"])))
 def test_a_hostile_file_gets_its_message(
     case: dict[str, Any], attncalc: Command, tmp_path: Path
@@ -48,6 +49,7 @@ def test_every_hostile_file_is_tried() -> None:
 # -- the last net ---------------------------------------------------------------------------------
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_nobody_foresaw_is_a_line_in_every_command(
     command: str, attncalc: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -130,6 +132,7 @@ def test_turns_of_which_no_digit_is_known_are_refused(farther: dict[str, str]) -
 # -- the fuzzer -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_fuzzer_knows_every_command_and_makes_the_same_of_a_seed() -> None:
     assert set(asking.commands()) == set(COMMANDS)
     first, again = ([asking.command_line(Random(f"7:{n}")) for n in range(40)] for _ in range(2))

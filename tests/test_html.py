@@ -158,6 +158,7 @@ def test_mixed_numbers_stand_beside_their_fractions() -> None:
     assert page.one("td", id="V-1-1").text == "2 1/2"
 
 
+@pytest.mark.slow
 def test_work_is_folded_where_it_is_little_and_open_where_it_is_asked_for() -> None:
     solution = solve(problem_of("self"))
     folded, asked = (read_page(solution.to_html(work=work)) for work in (False, True))
@@ -188,6 +189,7 @@ def test_masked_cells_of_a_heatmap_are_hatched_and_the_picture_says_so() -> None
     assert drawn.one("text", class_="note").text == "hatched: masked"
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", SOME)
 def test_the_map_and_the_heatmap_hold_what_the_weights_say(name: str) -> None:
     solution = solve(problem_of(name))
@@ -257,6 +259,7 @@ def test_a_marking_says_beside_each_entry_what_its_sign_means() -> None:
         assert sentence in page.text
 
 
+@pytest.mark.slow
 def test_a_class_has_one_page_with_names_of_their_own(attncalc: Command, tmp_path: Path) -> None:
     answers = str(sample("answers").path)
     page = read_page(attncalc("check", PROBLEM, answers, "--format", "html").out)
@@ -284,6 +287,7 @@ def test_studies_are_tables_with_headings() -> None:
     read_page(simulate(problem, "X ~ U(0, 1)", count=3).to_html())
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("command", ["aim", "explain", "simulate", "vary"])
 def test_every_command_that_writes_pages_writes_this_one(
     command: str, attncalc: Command, tmp_path: Path

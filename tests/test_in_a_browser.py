@@ -296,6 +296,7 @@ def test_pointing_at_an_entry_lights_what_made_it_and_tells_how(
     assert not browser.failed
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("way", [{}, {"layout": "columns"}, {"heads": 2}], ids=str)
 def test_find_goes_to_each_row_and_column_of_the_name(
     browser: Browser, way: dict[str, Any], tmp_path: Path

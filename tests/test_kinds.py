@@ -492,6 +492,7 @@ def floats_only() -> Iterator[None]:
 # -- every digit ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @many(400)
 @given(kinds())
 def test_every_kind_shows_the_digits_of_the_oracle(kind: Kind) -> None:
@@ -506,6 +507,7 @@ def test_every_form_of_the_same_problem_shows_the_same_digits(form: Form, kind: 
     check_digits(kind, form)
 
 
+@pytest.mark.slow
 @many(300)
 @given(kinds(), st.sampled_from(FORMS))
 def test_float64_shows_the_digits_of_the_oracle(kind: Kind, form: Form) -> None:
@@ -734,6 +736,7 @@ def decodings(draw: Any) -> Decoding:
     return Decoding(whole, replace(whole, **changes, causal_alignment="bottom-right"))
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("way", [floats_only, pytest.MonkeyPatch.context])
 @many(150)
@@ -1051,6 +1054,7 @@ def test_equal_scores_share_equally(m: int, normalizer: str, rounding: str, way:
         assert solution.shown("O") == [[f"{(m - 1) / 2:.2f}"]] * 2
 
 
+@pytest.mark.slow
 @many(100)
 @given(kinds(rounding=("display",)), st.sampled_from(FORMS))
 def test_one_key_takes_all_the_weight(kind: Kind, form: Form) -> None:

@@ -580,6 +580,7 @@ def test_an_attention_of_several_is_drawn_by_its_name(
     assert "(behind self.A or cross.A, as cross.A,1)" in refused.err
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     ("flags", "changes"),

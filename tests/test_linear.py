@@ -24,6 +24,7 @@ def test_patterns_are_found() -> None:
         assert known in places
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("use", mostly_slow(USES, 12), ids=_shown)
 def test_every_pattern_is_linear(use: Use) -> None:
     texts = hard_texts(use.pattern)

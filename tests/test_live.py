@@ -24,6 +24,7 @@ from attncalc.writing.live.data import live_data
 from attncalc.writing.mathematics import in_text
 
 
+@pytest.mark.slow
 @needs_node
 def test_what_was_edited_is_worked_out_with_the_digits_that_its_file_takes() -> None:
     rng = Random(7)
@@ -45,6 +46,7 @@ def _edited(solution: Solution) -> dict[str, Any]:
     return data | {"numbers": [data["given"], data["settings"], longest, most]}
 
 
+@pytest.mark.slow
 @needs_node
 def test_what_takes_more_digits_than_attncalc_carries_is_refused(
     monkeypatch: pytest.MonkeyPatch,
@@ -137,7 +139,7 @@ def check_practice(seed: int, count: int) -> None:
 
 @needs_node
 def test_a_worksheet_never_contradicts_check() -> None:
-    check_practice(seed=3, count=12)
+    check_practice(seed=3, count=4)
 
 
 @needs_node
@@ -147,6 +149,7 @@ def test_a_worksheet_contradicts_check_on_none_of_many_answers(seed: int) -> Non
     check_practice(seed, count=50)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_equations_state_every_step_of_a_sample(name: str) -> None:
     problem = read_problem(sample(name).path)

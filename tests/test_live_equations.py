@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 from live_pages import drawn, drawn_with, in_node, needs_node, shown
 from test_equations import CASES
 from test_equations_ranges import GIVEN, no_looser, widened
@@ -71,8 +72,14 @@ BOUNDS = """
 DIGITS = "return $solve.shown($solve.solve(line, null, { filter: line.filter }));"
 
 
-def of_samples() -> list[Solution]:
-    return [solve(read_problem(path, rounding=each)) for path in SAMPLES for each in ROUNDINGS]
+PARTS = 6
+PART = pytest.mark.parametrize("part", mostly_slow(range(PARTS), PARTS))
+"""Tries one sample of six, and all of them with the slow tests."""
+
+
+def of_samples(part: int) -> list[Solution]:
+    paths = SAMPLES[part::PARTS]
+    return [solve(read_problem(path, rounding=each)) for path in paths for each in ROUNDINGS]
 
 
 def digits_differing(
@@ -122,11 +129,13 @@ def _line(work: Work, name: str, place: tuple[int, ...]) -> list[str]:
 
 
 @needs_node
-def test_samples_have_the_lines_of_the_work() -> None:
-    _, differing = lines_differing(of_samples())
+@PART
+def test_samples_have_the_lines_of_the_work(part: int) -> None:
+    _, differing = lines_differing(of_samples(part))
     assert not differing
 
 
+@pytest.mark.campaign(3)
 @needs_node
 @pytest.mark.parametrize("fractions", [None, "plain", "mixed"])
 def test_random_problems_have_the_lines_of_their_equations(fractions: Fractions | None) -> None:
@@ -136,6 +145,7 @@ def test_random_problems_have_the_lines_of_their_equations(fractions: Fractions 
 
 
 @needs_node
+@pytest.mark.slow
 def test_what_is_given_and_shown_as_a_step_is_read_as_given() -> None:
     rng, found = Random(5), list[Solution]()
     while len(found) < 4:
@@ -155,9 +165,10 @@ def test_thousands_of_lines_are_those_of_their_equations(fractions: Fractions | 
 
 
 @needs_node
+@PART
 @pytest.mark.parametrize("is_filtered", [True, False], ids=["filtered", "exact"])
-def test_samples_show_the_digits_of_the_solution(is_filtered: bool) -> None:
-    assert not digits_differing(of_samples(), is_filtered=is_filtered)[1]
+def test_samples_show_the_digits_of_the_solution(part: int, is_filtered: bool) -> None:
+    assert not digits_differing(of_samples(part), is_filtered=is_filtered)[1]
 
 
 def some(seed: int, count: int) -> list[Solution]:
@@ -172,9 +183,11 @@ def test_random_problems_show_the_digits_of_the_solution() -> None:
 
 
 @needs_node
-def test_gradients_of_scores_show_the_digits_of_the_solution() -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_SCORES)
+def test_gradients_of_scores_show_the_digits_of_the_solution(name: str) -> None:
     rng = Random(4)
-    found = [drawn_with(rng, name) for name in OF_SCORES for _ in range(6)]
+    found = [drawn_with(rng, name) for _ in range(6)]
     assert not digits_differing(found)[1]
 
 
@@ -186,9 +199,10 @@ def test_hundreds_of_problems_show_the_digits_of_the_solution(seed: int) -> None
 
 
 @needs_node
-def test_bounds_of_doubles_hold() -> None:
+@PART
+def test_bounds_of_doubles_hold(part: int) -> None:
     """The bound of each entry is compared with the exact number."""
-    lines = [live_data(each.problem) for each in (*some(seed=21, count=30), *of_samples())]
+    lines = [live_data(each.problem) for each in (*some(21 + part, count=10), *of_samples(part))]
     found = list(in_node(BOUNDS, lines))
     assert not [each for each in found if "error" in each or each["broken"]]
     assert max(each["nearest"] for each in found) > 0.05  # and is no idle one
@@ -216,6 +230,7 @@ TURNING = {"GELU", "GELUtanh", "SiLU", "GatedGELU", "GatedSiLU"}
 RANGES_OF = [case for case in CASES if case[0] not in {"Lookup", "GatherRows"}]
 
 
+@pytest.mark.campaign(3)
 @needs_node
 @pytest.mark.parametrize("width", [0.005, 0.3, 3.0])
 def test_ranges_are_those_of_python(width: float) -> None:
@@ -375,6 +390,7 @@ def test_what_cannot_be_computed_is_refused_with_its_place(text: str, problem: s
     assert found == {"error": problem}
 
 
+@pytest.mark.slow
 @needs_node
 def test_an_edit_keeps_what_it_does_not_change_and_changes_the_rest() -> None:
     program = """

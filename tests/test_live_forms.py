@@ -102,6 +102,7 @@ def test_a_large_page_does_not_live_and_says_so(
     assert why in page
 
 
+@pytest.mark.slow
 def test_a_page_that_lives_shows_every_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that does not live goes without the middle of large matrices."""
     monkeypatch.setattr("attncalc.writing.html.page.MOST_WHOLE", 1)

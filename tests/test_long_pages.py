@@ -63,6 +63,7 @@ def _forms(page: Page) -> Iterator[str]:
     yield "".join(write_json(page))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("everything_is_long")
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, 6))
 def test_pages_are_the_same_whether_scores_are_kept_or_made_again(kind: str) -> None:

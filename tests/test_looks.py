@@ -49,6 +49,7 @@ def inches_of_png(content: bytes) -> tuple[float, float]:
 # Size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", mostly_slow(KINDS))
 def test_a_picture_has_the_size_that_is_asked_for(kind: str) -> None:
     picture = render(solved("heads"), "png", look=Look(kind, size=(12, 8)))
@@ -240,6 +241,7 @@ def test_the_command_says_the_same_of_its_flags(attncalc: Command) -> None:
     assert attncalc("plot", "--kind", "pie").code == 2
 
 
+@pytest.mark.slow
 def test_the_command_takes_every_wish(attncalc: Command, tmp_path: Any) -> None:
     flags = ["--kind", "both", "--all", "--no-values", "--dark", "--size", "9x5", "--title", "T"]
     run = attncalc("plot", *flags, "-o", "p.svg")
@@ -364,6 +366,7 @@ def test_a_map_is_drawn_on_axes_of_ones_own_and_nothing_beside_it(own: Figure) -
     assert legend == ["largest weight", "second"]
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(3)
 def test_weights_on_axes_of_ones_own_stand_apart(own: Figure) -> None:
     """Their places are those of the axes as it is laid out, beside names of any length."""

@@ -90,6 +90,7 @@ def test_a_statement_that_is_not_understood_is_listed(problem: str, text: str) -
     assert [each.line for each in answer.unread if each.of_map] == [1]
 
 
+@pytest.mark.slow
 def test_the_corpus_is_read_as_before_and_seven_of_its_answers_tell_a_map() -> None:
     told = {}
     for name, known in KNOWN.items():
@@ -217,6 +218,7 @@ def test_no_words_in_any_order_make_the_reader_fail() -> None:
             read_text_answer(text, "a.txt", expected)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "text",
     mostly_slow(

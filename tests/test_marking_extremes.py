@@ -310,6 +310,7 @@ def fields_of(problem: Problem) -> dict[str, Any]:
     return {name: getattr(problem, name) for name in names}
 
 
+@pytest.mark.slow
 @many(150, phases=[Phase.explicit, Phase.generate])
 @given(KINDS, st.sampled_from(TOLERANCES), st.data())
 def test_an_entry_is_never_credited_when_one_side_alone_is_infinite(

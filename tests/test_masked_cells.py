@@ -31,6 +31,7 @@ def hatched(figure: Any, head: int = 0) -> Any:
     return found, written
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     ("fields", "masked"),
     [

@@ -73,6 +73,7 @@ def near(found: Any, expected: Any, rows: Any = slice(None)) -> None:
     assert np.abs(found - expected)[..., rows, :].max() < NEAR
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("padding", ["right", "left", "holes"])
 @pytest.mark.parametrize("name", PADDED)
 def test_padding_goes_through_all_layers(name: str, padding: str, tmp_path: Path) -> None:
@@ -180,6 +181,7 @@ def given_to(name: str, ids: list[int]) -> tuple[Any, dict[str, Any]]:
     return read, {"image" if name == "ViT" else "spectrogram": read.numpy()}
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     ("ids", "has_architectures"),
     [(IDS, True), ([*IDS[:5], 2, 2], True), (IDS, False)],

@@ -63,6 +63,7 @@ def llama(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize("layer", [LAYERS - 1, None])
 def test_a_model_takes_two_layers_and_the_embeddings(layer: int | None, llama: Path) -> None:
@@ -84,6 +85,7 @@ def test_no_page_of_a_file_stays_mapped(llama: Path) -> None:
     assert str(llama) not in Path("/proc/self/maps").read_text()
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.usefixtures("uncollected")
 @pytest.mark.parametrize(
     "fields", [{}, {"block": "encoder", "gamma_1": [1] * 4}, {"dO": np.eye(4)}]

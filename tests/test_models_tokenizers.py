@@ -64,6 +64,7 @@ def change(model: Path, changes: dict[str, Any]) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_hostile_tokenizer_ends_in_one_message(what: str, attncalc: Command, model: Path) -> None:
     changes, message = HOSTILE[what]

@@ -197,6 +197,7 @@ def seen_at(seen: dict[str, Any], step: str, layer: int) -> Any:
     return found[-1][0].numpy() if found else None
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_every_layer_and_the_logits_are_those_of_the_package(name: str, tmp_path: Path) -> None:
     model = made(name, tmp_path)
@@ -243,6 +244,7 @@ def compare_end(solution: Any, out: Any) -> None:
     assert np.abs(found.ravel() - (logits if logits.ndim == 1 else logits[-1])).max() < NEAR
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("name", PAIRS)
 def test_encoders_and_decoders_are_those_of_the_package(name: str, tmp_path: Path) -> None:
     """Each layer of both, its weights of both attentions, and the logits."""

@@ -248,8 +248,8 @@ def test_a_scaling_is_read_back_as_it_was_given(
         ),
         (
             {"rope_scaling": 4},
-            "rope_scaling takes an object with a rope_type, linear or llama3, and its numbers, or "
-            'a text: linear factor=4, not "4"',
+            "rope_scaling takes an object with rope_type linear or llama3 and its parameters, or "
+            'text: linear factor=4, not "4"',
         ),
         ({"rope_dims": 3}, 'rope_dims takes an even whole number from 2, not "3"'),
         ({"rope_dims": 6}, "rope_dims is 6, and a head's queries have 4 columns to turn"),
@@ -390,7 +390,7 @@ def test_cross_attention_of_a_decoder_has_no_alibi_unless_it_says_so() -> None:
         ),
         (
             {"alibi": "0.5"},
-            'alibi takes true or false (slopes of its own are alibi_slopes), not "0.5"',
+            'alibi takes true or false (for custom slopes use alibi_slopes), not "0.5"',
         ),
         (
             {"rel_bias": np.ones((2, 32))},

@@ -110,6 +110,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize("case", CASES, ids=[case[0][:40] for case in CASES])
 def test_values_are_those_of_the_same_text_in_python(case: Any, rounding: str) -> None:
@@ -134,6 +135,7 @@ def test_values_are_those_of_the_same_text_in_python(case: Any, rounding: str) -
 SMOOTH = [case for case in CASES if "abs" not in case[0] and "max" not in case[0]]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("case", SMOOTH, ids=[case[0][:40] for case in SMOOTH])
 def test_gradients_are_those_of_finite_differences(case: Any) -> None:
     text, more, _ = case
@@ -247,6 +249,7 @@ def test_every_equation_that_is_built_in_is_listed(attncalc: Callable[..., Any])
     ]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
     problem = read_problem(sample(name).path)
@@ -394,3 +397,40 @@ def test_answers_are_read_by_the_names_of_the_equations() -> None:
     problem = Problem(X=X, equations=["h[i,c] = X[i,c] * 2", "Y[i,c] = h[i,c] + 1"])
     marking = check(problem, {"h": solve(problem).shown("h"), "Y": solve(problem).shown("Y")})
     assert marking.is_right
+
+
+STATED = "equations,Y[h,t] = sum(X[t,a] * M[h,a] * N[0,a,h] for a in d)\nX\n1,2\n3,4\nM\n1,0\n0,1\n"
+
+
+def test_csv_holds_several_matrices_of_a_name_one_below_the_other(tmp_path: Path) -> None:
+    file = tmp_path / "in.csv"
+    file.write_text(f"{STATED}N[0]\n1,2\n3,4\nN[1]\n5,6\n7,8\n")
+    assert read_problem(file).given["N"].tolist() == [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "fault"),
+    [
+        ("N[1]\n1,2\n3,4\n", "N[1]: N[0] is missing before it"),
+        ("N[0]\n1,2\n3,4\nN[2]\n1,2\n3,4\n", "N[2]: N[1] is missing before it"),
+        ("N\n1,2\n3,4\nN[0]\n1,2\n3,4\n", "N[0]: N is given whole before it"),
+        ("N[0]\n1,2\nN[0]\n1,2\n", "line 10: N[0] is given twice"),
+    ],
+)
+def test_slices_of_a_matrix_in_csv_are_complete(tmp_path: Path, blocks: str, fault: str) -> None:
+    file = tmp_path / "in.csv"
+    file.write_text(STATED + blocks)
+    with pytest.raises(InputError) as refused:
+        read_problem(file)
+    assert fault in str(refused.value)
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "npz"])
+def test_a_matrix_is_read_by_the_exact_name_in_an_equation(
+    tmp_path: Path, attncalc: Callable[..., Any], form: str
+) -> None:
+    given = {"X": [[1, 2], [3, 4]], "a": [2, 3], "wq": [[5]]}
+    lines = ["Y[t,p] = a[t] * X[t,p] * wq[0,0]"]
+    (tmp_path / "in.json").write_text(json.dumps(given | {"equations": lines}))
+    assert attncalc("self", "in.json", "-o", f"out.{form}").code == 0
+    assert solve(read_problem(tmp_path / f"out.{form}"))["Y"].tolist() == [[10, 20], [45, 60]]

@@ -122,6 +122,7 @@ def test_the_numbers_of_layers_are_read_as_what_they_are(
     check_flawless(attncalc, said.get("block", "encoder"), ending)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stack", "ending"),
     mostly_slow([pytest.param(stack, e) for e in ("tex", "md") for stack in STACKS], 10),
@@ -135,6 +136,7 @@ def test_the_work_of_gradients_names_the_layers_that_they_are_of(
     check_flawless(attncalc, said.get("block", "encoder"), ending, "--work")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", mostly_slow(["md", "tex"], 2))
 def test_tokens_of_a_decoder_at_their_places_are_read(
     ending: str, attncalc: Command, tmp_path: Path
@@ -158,6 +160,7 @@ LONG: dict[str, Any] = {
 """Numbers as programs write them: a sum of their products takes several rows."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", mostly_slow(["md", "tex"], 2))
 def test_sums_on_several_rows_are_one_line(ending: str, attncalc: Command, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(json.dumps(LONG), encoding="utf-8")

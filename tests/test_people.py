@@ -92,10 +92,13 @@ def test_a_column_that_holds_sums_is_none_of_the_matrix_in_any_language() -> Non
     assert values(answered("self", text), "A") == [[0, 0, 1], [0, 0, 1], [0.62, 0.38, 0]]
 
 
-def test_a_last_column_that_is_no_sum_stays() -> None:
+def test_a_last_column_that_is_no_sum_is_listed() -> None:
     text = "A\n|   | k1 | k2 | k3 | yht |\n|---|---|---|---|---|\n"
     text += "| q1 | 0 | 0 | 1 | 2 |\n| q2 | 0 | 0 | 1 | 1 |\n| q3 | 0.62 | 0.38 | 0 | 1 |\n"
-    assert answered("self", text).matrices["A"].values.shape == (3, 4)
+    answer = answered("self", text)
+    assert answer.matrices["A"].values.shape == (3, 3)
+    assert [(each.line, each.text) for each in answer.unread] == [(4, "2"), (5, "1"), (6, "1")]
+    assert answer.has_unread_matrix
 
 
 def test_pairs_of_tokens_are_entries() -> None:

@@ -86,7 +86,7 @@ def test_a_place_is_given_in_the_file_or_as_a_flag(attncalc: Command, tmp_path: 
         assert json.loads(run.out)["conventions"]["rope_query_offset"] == place
     (tmp_path / "said.json").write_text(json.dumps(SAID), encoding="utf-8")
     assert read_problem(tmp_path / "said.json").rope_places[0].denominator == 3
-    assert "--rope-query-offset" in attncalc("cross", "--help", COLUMNS="120").out
+    assert "--rope-query-offset" in attncalc("cross", "--help-all", COLUMNS="120").out
 
 
 def test_a_place_that_is_no_number_is_refused(attncalc: Command, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def test_forty_equal_weights_share_one_text_for_each_output() -> None:
     assert figure.notes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize(("tokens", "step"), [(40, 1), (200, 2)])
 def test_names_of_many_tokens_stand_apart_at_their_dots(tokens: int, step: int) -> None:

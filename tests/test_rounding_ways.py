@@ -42,6 +42,7 @@ def test_every_accepted_way_to_round_has_a_planter() -> None:
     assert accepted | {ADJUSTED} == set(planting.KIND_OF_WAY.values())
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize("kind", mostly_slow(WAYS, 8))
 def test_scripts_that_round_on_the_way_are_right_and_told_so(kind: str) -> None:
@@ -111,6 +112,7 @@ def test_weights_that_are_far_from_the_truth_are_not_called_rounding() -> None:
     assert marking.first_wrong is not None
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("digits", [3, 4])
 @pytest.mark.parametrize("carried", [True, False])

@@ -52,6 +52,7 @@ def test_the_schema_of_a_problem_has_every_declared_field() -> None:
     assert set(told["layer"]["properties"]) == of_layers | {"self", "cross"}
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("each", SAMPLES, ids=lambda each: each.name)
 def test_samples_are_problems_as_files_and_as_they_are_written(each: Any) -> None:
     if each.path.suffix == ".json":

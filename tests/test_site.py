@@ -69,6 +69,7 @@ def test_the_page_of_exit_codes_has_those_that_are_promised() -> None:
     )
 
 
+@pytest.mark.slow
 @needs_sphinx
 def test_the_index_reads_well_where_no_site_is_made_of_it() -> None:
     from tools import site as building
@@ -236,16 +237,14 @@ def test_the_site_is_built_strictly_and_every_link_in_it_leads_somewhere(site: P
 @pytest.mark.slow
 @needs_sphinx
 def test_the_reference_has_every_flag_and_every_name(site: Path) -> None:
-    from tools.flags import COMMANDS
-
     import attncalc
+    from attncalc.cli.flags.table import COMMANDS, flags_of
 
     commands = html.unescape((site / "reference" / "commands.html").read_text(encoding="utf-8"))
     for command in COMMANDS.values():
-        for each in command.params:
-            for flag in (*each.opts, *each.secondary_opts):
-                if flag.startswith("--") and flag != "--help":
-                    assert f">{flag}<" in commands, flag
+        for each in flags_of(command):
+            for flag in "/".join(each.names).split("/"):
+                assert not flag or f">{flag}<" in commands, flag
     api = (site / "reference" / "api.html").read_text(encoding="utf-8")
     for name in set(attncalc.__all__) - {"__version__"}:
         assert f'id="attncalc.{name}"' in api, name

@@ -145,10 +145,11 @@ def test_no_command_and_no_output_is_left_out() -> None:
     assert set(COMMANDS) == {called[0] for called, _, _ in READ_AND_WRITTEN} | {
         "schema",
         "equations",
+        "help",
     }
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.campaign(16)
 @pytest.mark.parametrize("way", ["itself", "round about", "symbolic link", "hard link"])
 @pytest.mark.parametrize(("called", "flag", "read"), READ_AND_WRITTEN)
 def test_what_is_read_is_never_written(
@@ -206,6 +207,7 @@ def test_a_folder_that_is_read_is_never_filled(
     assert everything(tmp_path) == before
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     ("called", "place", "folder"),
     [

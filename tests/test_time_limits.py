@@ -33,6 +33,7 @@ def read(data: bytes, name: str) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_a_text_of_entries_is_cut_before_it_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine megabytes of them took 24 s: all was rewritten, and then a part of it was read."""
     assert tidy.MOST_LINES == 50_000
@@ -45,12 +46,14 @@ def test_a_text_of_entries_is_cut_before_it_is_looked_at(monkeypatch: pytest.Mon
     assert len(why) == len(set(why))
 
 
+@pytest.mark.slow
 def test_five_thousand_entries_are_all_read() -> None:
     answer = read(entries(5_000), "a.txt")
     assert not answer.faults
     assert (answer.matrices["Q"].values == 0.5).all()
 
 
+@pytest.mark.slow
 def test_of_very_many_names_in_json_no_more_are_looked_at_than_are_read() -> None:
     names = json.dumps({f"Q[{i // 700 + 1},{i % 700 + 1}]": 0.5 for i in range(60_000)})
     found: list[Any] = []
@@ -65,6 +68,7 @@ def test_a_line_that_was_read_before_is_not_changed_by_whoever_asked_first() -> 
     assert split_row("1 2 3") == ["1", "2", "3"]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "changes", [("decimals=0:12", "softcap=1:5"), ("decimals=8:12:5",), ("X[1,1]=1e-200:1e200:20",)]
 )
@@ -97,6 +101,7 @@ def test_samples_names_no_file_without_a_sample(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("ending", ["npz", "json", "tex", "html", "md", "csv"])
 def test_a_long_label_takes_its_room_once(ending: str, attncalc: Command, tmp_path: Path) -> None:
     """It stood in every sentence and heading: 40 tokens made 100 MB of arrays."""

@@ -137,8 +137,8 @@ def test_a_setting_of_a_layer_changes_it_or_is_refused(part: dict[str, Any]) -> 
         ),
         (
             {"X": EYE, "layers": [TWO, FORWARD | {"positions": "rope"}]},
-            "2.positions is rope, and nothing in layer 2 reads it: it needs tokens that they are "
-            "added to, before all layers, or with rope an attention",
+            "2.positions is rope, and nothing in layer 2 reads it: it needs tokens to add "
+            "them to, before all layers, or an attention for rope",
         ),
         (
             {"X": EYE, "block": "decoder", "layers": [{"self": TWO}], "self": {"causal": False}},

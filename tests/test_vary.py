@@ -430,6 +430,7 @@ def test_many_values_say_that_their_digits_are_those_of_floats(attncalc: Command
     assert "the digits shown are those of float64 arithmetic" in run.err
 
 
+@pytest.mark.slow
 def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
     for name in ("s.md", "s.tex", "s.csv", "s.json", "s.npz", "s.txt", "s.png", "s.svg", "s.pdf"):
         run = attncalc("vary", AVERAGE, "K[a] *= 0:3", "-o", name)
@@ -443,6 +444,7 @@ def test_every_form_is_written(attncalc: Command, tmp_path: Path) -> None:
     assert "most input b up to" not in (tmp_path / "s.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_picture_names_its_lines_and_marks_where_first_places_change(
     attncalc: Command, tmp_path: Path
 ) -> None:
@@ -506,6 +508,7 @@ def test_entropy_of_weights_that_may_be_negative_is_refused() -> None:
 # from Python
 
 
+@pytest.mark.slow
 def test_python_has_what_the_command_prints(attncalc: Command) -> None:
     import attncalc as public
 
@@ -532,13 +535,3 @@ def test_python_has_what_the_command_prints(attncalc: Command) -> None:
     ):
         with pytest.raises(InputError, match=said):
             call()
-
-
-@pytest.mark.campaign(2)
-@pytest.mark.parametrize("command", ["vary", "simulate", "aim"])
-def test_help_shows_brackets_as_they_are_typed(attncalc: Command, command: str) -> None:
-    """To rich, which writes the help, [a] and [b] would else be styles."""
-    page = attncalc(command, "--help", COLUMNS="200").out
-    for shown in {"vary": ["K[a] *= 0:3", "V[b]"], "simulate": ["K[a] ~ N(mu"], "aim": []}[command]:
-        assert shown in page
-    assert 'attncalc vary in.json "K[a] *= 0:3"' in attncalc("--help", COLUMNS="200").out

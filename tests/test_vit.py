@@ -233,8 +233,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"image": None}, "patches: missing: image, the image that is cut"),
     (
         {"patch": "two"},
-        'patch takes one side of a patch, as 2, or its rows and columns, as 2x3: "two" is not a '
-        "number",
+        'patch takes one side, e.g. 2, or rows and columns, e.g. 2x3: "two" is not a number',
     ),
     (
         {"E": numbers(5, 3, 1)},
@@ -472,6 +471,7 @@ def test_a_page_of_our_own_is_right(
 # -- pictures -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_map_of_a_class_token_is_drawn_on_the_image(attncalc: Command, tmp_path: Path) -> None:
     assert attncalc("plot", str(sample("vit").path), "-o", "vit.svg").code == 0
     picture = (tmp_path / "vit.svg").read_text(encoding="utf-8")

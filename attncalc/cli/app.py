@@ -1,66 +1,36 @@
-"""The commands, put together."""
+"""The commands, put together from their table."""
 
-from collections.abc import Sequence
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from attncalc.base import __version__
 from attncalc.base.text import on_a_line
+from attncalc.cli.flags.fields import completed
+from attncalc.cli.flags.flag import Flag
+from attncalc.cli.flags.table import COMMANDS, flags_of, summary, usage_of
 
-HELP = """Attention by hand, checked by machine: every step from your matrices to the outputs.
+HELP = """Compute attention by hand: every step from your matrices to the outputs.
 
-[bold]Examples[/bold]
-
-    attncalc self                     solve the bundled homework
-    attncalc self in.json             solve your own self-attention problem
-    attncalc cross in.json            the same with two sets of tokens
-    attncalc encoder in.json          a whole layer; attncalc decoder in.json another
-    attncalc vit in.json              an image, cut into patches that attend to each other
-    attncalc plot in.json -o map.png  draw which input each output attends to
-    attncalc explain in.json          what the weights show, in sentences
-    attncalc check in.json mine.md    mark a worked answer
-    attncalc vary in.json "K\\[a] *= 0:3"
-                                      watch what a longer key does
-    attncalc open gpt2 --text "A cat" every number of a model's layer
-    attncalc new --seed 7 -o new.json make a problem
-    attncalc export in.json --to moodle -o question.xml
-                                      into the course's system
-    attncalc samples cross > my.json  start from a sample
-    attncalc equations Softmax        the equations that are built in
-    attncalc doctor                   what a report of a mistake needs
+    attncalc self                       solve the bundled homework
+    attncalc self in.json --work -o hw.html
+    attncalc check in.json mine.md      mark a worked answer
 """
-
-COMMANDS = {
-    "self": ("calculate", "command", "SELF_HELP"),
-    "cross": ("calculate", "command", "CROSS_HELP"),
-    "encoder": ("calculate", "command", "ENCODER_HELP"),
-    "decoder": ("calculate", "command", "DECODER_HELP"),
-    "vit": ("calculate", "command", "VIT_HELP"),
-    "plot": ("plot", "plot", "HELP"),
-    "explain": ("explain", "explain", "HELP"),
-    "check": ("check", "check", "HELP"),
-    "vary": ("studies", "vary", "VARY_HELP"),
-    "simulate": ("studies", "simulate", "SIMULATE_HELP"),
-    "aim": ("studies", "aim", "AIM_HELP"),
-    "open": ("open", "open_model", "HELP"),
-    "new": ("new", "new", "HELP"),
-    "export": ("export", "export", "HELP"),
-    "samples": ("samples", "samples", "HELP"),
-    "equations": ("equations", "equations", "HELP"),
-    "schema": ("schema", "schema", "HELP"),
-    "doctor": ("doctor", "doctor", "HELP"),
-}
-"""Each command: its module in `cli/flags/`, and the names of its function and its help there.
-
-`command` makes the function of a kind of problem.
-"""
+OPTIONS = (
+    Flag("--version", "Show the version and exit.", takes=bool),
+    Flag("--install-completion", "Install completion for this shell.", takes=bool),
+    Flag("--show-completion", "Print the completion script of this shell.", takes=bool),
+)
 
 
 class _Command(TyperCommand):
-    """A command that complains of what was typed without doing what stands in it."""
+    """A command with help from the table; it repeats on one line what it refuses."""
 
     def make_context(self, *given: Any, **more: Any) -> Any:
         """Parse the arguments; Typer repeats some of what it refuses as it was typed."""
@@ -71,52 +41,112 @@ class _Command(TyperCommand):
                 refused.message = on_a_line(message)  # type: ignore[attr-defined]
             raise
 
+    def collect_usage_pieces(self, _: Any) -> list[str]:
+        """Return what follows the name of the command in its usage."""
+        return [usage_of(str(self.name))]
+
+    def format_help(self, _: Any, formatter: Any) -> None:
+        """Write the short help."""
+        from attncalc.cli.flags.helping import help_of  # here, for most runs print no help
+
+        formatter.write(help_of(str(self.name)))
+
+
+class _Group(TyperGroup):
+    """All commands, with help from the table."""
+
+    def format_help(self, _: Any, formatter: Any) -> None:
+        """Write the help."""
+        from attncalc.cli.flags.helping import help_of_all
+
+        formatter.write(help_of_all(HELP, OPTIONS))
+
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
     """Return the application for a command line: the command it names, or all to choose from.
 
     Each command has some fifty flags: making those of all of them takes as long as numpy.
     """
+    _complete_in_bash()
     app = typer.Typer(
-        help=HELP,
-        no_args_is_help=True,
-        rich_markup_mode="rich",
+        cls=_Group,
+        invoke_without_command=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback()(main)
     named = [name for name in arguments[:1] if name in COMMANDS]
     for name in named or COMMANDS:
-        module, function, text = COMMANDS[name]
-        flags = import_module(f"attncalc.cli.flags.{module}")
         # where something else comes first, no command runs: what they are for is all that is read
-        is_run = named or not arguments
-        command = _listed
-        if is_run:
-            made = getattr(flags, function)
-            command = made(name) if function == "command" else made
-        app.command(name, help=getattr(flags, text), cls=_Command)(command)
+        function = _function(name) if named or not arguments else _listed
+        app.command(name, help=summary(name), cls=_Command)(function)
     return app
+
+
+def _complete_in_bash() -> None:
+    """Print the values that follow `--set FIELD=`: to bash, = and they are words of their own."""
+    if os.environ.get("_ATTNCALC_COMPLETE") != "complete_bash":
+        return
+    words = os.environ["COMP_WORDS"].split()[: int(os.environ["COMP_CWORD"]) + 1]
+    if found := re.search(r" --set (\w+) =(?: (\S*))?$", " ".join(words)):
+        values = (each.partition("=")[2] for each in completed(f"{found[1]}="))
+        starting = (each for each in values if each.startswith(found[2] or ""))
+        print("\n".join(starting))  # noqa: T201 - for the shell
+        raise SystemExit(0)
 
 
 def _listed() -> None:
     """Stand in for a command in the list of all: it is not run, and no flag of it is shown."""
 
 
+def _function(name: str) -> Callable[..., None]:
+    """Return what runs a command, with a parameter for each flag."""
+    command = COMMANDS[name]
+
+    def run(context: typer.Context, **_: Any) -> None:
+        module = import_module(f"attncalc.cli.commands.{command.module}")
+        work: Callable[[Mapping[str, Any]], int | None]
+        work = getattr(module, command.function or command.module)
+        raise typer.Exit(work({**context.params, "command": name}) or 0)
+
+    def show_all(wanted: bool) -> None:
+        if wanted:
+            from attncalc.cli.flags.helping import help_of
+
+            _print(help_of(name, everything=True))
+
+    context, *_ = inspect.signature(run).parameters.values()
+    option = typer.Option("--help-all", callback=show_all, is_eager=True, expose_value=False)
+    help_all = inspect.Parameter(
+        "help_all",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, option],
+    )
+    flags = [each.parameter() for each in flags_of(command)]
+    run.__signature__ = inspect.Signature([context, *flags, help_all])  # type: ignore[attr-defined]
+    return run
+
+
+def _print(text: str, code: int = 0) -> None:
+    """Print, and end."""
+    from attncalc.cli.streams import emit
+
+    emit(text)
+    raise typer.Exit(code)
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from attncalc.cli.streams import emit
-
-        emit(f"attncalc {__version__}\n")
-        raise typer.Exit
+        _print(f"attncalc {__version__}\n")
 
 
 def main(
+    context: typer.Context,
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
-        ),
+        bool, typer.Option("--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Take the options before a command; without a command, print the help."""
+    if context.invoked_subcommand is None:
+        _print(f"{context.get_help()}\n", 2)

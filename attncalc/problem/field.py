@@ -14,7 +14,7 @@ from attncalc.base.typed import read_number
 
 FIRST = "Matrices (a file, or text such as '1 0; 0 1')"
 CONVENTIONS = "Conventions"
-KINDS = "Kinds of attention"
+KINDS = "Attention"
 MORE = "More matrices"
 GRADIENTS = "Gradients"
 PANELS = (FIRST, CONVENTIONS, KINDS, MORE, GRADIENTS)
@@ -24,10 +24,10 @@ LAYERS = "layers"
 IMAGE = "image"
 """The kind of what a Vision Transformer alone can have."""
 LAYER_PANELS = PATCHES, OF_LAYERS, EMBEDDING, NORMALISATION, FEED_FORWARD, HEAD = (
-    "Patches of an image",
+    "Image patches",
     "Layers",
     "Layers: embedding",
-    "Layers: normalisation",
+    "Layers: normalization",
     "Layers: feed-forward",
     "Layers: head",
 )

@@ -42,22 +42,22 @@ MOST_CHANNELS = 10_000
 class PatchFields:
     """An image, how it is cut, and what a patch is multiplied by; `Problem` says more."""
 
-    image: Any = matrix("image", "The image, or a list of its channels.", PATCHES, IMAGE)
-    E: Any = matrix("weights", "What each patch is multiplied by.", PATCHES, IMAGE)
-    b_E: Any = matrix("bias", "Bias of that projection.", PATCHES, IMAGE)
+    image: Any = matrix("image", "Image, or a list of its channels.", PATCHES, IMAGE)
+    E: Any = matrix("weights", "Patch projection.", PATCHES, IMAGE)
+    b_E: Any = matrix("bias", "Bias of the patch projection.", PATCHES, IMAGE)
     patch: Any = setting(
         None,
         sides,
-        "The side of a patch, as 16, or its rows and columns, as 2x3.",
+        "Patch size: one side, 16, or rows and columns, 2x3.",
         PATCHES,
-        takes="one side of a patch, as 2, or its rows and columns, as 2x3",
+        takes="one side, e.g. 2, or rows and columns, e.g. 2x3",
         kind=IMAGE,
         is_list=True,
     )
     channels: int | None = setting(
         None,
         Whole(1, MOST_CHANNELS),
-        "How many channels stand side by side in the image.",
+        "Number of channels, side by side in the image.",
         PATCHES,
         kind=IMAGE,
     )
@@ -67,14 +67,16 @@ class PatchFields:
 class EmbeddingFields:
     """Ids, tables and a class token; `Problem` says what they mean."""
 
-    ids: Any = matrix("ids", "Token ids, in place of X: rows of W_E.", MORE, "self")
-    W_E: Any = matrix("table", "A table of embeddings, one in each row.", MORE, "self")
+    ids: Any = matrix("ids", "Token ids instead of X: rows of W_E.", MORE, "self")
+    W_E: Any = matrix("table", "Embedding table, one row per id.", MORE, "self")
     first_id: int = setting(
-        0, Whole(0, 1), "0 or 1: the id of the first row of W_E.", MORE, kind="self"
+        0, Whole(0, 1), "Id of the first row of W_E: 0 or 1.", MORE, kind="self"
     )
-    class_token: Any = matrix("bias", "A token put before the others.", EMBEDDING, LAYERS)
-    type_ids: Any = matrix("ids", "The type of each token: rows of W_type.", EMBEDDING, LAYERS)
-    W_type: Any = matrix("table", "A table of types, added to tokens.", EMBEDDING, LAYERS)
+    class_token: Any = matrix(
+        "bias", "Class token, placed before the other tokens.", EMBEDDING, LAYERS
+    )
+    type_ids: Any = matrix("ids", "Token type ids: rows of W_type.", EMBEDDING, LAYERS)
+    W_type: Any = matrix("table", "Token type embeddings, added to the tokens.", EMBEDDING, LAYERS)
 
 
 ALONE, ENCODER, DECODER, VIT = "attention", "encoder", "decoder", "vit"
@@ -107,11 +109,11 @@ class LayerFields:
         "pre",
         "around",
         "none",
-        says="post, pre, around or none: where tokens are normalised.",
+        says="post, pre, around (before and after) or none.",
         panel=OF_LAYERS,
         kind=LAYERS,
     )
-    layers: Any = nested("fields of each layer, one after the other", several=True)
+    layers: Any = nested("fields of each layer, in order", several=True)
     self: Any = nested("fields of a decoder's self-attention")
     cross: Any = nested("fields of a decoder's cross-attention")
 
@@ -123,7 +125,7 @@ class ResidualFields:
     residual: bool = setting(
         True,
         yes_or_no,
-        "Whether what a part read is added to what it gives.",
+        "Add the input of each sublayer to its output.",
         OF_LAYERS,
         kind=LAYERS,
     )
@@ -133,42 +135,58 @@ class ResidualFields:
 class NormalisationFields:
     """Every matrix and every convention of a normalisation; `Problem` says what they mean."""
 
-    gamma_1: Any = matrix("bias", "Gain of the first normalisation.", NORMALISATION, LAYERS)
-    beta_1: Any = matrix("bias", "Bias of the first normalisation.", NORMALISATION, LAYERS)
-    gamma_2: Any = matrix("bias", "Gain of the second.", NORMALISATION, LAYERS)
-    beta_2: Any = matrix("bias", "Bias of the second.", NORMALISATION, LAYERS)
-    gamma_3: Any = matrix("bias", "Gain of the third, of a decoder.", NORMALISATION, LAYERS)
-    beta_3: Any = matrix("bias", "Bias of the third, of a decoder.", NORMALISATION, LAYERS)
-    gamma_4: Any = matrix("bias", "Gain of the fourth, with norm around.", NORMALISATION, LAYERS)
-    beta_4: Any = matrix("bias", "Bias of the fourth, with norm around.", NORMALISATION, LAYERS)
-    gamma_E: Any = matrix("bias", "Gain of one of the embeddings.", NORMALISATION, LAYERS)
-    beta_E: Any = matrix("bias", "Bias of one of the embeddings.", NORMALISATION, LAYERS)
-    gamma_out: Any = matrix("bias", "Gain of one more, behind all layers.", NORMALISATION, LAYERS)
-    beta_out: Any = matrix("bias", "Bias of one more, behind all layers.", NORMALISATION, LAYERS)
+    gamma_1: Any = matrix("bias", "Gain of the first normalization.", NORMALISATION, LAYERS)
+    beta_1: Any = matrix("bias", "Bias of the first normalization.", NORMALISATION, LAYERS)
+    gamma_2: Any = matrix("bias", "Gain of the second normalization.", NORMALISATION, LAYERS)
+    beta_2: Any = matrix("bias", "Bias of the second normalization.", NORMALISATION, LAYERS)
+    gamma_3: Any = matrix(
+        "bias", "Gain of the third normalization (decoder).", NORMALISATION, LAYERS
+    )
+    beta_3: Any = matrix(
+        "bias", "Bias of the third normalization (decoder).", NORMALISATION, LAYERS
+    )
+    gamma_4: Any = matrix(
+        "bias", "Gain of the fourth normalization (norm around).", NORMALISATION, LAYERS
+    )
+    beta_4: Any = matrix(
+        "bias", "Bias of the fourth normalization (norm around).", NORMALISATION, LAYERS
+    )
+    gamma_E: Any = matrix("bias", "Gain of the embedding normalization.", NORMALISATION, LAYERS)
+    beta_E: Any = matrix("bias", "Bias of the embedding normalization.", NORMALISATION, LAYERS)
+    gamma_out: Any = matrix(
+        "bias", "Gain of the final normalization, after all layers.", NORMALISATION, LAYERS
+    )
+    beta_out: Any = matrix(
+        "bias", "Bias of the final normalization, after all layers.", NORMALISATION, LAYERS
+    )
     normalization: str = choice(
         "layer",
         "rms",
-        says="layer or rms: what tokens are divided by.",
+        says="layer (LayerNorm) or rms (RMSNorm).",
         panel=NORMALISATION,
         kind=LAYERS,
     )
     eps: Any = setting(
         Fraction(1, 100_000),
         not_negative,
-        "What is added to the variance, 1e-5.",
+        "Epsilon added to the variance.",
         NORMALISATION,
         kind=LAYERS,
     )
     eps_place: str = choice(
-        "inside", "outside", says="inside or outside the root.", panel=NORMALISATION, kind=LAYERS
+        "inside",
+        "outside",
+        says="inside or outside the square root.",
+        panel=NORMALISATION,
+        kind=LAYERS,
     )
     ddof: int = setting(
         0,
         Whole(0, 1),
-        "0, or 1: variances are divided by d - 1.",
+        "Divide the variance by d (0) or by d - 1 (1).",
         NORMALISATION,
         kind=LAYERS,
-        needs="a normalisation by the variance (normalization layer)",
+        needs="LayerNorm (normalization layer)",
     )
 
 
@@ -176,18 +194,24 @@ class NormalisationFields:
 class FeedForwardFields:
     """Every matrix and every convention of a feed-forward part; `Problem` says what they mean."""
 
-    W_1: Any = matrix("weights", "Weights of the first projection.", FEED_FORWARD, LAYERS)
-    b_1: Any = matrix("bias", "Bias of the first projection.", FEED_FORWARD, LAYERS)
-    W_3: Any = matrix("weights", "Weights of a gate beside it.", FEED_FORWARD, LAYERS)
-    b_3: Any = matrix("bias", "Bias of the gate.", FEED_FORWARD, LAYERS)
-    W_2: Any = matrix("weights", "Weights of the second projection.", FEED_FORWARD, LAYERS)
-    b_2: Any = matrix("bias", "Bias of the second projection.", FEED_FORWARD, LAYERS)
+    W_1: Any = matrix(
+        "weights", "Weights of the first feed-forward projection.", FEED_FORWARD, LAYERS
+    )
+    b_1: Any = matrix("bias", "Bias of the first feed-forward projection.", FEED_FORWARD, LAYERS)
+    W_3: Any = matrix(
+        "weights", "Weights of the feed-forward gate, as in SwiGLU.", FEED_FORWARD, LAYERS
+    )
+    b_3: Any = matrix("bias", "Bias of the feed-forward gate.", FEED_FORWARD, LAYERS)
+    W_2: Any = matrix(
+        "weights", "Weights of the second feed-forward projection.", FEED_FORWARD, LAYERS
+    )
+    b_2: Any = matrix("bias", "Bias of the second feed-forward projection.", FEED_FORWARD, LAYERS)
     activation: str = choice(
         "relu",
         "gelu",
         "gelu-tanh",
         "silu",
-        says="relu, gelu (by erf), gelu-tanh or silu.",
+        says="relu, gelu (exact), gelu-tanh or silu.",
         panel=FEED_FORWARD,
         kind=LAYERS,
     )
@@ -197,18 +221,22 @@ class FeedForwardFields:
 class HeadFields:
     """Every matrix and every convention of a head; `Problem` says what they mean."""
 
-    W_pre: Any = matrix("weights", "Weights of a hidden layer before it.", HEAD, LAYERS)
-    b_pre: Any = matrix("bias", "Bias of the hidden layer.", HEAD, LAYERS)
-    gamma_pre: Any = matrix("bias", "Gain of one behind the hidden layer.", HEAD, LAYERS)
-    beta_pre: Any = matrix("bias", "Bias of one behind the hidden layer.", HEAD, LAYERS)
-    W_out: Any = matrix("weights", "Weights of the head, for logits.", HEAD, LAYERS)
-    b_out: Any = matrix("bias", "Bias of the head.", HEAD, LAYERS)
+    W_pre: Any = matrix("weights", "Weights of the head's hidden layer.", HEAD, LAYERS)
+    b_pre: Any = matrix("bias", "Bias of the head's hidden layer.", HEAD, LAYERS)
+    gamma_pre: Any = matrix(
+        "bias", "Gain of the normalization after the hidden layer.", HEAD, LAYERS
+    )
+    beta_pre: Any = matrix(
+        "bias", "Bias of the normalization after the hidden layer.", HEAD, LAYERS
+    )
+    W_out: Any = matrix("weights", "Weights of the output head (logits).", HEAD, LAYERS)
+    b_out: Any = matrix("bias", "Bias of the output head.", HEAD, LAYERS)
     read: str = choice(
         "all",
         "first",
         "last",
         "mean",
-        says="all, first, last or mean: the tokens that the head reads.",
+        says="all, first, last or mean: tokens that the head reads.",
         panel=HEAD,
         kind=LAYERS,
         in_vit="first",
@@ -219,18 +247,18 @@ class HeadFields:
         "gelu",
         "gelu-tanh",
         "silu",
-        says="tanh, relu, gelu, gelu-tanh or silu: of the head's hidden layer.",
+        says="tanh, relu, gelu, gelu-tanh or silu, in the hidden layer.",
         panel=HEAD,
         kind=LAYERS,
         needs="a hidden layer of the head (W_pre)",
     )
     tied: bool = setting(
-        False, yes_or_no, "Whether the head's weights are W_E, transposed.", HEAD, kind=LAYERS
+        False, yes_or_no, "Use W_E, transposed, as the head's weights.", HEAD, kind=LAYERS
     )
     softcap_out: Any = setting(
         None,
         positive,
-        "Cap the logits at this number, by tanh.",
+        "Cap each logit l at this value c: c tanh(l / c).",
         HEAD,
         kind=LAYERS,
         needs="a head with logits (W_out, or tied)",
@@ -265,25 +293,27 @@ class GradientFields:
     """What the way back starts with; `Problem` says what it means."""
 
     backward: Any = setting(
-        False, yes_or_no, "Add the gradients of all that is given.", GRADIENTS, is_open=True
+        False,
+        yes_or_no,
+        "Compute the gradients of all inputs and weights.",
+        GRADIENTS,
+        is_open=True,
     )
-    dO: Any = matrix("arriving", "The gradient that arrives at the outputs.", GRADIENTS)
-    dY: Any = matrix("arriving", "The same, of layers.", GRADIENTS, LAYERS)
-    dlogits: Any = matrix("arriving", "The same, of a head's logits.", GRADIENTS, LAYERS)
-    target: Any = matrix(
-        "arriving", "What the outputs should be: L = 1/2 sum (O - T)^2.", GRADIENTS
-    )
+    dO: Any = matrix("arriving", "Upstream gradient of the outputs O.", GRADIENTS)
+    dY: Any = matrix("arriving", "Upstream gradient of the layer outputs Y.", GRADIENTS, LAYERS)
+    dlogits: Any = matrix("arriving", "Upstream gradient of the logits.", GRADIENTS, LAYERS)
+    target: Any = matrix("arriving", "Target outputs T: L = 1/2 sum (O - T)^2.", GRADIENTS)
     target_ids: Any = setting(
         None,
         read_ids,
-        "The class of each row, from 0: L = -sum log prob.",
+        "Target class of each row, from 0: L = -sum log prob.",
         GRADIENTS,
-        takes="whole numbers from 0, one for each row of probabilities, as 2, 0, 1",
+        takes="whole numbers from 0, one per row of probabilities, e.g. 2, 0, 1",
         kind=LAYERS,
         is_list=True,
     )
     step: Any = setting(
-        None, positive, "A step against the gradients, W - 0.1 dW, and what comes of it.", GRADIENTS
+        None, positive, "Learning rate of one gradient step: W - rate dW.", GRADIENTS
     )
 
 
@@ -312,7 +342,7 @@ class Lines(tuple[str, ...]):
     __slots__ = ()
 
 
-_STATED = re.compile(r"([\w.]{1,100}) *(?:\[[^\]]{0,200}\])? *=(?!=)")
+_STATED = re.compile(r"([\w.]{1,100}) *+(?:\[[^\]]{0,200}\] *+)?=(?!=)")
 """The start of an equation: the name of what it states."""
 
 
@@ -355,9 +385,9 @@ class EquationFields:
     equations: Any = setting(
         Lines(),
         read_lines,
-        "An equation that replaces or adds a step, as 'S[i,j] = ...  # title'; may be repeated.",
+        "Equation that replaces or adds a step; repeatable.",
         KINDS,
-        takes=f"a list of up to {MOST_LINES} equations, as "
+        takes=f"a list of up to {MOST_LINES} equations, e.g. "
         "S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k)",
         is_list=True,
         flag="--equation",

@@ -169,7 +169,9 @@ def in_csv(problem: Problem) -> Iterator[Row]:
     InputError
         When the problem has masks for each head, which blocks cannot hold.
     """
-    joined = {name: _joined(problem, name) for name in problem.names}
+    joined = {
+        heading: matrix for name in problem.names for heading, matrix in _in_blocks(problem, name)
+    }
     said = settings(problem) | settings_of_parts(problem)
     if problem.n_heads > 1:
         said["heads"] = problem.n_heads
@@ -208,9 +210,18 @@ def _typed_number(value: Any) -> Any:
     return int(text) if text.lstrip("-").isdigit() and len(text) < 16 else float(text)
 
 
-def _joined(problem: Problem, name: str) -> Matrix:
-    """Return a given matrix in two dimensions, its heads side by side."""
+def _in_blocks(problem: Problem, name: str) -> Iterator[tuple[str, Matrix]]:
+    """Yield the headings and blocks of a matrix: W[0], W[1], … where only equations read it."""
     matrix = problem.as_given(name)
+    is_of_equations = name in problem.more or (problem.equations and not problem.attentions)
+    if matrix.ndim == 3 and is_of_equations:
+        yield from ((f"{name}[{place}]", each) for place, each in enumerate(matrix))
+    else:
+        yield name, _joined(problem, name, matrix)
+
+
+def _joined(problem: Problem, name: str, matrix: Matrix) -> Matrix:
+    """Return a given matrix in two dimensions, its heads side by side."""
     if matrix.ndim == 2 or len(matrix) == 1:
         return matrix if matrix.ndim == 2 else matrix[0]
     if role_of(name) in ("marks", "scores", "start"):

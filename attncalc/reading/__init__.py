@@ -120,11 +120,12 @@ def in_parts(fields: Fields) -> Fields:
 
     Examples
     --------
-    >>> in_parts({"X": 1, "self.W_Q": 2, "1.W_1": 3})
-    {'X': 1, 'self': {'W_Q': 2}, 'layers': [{'W_1': 3}]}
+    >>> in_parts({"self.W_Q": 2, "layers": [{"W_1": 3}], "1.norm": "pre"})
+    {'layers': [{'W_1': 3, 'norm': 'pre'}], 'self': {'W_Q': 2}}
     """
     found = {name: value for name, value in fields.items() if "." not in name}
-    layers: dict[int, Fields] = {}
+    given = enumerate(found.get("layers") or (), start=1)
+    layers: dict[int, Fields] = {n: dict(each) for n, each in given}
     for name in fields.keys() - found.keys():
         *parts, own = name.split(".")
         part = found

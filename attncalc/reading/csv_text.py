@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -13,7 +14,7 @@ from attncalc.base.typed import is_number, quoted
 from attncalc.problem.fields import LABELLED, MATRICES, SETTINGS, TEXTS, own_name
 from attncalc.problem.serialising import COLUMN_NAMES, RESULTS, ROW_NAMES
 from attncalc.reading.cells import Faults, read_cells
-from attncalc.reading.names import canonical, names_of_equations, unknown
+from attncalc.reading.names import canonical, field_called, read_by_equations, unknown
 
 Fields = dict[str, Any]
 
@@ -23,6 +24,12 @@ HOW_TO_LABEL = (
     "its first column holds words and numbers: if these are tokens, "
     'head the column with the word "token"'
 )
+_SLICE = re.compile(r"\[(\d{1,4})\]$")
+"""What ends the heading of one of several matrices of a name, as W[0]: its place, from 0."""
+
+_LISTS = ("asked", "equations")
+"""Settings whose value may have commas, in one cell or in several."""
+
 _MASK_ENTRIES = ("true", "false", "-inf")
 _DELIMITERS = ("\t", ";", ",")
 _LINES_TO_JUDGE_BY = 200
@@ -71,7 +78,9 @@ def read_csv_problem(text: str, faults: Faults) -> Fields:
         raise InputError(f"{faults.place}: no matrix is named: {HOW_TO_NAME}")
     more: Fields = {}
     for name, each in sheets.items():
-        _read_sheet(each, fields if name in MATRICES else more, faults)
+        of_name = fields if _SLICE.sub("", name) in MATRICES else more
+        _read_sheet(each, of_name, faults)
+        _join_slice(name, of_name, faults)
     if more:
         fields["more"] = more
     faults.raise_if_any()
@@ -82,16 +91,33 @@ def _named_sheet(
     heading: str, line: int, fields: Fields, sheets: dict[str, _Sheet], faults: Faults
 ) -> _Sheet:
     """Return the sheet below a heading: of a field, or of what an equation before it reads."""
-    name = canonical(heading)
-    if name is None and names_of_equations(fields.get("equations"), (), [heading]):
-        name = heading
+    base = _SLICE.sub("", heading)
+    read = read_by_equations(fields.get("equations"))
+    name = field_called(base, read)
+    if name is None and base in read:
+        name = base
     elif name is None or name not in MATRICES:
         faults.add(f"line {line}: {_why_no_name(heading, faults)}")
         return _Sheet(heading, False)  # its rows belong to no known matrix
+    name += heading[len(base) :]
     if name in sheets:
         faults.add(f"line {line}: {name} is given twice")
     sheets[name] = _Sheet(name, False)
     return sheets[name]
+
+
+def _join_slice(name: str, fields: Fields, faults: Faults) -> None:
+    """Append a slice, read under a name such as W[1], to those of W that were read before it."""
+    if (found := _SLICE.search(name)) is None:
+        return
+    base = name[: found.start()]
+    before, rows = fields.setdefault(base, []), fields.pop(name)
+    if not isinstance(before, list):
+        faults.add(f"{name}: {base} is given whole before it")
+    elif int(found[1]) != len(before):
+        faults.add(f"{name}: {base}[{len(before)}] is missing before it")
+    else:
+        before.append(rows)
 
 
 def read_csv_matrix(name: str, text: str, fields: Fields, faults: Faults) -> None:
@@ -162,14 +188,14 @@ def _read_setting(row: Row, decimal_comma: bool, fields: Fields, faults: Faults)
             fields.setdefault(axis, {})[tokens] = names
         return
     name = canonical(row.cells[0].rstrip(":"))
-    lists = name == "asked" and len(row.filled) > 2
+    lists = name in _LISTS and len(row.filled) > 2
     if name is None or not _sets(name) or (len(row.filled) != 2 and not lists):
         faults.add(f"line {row.line}: these cells belong to no matrix: {HOW_TO_NAME}")
     elif name in fields:
         faults.add(f"line {row.line}: {name} is given twice")
     else:
         value = without_quote(", ".join(row.filled[1:]))
-        has_commas = name in (*TEXTS, "asked", "equations")
+        has_commas = name in (*TEXTS, *_LISTS)
         fields[name] = value if has_commas or not decimal_comma else value.replace(",", ".")
 
 
@@ -190,7 +216,7 @@ def _sets(name: str | None) -> bool:
 def _is_setting(row: Row, sheet: _Sheet) -> bool:
     """Say whether a row below a block sets a convention, and is no token of that name."""
     name = canonical(row.cells[0].rstrip(":"))
-    if (name == "asked" and len(row.filled) > 2) or _labelled(row) is not None:
+    if (name in _LISTS and len(row.filled) > 2) or _labelled(row) is not None:
         return True
     if len(row.filled) != 2 or not _sets(name):
         return False

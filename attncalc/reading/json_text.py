@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from attncalc.problem.fields import MATRICES, NESTED, SETTINGS, TEXTS, one_of, o
 from attncalc.problem.standing import LISTS
 from attncalc.reading.cells import Faults, in_words, read_cells
 from attncalc.reading.inline_text import read_inline_cells
-from attncalc.reading.names import canonical, names_of_equations, tell_unknown
+from attncalc.reading.names import canonical, field_called, read_by_equations, tell_unknown
 
 Fields = dict[str, Any]
 
@@ -47,8 +47,10 @@ def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) 
         )
     strange: list[str] = []
     problem = _problem_in(content)
-    fields = _fields_of(problem, faults, strange, "")
-    own = names_of_equations(fields.get("equations"), equations, strange)
+    lines = next((each for key, each in problem if canonical(key) == "equations"), None)
+    read = read_by_equations(lines, equations)
+    fields = _fields_of(problem, faults, strange, "", read)
+    own = [name for name in dict.fromkeys(strange) if name in read]
     if own:
         given = dict(problem)
         fields["more"] = {name: _matrix(name, _as_rows(given[name]), faults) for name in own}
@@ -57,14 +59,28 @@ def read_json_problem(text: str, faults: Faults, equations: Sequence[str] = ()) 
     return fields
 
 
-def _fields_of(content: _Object, faults: Faults, strange: list[str], before: str) -> Fields:
+def read_json_field(name: str, text: str, faults: Faults) -> Fields:
+    """Return the field of a problem whose value is this JSON; a setting that is null is None."""
+    content = _Object([(name, parse(text, faults))])
+    fields = _fields_of(content, faults, [], "")
+    faults.raise_if_any()
+    return fields or {name: None}
+
+
+def _fields_of(
+    content: _Object,
+    faults: Faults,
+    strange: list[str],
+    before: str,
+    of_equations: Container[str] = (),
+) -> Fields:
     """Return the fields of an object, of a problem or of a part in it, which `before` names."""
     fields: Fields = {}
     written: dict[str, str] = {}
     for key, value in content:
         if key == OF_EDITORS and not before:
             continue
-        name = key if key in NESTED else canonical(key)
+        name = key if key in NESTED else field_called(key, of_equations)
         if name == "positions" and isinstance(value, list):
             name = "P"  # the positions themselves, to be added
         if name is None:

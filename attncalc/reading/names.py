@@ -1,7 +1,7 @@
 """Names as people write them: `W_Q`, `w q`, `query weights`; and the nearest one for a slip."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -78,18 +78,26 @@ def tell_unknown(
         tell(f"{more:,} more {'name is' if more == 1 else 'names are'} not known")
 
 
-def names_of_equations(
-    of_file: Any, beside: Sequence[str] | None, strange: Iterable[str]
-) -> list[str]:
-    """Return which of these names equations read: those of a file, and those given beside it."""
+def read_by_equations(of_file: Any, beside: Sequence[str] = ()) -> set[str]:
+    """Return the names that equations read and do not state: of a file, and given beside it."""
     try:
-        texts = added_lines(of_file or (), beside or ())
+        texts = added_lines(of_file or (), beside)
     except ValueError:  # refused where the field is read
-        return []
+        return set()
     from attncalc.problem.stating import read_by  # here, for few state any
 
-    read = read_by(texts) if texts else ()
-    return [name for name in dict.fromkeys(strange) if name in read]
+    return read_by(texts) if texts else set()
+
+
+def field_called(name: str, of_equations: Container[str]) -> str | None:
+    """Return the field that a name means; None for a matrix that an equation reads by this name.
+
+    Examples
+    --------
+    >>> field_called("a", ()), field_called("a", {"a"}), field_called("A", {"a", "A"})
+    ('A', None, 'A')
+    """
+    return None if name in of_equations and name not in KNOWN else canonical(name)
 
 
 def unknown(name: str, known: Iterable[str] = KNOWN) -> str:

@@ -18,7 +18,7 @@ from attncalc.problem.fields import KNOWN, MATRICES, own_name
 from attncalc.problem.serialising import from_texts
 from attncalc.reading.cells import Faults, read_cell
 from attncalc.reading.files import in_units, looks_like_tensors
-from attncalc.reading.names import canonical, names_of_equations
+from attncalc.reading.names import canonical, read_by_equations
 from attncalc.reading.pickles import refuse_pickles
 from attncalc.reading.state import read_state, setting_of
 from attncalc.reading.tensors import Tensors
@@ -65,8 +65,8 @@ def _own_fields(arrays: Mapping[str, Matrix], faults: Faults) -> Fields:
             fields[key] = array if typed is None else _as_typed(key, typed, faults)
         elif key in KNOWN:
             fields[key] = from_texts(array) if key == "labels" else setting_of(array)
-    others = [key for key in arrays if key not in KNOWN and key not in steps]
-    for key in names_of_equations(fields.get("equations"), (), others):
+    read = read_by_equations(fields.get("equations"))
+    for key in (each for each in arrays if each in read and each not in (*KNOWN, *steps)):
         typed = arrays.get(f"{key} typed")
         given = arrays[key] if typed is None else _as_typed(key, typed, faults)
         fields["more"] = {**fields.get("more", {}), key: given}

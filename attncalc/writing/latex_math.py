@@ -30,7 +30,9 @@ from attncalc.equations.expressions import (
 from attncalc.problem.gradients.naming import Gradient, gradient_from
 from attncalc.writing.mathematics import MathWriter
 
-_NAME = re.compile(r"((?:\w+\.)*)([A-Za-z]+)([0-9]*)(?:_([A-Za-z]+)|_([0-9]+))?")
+_NAME = re.compile(
+    r"((?:\w+\.)*)([A-Za-z]+)([0-9]*)(?:_([A-Za-z][A-Za-z0-9_]*)|_([0-9][A-Za-z0-9_]*))?"
+)
 _GREEK = ("alpha", "beta", "gamma", "mu")
 _OF_ONE = ("beta", "gamma", "mu", "var", "ms")
 """What a normalisation has, whose index says of which."""
@@ -84,7 +86,9 @@ class _Name(NamedTuple):
         match = _NAME.fullmatch(name)
         if match is None:
             return cls("", rf"\text{{{in_latex(name)}}}", "", "")
-        part, letters, number, word, index = (each or "" for each in match.groups())
+        part, letters, number, word, index = (
+            (each or "").replace("_", ",") for each in match.groups()
+        )
         if letters in _OF_ONE and len(word) == 1:  # mu_Q, as mu_1
             index, word = word, ""
         if letters in _GREEK:

@@ -116,7 +116,7 @@ def _kept(files: dict[str, bytes], document: making.Document) -> str:
 def _option(some: Random, option: Any, files: dict[str, bytes]) -> list[str]:
     """Return a flag, with what it takes; rarely with something else."""
     flag = some.choice([*option.opts, *option.secondary_opts])
-    if flag == "--help" and some.random() < 0.9:
+    if flag in ("--help", "--help-all") and some.random() < 0.9:
         return []
     if option.is_flag:
         return [flag]

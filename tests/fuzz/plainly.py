@@ -23,6 +23,7 @@ SPOILT = 0.1
 """How often a problem is spoilt all the same."""
 VALUES = {
     "only": ("A", "A", "Q,A,O"),
+    "set": ("softcap=9", "heads=null", "layout=rows", 'weights_layout="in-out"'),
     "entry": ("A[1,1]", "O[1,1]"),
     "steps": ("A", "Q,A,O", "O"),
     "weight": ("A=2", "O=1/2"),

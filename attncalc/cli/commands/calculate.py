@@ -21,8 +21,9 @@ from attncalc.writing.page import MOST_WRITTEN_OUT, Contents, folds_work, make_p
 Flags = Mapping[str, Any]
 
 
-def calculate(kind: str, flags: Flags) -> None:
+def calculate(flags: Flags) -> None:
     """Solve, and write what is asked for to where it is asked for."""
+    kind = flags["command"]
     problem = problem_from(flags, fallback=kind, kind=kind)
     show_page(problem, flags)
 

@@ -56,6 +56,8 @@ def check(flags: Mapping[str, Any]) -> int:
         from attncalc.cli.commands.check_lesson import check_lessons
 
         return check_lessons(flags)
+    if not flags["answers"]:
+        raise InputError("Missing argument 'ANSWER...'.")
     if are_dumps(flags):
         return DIFFERENT if check_dumps(flags) else RIGHT
     if is_set(flags["file"]):

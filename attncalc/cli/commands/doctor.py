@@ -15,9 +15,9 @@ INDENT = 14
 NARROWEST = INDENT + 20
 
 
-def doctor(file: str | None, form: str | None, out: str | None) -> None:
+def doctor(flags: Mapping[str, Any]) -> None:
     """Gather the facts, and write them."""
-    target = target_of("--out", out)
+    file, form, target = flags["file"], flags["format"], target_of("--out", flags["out"])
     check_targets(target)
     found = facts() | ({} if file is None else {"labels": _labels(file)})
     ending = target.place.suffix.lower() if target.place else ""

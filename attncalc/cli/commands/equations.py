@@ -1,8 +1,9 @@
 """`attncalc equations`, and `attncalc explain --equations`: equations as lines of text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.cli.targets import check_targets, deliver, output, target_of
@@ -17,11 +18,11 @@ SHOWN = ("causal", "plain")
 """The flags with which equations are listed, beside their optional inputs."""
 
 
-def equations(words: Sequence[str], out: str | None) -> None:
+def equations(flags: Mapping[str, Any]) -> None:
     """List the equations that are built in, or those whose names hold one of these words."""
-    target = target_of("--out", out)
+    target = target_of("--out", flags["out"])
     check_targets(target)
-    wanted = [word.lower() for word in words]
+    wanted = [word.lower() for word in flags["words"] or ()]
     names = [n for n in stated() if not wanted or any(word in n.lower() for word in wanted)]
     if not names:
         raise InputError(f"no equation is called so: {', '.join(stated())}")

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from attncalc.base.errors import InputError
-from attncalc.cli.commands.problem import conventions_of
+from attncalc.cli.commands.problem import conventions_of, fields_set
 from attncalc.cli.commands.refusals import as_flags
+from attncalc.cli.flags.fields import OF_THE_ANSWER
 from attncalc.cli.streams import note
 from attncalc.cli.targets import STDOUT, check_targets, deliver, output, target_of
 from attncalc.making.asking import READ, recipe, wishes_of
@@ -21,7 +22,12 @@ _NAMES = {"again", *READ, *SETTINGS}
 
 
 def new(flags: Mapping[str, Any]) -> None:
-    """Make a problem, write it, and say what it took."""
+    """Make a problem, or a set for a class, write it, and say what it took."""
+    if flags["class_"] is not None or flags["problems"] is not None:
+        from attncalc.cli.commands.new_class import new_class  # here, for few make a set
+
+        new_class(flags)
+        return
     if flags["jobs"] is not None:
         raise InputError("--jobs is for a set for a class: leave it out")
     target = target_of("--out", flags["out"])
@@ -49,4 +55,8 @@ def new(flags: Mapping[str, Any]) -> None:
 def _asked(flags: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the flags ask for, by the names of wishes and conventions."""
     wishes = {name: flags[name] for name in READ if flags.get(name) is not None}
-    return wishes | conventions_of({**flags, "title": None})
+    settings = conventions_of({**flags, "title": None}) | fields_set(flags)
+    for name in settings:
+        if name not in SETTINGS or name in OF_THE_ANSWER:
+            raise InputError(f"--set {name}: only settings of new problems can be set")
+    return wishes | settings

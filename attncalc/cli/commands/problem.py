@@ -1,16 +1,32 @@
 """From the flags of a command to its Problem."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from attncalc.base.errors import InputError
+from attncalc.base.typed import quoted
 from attncalc.cli.flags.fields import flag_of
 from attncalc.cli.streams import note, receive
-from attncalc.problem.fields import GIVEN, SETTINGS, TOKENS, read_setting
+from attncalc.problem.fields import (
+    GIVEN,
+    MATRICES,
+    NESTED,
+    SETTINGS,
+    TEXTS,
+    TOKENS,
+    own_name,
+    read_setting,
+)
 from attncalc.problem.problem import Problem
 from attncalc.problem.serialising import COLUMN_NAMES, ROW_NAMES
 from attncalc.reading import build, read_matrix, read_problem, read_stream
+from attncalc.reading.cells import Faults
+from attncalc.reading.json_text import read_json_field
+from attncalc.reading.names import canonical, unknown
 from attncalc.reading.queryless import ANY_QUERY
+
+Fields = dict[str, Any]
 
 
 def problem_from(
@@ -38,11 +54,20 @@ def problem_from(
     InputError, ShapeError
         As `attncalc.read_problem` does, and for a problem of the other kind.
     """
-    of_layers = {"block": kind} if kind in ("encoder", "decoder", "vit") else {}
-    matrices, conventions = _matrices(flags), of_layers | conventions_of(flags)
-    if not needs_query and (matrices or flags["file"] is not None):
-        matrices["Q"] = ANY_QUERY
-    problem = _problem(flags["file"], matrices, conventions, fallback)
+    changes: Fields = {"block": kind} if kind in ("encoder", "decoder", "vit") else {}
+    changes |= conventions_of(flags)
+    _add(changes, _matrices(flags))
+    _add(changes, fields_set(flags))
+    is_given = flags["file"] is not None or any(n in MATRICES or n in NESTED for n in changes)
+    if is_given and not needs_query:
+        changes["Q"] = ANY_QUERY
+    if not is_given:
+        from attncalc.problem.samples import sample  # here, for most bring a problem of their own
+
+        note(
+            f'no file given: this is the bundled sample "{fallback}" (attncalc samples {fallback})'
+        )
+    problem = _problem(flags["file"] if is_given else str(sample(fallback).path), changes)
     if kind is not None and problem.what != kind and problem.has_tokens:
         if kind not in ("self", "cross") or problem.what not in ("self", "cross"):
             raise InputError(
@@ -67,15 +92,22 @@ _A = {
 }
 
 
-def _matrices(flags: Mapping[str, Any]) -> dict[str, Any]:
+def _matrices(flags: Mapping[str, Any]) -> Fields:
     """Read the matrices given as flags, and the labels of tokens that their files hold."""
-    names = (ROW_NAMES, COLUMN_NAMES)
-    given: dict[str, Any] = {}
+    given: Fields = {}
     for name in GIVEN:
         if flags.get(name) is not None:
-            for key, value in read_matrix(name, flags[name]).items():
-                given[key] = given.get(key, {}) | value if key in names else value
+            _add(given, read_matrix(name, flags[name]))
     return given
+
+
+def _add(fields: Fields, more: Fields) -> None:
+    """Add fields: names of rows and columns, and equations, to those that are there."""
+    for key, value in more.items():
+        if key in (ROW_NAMES, COLUMN_NAMES):
+            fields[key] = fields.get(key, {}) | value
+        else:
+            fields[key] = [*fields.get(key, ()), *value] if key == "equations" and value else value
 
 
 def conventions_of(flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,17 +127,57 @@ def conventions_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _problem(
-    file: str | None, matrices: dict[str, Any], conventions: dict[str, Any], fallback: str
-) -> Problem:
-    changes = matrices | conventions
+def fields_set(flags: Mapping[str, Any]) -> Fields:
+    """Return the fields that `--set` gives, each read as its flag or as its JSON is."""
+    fields: Fields = {}
+    for text in flags.get("set") or ():
+        typed, sign, value = (each.strip() for each in text.partition("="))
+        if not sign:
+            raise InputError(f"--set takes FIELD=VALUE, e.g. --set window=3, not {quoted(text)}")
+        name = typed if typed in NESTED else canonical(typed)
+        if name is None:
+            raise InputError(f"--set: {unknown(typed)}")
+        flag_says = flags.get(name)
+        is_given = flag_says not in (None, [], ()) and str(flag_says).lower() != value.lower()
+        if is_given or flags.get(f"no_{name}"):
+            flag = flag_of(name) if name in SETTINGS else f"--{name}"
+            raise InputError(f"{flag} and --set {name} together: give one of them")
+        _add(fields, _value_set(name, value))
+    return fields
+
+
+def _value_set(name: str, value: str) -> Fields:
+    """Return the field that a value of `--set` gives, and labels where a file of it has any."""
+    own = own_name(name)
+    is_json = own in NESTED or value == "null" or value.startswith('"')
+    if not is_json and own not in TEXTS:
+        is_json = value.startswith(("[", "{")) and (own not in MATRICES or _is_json(value))
+    if is_json:
+        fields = read_json_field(name, value, Faults(f"--set {name}"))
+    elif own in MATRICES:
+        fields = read_matrix(name, value)
+    elif name == "labels":
+        fields = {name: [each.strip() for each in value.split(",")]}
+    else:
+        fields = {name: [value] if name == "equations" else value}
+    if own in SETTINGS and name in fields and fields[name] is not None:
+        try:
+            read = read_setting(name, fields[name])
+        except InputError as error:  # its text starts with the name
+            raise InputError(f"--set {error}") from None
+        fields[name] = read if SETTINGS[own].is_switch or own == "equations" else fields[name]
+    return fields
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):  # the text of a matrix, such as [1/2 0; 0 1]
+        return False
+    return True
+
+
+def _problem(file: str | None, changes: Fields) -> Problem:
     if file == "-":
         return read_stream(receive(), "standard input", **changes)
-    if file is not None:
-        return read_problem(file, **changes)
-    if matrices:
-        return build("flags", {}, changes)
-    from attncalc.problem.samples import sample  # here, for most bring a problem of their own
-
-    note(f'no file given: this is the bundled sample "{fallback}" (attncalc samples {fallback})')
-    return read_problem(sample(fallback).path, **changes)
+    return build("flags", {}, changes) if file is None else read_problem(file, **changes)

@@ -51,3 +51,4 @@ def typed(flags: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
             yield flag.replace("--", "--no-", 1) if flags[name] is False else flag
         if flags.get(f"no_{name}"):
             yield flag.replace("--", "--no-", 1)
+    yield from (f"--set {text.partition('=')[0]}" for text in flags.get("set") or ())

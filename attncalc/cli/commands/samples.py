@@ -3,8 +3,9 @@
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
@@ -23,8 +24,9 @@ NARROWEST = 20
 """Letters of a description that stand beside a name on even the narrowest screen."""
 
 
-def samples(name: str | None, out: str | None) -> None:
+def samples(flags: Mapping[str, Any]) -> None:
     """List the samples, or write one out."""
+    name, out = flags["name"], flags["out"]
     if name is None:
         if out is not None:
             raise InputError(

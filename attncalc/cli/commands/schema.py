@@ -1,14 +1,17 @@
 """`attncalc schema`: list what JSON is described, or write a description out."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from attncalc.base.text import in_json
 from attncalc.cli.targets import check_targets, deliver, output, target_of
 from attncalc.schemas import NAMES, OF
 from attncalc.schemas import schema as schema_of
 
 
-def schema(name: str | None, out: str | None) -> None:
+def schema(flags: Mapping[str, Any]) -> None:
     """List the schemas, or write one out."""
-    target = target_of("--out", out)
+    name, target = flags["name"], target_of("--out", flags["out"])
     check_targets(target)
     deliver(output(target, listing() if name is None else schema_in_text(name)))
 

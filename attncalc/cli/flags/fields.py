@@ -1,12 +1,9 @@
 """A flag for each field of a problem, as `attncalc.problem.fields` declares them."""
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from typing import Annotated, Any
+import re
+from collections.abc import Callable, Iterator
 
-import typer
-
+from attncalc.cli.flags.flag import Flag
 from attncalc.problem.field import (
     CONVENTIONS,
     IMAGE,
@@ -16,60 +13,46 @@ from attncalc.problem.field import (
     PANELS,
     Setting,
 )
-from attncalc.problem.fields import GIVEN, SETTINGS
+from attncalc.problem.fields import GIVEN, NESTED, SETTINGS
 
-Command = Callable[..., None]
-Decorator = Callable[[Command], Command]
-
+ALL_PANELS = (*PANELS, *LAYER_PANELS)
 OF_THE_ANSWER = ("asked", "equations")
 """Settings of one problem alone, and none of new ones."""
+OTHERS = {
+    "labels": 'Token names, e.g. ["cat", "dog"].',
+    "title": "Title of the page.",
+    "made_by": "The command that generated the problem.",
+    **{name: f"{each.says[0].upper()}{each.says[1:]}." for name, each in NESTED.items()},
+}
+"""The fields that are neither matrices nor settings."""
+ALL_FIELDS = (*GIVEN, *SETTINGS, *OTHERS)
 
 
-def for_problems(kind: str | None) -> Decorator:
-    """Give a command a flag for each matrix and each convention, before its own options.
+def flags_for(kind: str) -> Iterator[Flag]:
+    """Yield the flags of the fields that problems of a kind can have, panel by panel.
 
     Parameters
     ----------
     kind
-        "self", "cross", "encoder", "decoder" or "vit" for a command that takes problems of one
-        kind, "attention" for one that takes no layers; None for one that takes all there are.
+        "self", "cross", "encoder", "decoder", "vit", "attention" (no layers) or "" (all).
     """
-
-    def decorate(command: Command) -> Command:
-        own = [
-            parameter
-            for parameter in inspect.signature(command).parameters.values()
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        needed = sum(parameter.default is parameter.empty for parameter in own)
-        first = max(2, needed)  # the context and the file, and what must be given
-        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
-            [*own[:first], *_flags(kind), *own[first:]]
-        )
-        return command
-
-    return decorate
+    kinds = OF_BLOCK.get(kind, ("", kind) if kind else ("", "self", "cross", LAYERS, IMAGE))
+    for panel in ALL_PANELS:
+        for name, matrix in GIVEN.items():
+            # the patches of an image are the tokens
+            is_made = kind == "vit" and matrix.role in ("tokens", "ids", "table")
+            if matrix.panel == panel and matrix.kind in kinds and not is_made:
+                yield Flag(f"--{name} MATRIX", matrix.says, panel)
+        for name, setting in SETTINGS.items():
+            if setting.panel == panel and setting.kind in kinds:
+                yield from _of_setting(name, setting)
+        if panel == CONVENTIONS:
+            yield Flag("--title TEXT", OTHERS["title"], panel)
 
 
-def with_parameters(*further: Callable[[], Iterable[inspect.Parameter]]) -> Decorator:
-    """Give a command further parameters, behind its own."""
-
-    def decorate(command: Command) -> Command:
-        own = [
-            each
-            for each in inspect.signature(command).parameters.values()
-            if each.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        more = [each for make in further for each in make()]
-        command.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
-        return command
-
-    return decorate
-
-
-def settings_of_problems() -> Iterator[inspect.Parameter]:
-    """Yield the parameters of all conventions, those of layers too."""
-    for panel in (*PANELS, *LAYER_PANELS):
+def settings_of_new() -> Iterator[Flag]:
+    """Yield the flags of the settings that a new problem can have."""
+    for panel in ALL_PANELS:
         for name, setting in SETTINGS.items():
             if setting.panel == panel and name not in OF_THE_ANSWER:
                 yield from _of_setting(name, setting)
@@ -87,69 +70,58 @@ def flag_of(setting: str) -> str:
     return own or f"--{setting.replace('_', '-')}"
 
 
-def _flags(kind: str | None) -> Iterator[inspect.Parameter]:
-    """Yield the parameters for problems of a kind, or of any, panel by panel."""
-    kinds = OF_BLOCK.get(kind or "", ("", kind) if kind else ("", "self", "cross", LAYERS, IMAGE))
-    for panel in (*PANELS, *LAYER_PANELS) if LAYERS in kinds else PANELS:
-        for name, matrix in GIVEN.items():
-            # where an image is cut, its patches are the tokens
-            is_made = kind == "vit" and matrix.role in ("tokens", "ids", "table")
-            if matrix.panel == panel and matrix.kind in kinds and not is_made:
-                yield _value(name, f"--{name}", "MATRIX", matrix.says, panel)
-        for name, setting in SETTINGS.items():
-            if setting.panel == panel and setting.kind in kinds:
-                yield from _of_setting(name, setting)
-        if panel == CONVENTIONS:
-            yield _value("title", "--title", "TEXT", "The heading.", panel)
-
-
-def _given(values: list[str] | None) -> list[str] | None:
-    """Return the values of a flag that may be repeated; None where it is not given."""
-    return values or None
-
-
-def _of_setting(name: str, setting: Setting) -> Iterator[inspect.Parameter]:
-    flag = flag_of(name)
+def _of_setting(name: str, setting: Setting) -> Iterator[Flag]:
+    flag, panel, default = flag_of(name), setting.panel, default_of(setting)
     if setting.is_switch:
-        either = f"{flag}/{flag.replace('--', '--no-')}"
-        yield _switch(name, either, setting.says, setting.panel, None)
+        yield Flag(f"{flag}/{flag.replace('--', '--no-')}", setting.says, panel, bool)
+    elif setting.flag:
+        yield Flag(f"{flag} TEXT", setting.says, panel, list, name=name)
     else:
-        short = [setting.short] if setting.short else []
-        if setting.flag:
-            option = typer.Option(
-                setting.flag,
-                metavar="TEXT",
-                help=setting.says,
-                rich_help_panel=setting.panel,
-                callback=_given,
-            )
-            yield parameter(name, list[str] | None, option)
-            return
-        yield _value(name, flag, "VALUE", setting.says, setting.panel, *short)
+        typed = f"{flag} {setting.short} VALUE"
+        values = _suggesting(name)
+        yield Flag(typed, setting.says, panel, name=name, unsaid=default, complete=values)
     if setting.off:
-        same = f"The same as {flag} {setting.off}."
-        yield _switch(f"no_{name}", flag.replace("--", "--no-"), same, setting.panel, False)
+        text = f"Same as {flag} {setting.off}."
+        yield Flag(flag.replace("--", "--no-"), text, panel, bool, False)
 
 
-@cache
-def _value(
-    name: str, flag: str, metavar: str, says: str, panel: str, *short: str
-) -> inspect.Parameter:
-    option = typer.Option(flag, *short, metavar=metavar, help=says, rich_help_panel=panel)
-    return parameter(name, str | None, option, None)
+def _suggesting(name: str) -> Callable[[], list[str]]:
+    return lambda: values_of(name)  # Typer reads the signature
 
 
-@cache
-def _switch(name: str, flag: str, says: str, panel: str, default: bool | None) -> inspect.Parameter:
-    option = typer.Option(flag, help=says, rich_help_panel=panel)
-    return parameter(name, bool if default is False else bool | None, option, default)
+def default_of(setting: Setting) -> str:
+    """Return the default of a setting as a person types it; "" if there is none."""
+    if setting.default in (None, ()):
+        return ""
+    default = str(setting.default).lower()
+    return "1e-5" if default == "1/100000" else default
 
 
-def parameter(name: str, kind: Any, option: Any, default: Any = None) -> inspect.Parameter:
-    """Return the parameter of an option, as Typer reads it."""
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        default=default,
-        annotation=Annotated[kind, option],
-    )
+def values_of(name: str) -> list[str]:
+    """Return the values of a field that a shell can suggest.
+
+    Examples
+    --------
+    >>> values_of("combine"), values_of("causal"), values_of("window")
+    (['concat', 'mean'], ['true', 'false'], [])
+    """
+    takes = SETTINGS[name].takes if name in SETTINGS else ""
+    is_switch = takes.startswith("true or false")
+    return ["true", "false"] if is_switch else re.findall(r'"([\w-]+)"', takes)
+
+
+def completed(incomplete: str) -> list[str]:
+    """Return what can follow `--set`: fields, and for one field its values.
+
+    Examples
+    --------
+    >>> completed("comb"), completed("qk"), completed("softcap=")
+    (['combine=concat', 'combine=mean'], ['qk_norm=', 'qk_eps='], [])
+    """
+    name, sign, _ = incomplete.partition("=")
+    names = [each for each in ALL_FIELDS if (each == name if sign else each.startswith(name))]
+    if len(names) != 1:
+        return [f"{each}=" for each in names]
+    found = [f"{names[0]}={value}" for value in values_of(names[0])]
+    # after one suggestion alone a shell would write a blank
+    return found or ([] if sign else [f"{names[0]}=", f"{names[0]}=null"])

@@ -63,53 +63,57 @@ def even(given: Any) -> int:
 class AttentionFields:
     """Every matrix and every convention of an attention; what they mean is said in `Problem`."""
 
-    X: Any = matrix("tokens", "Tokens of self-attention, one in each row.", FIRST, "self")
-    X1: Any = matrix("tokens", "Tokens of cross-attention that ask (queries).", FIRST, "cross")
-    X2: Any = matrix("tokens", "Tokens that are attended to (keys and values).", FIRST, "cross")
-    X3: Any = matrix(
-        "tokens", "Tokens whose values are read, where not those of X2.", MORE, "cross"
-    )
-    Q: Any = matrix("projected", "Queries themselves, in place of tokens and W_Q.", MORE)
-    K: Any = matrix("projected", "Keys themselves.", MORE)
-    V: Any = matrix("projected", "Values themselves.", MORE)
+    X: Any = matrix("tokens", "Tokens of self-attention, one per row.", FIRST, "self")
+    X1: Any = matrix("tokens", "Query tokens of cross-attention, one per row.", FIRST, "cross")
+    X2: Any = matrix("tokens", "Key and value tokens of cross-attention.", FIRST, "cross")
+    X3: Any = matrix("tokens", "Value tokens, if they differ from X2.", MORE, "cross")
+    Q: Any = matrix("projected", "Queries, given directly instead of tokens and W_Q.", MORE)
+    K: Any = matrix("projected", "Keys, given directly.", MORE)
+    V: Any = matrix("projected", "Values, given directly.", MORE)
     W_Q: Any = matrix("weights", "Query weights.", FIRST)
     W_K: Any = matrix("weights", "Key weights.", FIRST)
     W_V: Any = matrix("weights", "Value weights.", FIRST)
     W_O: Any = matrix("weights", "Output projection.", MORE)
-    b_Q: Any = matrix("bias", "Bias of the queries.", MORE)
-    b_K: Any = matrix("bias", "Bias of the keys.", MORE)
-    b_V: Any = matrix("bias", "Bias of the values.", MORE)
+    b_Q: Any = matrix("bias", "Query bias.", MORE)
+    b_K: Any = matrix("bias", "Key bias.", MORE)
+    b_V: Any = matrix("bias", "Value bias.", MORE)
     b_O: Any = matrix("bias", "Bias of the output projection.", MORE)
-    gamma_Q: Any = matrix("bias", "Gain of the normalised queries.", MORE)
-    beta_Q: Any = matrix("bias", "Bias of the normalised queries.", MORE)
-    gamma_K: Any = matrix("bias", "Gain of the normalised keys.", MORE)
-    beta_K: Any = matrix("bias", "Bias of the normalised keys.", MORE)
-    P: Any = matrix("positions", "Positions, added to X.", MORE, "self")
-    P1: Any = matrix("positions", "Positions, added to X1.", MORE, "cross")
-    P2: Any = matrix("positions", "Positions, added to X2.", MORE, "cross")
-    P3: Any = matrix("positions", "Positions, added to X3.", MORE, "cross")
+    gamma_Q: Any = matrix("bias", "Gain of the query normalization.", MORE)
+    beta_Q: Any = matrix("bias", "Bias of the query normalization.", MORE)
+    gamma_K: Any = matrix("bias", "Gain of the key normalization.", MORE)
+    beta_K: Any = matrix("bias", "Bias of the key normalization.", MORE)
+    P: Any = matrix("positions", "Position encodings added to X.", MORE, "self")
+    P1: Any = matrix("positions", "Position encodings added to X1.", MORE, "cross")
+    P2: Any = matrix("positions", "Position encodings added to X2.", MORE, "cross")
+    P3: Any = matrix("positions", "Position encodings added to X3.", MORE, "cross")
     W_S: Any = matrix("weights", "Weights of general and concat scores.", MORE)
-    W_Sq: Any = matrix("weights", "Weights of queries in additive scores.", MORE)
-    W_Sk: Any = matrix("weights", "Weights of keys in additive scores.", MORE)
-    v_S: Any = matrix("bias", "What weighs the tanh of additive and concat scores.", MORE)
-    b_S: Any = matrix("bias", "Bias inside that tanh.", MORE)
-    S: Any = matrix("start", "Scores themselves, in place of queries and keys.", MORE)
-    A: Any = matrix("start", "Attention weights themselves.", MORE)
-    rope_frequencies: Any = matrix(
-        "frequencies", "Rope's frequencies themselves, one a pair of columns.", MORE
+    W_Sq: Any = matrix("weights", "Query weights of additive scores.", MORE)
+    W_Sk: Any = matrix("weights", "Key weights of additive scores.", MORE)
+    v_S: Any = matrix(
+        "bias", "Vector that multiplies the tanh of additive and concat scores.", MORE
     )
-    past_K: Any = matrix("past", "Keys of earlier tokens, put before the new.", MORE, LAYERS)
-    past_V: Any = matrix("past", "Values of earlier tokens.", MORE, LAYERS)
+    b_S: Any = matrix("bias", "Bias inside the tanh of additive and concat scores.", MORE)
+    S: Any = matrix("start", "Scores, given directly instead of queries and keys.", MORE)
+    A: Any = matrix("start", "Attention weights, given directly.", MORE)
+    rope_frequencies: Any = matrix(
+        "frequencies", "RoPE frequencies, one per pair of columns.", MORE
+    )
+    past_K: Any = matrix(
+        "past", "Cached keys of earlier tokens, placed before the new ones.", MORE, LAYERS
+    )
+    past_V: Any = matrix("past", "Cached values of earlier tokens.", MORE, LAYERS)
     keep: Any = matrix("marks", "Mask: 1 where a query may attend.", MORE)
-    ignore: Any = matrix("marks", "Mask: 1 where a query may not attend.", MORE)
-    bias: Any = matrix("scores", "Mask: numbers added to the scores; -inf forbids.", MORE)
-    alibi_slopes: Any = matrix("heads", "ALiBi's slopes, a number a head.", MORE)
-    rel_bias: Any = matrix("buckets", "T5's bias by distance: buckets × heads.", MORE)
-    sinks: Any = matrix("heads", "A number a head whose power of e joins the sum.", MORE)
+    ignore: Any = matrix("marks", "Mask: 1 where a query may not attend, e.g. padding.", MORE)
+    bias: Any = matrix("scores", "Additive mask: added to the scaled scores; -inf masks.", MORE)
+    alibi_slopes: Any = matrix("heads", "ALiBi slopes, one per head.", MORE)
+    rel_bias: Any = matrix("buckets", "T5 relative position bias: buckets × heads.", MORE)
+    sinks: Any = matrix(
+        "heads", "Attention sinks: one extra logit per head in the softmax sum.", MORE
+    )
     scale: Any = setting(
         SQRT_DK,
         read_scale,
-        "sqrt_dk (divide by the root of d_k), none, or a number to multiply by, as 1/3.",
+        "sqrt_dk (divide by sqrt(d_k)), none, or a factor: 1/3.",
         CONVENTIONS,
         takes='"sqrt_dk", "none" or a number that multiplies the scores',
         off=NONE,
@@ -118,133 +122,139 @@ class AttentionFields:
     rounding: str = choice(
         DISPLAY,
         EACH_STEP,
-        says="display (only what is shown) or each-step (the next step reads rounded numbers).",
+        says="Round what is shown (display) or every step (each-step).",
         panel=CONVENTIONS,
     )
     decimals: int = setting(
         2,
         Whole(0, MOST_DECIMALS),
-        "Decimals shown, 0 to 12; halves go away from zero.",
+        "Decimals shown, 0 to 12; halves round away from zero.",
         CONVENTIONS,
         short="-d",
     )
     asked: Any = setting(
         None,
         names,
-        "The steps that answers are asked for, as Q,A,O,connections.",
+        "Steps that an answer must contain: Q,A,O,connections.",
         CONVENTIONS,
-        takes="names of steps, as Q, S, A, and connections for the map",
+        takes="step names, e.g. Q, S, A, and connections for the map",
     )
     heads: int | None = setting(
-        None, Whole(1, 10_000), "How many heads stand side by side in the weights.", KINDS
+        None, Whole(1, 10_000), "Number of heads, side by side in the weights.", KINDS
     )
     combine: str = choice(
         "concat",
         "mean",
-        says="concat or mean of the heads.",
+        says="concat or mean: how the heads are combined.",
         panel=KINDS,
         needs="an attention with values (V, or W_V)",
     )
     causal: bool = setting(
         False,
         yes_or_no,
-        "A query may attend to keys up to its own place only.",
+        "Mask keys after the query's position.",
         KINDS,
         in_decoder=True,
     )
     causal_alignment: str = choice(
         "top-left",
         "bottom-right",
-        says="top-left, or bottom-right: a decoder with earlier keys.",
+        says="top-left, or bottom-right: queries are the last tokens.",
         panel=KINDS,
     )
     score: str = choice(
         *SCORES,
-        says="dot, general, additive, concat or distance: how a query meets a key.",
+        says="dot, general, additive, concat or distance.",
         panel=KINDS,
     )
     window: int | None = setting(
-        None, Whole(1, 10**15), "A query sees so many keys: the last, up to its own place.", KINDS
+        None, Whole(1, 10**15), "Sliding window: keys per query, up to its position.", KINDS
     )
     alibi: bool = setting(
         False,
         yes_or_no,
-        "Each score less a slope times the distance of query and key.",
+        "ALiBi: subtract slope times distance from each score.",
         KINDS,
-        takes="true or false (slopes of its own are alibi_slopes)",
+        takes="true or false (for custom slopes use alibi_slopes)",
     )
     rel_max_distance: int = setting(
         128,
         Whole(2, 10**9),
-        "From which distance on rel_bias has one bucket.",
+        "Distance from which rel_bias has a single bucket.",
         KINDS,
         needs="rel_bias",
     )
     rel_bidirectional: bool | None = setting(
         None,
         yes_or_no,
-        "Whether keys behind a query have buckets of their own: if not causal.",
+        "Separate buckets for keys after the query (unless causal).",
         KINDS,
         needs="rel_bias",
     )
-    softcap: Any = setting(None, positive, "Cap the scores at this number, by tanh.", KINDS)
+    softcap: Any = setting(
+        None, positive, "Cap each score s at this value c: c tanh(s / c).", KINDS
+    )
     qk_norm: str = choice(
         "none",
         "rms",
         "layer",
-        says="rms or layer: each head's queries and keys are normalised; or none.",
+        says="rms, layer or none: normalize queries and keys per head.",
         panel=KINDS,
     )
     qk_eps: Any = setting(
         None,
         not_negative,
-        "What qk_norm adds inside the root; without it, eps.",
+        "Epsilon of qk_norm; by default that of eps.",
         KINDS,
         needs="qk_norm rms or layer",
     )
     normalizer: str = choice(
-        "softmax", "hardmax", "sum", says="softmax, hardmax or sum.", panel=KINDS
+        "softmax",
+        "hardmax",
+        "sum",
+        says="softmax, hardmax or sum: turns scores into weights.",
+        panel=KINDS,
     )
     positions: str = choice(
         "none",
         "sinusoidal",
         "rope",
-        says="sinusoidal (added to the tokens), rope (queries and keys turned) or none.",
+        says="sinusoidal (added to X), rope (rotates Q, K) or none.",
         panel=KINDS,
-        needs="tokens that they are added to, before all layers, or with rope an attention",
+        needs="tokens to add them to, before all layers, or an attention for rope",
     )
     rope_base: Any = setting(
         Fraction(10_000),
         positive,
-        "The base of rope's angles.",
+        "Base of the RoPE frequencies.",
         KINDS,
         needs="positions rope, and no rope_frequencies",
     )
     rope_offset: Any = setting(
         Fraction(0),
         number,
-        "The place of the first token, for rope.",
+        "RoPE position of the first token.",
         KINDS,
         needs="positions rope",
     )
     rope_query_offset: Any = setting(
         None,
         number,
-        "The place of the first query: else as keys, m - n later if bottom-right.",
+        "RoPE position of the first query (default: see causal_alignment).",
         KINDS,
         needs="positions rope",
     )
     rope_pairing: str = choice(
         "halves",
         "interleaved",
-        says="halves or interleaved: which columns rope pairs.",
+        says="halves or interleaved: column pairs that RoPE rotates.",
         panel=KINDS,
         needs="positions rope",
     )
     rope_dims: int | None = setting(
         None,
         even,
-        "How many columns rope turns, the first ones; else all.",
+        "Number of leading columns that RoPE rotates; by default all.",
         KINDS,
         takes="an even whole number from 2",
         needs="positions rope",
@@ -252,7 +262,7 @@ class AttentionFields:
     rope_scaling: Any = setting(
         None,
         read_rope_scaling,
-        "How rope is slowed: linear factor=4, or llama3 with its numbers.",
+        "RoPE frequency scaling: linear factor=4, or llama3.",
         KINDS,
         takes=TAKES,
         needs="positions rope",
@@ -264,5 +274,8 @@ class AttentionFields:
         panel=CONVENTIONS,
     )
     weights_layout: str = choice(
-        "in-out", "torch", says="in-out, or torch: weights stored (out, in).", panel=CONVENTIONS
+        "in-out",
+        "torch",
+        says="in-out, or torch: weights are stored as (out, in).",
+        panel=CONVENTIONS,
     )

@@ -21,7 +21,7 @@ NEEDS = {
 }
 """What each type of scaling needs."""
 UNSCALED = "default"
-TAKES = "an object with a rope_type, linear or llama3, and its numbers, or a text: linear factor=4"
+TAKES = "an object with rope_type linear or llama3 and its parameters, or text: linear factor=4"
 
 
 def read_rope_scaling(given: Any) -> "RopeScaling | None":

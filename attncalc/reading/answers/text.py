@@ -25,7 +25,7 @@ from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.told_tokens import with_rows_of_tokens
-from attncalc.reading.answers.witness import witnessed
+from attncalc.reading.answers.witness import Witness
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import name_in
@@ -34,7 +34,7 @@ from attncalc.reading.plain.blocks import blocks_of
 from attncalc.reading.plain.cell_names import without_references
 from attncalc.reading.plain.comments import Comment
 from attncalc.reading.plain.grids import Line
-from attncalc.reading.plain.marks import COMMA, MOST_GRIDS, PRIVATE, typed
+from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.told_corrections import with_corrections
@@ -58,7 +58,8 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
 
     # first of all, for what is rewritten is longer, and all of it takes time
     text, said = within_bounds(page.text)
-    text = _rewritten(with_decimal_commas(PRIVATE.sub("", text)), expected)
+    plain = with_decimal_commas(PRIVATE.sub("", text))
+    text = _rewritten(plain, expected)
     of_map = MapReader(expected)
     blocks, document = blocks_of(
         text, partial(_names_a_row, expected), partial(_is_of_map, of_map), expected.labels
@@ -82,15 +83,10 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
+    witness = Witness(plain, found, expected, lambda words: _step_named(expected, words)[0])
+    matrices = witness.testify(matrices)
+    witness.without_witnessed(matrices)
     _tell_columns(matrices, expected, found)
-    matrices = dict(matrices)
-    plain = with_decimal_commas(page.text).replace(COMMA, ".")
-    for name, written, where in witnessed(plain, expected, matrices, found):
-        matrices[name] = written
-        found.taken.append(where)
-        found.remarks.append(f"{written.place}: {where.how}")
-        lines = range(where.line, where.last + 1)
-        found.unread[:] = [each for each in found.unread if each.line not in lines]
     faults += found.faults
     for name, matrix in matrices.items():
         faults += [f"{name}{_index(where)}: {why}" for where, why in matrix.faults.items()]

@@ -1,248 +1,346 @@
-"""Steps that no rule of layout or wording found: their numbers say where they are.
+"""The numbers as witnesses: steps that words and layout did not yield, cut from them otherwise.
 
-A step that was not read, or was read in another shape, is looked for among the numbers of lines
-that belong to no other step: its rows in order, the entries of each side by side, small gaps
-allowed. Numbers alone are no judge: it is read only where most of them are the key's, where nothing
-else of the answer has these numbers, and it is said.
+Names and layout decide first, for they carry wrong steps too. Here stand the steps that were
+not read, or not in their shape: other cuts of the same numbers are compared by one score, in
+bits, of how surely they are the step: name, layout, order and agreement with the key.
 """
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
-from itertools import islice, pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 
 from attncalc.base.types import Matrix
-from attncalc.reading.answers.answer import Taken, WrittenMatrix, matrix_of_entries
-from attncalc.reading.answers.expected import NEAR, Expected
+from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix, matrix_of_entries
+from attncalc.reading.answers.cuts import GAPS, Cut, Number, cuts, near, numbers_of
+from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
-from attncalc.reading.answers.parts import entries_of
+from attncalc.reading.plain.marks import COMMA
 
-ENOUGH, AGAIN = 0.75, 0.1
-"""The share of a step's entries that must be the key's, and by how much more than elsewhere."""
-FEWEST, MOST_NUMBERS, MOST_CELLS = 4, 4_000, 20_000_000
-"""Entries of a step that is looked for; numbers of a text that are looked at; pairs compared."""
-GAPS = (0.0, 0.02, 0.1, 0.2)
-"""What numbers between two rows cost, by how many they are; any other distance costs `FAR`."""
-FAR = 0.5
-_NUMBER = re.compile(
-    r"(?<![\w.,/^])[-−–+]?(?:\d+(?:\.\d+)?|\.\d+|∞|inf)(?:/\d+)?(?![\w^/]|[.,]\d)", re.IGNORECASE
-)
-_ZERO = re.compile(r"(?<![^\W\d_])O(?=\.\d)|(?<=\d)O(?![^\W\d_])")
-_ONE = re.compile(r"(?<![^\W\d_])[lI](?=\.\d)|(?<=\d)[lI](?![^\W\d_])")
-_OF_PRODUCTS = re.compile(r"\s*(?:[*·×^+]|\\cdot|\\times)")
-"""What stands behind a number of the arithmetic, and behind no result."""
+ENOUGH = 0.75
+"""The share of entries that must agree for a cut to be a step."""
+WRONG = 0.5
+"""The share up to which the reading of a step is questioned by another cut of its numbers."""
+NAMED, OTHERWISE, UNREAD, ON_LINES, IN_ORDER = 8.0, -10.0, 5.0, 3.0, 3.0
+"""Bits for a name of the step before it, and of another; for numbers that nothing else reads,
+rows on lines of their own, and the place between the steps around it."""
+SURE = 10.0
+"""Bits beyond those that tell one place among all of them."""
+ALIKE = 0.999
+BECAUSE = "its numbers are"
+STARTS = " |>*-#([xX"
+MOST_COUNTED = 3
+MOST_WINDOWS = 6
+"""Places at which a step may be written again."""
+MOST_ROWS = 100
+"""Rows up to which a number that begins a line may only count it."""
+
+_BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
+_LABEL = re.compile(r"\s*:")
+_ARGUMENT = re.compile(r"[^\W\d_]{3}\}?\s*+(?:\\left)?\((?:\s*+\\begin\{\w{1,20}+\})?\s*+[\[(]*+$")
+_BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|⎡)\s*+$")
+
+StepNamed = Callable[[str], str]
 
 
-@dataclass(frozen=True)
-class Token:
-    """A number of a text, with its line, and where it starts and ends there."""
+class Witness:
+    """Compares cuts of the numbers of a text with the steps that it may hold."""
 
-    text: str
-    value: float
-    line: int
-    column: int
-    end: int
+    def __init__(self, text: str, found: Collected, expected: Expected, named: StepNamed) -> None:
+        self.has_commas = COMMA in text
+        text = self._with_commas(text)
+        self.lines = text.split("\n")
+        self.numbers = numbers_of(text)
+        self.values = np.array([each.value for each in self.numbers])
+        self.found, self.expected, self.named = found, expected, named
+        self.free = np.ones(len(self.numbers), bool)
+        self.own: dict[str, set[int]] = {}
+        self.rows: dict[str, list[list[int]]] = {}
+        self.witnessed: list[int] = []
+        self.left: set[int] = set()
 
+    def _with_commas(self, text: str) -> str:
+        """Return a text with its decimal commas marked, also behind letters read as digits."""
+        return _BETWEEN_DIGITS.sub(COMMA, text) if self.has_commas else text
 
-def witnessed(
-    text: str, expected: Expected, matrices: Mapping[str, WrittenMatrix], found: Collected
-) -> Iterator[tuple[str, WrittenMatrix, Taken]]:
-    """Yield the steps that the numbers alone show, each with where it is.
+    def testify(self, matrices: Mapping[str, WrittenMatrix]) -> dict[str, WrittenMatrix]:
+        """Return the matrices with those that other cuts of the numbers yield; each is a remark."""
+        read = dict(matrices)
+        doubtful = [
+            name
+            for name, key in self.expected.steps.items()
+            if key.ndim == 2 and not self._is_settled(read.get(name), key)
+        ]
+        is_left = any(each.could_be_matrix for each in self.found.unread)
+        if not self.numbers or not (doubtful or is_left):
+            return read
+        for matrix in self.expected.given.values():
+            self._take_copies(matrix)
+        for name, written in read.items():
+            self._locate(name, written)
+        guesses = {name for name in doubtful if self._is_guess(name)}
+        for name in guesses:
+            self.free[[*self.own.get(name, ())]] = True
+        while found := [each for name in doubtful if (each := self._best(name, read.get(name)))]:
+            _, name, cut = max(found, key=lambda each: each[0])
+            doubtful.remove(name)
+            read[name] = self._taken(name, cut)
+        for name in guesses.intersection(doubtful):
+            if not self.free[[*self.own.get(name, ())]].all():
+                self._forget(name)
+                del read[name]
+        order = [*self.expected.steps]
+        return dict(sorted(read.items(), key=lambda e: order.index(e[0]) if e[0] in order else -1))
 
-    Parameters
-    ----------
-    text
-        The answer, line by line.
-    expected
-        The steps that it may hold.
-    matrices
-        What was read of it.
-    found
-        What lines were taken for, and those that were not read.
-    """
-    missing = {n: key for n, key in expected.steps.items() if _is_looked_for(n, expected, matrices)}
-    if not missing:
-        return
-    lines = [_without_slips(line) for line in text.split("\n")]
-    tokens = list(islice(_tokens(lines), MOST_NUMBERS))
-    if len(tokens) == MOST_NUMBERS:
-        found.remarks.append(
-            f"steps without a name are looked for in {MOST_NUMBERS:,} numbers only"
-        )
-    if not tokens:
-        return
-    of_others = _lines_of(found, lambda each: each.what != "" or each.last > each.line)
-    free = np.array([each.line not in of_others for each in tokens])
-    for name, key in missing.items():
-        own = _lines_of(found, partial(_is_of, name))
-        usable = free | np.array([each.line in own for each in tokens])
-        # where entries alone could not be read, all of them must agree
-        is_faulty = name in matrices and matrices[name].shape == key.shape
-        rows = _rows_of(key, tokens, usable, lines, 1.0 if is_faulty else ENOUGH)
-        if rows is None or (own and not own & {each.line for row in rows for each in row}):
-            continue
-        free &= usable
-        first, last = rows[0][0].line, rows[-1][-1].line
-        cells = [[each.text for each in row] for row in rows]
+    def _is_settled(self, written: WrittenMatrix | None, key: Matrix) -> bool:
+        """Say whether a step was read in its shape, and no other cut can be better."""
+        if written is None:
+            return False
+        if written.problem or written.shape not in (key.shape, (1, *key.shape)):
+            return False
+        is_full = not np.isnan(written.values).any()
+        return is_full and float(near(written.values, key).mean()) > WRONG
+
+    def _take_copies(self, matrix: Matrix) -> None:
+        """Take from the free numbers those that copy a given matrix."""
+        if matrix.ndim != 2 or matrix.size < 4:
+            return
+        for _ in range(3):
+            copies = [
+                c
+                for c in cuts(self.numbers, matrix, self.free, turned=False, least=1)
+                if c.share == 1
+            ]
+            whole = next((c for c in copies if self._is_close(c)), None)
+            if whole is None:
+                return
+            self.free[whole.places] = False
+
+    def _is_close(self, cut: Cut) -> bool:
+        places = cut.places
+        return max(places) - min(places) <= len(places) + 2 * len(cut.rows)
+
+    def _locate(self, name: str, written: WrittenMatrix) -> None:
+        """Note which numbers the reading of a step has: they are no other step's."""
+        heads = written.values if written.values.ndim == 3 else [written.values]
+        heads = [each[~np.isnan(each).all(axis=1)] for each in heads]
+        own = [each for each in self.found.taken if each.what.split("[")[0].split(" ")[0] == name]
+        lines = {line for each in own for line in range(each.line, each.last + 1)}
+        below = 2 * heads[0].shape[0] + 4
+        windows = [lines, *({*range(e.line, e.last + below)} for e in own if e.what == name)]
+        free = self.free.copy()
+        for window in windows[:MOST_WINDOWS]:
+            there = free & np.array([each.line in window for each in self.numbers], bool)
+            for head in heads:
+                if not head.size:
+                    continue
+                least = WRONG * float((~np.isnan(head)).mean())
+                found = cuts(self.numbers, head, there, turned=True, least=least)
+                cut = max(found, key=lambda each: each.share, default=None)
+                if cut is None or cut.share < max(least, 1 / head.size):
+                    continue
+                self.rows[name] = cut.rows
+                places = np.array(cut.rows)[cut.agreeing]
+                self.own.setdefault(name, set()).update(places.tolist())
+                self.free[places] = False
+
+    def _best(self, name: str, written: WrittenMatrix | None) -> tuple[float, str, Cut] | None:
+        """Return the cut for a step that is surest, where it is sure enough."""
+        key, free = self.expected.steps[name], self.free.copy()
+        if self._is_guess(name):
+            written = None
+        else:
+            free[[*self.own.get(name, ())]] = True
+        if written is not None and written.shape == key.shape[::-1] != key.shape:
+            return None  # its tokens are columns, which is said
+        wanted, least = key, ENOUGH
+        if written is not None and written.shape == key.shape and not written.problem:
+            # as it was read, where it was; where whole rows are missing, in whatever rows
+            is_missing = np.isnan(written.values)
+            if not is_missing.all(axis=1).any():
+                wanted, least = np.where(is_missing, key, written.values), ALIKE
+            if not is_missing.any():
+                if self._is_even(self.rows.get(name, [])):
+                    return None
+                wanted = key
+        is_full = least == ALIKE and wanted is key
+        found = [
+            (self._bits(name, cut, wanted), name, cut)
+            for cut in cuts(self.numbers, wanted, free, turned=written is None, least=least)
+            if cut.share >= least and (cut.share == 1 or self._is_sound(cut))
+            if self._is_of_reading(name, cut) or not is_full
+            if is_full or least == ENOUGH or self._is_even(cut.rows, by_lines=True)
+        ]
+        enough = SURE + math.log2(len(self.numbers) + 1)
+        return max((e for e in found if e[0] >= enough), key=lambda each: each[0], default=None)
+
+    def _is_guess(self, name: str) -> bool:
+        """Say whether a step was named by its place and its shape alone."""
+        return any(e.what == name and e.how.startswith("taken as") for e in self.found.taken)
+
+    def _forget(self, name: str) -> None:
+        """Drop what was noted of the reading of a step."""
+        self.found.taken[:] = [
+            each for each in self.found.taken
+            if each.what.split("[")[0].split(" ")[0] != name or each.how.startswith("given")
+        ]  # fmt: skip
+        self.found.remarks[:] = [e for e in self.found.remarks if f": taken as {name}: " not in e]
+
+    def _is_of_reading(self, name: str, cut: Cut) -> bool:
+        """Say whether a cut has some of the numbers that the reading of its step has."""
+        own = self.own.get(name, set())
+        return 3 * len(own & {*cut.places}) >= len(cut.places)
+
+    def _bits(self, name: str, cut: Cut, key: Matrix) -> float:
+        """Return how surely a cut is a step, in bits."""
+        total = len(self.numbers) + 2
+        alike = near(self.values[:, None], key.ravel()[None, :]).sum(axis=0).reshape(key.shape)
+        bits = np.log2(total / (alike + 1))
+        score = float(np.where(cut.agreeing, bits, -3.0).sum())
+        steps = [each[0] - before[0] for before, each in pairwise(cut.rows)]
+        if len({*steps}) > 1:
+            usual = max({*steps}, key=steps.count)
+            for step in steps:
+                is_near = len(cut.rows[0]) <= step <= len(cut.rows[0]) + len(GAPS)
+                score -= 0 if step == usual else (2 if is_near else math.log2(total))
+        lines = [self.numbers[row[0]].line for row in cut.rows]
+        score += ON_LINES * (len({*lines}) == len(lines) and len(lines) > 1)
+        said = self._said(cut)
+        score += NAMED * (said == name) + OTHERWISE * (said not in ("", name))
+        unread = {each.line for each in self.found.unread if each.could_be_matrix}
+        is_unread = len({*lines} & unread) * 2 >= len({*lines})
+        if self._is_factor(cut):
+            return 0.0
+        if (said not in ("", name) and not is_unread) or not (said or self._is_parted(cut)):
+            return 0.0
+        score += UNREAD * is_unread
+        return score + IN_ORDER * self._is_in_order(name, min(lines))
+
+    def _said(self, cut: Cut) -> str:
+        """Return the step that words before a cut name, on its line or on the two above."""
+        first = self.numbers[min(cut.places)]
+        here = self.lines[first.line - 1]
+        if _ARGUMENT.search(here, 0, first.start):
+            return ""
+        above = self.lines[max(0, first.line - 3) : first.line - 1]
+        for words in (here[: first.start], *reversed(above)):
+            if name := self.named(words.strip(" =:([{-*#")[-200:]):
+                return name
+            if any(each.line == first.line - 1 for each in self.numbers[: min(cut.places)]):
+                break
+        return ""
+
+    def _is_sound(self, cut: Cut) -> bool:
+        """Say whether each row of a cut agrees in half of its entries, at equal distances."""
+        return bool((cut.agreeing.mean(axis=1) >= WRONG).all()) and self._is_even(cut.rows)
+
+    def _is_even(self, rows: list[list[int]], *, by_lines: bool = False) -> bool:
+        """Say whether rows begin at equal distances, in lines and, unless `by_lines`, numbers."""
+        steps = {
+            (
+                by_lines or b[0] - a[0],
+                self.numbers[b[0]].line - self.numbers[a[0]].line,
+            )
+            for a, b in pairwise(rows)
+        }
+        return len(steps) <= 1
+
+    def _is_factor(self, cut: Cut) -> bool:
+        """Say whether a number stands right before the bracket of a cut: 1/2 [1 3; -1 1]."""
+        first = min(cut.places)
+        if not first or len(cut.rows) < 2 or not self.numbers[first - 1].is_result:
+            return False
+        before, number = self.numbers[first - 1], self.numbers[first]
+        text = "\n".join(self.lines[before.line - 1 : number.line])
+        start = len(text) - len(self.lines[number.line - 1]) + number.start
+        return _BRACKET.search(text, before.start, start) is not None
+
+    def _is_parted(self, cut: Cut) -> bool:
+        """Say whether something tells its rows apart: lines, words, or another separator."""
+        numbers = [[self.numbers[place] for place in row] for row in cut.rows]
+        if any(row[0].line != other[0].line for row, other in pairwise(numbers)):
+            return True
+        here = self.lines[numbers[0][0].line - 1]
+        within = {here[a.end : b.start].strip() for row in numbers for a, b in pairwise(row)}
+        between = {here[a[-1].end : b[0].start].strip() for a, b in pairwise(numbers)}
+        return not within & between
+
+    def _is_in_order(self, name: str, line: int) -> bool:
+        order = [*self.expected.steps]
+        own = order.index(name)
+        before = [p.line for p in self.found.parts if p.name in order and order.index(p.name) < own]
+        after = [p.line for p in self.found.parts if p.name in order and order.index(p.name) > own]
+        return max(before, default=0) <= line <= min(after, default=line)
+
+    def _taken(self, name: str, cut: Cut) -> WrittenMatrix:
+        """Return the matrix that a cut makes; its numbers are taken, and that is said."""
+        if name in self.own and not self._is_guess(name):
+            self.free[[*self.own[name]]] = True
+            self.left |= self.own[name] - {*cut.places}
+        self._forget(name)
+        self.free[cut.places] = False
+        self.witnessed += cut.places
+        numbers = [self.numbers[place] for place in cut.places]
+        first, last = min(n.line for n in numbers), max(n.line for n in numbers)
         where = f"line {first}" if first == last else f"lines {first} to {last}"
-        written = matrix_of_entries([entries_of(cells)], where)
-        how = f"read as {name}, because its numbers are those of {name}{_slips(rows, text)}"
-        yield name, written, Taken(first, last, name, how, "; ".join(" ".join(r) for r in cells))
+        shown = [(self.lines[n.line - 1][n.start : n.end].strip(), n.entry.text) for n in numbers]
+        letters = [f"{typed} as {text}" for typed, text in shown if {*typed} & {*"lIO"}]
+        why = "".join([f"{BECAUSE} those of {name}", *(f", with {each}" for each in letters)])
+        self.found.remarks.append(f"{where}: read as {name}, because {why}")
+        lines = {number.line for number in numbers}
+        for line in sorted(lines):
+            self.found.taken.append(
+                Taken(line, line, name, f"{BECAUSE} those of {name}", self.lines[line - 1])
+            )
+        return matrix_of_entries(
+            [[[self.numbers[place].entry for place in row] for row in cut.rows]], f"line {first}"
+        )
+
+    def without_witnessed(self, read: Mapping[str, WrittenMatrix]) -> None:
+        """Drop from the unread what is read: results that are a step's, or say it again."""
+        if not self.numbers:
+            return
+        taken = [each for each, is_free in zip(self.numbers, self.free, strict=True) if not is_free]
+        left = []
+        for each in self.found.unread:
+            own = numbers_of(self._with_commas(each.text))
+            again = next((name for name, matrix in read.items() if _says(own, matrix)), "")
+            if again and each.could_be_matrix:
+                how = f"{again} again"
+                self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
+            elif not (each.could_be_matrix and _is_in(each, own, taken)):
+                left.append(each)
+        self.found.unread[:] = [*left, *self._left_over()]
+
+    def _left_over(self) -> Iterator[Unread]:
+        """Yield the numbers that were read as part of a step, and are of none where it is cut."""
+        left = [self.numbers[place] for place in sorted(self.left) if self.free[place]]
+        behind = [n for n in left if self.lines[n.line - 1][: n.start].strip(STARTS)]
+        could_be = len({each.line for each in behind}) > 1  # a column, and no count of rows
+        for line, numbers in groupby(left, key=lambda each: each.line):
+            text = " ".join(each.entry.text for each in numbers)
+            yield Unread(line, text, "beside a step, which is whole without it", could_be)
 
 
-def _lines_of(found: Collected, wanted: Callable[[Taken], bool]) -> set[int]:
-    """Return the lines that were taken for something."""
-    ranges = (
-        range(each.line, max(each.line, each.last) + 1) for each in found.taken if wanted(each)
-    )
-    return {line for lines in ranges for line in lines}
+def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
+    """Say whether numbers are all those of a matrix, row by row or column by column."""
+    said = [each.value for each in numbers]
+    values = matrix.values
+    return len(said) > MOST_COUNTED and said in (
+        values.ravel().tolist(), np.swapaxes(values, -1, -2).ravel().tolist()
+    )  # fmt: skip
 
 
-def _is_of(name: str, taken: Taken) -> bool:
-    return taken.what == name or taken.what.startswith((f"{name}[", f"{name} "))
-
-
-def _slips(rows: list[list[Token]], text: str) -> str:
-    """Say which letters are read as digits."""
-    lines = text.split("\n")
-    typed = {each: lines[each.line - 1][each.column : each.end] for row in rows for each in row}
-    said = [f"{given} as {each.text}" for each, given in typed.items() if re.search("[OlI]", given)]
-    return f", with {', '.join(said)}" if said else ""
-
-
-def _without_slips(line: str) -> str:
-    """Return a line with the letters that a reader of pictures takes for digits as digits.
-
-    Examples
-    --------
-    >>> _without_slips("-O.5 1.4l Ol")
-    '-0.5 1.41 Ol'
-    """
-    return _ZERO.sub("0", _ONE.sub("1", line))
-
-
-def _is_looked_for(name: str, expected: Expected, matrices: Mapping[str, WrittenMatrix]) -> bool:
-    """Say whether a step is not read, and its numbers could be those of no other matrix."""
-    key = expected.steps[name]
-    if key.ndim != 2 or key.size < FEWEST or len(np.unique(key)) < 3:
-        return False
-    if name in matrices and not _is_broken(matrices[name], key):
-        return False
-    others = [each for other, each in expected.steps.items() if other != name]
-    others += [*expected.given.values()]
-    others += [each.values for other, each in matrices.items() if other != name]
-    wanted = np.sort(key.ravel())
-    alike = (each for each in others if each.size == key.size)
-    return all(_near(np.sort(each.ravel()), wanted).mean() < ENOUGH for each in alike)
-
-
-def _is_broken(written: WrittenMatrix, key: Matrix) -> bool:
-    """Say whether a matrix has fewer numbers than its step, a row without any, or a fault."""
-    if written.shape != key.shape:
-        return int((~np.isnan(written.values)).sum()) <= key.size
-    return bool(np.isnan(written.values).all(axis=1).any() or written.faults)
-
-
-def _rows_of(
-    key: Matrix, tokens: list[Token], free: Matrix, lines: list[str], enough: float
-) -> list[list[Token]] | None:
-    """Return the rows of a step among numbers that are free, and take these; None for nowhere."""
-    values, width = np.array([each.value for each in tokens]), key.shape[1]
-    share, starts = _best(values, free, key)
-    rows = [tokens[start : start + width] for start in starts]
-    if share < enough or not _are_apart(rows, lines, is_whole=share == 1):
-        return None
-    others = free.copy()
-    for start in starts:
-        others[start : start + width] = False
-    if _best(values, others, key)[0] >= share - AGAIN:
-        return None  # it is there twice: which of them is meant, nothing says
-    free[:] = others
-    return rows
-
-
-def _are_apart(rows: list[list[Token]], lines: list[str], *, is_whole: bool) -> bool:
-    """Say whether what is between two rows differs from what is between two entries of one.
-
-    Where some numbers differ from the key's, all entries must be parted alike, too.
-    """
-
-    def between(one: Token, other: Token) -> str:
-        if one.line != other.line:
-            return "\n"
-        return re.sub(r"\d", "", lines[one.line - 1][one.end : other.column]).strip()
-
-    within = {between(*pair) for row in rows for pair in pairwise(row)}
-    if not is_whole and len(within) > 1:
-        return False
-    return all(between(one[-1], other[0]) not in within for one, other in pairwise(rows))
-
-
-def _tokens(lines: list[str]) -> Iterator[Token]:
-    """Yield the numbers of a text that may be results: none of a product, an index or a count."""
-    for number, line in enumerate(lines, start=1):
-        for found in _NUMBER.finditer(line):
-            if _OF_PRODUCTS.match(line, found.end()):
-                continue
-            typed = found[0].replace("−", "-").replace("–", "-").lstrip("+")
-            yield Token(typed, _value(typed), number, found.start(), found.end())
-
-
-def _value(text: str) -> float:
-    if text.lstrip("-") in ("∞", "inf"):
-        return -np.inf
-    top, _, bottom = text.partition("/")
-    try:
-        return float(top) / (float(bottom) if bottom else 1)
-    except (ValueError, ZeroDivisionError):
-        return np.nan
-
-
-def _near(values: Matrix, others: Matrix) -> Matrix:
-    with np.errstate(invalid="ignore"):
-        near = np.abs(values - others) <= NEAR * np.maximum(1, np.abs(others) / 10)
-    return np.asarray(near | (values == others))
-
-
-def _best(values: Matrix, free: Matrix, key: Matrix) -> tuple[float, list[int]]:
-    """Return where the rows of a key are best among numbers, in order: the share, and the starts.
-
-    Dynamic programming over the rows; each start of a row is tried.
-    """
-    width = key.shape[1]
-    count = len(values) - width + 1
-    if count < 1 or count * key.size > MOST_CELLS:
-        return 0.0, []
-    windows = np.lib.stride_tricks.sliding_window_view(values, width)
-    is_free = np.lib.stride_tricks.sliding_window_view(free, width).all(axis=1)
-    hits = np.array([np.where(is_free, _near(windows, row).sum(axis=1), -9.0) for row in key])
-    best, back = hits[0], []
-    for row in hits[1:]:
-        before, came = _reached(best, width)
-        back.append(came)
-        best = before + row
-    starts = [int(best.argmax())]
-    share = float(best[starts[0]]) / key.size
-    for came in reversed(back):
-        starts.append(int(came[starts[-1]]))
-    return (share, starts[::-1]) if min(starts) >= 0 else (0.0, [])
-
-
-def _reached(best: Matrix, width: int) -> tuple[Matrix, Matrix]:
-    """Return the best sum of the rows before each start, and where the last row starts."""
-    count = len(best)
-    places = np.arange(count)
-    running = np.maximum.accumulate(best)
-    first = np.maximum.accumulate(np.where(best == running, places, 0))
-    far = places - width
-    made = np.where(far >= 0, running[np.maximum(far, 0)] - FAR, -99.0)
-    came = np.where(far >= 0, first[np.maximum(far, 0)], -1)
-    for gap, cost in enumerate(GAPS):
-        start = places - width - gap
-        sums = np.where(start >= 0, best[np.maximum(start, 0)] - cost, -99.0)
-        came = np.where(sums > made, start, came)
-        made = np.maximum(made, sums)
-    return made, came
+def _is_in(unread: Unread, own: list[Number], taken: list[Number]) -> bool:
+    """Say whether the results in a text that was not read all stand in steps, right there."""
+    is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
+    if is_first and own[0].value in range(1, MOST_ROWS):
+        own = own[1:]  # it may count its row
+    own = [each for each in own if not _LABEL.match(unread.text, each.end)]
+    said = Counter(each.value for each in own if each.is_last)
+    last = unread.line + max(4, len(own))
+    there = Counter(each.value for each in taken if unread.line <= each.line <= last)
+    return bool(said) and said <= there

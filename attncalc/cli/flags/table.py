@@ -1,0 +1,603 @@
+"""The commands and their own flags, in one table; `fields.py` adds those of a problem's fields."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from attncalc.cli.flags.fields import completed, flags_for, settings_of_new
+from attncalc.cli.flags.flag import OUTPUT, Flag
+
+MARKING, TOLERANCE, CLASS, STUDY = "Marking", "Tolerance", "For a class", "Study"
+MODEL, LAYER = "Model input", "Layer and head"
+SIZES, WISHES = "Sizes and entries", "Properties of the solution"
+
+
+def _switch(typed: str, text: str, panel: str = OUTPUT, **more: Any) -> Flag:
+    return Flag(typed, text, panel, bool, False, **more)
+
+
+def _names_of_samples() -> list[str]:
+    from attncalc.problem.samples import ANSWERS, SAMPLES
+
+    return [each.name for each in (*SAMPLES, *ANSWERS)]
+
+
+def _names_of_schemas() -> list[str]:
+    from attncalc.schemas import NAMES
+
+    return list(NAMES)
+
+
+def topics() -> dict[str, str]:
+    """Return the text of each topic by its name; the first line says what it is about."""
+    from pkgutil import get_data  # here, for most runs need no topic
+
+    text = (get_data("attncalc.cli", "topics.md") or b"").decode()
+    parts = re.split(r"^# (.*)\n\n", text, flags=re.MULTILINE)[1:]
+    both = zip(parts[::2], parts[1::2], strict=True)
+    return {name: about for names, about in both for name in names.split()}
+
+
+def _topics() -> list[str]:
+    return [*topics(), *COMMANDS]
+
+
+FILE = Flag("[FILE]", "JSON, CSV, .npz, a folder, or - for stdin.", unsaid="a sample")
+PROBLEM = Flag("PROBLEM", "Problem, or a set for a class.", name="file", default=...)
+FORMS = ("table", "markdown", "latex", "html", "csv", "json", "npz")
+SYSTEMS = ("gradescope", "moodle", "prairielearn", "numbas")
+FORMAT = Flag("--format FORM", f"{', '.join(FORMS[:-1])} or {FORMS[-1]}.", takes=FORMS)
+OUT = Flag("--out -o FILE", "Write to this file (CSV: also a folder).")
+TO_FILE = Flag("--out -o FILE", "Write to this file.")
+FULL = _switch("--full", "Show large matrices in full.")
+EXPLAIN = _switch("--explain", "Describe the patterns in the weights.")
+STANDALONE = _switch("--standalone", "LaTeX: a complete document, with the map.")
+SET = Flag(
+    "--set FIELD=VALUE",
+    "Set any field, e.g. --set softcap=50; repeatable.",
+    takes=list,
+    complete=completed,
+)
+JOBS = Flag(
+    "--jobs NUMBER",
+    "CPU cores for a class or a folder of answers.",
+    CLASS,
+    int,
+    unsaid="all",
+    low=1,
+)
+ONLY = Flag("--only STEPS", "Show only these steps, e.g. Q,A.")
+WORK = _switch("--work", "Write out the arithmetic of every entry.")
+BLANK = _switch("--blank", "Worksheet: the same page without answers.")
+PAGES = (
+    FILE,
+    ONLY,
+    WORK,
+    Flag("--entry ENTRY", "Write out one entry, e.g. A[3,1] or A[3,:]; repeatable.", takes=list),
+    _switch("--fractions", "Show exact values as fractions."),
+    _switch("--mixed", "Show exact values as mixed numbers: 2 1/2."),
+    BLANK,
+    _switch("--practice", "Interactive HTML worksheet."),
+    EXPLAIN,
+    FULL,
+    FORMAT,
+    STANDALONE,
+    OUT,
+)
+STEPS = Flag("--steps STEPS", "Steps to mark, e.g. Q,S,A,O,connections.", MARKING, unsaid="all")
+WEIGHT = Flag(
+    "--weight STEP=NUMBER", "Weight of a step, e.g. A=2; repeatable.", MARKING, list, unsaid="1"
+)
+POINTS = Flag("--points NUMBER", "Points of a perfect answer.", MARKING)
+PENALTIES = tuple(
+    Flag(
+        f"--{name}-penalty SHARE",
+        f"Share of an entry's points deducted if it {what}, 0 to 1.",
+        MARKING,
+        unsaid=default,
+    )
+    for name, what, default in (
+        ("follow", "follows from an earlier error", "0"),
+        ("rounding", "differs only by rounding", "0"),
+        ("precision", "has too few decimals", "1/2"),
+    )
+)
+OF_MARKING = (
+    PROBLEM,
+    Flag("ANSWER...", "Answers: files, folders or -.", OUTPUT, list, name="answers"),
+    _switch("--lesson", "Check the numbers of lessons; all files are documents."),
+    STEPS,
+    WEIGHT,
+    POINTS,
+    Flag("--require STEPS", "Steps that must be shown: Q,K,S.", MARKING, unsaid="asked"),
+    Flag("--rubric JSON", "Rubric: points, weights and deductions, as JSON.", MARKING),
+    *PENALTIES,
+    Flag("--atol NUMBER", "Absolute tolerance for floating-point dumps.", TOLERANCE, float, low=0),
+    Flag("--rtol NUMBER", "Relative tolerance for floating-point dumps.", TOLERANCE, float, low=0),
+    Flag(
+        "--format FORM",
+        "table, json, markdown, latex, html or csv.",
+        takes=("table", "json", "markdown", "latex", "html", "csv"),
+    ),
+    Flag("--csv FILE", "Also write one row per answer to this file.", name="sheet"),
+    _switch("--fractions", "Show points as fractions."),
+    Flag(
+        "--marks-decimals NUMBER",
+        "Maximum number of decimals of points.",
+        takes=int,
+        unsaid="2; 4 in CSV",
+        low=0,
+        high=12,
+    ),
+    _switch("--reading", "Show how the answer was read; do not mark."),
+    _switch("--brief", "Show only the score and the verdict."),
+    _switch("--full", "Also show the matrices, in full."),
+    JOBS,
+    OUT,
+)
+DARK = _switch("--dark", "Draw on a dark background.")
+SIZE = Flag("--size INCHES", "Picture size, e.g. 12x8, or its width.", unsaid="automatic")
+OF_STUDIES = (
+    FULL,
+    FORMAT,
+    DARK,
+    SIZE,
+    Flag("--out -o FILE", "Write to this file; .png, .svg and .pdf draw a picture."),
+)
+WATCH = Flag(
+    "--watch WHAT",
+    "Quantity to record, e.g. A[1,2], entropy(A), norm(O); repeatable.",
+    STUDY,
+    list,
+    unsaid="the weights",
+)
+YES = Flag("--yes", "Run even if it takes long.", STUDY, bool, default=False)
+WISHED = (
+    Flag("--kind KIND", "self, cross, encoder or decoder.", SIZES, unsaid="self"),
+    Flag("--tokens NUMBER", "Number of tokens (queries).", SIZES, unsaid="3"),
+    Flag("--keys NUMBER", "Number of keys in cross-attention.", SIZES, unsaid="same"),
+    Flag("--d NUMBER", "Features per token.", SIZES, unsaid="4"),
+    Flag("--d-keys NUMBER", "Features per key token.", SIZES, unsaid="same"),
+    Flag("--d-k NUMBER", "Features of each head's queries and keys.", SIZES, unsaid="2"),
+    Flag("--d-v NUMBER", "Features of each head's values.", SIZES, unsaid="d-k"),
+    Flag("--d-ff NUMBER", "Hidden feed-forward features.", SIZES, unsaid="d"),
+    Flag("--also NAMES", "Additional matrices, e.g. W_O,b_Q,P.", SIZES),
+    Flag("--entries NUMBERS", "from:to, from:to:step or a list.", SIZES, unsaid="-2:2"),
+    Flag("--labels NAMES", "Token names, separated by commas.", SIZES),
+    Flag("--title TEXT", "Title of the page.", SIZES),
+    Flag("--margin NUMBER", "Minimum distance from a rounding boundary.", WISHES, unsaid="0.01"),
+    Flag("--ties NUMBER", "Outputs with two equally large weights, or any.", WISHES, unsaid="0"),
+    Flag("--second-lines NUMBER", "Outputs with a dashed line.", WISHES),
+    Flag("--spread FROM:TO", "exp(entropy) / n of each row: 0.3:0.8.", WISHES),
+    Flag("--largest-score NUMBER", "Largest score.", WISHES, unsaid="15"),
+    Flag("--negatives NUMBER", "Number of negative entries.", WISHES),
+    Flag("--words", "Name the tokens after words from a list.", SIZES, bool),
+    Flag("--same-digits", "Both ways of rounding agree.", WISHES, bool),
+    Flag("--sharp", "Allow weights that are all 0 or 1.", WISHES, bool),
+    Flag("--tell-apart/--no-tell-apart", "Every common mistake changes a digit.", WISHES, bool),
+)
+"""Wishes for a new problem."""
+
+
+class Command(NamedTuple):
+    """A command.
+
+    Parameters
+    ----------
+    module
+        The module of `cli/commands/` that does it.
+    text
+        What it does in a line; more; its examples, which are indented.
+    own
+        Its own flags.
+    fields
+        The problems whose fields are flags too: those of a block, "attention" or "" (all); "new" is
+        for settings alone, None for no fields.
+    function
+        The function that does it, if it is not called as the module.
+    rare
+        Its flags that only `--help-all` shows.
+    """
+
+    module: str
+    text: str
+    own: tuple[Flag, ...]
+    fields: str | None = None
+    function: str = ""
+    rare: str = ""
+
+
+_ANY = "rounding decimals scale heads causal window ignore positions layout title"
+COMMON = {
+    "self": "X W_Q W_K W_V rounding decimals scale heads causal ignore",
+    "cross": "X1 X2 W_Q W_K W_V rounding decimals scale heads ignore",
+    "encoder": "X rounding decimals scale heads norm activation eps positions ignore",
+    "decoder": "X1 X2 rounding decimals scale heads norm activation positions ids",
+    "vit": "image patch E class_token rounding decimals heads norm activation read",
+    "new": "rounding decimals scale heads causal combine score positions layout norm",
+    "attention": _ANY,
+    "": _ANY,
+}
+"""The fields that the short help of a command shows, by the problems it takes."""
+
+COMMANDS: dict[str, Command] = {
+    "self": Command(
+        "calculate",
+        """Compute self-attention step by step.
+
+    attncalc self                     the bundled homework
+    attncalc self in.json --work -o hw.html
+    attncalc self in.json --only "Q,A" --rounding each-step
+""",
+        PAGES,
+        "self",
+    ),
+    "cross": Command(
+        "calculate",
+        """Compute cross-attention: the tokens of X1 attend to those of X2.
+
+    attncalc cross                    the bundled homework
+    attncalc cross in.json --no-scale --work -o key.md
+    attncalc cross --Q "1 0" --K "1 0; 0 1" --V "2 1; -1 4"
+""",
+        PAGES,
+        "cross",
+    ),
+    "encoder": Command(
+        "calculate",
+        """Compute one or more encoder layers step by step.
+
+    attncalc encoder                  the bundled sample
+    attncalc encoder in.json --norm pre --activation gelu
+    attncalc encoder --X "1 0 2; 0 1 1"       a normalization alone
+""",
+        PAGES,
+        "encoder",
+    ),
+    "decoder": Command(
+        "calculate",
+        """Compute one or more decoder layers, with or without an encoder.
+
+    attncalc decoder                  the bundled sample
+    attncalc decoder in.json --work -o key.md
+    attncalc decoder in.json --only "self.A,cross.A,Y"
+""",
+        PAGES,
+        "decoder",
+    ),
+    "vit": Command(
+        "calculate",
+        """Compute a Vision Transformer, from image patches to class scores.
+
+    attncalc vit                      the bundled sample
+    attncalc vit in.json --only "patches,X,A,prob"
+    attncalc vit --image "1 0 2 1; 0 1 1 0" --patch 2 --E "1 0; 0 1; 1 1; 0 2"
+""",
+        PAGES,
+        "vit",
+    ),
+    "plot": Command(
+        "plot",
+        """Draw the attention map, or a heatmap of the weights.
+
+A solid line connects each output to the input with the largest weight, a dashed line to
+the second largest.
+
+    attncalc plot                     the homework, as attention-map.png
+    attncalc plot in.json --kind both -o map.svg
+    attncalc plot in.json --dark --size 12x8 -o slide.png
+""",
+        (
+            FILE,
+            Flag("--kind KIND", "map, heatmap or both.", OUTPUT, ("map", "heatmap", "both"), "map"),
+            _switch("--all", "Draw a line for every nonzero weight.", name="every_line"),
+            Flag("--values/--no-values", "Print the weights in the picture.", OUTPUT, bool, True),
+            Flag("--head HEAD", "Draw this head (from 1), or mean.", unsaid="all"),
+            Flag("--of GRADIENT", "Draw a heatmap of this gradient, e.g. dS."),
+            DARK,
+            SIZE,
+            EXPLAIN,
+            OUT,
+        ),
+        "",
+    ),
+    "explain": Command(
+        "explain",
+        """Describe the patterns in the attention weights.
+
+Each sentence is a fact about the weights, with its numbers and its threshold.
+
+    attncalc explain                  the bundled homework
+    attncalc explain in.json --all
+    attncalc explain in.json --equations      every step as an equation
+""",
+        (
+            FILE,
+            Flag("--head HEAD", "This head (from 1), or an attention: cross.A.", unsaid="all"),
+            _switch("--all", "Show all patterns, not only the three strongest."),
+            _switch("--equations", "Print the calculation as equations.", name="as_equations"),
+            FULL,
+            FORMAT,
+            STANDALONE,
+            OUT,
+        ),
+        "",
+    ),
+    "check": Command(
+        "check",
+        """Mark a worked answer: find the first error and its cause.
+
+An answer is a filled-in worksheet, JSON, CSV, .npz, Markdown, LaTeX or code, with any of
+the steps. The exit code is 0 if all is right, 1 if not.
+
+    attncalc check problem.json answer.md
+    attncalc check problem.json answers/ --csv marks.csv      many answers
+    attncalc check set/ answers/ -o marked/                   a class
+    attncalc check --lesson lesson.md                         a document with examples
+""",
+        OF_MARKING,
+        "",
+        rare="require rtol marks_decimals jobs follow_penalty rounding_penalty precision_penalty",
+    ),
+    "vary": Command(
+        "vary",
+        """Solve a problem over a range of values and show the effect.
+
+A range is from:to, from:to:steps or from:to:log. Two changes make a grid.
+
+    attncalc vary in.json "scale=0.1:10:log" --watch "A[1,:]"
+    attncalc vary in.json "K[a] *= 0:3" -o curve.png
+    attncalc vary in.json "Q[1,1] = -2:2" "scale=0.5,1,2"
+""",
+        (
+            Flag(
+                "[FILE] CHANGE...",
+                "Problem, and one or two changes.",
+                OUTPUT,
+                list,
+                ...,
+                name="things",
+            ),
+            WATCH,
+            YES,
+            *OF_STUDIES,
+        ),
+        "",
+    ),
+    "simulate": Command(
+        "simulate",
+        """Draw values at random, solve each draw and show the spread.
+
+mu is the given value. The same seed gives the same digits.
+
+    attncalc simulate in.json "K[a] ~ N(mu, 0.01 I)" --draws 1000 --seed 1
+    attncalc simulate in.json "K[a] ~ N(mu, 0.1 I)" -o cloud.png
+    attncalc simulate in.json "Q[1,1] ~ U(-1, 1)" --watch "A[1,:]" --until 0.1
+""",
+        (
+            Flag(
+                "[FILE...] DRAW...", "Problems, and what to draw.", OUTPUT, list, ..., name="things"
+            ),
+            Flag("--draws NUMBER", "Number of draws.", STUDY, int, 1000),
+            Flag("--seed NUMBER", "Seed of the random generator.", STUDY, int, 0, low=0),
+            Flag("--until ERROR", "Draw until the standard error is this small.", STUDY, float),
+            WATCH,
+            YES,
+            *OF_STUDIES,
+        ),
+        "",
+    ),
+    "aim": Command(
+        "aim",
+        """Design a query that copies a value or averages several.
+
+q = beta (k_a + k_b). With --heads, each head gets a query for one value; the outputs are averaged.
+
+    attncalc aim in.json "1/2 v_a + 1/2 v_b" --beta 10
+    attncalc aim in.json "v_b" --within 0.001         find a sufficient beta
+    attncalc aim in.json "1/2 v_a + 1/2 v_b" --heads 2 --save two-heads.json
+""",
+        (
+            Flag(
+                "[FILE] TARGET",
+                "Keys and values, and the target.",
+                OUTPUT,
+                list,
+                ...,
+                name="things",
+            ),
+            Flag("--beta NUMBER", "Margin of the target's scaled scores.", STUDY, str, "10"),
+            Flag("--within ERROR", "Find the smallest beta with this error.", STUDY, float),
+            Flag("--save FILE", "Write the problem with its query, as JSON."),
+            *OF_STUDIES,
+        ),
+        "attention",
+    ),
+    "open": Command(
+        "open",
+        """Open a trained model and show every number of one of its layers.
+
+FOLDER contains config.json and model.safetensors. Supported: GPT-2, Llama, Mistral, Qwen2,
+Qwen3, Gemma 2, BERT, ViT, BART, mBART, Whisper and T5.
+
+    attncalc open gpt2 --tokens "3, 7" --layer 0
+    attncalc open gpt2 --text "The cat"       the most probable next tokens
+    attncalc open gpt2 --tokens "3, 7" --layer 0 -o layer.npz
+""",
+        (
+            Flag("FOLDER", "Folder of the model.", OUTPUT, default=...),
+            Flag("--tokens IDS", 'Token ids, e.g. "3, 7".', MODEL),
+            Flag("--text TEXT", "Text; needs attncalc[models].", MODEL),
+            Flag("--image MATRIX", "Image (.npy): channels, rows, columns.", MODEL),
+            Flag("--spectrogram MATRIX", "Spectrogram (.npy): bands, frames.", MODEL),
+            Flag("--decoder-tokens IDS", "Decoder token ids; shows decoder layers.", MODEL),
+            Flag("--type-ids IDS", 'Token type ids of BERT, e.g. "0 0 1".', MODEL),
+            Flag("--ignore MATRIX", "Padding mask: 1 for padding.", MODEL),
+            Flag("--decoder-ignore MATRIX", "Padding mask of the decoder.", MODEL),
+            Flag("--layer NUMBER", "Layer to show, from 0.", LAYER, int),
+            Flag("--head NUMBER", "Head to show, from 1.", LAYER, int, unsaid="all"),
+            Flag("--at NUMBER", "Token to predict at, from 1.", LAYER, int, unsaid="the last"),
+            ONLY,
+            WORK,
+            BLANK,
+            FULL,
+            Flag("--decimals -d VALUE", "Decimals shown, 0 to 12.", OUTPUT, int),
+            Flag("--title TEXT", "Title of the page."),
+            FORMAT,
+            STANDALONE,
+            OUT,
+        ),
+        function="open_model",
+    ),
+    "new": Command(
+        "new",
+        """Generate a random problem with the properties you ask for.
+
+Unless you ask otherwise, no weights tie, no value is near a rounding boundary, scores stay
+below 15 and every common mistake changes a digit.
+
+    attncalc new --tokens 3 --d 4 --d-k 2 --seed 7 -o problem.json
+    attncalc new --again problem.json --seed 8        a similar one
+    attncalc new --class roster.csv --problems spec.json -o set/
+""",
+        (
+            Flag("--again PROBLEM", "Make a problem like this one, equally hard."),
+            Flag(
+                "--seed NUMBER",
+                "Seed of the random generator.",
+                OUTPUT,
+                int,
+                unsaid="random",
+                low=0,
+            ),
+            Flag(
+                "--class ROSTER",
+                "One problem per student: CSV with name, id, email.",
+                CLASS,
+                name="class_",
+            ),
+            Flag("--problems SPEC", "Problems of a class, as JSON.", CLASS),
+            JOBS,
+            Flag("--out -o FILE", "Write to this .json or .csv file, or folder."),
+            *WISHED,
+        ),
+        "new",
+        rare="jobs d_keys d_v d_ff labels title margin second_lines spread largest_score negatives "
+        "words sharp tell_apart",
+    ),
+    "export": Command(
+        "export",
+        """Export a problem to Gradescope, Moodle, PrairieLearn or Numbas.
+
+Moodle marks each entry alone. The others mark each step from the student's own values, so
+that an error counts once.
+
+    attncalc export problem.json --to gradescope --points 10 -o autograder.zip
+    attncalc export problem.json --to moodle -o question.xml
+    attncalc export set/ --to moodle -o quiz.xml      the versions of a class
+""",
+        (
+            PROBLEM,
+            Flag(
+                "--to SYSTEM", "gradescope, moodle, prairielearn or numbas.", OUTPUT, SYSTEMS, ...
+            ),
+            STEPS,
+            WEIGHT,
+            *PENALTIES,
+            POINTS,
+            Flag("--out -o PLACE", "Write to this file (PrairieLearn: folder)."),
+        ),
+        "",
+        rare="follow_penalty rounding_penalty precision_penalty",
+    ),
+    "samples": Command(
+        "samples",
+        """List the bundled problems and answers, or write one out.
+
+    attncalc samples
+    attncalc samples cross > mine.json
+    attncalc samples folder -o mine           a sample that is a folder
+""",
+        (
+            Flag("[NAME]", "Sample to write out.", unsaid="list all", complete=_names_of_samples),
+            Flag("--out -o PLACE", "Write to this file or folder."),
+        ),
+    ),
+    "equations": Command(
+        "equations",
+        """List the built-in equations, with the papers they come from.
+
+    attncalc equations
+    attncalc equations softmax rotate         only those with these words
+    attncalc explain in.json --equations      the equations of a problem, to edit
+""",
+        (Flag("[WORD]...", "Parts of names.", OUTPUT, list, name="words", unsaid="all"), TO_FILE),
+    ),
+    "schema": Command(
+        "schema",
+        """List the JSON Schemas, or write one out.
+
+An editor completes and checks a problem that has "$schema": "problem.schema.json".
+
+    attncalc schema
+    attncalc schema marking
+    attncalc schema problem -o problem.schema.json
+""",
+        (
+            Flag("[NAME]", "Schema to write out.", unsaid="list all", complete=_names_of_schemas),
+            TO_FILE,
+        ),
+    ),
+    "doctor": Command(
+        "doctor",
+        """Show what a bug report needs: versions, terminal, fonts and LaTeX.
+
+The report contains no folder names and no user names.
+
+    attncalc doctor
+    attncalc doctor in.json                   also checks the fonts for its labels
+    attncalc doctor -o doctor.txt
+""",
+        (
+            Flag("[FILE]", "Problem whose labels to check.", unsaid="none"),
+            Flag("--format FORM", "table or json.", OUTPUT, ("table", "json")),
+            TO_FILE,
+        ),
+    ),
+    "help": Command(
+        "help",
+        """Explain a topic, a command, or all fields of a problem.
+
+    attncalc help                     list the topics
+    attncalc help masks
+    attncalc help fields
+""",
+        (Flag("[TOPIC]", "Topic or command.", unsaid="list all", complete=_topics),),
+    ),
+}
+
+
+def fields_of(command: Command) -> Iterator[Flag]:
+    """Yield the flags of the fields that a command takes."""
+    if command.fields is not None:
+        yield from settings_of_new() if command.fields == "new" else flags_for(command.fields)
+
+
+def flags_of(command: Command) -> Iterator[Flag]:
+    """Yield all flags of a command, its arguments first."""
+    own = sorted(command.own, key=lambda each: not each.is_argument)
+    count = sum(each.is_argument for each in own)
+    yield from own[:count]
+    yield from fields_of(command)
+    yield from [SET] if command.fields is not None else []
+    yield from own[count:]
+
+
+def summary(name: str) -> str:
+    """Return what a command does, in a sentence."""
+    return COMMANDS[name].text.partition("\n")[0]
+
+
+def usage_of(name: str) -> str:
+    """Return the options and arguments of a command, as its usage shows them."""
+    return " ".join(["[OPTIONS]", *(e.metavar for e in COMMANDS[name].own if e.is_argument)])
