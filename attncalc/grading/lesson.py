@@ -34,15 +34,17 @@ CONVENTIONS = (
 )
 """Recipes that are no mistake in a lesson: it may mean another convention."""
 Variant = Mapping[str, tuple[Any, str]]
+_COLUMNS: Variant = {"layout": ("columns", "tokens are columns")}
+_OUT_IN: Variant = {"weights_layout": ("out-in", "weights are stored as (out, in)")}
+_UNSCALED: Variant = {"scale": ("none", "the scores are not scaled")}
+_CAUSAL: Variant = {"causal": (True, "a query sees keys up to its own place only")}
 VARIANTS: tuple[Variant, ...] = (
-    {"layout": ("columns", "tokens are columns")},
-    {"weights_layout": ("out-in", "weights are stored as (out, in)")},
-    {
-        "layout": ("columns", "tokens are columns"),
-        "weights_layout": ("out-in", "weights are stored as (out, in)"),
-    },
-    {"scale": ("none", "the scores are not scaled")},
-    {"causal": (True, "a query sees keys up to its own place only")},
+    _COLUMNS,
+    _OUT_IN,
+    {**_COLUMNS, **_OUT_IN},
+    _UNSCALED,
+    _CAUSAL,
+    {**_UNSCALED, **_CAUSAL},
 )
 """Conventions that are settings: what they are set to, and what that says."""
 RESULTS = ("S", "S_scaled", "S_masked", "A", "H", "C", "O")
@@ -487,7 +489,8 @@ class _Judge:
 
     def _otherwise(self, step: Step) -> Iterator[tuple[str, Range]]:
         """Yield what a step comes to with earlier mistakes mended, and by other conventions."""
-        for known in (self.own, self.mended) if self.mended else (self.own,):
+        plain = Known(self.marking.key, self.marking.key.slack)
+        for known in filter(None, (self.own, self.mended, plain)):
             with suppress(ValueError, InputError):
                 yield "", known.result(step, None)
             for each in (*known.missing(step), step):
