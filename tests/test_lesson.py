@@ -246,6 +246,12 @@ WRONG = {
     "b08.md": [("line 50", "O[2,1]")],
     "b10.rst": [("line 18", "S[1,3]")],
     "b12.ipynb": [("cell 7, line 2 of its output", "A[2,2]")],
+    "c02.md": [("line 24", "A[2,1]")],
+    "c04.html": [("line 14", "O[2,2]")],
+    "c06.tex": [("line 15", "S[3,1]")],
+    "c08.md": [("line 13", "K[2,2]")],
+    "c10.ipynb": [("cell 7, line 1 of its output", "S[1,3]")],
+    "c12.md": [("line 8", "A[1,1]"), ("line 8", "A[1,2]")],
 }
 """What is wrong in lessons in the manner of blogs and courses; the others are right."""
 

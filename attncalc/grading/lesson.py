@@ -50,6 +50,8 @@ VARIANTS: tuple[Variant, ...] = (
 RESULTS = ("S", "S_scaled", "S_masked", "A", "H", "C", "O")
 PLAN = ("Q", "K", "V", *RESULTS)
 """The results of an example, each behind those that it follows from."""
+MOST_AT_ONCE = 2
+"""Rounds in which conventions are tried, each on top of the best before."""
 MOST_ENTRIES = 20_000
 """Entries of an example up to which it is tried by other conventions."""
 MOST_DIVIDED = 10_000
@@ -184,34 +186,52 @@ def check_example(
     Checked or None
         None where nothing in it follows from anything else.
     """
-    givens = _givens(matrices)
+    by_one = by_one or sum(each.values.size for each in matrices.values()) > MOST_ENTRIES
+    found = _tried(_givens(matrices), matrices, own, read, said, by_one=by_one)
+    if "X" not in matrices or {*matrices} & {"Q", "K", "V", "W_Q", "W_K", "W_V"}:
+        return found
+    alike = {**matrices, **dict.fromkeys(("Q", "K", "V"), matrices["X"])}
+    other = _tried(_givens(alike), alike, own, read, said, by_one=by_one)
+    if other is None or (found and found.cost < other.cost):
+        return found
+    return other._replace(given=("X",))
+
+
+def _tried(
+    givens: _Givens | None, matrices: Mapping[str, WrittenMatrix], own: frozenset[str],
+    read: Reader, said: Mapping[str, Any], *, by_one: bool,
+) -> Checked | None:  # fmt: skip
+    """Return an example by the conventions that leave the fewest wrong numbers."""
     if givens is None:
         return None
-    by_one = by_one or sum(each.values.size for each in matrices.values()) > MOST_ENTRIES
-    tried = ({},) if by_one else ({}, *VARIANTS, *_scales(matrices))
     check = partial(_checked, givens, matrices, own, read, said)
-    first = best = None
+    first = best = check({})
+    tried = () if by_one else (*VARIANTS, *_scales(matrices))
     chosen: Variant = {}
-    for variant in tried:
-        if (best and not best.cost) or variant.keys() & said.keys():
-            continue
-        found = check({**chosen, **variant})
-        first = found if not variant else first
-        if found is not None and (best is None or found.cost < best.cost):
-            best, chosen = found, {**chosen, **variant}
+    for _ in range(MOST_AT_ONCE):
+        start = chosen
+        for variant in tried:
+            if variant.keys() & {*said, *start} or (best and not best.cost):
+                continue
+            found = check({**start, **variant})
+            if _is_better(found, best):
+                best, chosen = found, {**start, **variant}
     for decimals, least in ((SURELY_ROUNDED, 1), (1, 2)):
         rounded = check(chosen, decimals) if best and best.cost else None
-        if best and rounded and best.cost - rounded.cost >= least:
-            best = rounded
+        best = rounded if best and _is_better(rounded, best, least) else best
     return best and _said_where_needed(best, first)
 
 
+def _is_better(found: Checked | None, best: Checked | None, least: int = 1) -> bool:
+    return found is not None and (best is None or best.cost - found.cost >= least)
+
+
 def _said_where_needed(checked: Checked, first: Checked | None) -> Checked:
-    """Return an example that names a convention only of results that are not right without it."""
+    """Return an example that names a convention only of what is not the same without it."""
     found = first.findings if first else ()
-    plain = {each.name for each in found if each.kind == RIGHT and not each.under}
+    plain = {(each.kind, each.name, each.place) for each in found if not each.under}
     said = (
-        each._replace(under=()) if each.kind == RIGHT and each.name in plain else each
+        each._replace(under=()) if (each.kind, each.name, each.place) in plain else each
         for each in checked.findings
     )
     return checked._replace(findings=tuple(said))

@@ -158,6 +158,7 @@ def _of_example(
         one = Finding("given", name) if name in given else Finding("unchecked", name, why=why)
         if min(lines) not in seen:
             yield one, min(lines), max(lines)
+            seen.update(each.line for each in first.taken if each.what == name)
     for unread in answer.unread:
         if unread.line not in seen:
             yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
