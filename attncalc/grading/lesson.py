@@ -19,7 +19,7 @@ from attncalc.grading.marking import mark
 from attncalc.grading.marks import Marking, StepMarks
 from attncalc.grading.rules import NUMBER_OF, Rules, Status
 from attncalc.grading.slack import ToTheDigit
-from attncalc.problem.attention.declared import MOST_DECIMALS
+from attncalc.problem.attention.declared import IN_ORDER, MOST_DECIMALS
 from attncalc.problem.problem import Problem
 from attncalc.problem.step import Step
 from attncalc.reading.answers.answer import IN_FULL, Answer, WrittenMatrix
@@ -47,9 +47,6 @@ VARIANTS: tuple[Variant, ...] = (
     {**_UNSCALED, **_CAUSAL},
 )
 """Conventions that are settings: what they are set to, and what that says."""
-RESULTS = ("S", "S_scaled", "S_masked", "A", "H", "C", "O")
-PLAN = ("Q", "K", "V", *RESULTS)
-"""The results of an example, each behind those that it follows from."""
 MOST_AT_ONCE = 2
 """Rounds in which conventions are tried, each on top of the best before."""
 MOST_ENTRIES = 20_000
@@ -259,7 +256,7 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
         for name, each in matrices.items()
         if not each.problem and not np.isnan(each.values).any()
     }
-    fields = {name: each for name, each in whole.items() if name not in RESULTS}
+    fields = {name: each for name, each in whole.items() if name not in IN_ORDER[3:]}
     made = {name for name, tokens in _TOKENS.items() if _has(fields, f"W_{name}", tokens)}
     there = made | (fields.keys() & {*_TOKENS})
     for name in _TOKENS:
@@ -278,7 +275,7 @@ def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
         fields["A" if scores == "A" else "S"] = whole[scores]
     if not fields.keys() & {"S", "A", "V", "W_V"}:
         return None
-    decimals = [each.decimals for name, each in matrices.items() if name in PLAN]
+    decimals = [each.decimals for name, each in matrices.items() if name in IN_ORDER]
     most = max((int(each[each < IN_FULL].max(initial=0)) for each in decimals), default=0)
     given = {name: _typed(each) for name, each in fields.items()}
     counts = {name: int(each.decimals.max()) for name, each in fields.items()}
@@ -357,7 +354,7 @@ def _checked(
     lost = sum(
         matrices[name].values.size
         for name in own
-        if name in PLAN and name not in steps and name not in names
+        if name in IN_ORDER and name not in steps and name not in names
     )
     return Checked(answer, names, shown, frozenset(steps), lost)
 
@@ -455,7 +452,7 @@ class _Judge:
             return [Finding(RIGHT, name, under=under)]
         under, wrong, expected = self._best(marks, wrong)
         if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(marks.step):
-            why = "it follows from nothing that is read before it"
+            why = "no entry follows from the values read before it"
             return [Finding(UNCHECKED, name, why=why)]
         if not wrong.any():
             return [Finding(RIGHT, name, under=under)]

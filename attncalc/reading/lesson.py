@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from attncalc.base.errors import InputError
 from attncalc.base.sources import remember
+from attncalc.problem.attention.declared import IN_ORDER
 from attncalc.reading.answers.answer import Answer, WrittenMatrix, renumbered
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.html_page import is_html, text_of_html
@@ -27,8 +28,6 @@ GIVEN_NAMES = (
     *("Q", "K", "V", "bias", "keep"),
 )
 """The matrices that an example of attention may start with."""
-PLAN = ("Q", "K", "V", "S", "S_scaled", "S_masked", "A", "H", "C", "O")
-"""The results of an example, each behind those that it follows from."""
 MOST_EXAMPLES = 200
 """Examples of a document that are read."""
 MOST_LINES = 400
@@ -138,8 +137,8 @@ class Lesson:
         for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
             part = whole._replace(first=first, last=after - 1)
             own = (answer if len(starts) == 1 else self.read(part)).matrices
-            begins = min((_begins(name) for name in own), default=len(PLAN))
-            known = {name: each for name, each in known.items() if name not in PLAN[begins:]}
+            begins = min((_begins(name) for name in own), default=len(IN_ORDER))
+            known = {name: each for name, each in known.items() if name not in IN_ORDER[begins:]}
             known |= own
             yield part._replace(matrices=dict(known), own=frozenset(own))
 
@@ -200,9 +199,9 @@ def read_lesson(place: str, data: bytes) -> Lesson:
 
 def _begins(name: str) -> int:
     """Return from which place of the plan on results may change with a matrix."""
-    if name in PLAN:
-        return max(PLAN.index(name), PLAN.index("S"))  # queries, keys and values stand side by side
-    return PLAN.index("S_masked") if name in ("bias", "keep") else 0
+    if name in IN_ORDER:  # queries, keys and values stand side by side
+        return max(IN_ORDER.index(name), IN_ORDER.index("S"))
+    return IN_ORDER.index("S_masked") if name in ("bias", "keep") else 0
 
 
 def _starts(answer: Answer) -> list[int]:

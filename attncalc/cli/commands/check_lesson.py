@@ -122,7 +122,7 @@ def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
     others = [n for n in numbers if n not in seen and numbers_of(lesson.with_points[n - 1])]
     for _, run in groupby(enumerate(others), lambda each: each[1] - each[0]):
         lines = [line for _, line in run]
-        why = "no result of a step is read in it"
+        why = "no result was read here"
         keep(Finding("other", "", why=why), lines[0], lines[-1])
     return Read(lesson.place, tuple(sorted(found, key=lambda each: each.line)))
 
@@ -151,7 +151,7 @@ def _of_example(
     for name in sorted(example.own - {each.name for each in results}):
         lines = lines_of(lesson, first, name, _rows(example.matrices[name])) or [example.first]
         why = (
-            "it is not clear where it belongs"
+            "its place among the results is unclear"
             if name in steps
             else "nothing it follows from is given"
         )
