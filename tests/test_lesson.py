@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from conftest import Command, mostly_slow
+from conftest import SLOW, Command, mostly_slow
 
 import attncalc
 from attncalc.base.rounding import round_floats
@@ -363,6 +363,23 @@ def test_what_is_for_answers_is_refused(
 ) -> None:
     (tmp_path / "lesson.md").write_text(RIGHT)
     assert attncalc("check", "--lesson", "lesson.md", *flags).code == 2
+
+
+HERE = Path(__file__).parent
+OTHERS = [
+    p for name in ("hostile", "answers") for p in sorted((HERE / name).rglob("*")) if p.is_file()
+]
+
+
+@SLOW
+@pytest.mark.parametrize("part", range(10))
+def test_any_text_can_be_taken_for_a_lesson(part: int) -> None:
+    for path in OTHERS[part::10]:
+        try:
+            lesson = read_lesson(path.name, path.read_bytes())
+        except InputError:
+            continue
+        findings_of(lesson, {})
 
 
 def test_a_large_document_takes_time_that_grows_with_its_length() -> None:

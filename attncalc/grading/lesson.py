@@ -183,6 +183,7 @@ def check_example(
     Checked or None
         None where nothing in it follows from anything else.
     """
+    matrices = {name: _as_rounded(each) for name, each in matrices.items()}
     by_one = by_one or sum(each.values.size for each in matrices.values()) > MOST_ENTRIES
     found = _tried(_givens(matrices), matrices, own, read, said, by_one=by_one)
     if "X" not in matrices or {*matrices} & {"Q", "K", "V", "W_Q", "W_K", "W_V"}:
@@ -192,6 +193,18 @@ def check_example(
     if other is None or (found and found.cost < other.cost):
         return found
     return other._replace(given=("X",))
+
+
+def _as_rounded(written: WrittenMatrix) -> WrittenMatrix:
+    """Return a matrix with the decimals that its numbers have without the zeros behind them all."""
+    values, most = written.values, int(written.decimals.max(initial=0))
+    with np.errstate(invalid="ignore"):
+        if most > MOST_DECIMALS or (np.isnan(values) | (values == np.round(values))).all():
+            return written
+        for count in range(1, most):
+            if (np.isnan(values) | (values == np.round(values, count))).all():
+                return replace(written, decimals=np.minimum(written.decimals, count))
+    return written
 
 
 def _tried(
@@ -340,7 +353,8 @@ def _checked(
             answer = read(expected)
             there = {name: each for name, each in matrices.items() if name not in own}
             answer = _renamed(_with_rows(answer, {n: matrices[n] for n in own}, key), expected)
-            answer = replace(answer, matrices=there | {**answer.matrices})
+            rounded_off = {name: _as_rounded(each) for name, each in answer.matrices.items()}
+            answer = replace(answer, matrices=there | rounded_off)
             asked = tuple(name for name in steps if name in answer.matrices)
             marking = mark(key, answer, Rules(asked=asked, require=asked))
     except AttncalcError:
@@ -445,7 +459,7 @@ class _Judge:
             why = marks.problem or "it has another shape"
             return [Finding(UNCHECKED, name, why=why)]
         wrong = marks.statuses == NUMBER_OF[Status.WRONG]
-        wrong &= ~_is_float(written, marks.expected)
+        wrong &= ~_is_float(written, marks.expected) & ~self._is_shown(written, marks.expected)
         meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
         if not wrong.any() or meant is not None:
             under = (*self.under, meant.says) if meant else self.under
@@ -465,6 +479,14 @@ class _Judge:
             said._replace(**self._entry(written, (*place,), expected))
             for place in np.argwhere(wrong).tolist()
         ]
+
+    def _is_shown(self, written: WrittenMatrix, expected: Matrix) -> Matrix:
+        """Say which entries are right as they are typed: -2. is -1.999 without decimals."""
+        texts = [written.text(place) for place in np.ndindex(written.shape)]
+        counts = [len(each.replace(",", ".").partition(".")[2]) for each in texts]
+        shown = [np.round(v, c) for v, c in zip(expected.flat, counts, strict=True)]
+        same: Matrix = np.reshape(shown, written.shape) == written.values
+        return same
 
     def _entry(self, written: WrittenMatrix, place: Place, expected: Matrix) -> dict[str, Any]:
         """Return where an entry is shown, what was found there, and what is right."""

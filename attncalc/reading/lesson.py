@@ -261,7 +261,7 @@ def lines_of(
         wanted = [numbers_of(text.replace(",", COMMA)) for text in row]
         at = _index(values, [each for entry in wanted for each in entry], start)
         for entry in wanted:
-            place = at if at is not None else _index(values, entry, start)
+            place = at if entry and at is not None else _index(values, entry, start)
             if place is not None:
                 start = place + len(entry)
                 at = start if at is not None else None

@@ -146,14 +146,17 @@ def _of_example(
         seen.update(range(min(lines), max(lines) + 1))
         for each in own:
             place = tuple(index - 1 for index in each.place)
-            at = lines[int(np.ravel_multi_index(place, matrix.shape, mode="clip"))] if place else 0
+            at = 0
+            if len(place) == matrix.values.ndim:
+                entry = int(np.ravel_multi_index(place, matrix.shape, mode="clip"))
+                at = lines[min(entry, len(lines) - 1)]
             yield each, at or min(lines), at or max(lines)
     for name in sorted(example.own - {each.name for each in results}):
         lines = lines_of(lesson, first, name, _rows(example.matrices[name])) or [example.first]
         why = (
             "its place among the results is unclear"
             if name in steps
-            else "nothing it follows from is given"
+            else "the matrices it needs are not given"
         )
         one = Finding("given", name) if name in given else Finding("unchecked", name, why=why)
         if min(lines) not in seen:
