@@ -27,6 +27,7 @@ html_theme = "furo"
 html_title = "attncalc"
 html_show_sphinx = False
 html_copy_source = False
+html_search_scorer = str(Path(__file__).parent / "tools" / "search_ranking.js")
 html_static_path = ["static"]
 html_css_files = ["attncalc.css"]
 html_math_renderer = "mathml"

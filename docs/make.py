@@ -1,7 +1,7 @@
-"""Make what the documentation shows of attncalc: `python docs/make.py`, for all or some pages.
+"""Update the outputs in the documentation: `python docs/make.py`, for all or some pages.
 
-Pages get what their commands print and draw today, fields.md its tables, the notebooks their
-outputs. `python docs/make.py site FOLDER` builds the site, strictly.
+It updates outputs and pictures of pages, tables of fields.md, and outputs of notebooks.
+`python docs/make.py site FOLDER` builds the site, and fails on any warning.
 """
 
 import sys
@@ -21,13 +21,13 @@ WITH_OUTPUTS = sorted(
     for path in (*HERE.glob("*.md"), *(HERE / "examples").glob("*.md"))
     if "\n```text\n" in path.read_text(encoding="utf-8") and path.name != "key.md"
 )
-"""Pages that show what their commands print."""
+"""Pages with outputs of commands."""
 FIELDS = HERE / "fields.md"
 NOTEBOOKS = sorted((HERE / "notebooks").glob("*.ipynb"))
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Update the pages named on the command line, or build the site."""
     if sys.argv[1:2] == ["site"]:
         build(Path(sys.argv[2]))
         return
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def renew(page: Path) -> None:
-    """Write a page and its pictures anew; a picture that shows the same stays as it is."""
+    """Update a page and its pictures; equivalent pictures are not rewritten."""
     made = renewed(page)
     page.write_text(made.text, encoding="utf-8")
     for place, picture in made.pictures.items():
@@ -54,7 +54,7 @@ def renew(page: Path) -> None:
 
 
 def build(folder: Path) -> None:
-    """Build the site; whatever Sphinx warns of ends it."""
+    """Build the site, and fail on any warning of Sphinx."""
     from sphinx.cmd.build import build_main
 
     code = build_main(["-W", "--keep-going", "-q", "-b", "html", str(HERE), str(folder)])

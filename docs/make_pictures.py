@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def draw_live() -> None:
-    """Write the page that lives, and draw it with a number edited and an entry pointed at."""
+    """Write the interactive page, and draw it with an edited number and a highlighted entry."""
     subprocess.run([COMMAND, "self", "-o", HERE / "self.html"], check=True)
     sys.path.append(str(HERE.parent / "tests"))
     from browser import Browser
@@ -60,7 +60,7 @@ def draw_patches() -> None:
 
 
 def draw_studies() -> None:
-    """Draw what a longer key does, and why two queries are sturdier than one."""
+    """Draw the studies of a longer key and of one and two queries."""
     with tempfile.TemporaryDirectory() as folder:
         aim = ["aim", "average.json", TARGET, "--title"]
         noise = ["simulate", "one.json", "two.json", DRAW, "--seed", "1", "-o"]
@@ -85,7 +85,7 @@ def draw_page(arguments: list[str], name: str) -> None:
 
 
 def draw_terminal(arguments: list[str], place: Path) -> None:
-    """Run the command in a terminal's colours and draw what it prints."""
+    """Run the command in a terminal's colours and draw its output."""
     shown = subprocess.run(
         [COMMAND, *arguments],
         env=os.environ | {"FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"},
@@ -96,7 +96,7 @@ def draw_terminal(arguments: list[str], place: Path) -> None:
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text.from_ansi(shown))
     svg = console.export_svg(title=" ".join(["attncalc", *arguments]), unique_id="attncalc")
-    # without the fonts that it would load from elsewhere, the picture needs no network
+    # remove web fonts, so that the picture needs no network
     own_fonts = re.sub(r"@font-face \{.*?\}\n?", "", svg, flags=re.DOTALL)
     place.write_text(own_fonts, encoding="utf-8")
 

@@ -119,7 +119,7 @@ def stored(library: Around) -> str:
 def axis(library: Around) -> str:
     found = library.softmax(np.array([[0.0, 0.0], [0.0, 5.0]]))
     if found is None:
-        return "must be said"
+        return "required argument"
     assert np.allclose(np.asarray(found).sum(-1), 1)
     return "the last axis"
 
@@ -128,7 +128,7 @@ ROWS_AROUND: dict[str, Callable[[Around], str]] = {
     "halves are rounded": halves,
     "gelu alone means": gelu,
     "ε of a layer norm": epsilon,
-    "ε stands": place_of_epsilon,
+    "ε is added": place_of_epsilon,
     "its variance is divided by": divisor,
     "weights of a projection": stored,
     "softmax runs over": axis,

@@ -10,6 +10,7 @@ import pytest
 from conftest import SLOW, Command, mostly_slow
 
 import attncalc
+from attncalc.base.errors import InputError
 from attncalc.base.rounding import round_floats
 from attncalc.cli.commands.check_lesson import findings_of
 from attncalc.grading.lesson import Finding, Read
@@ -366,9 +367,8 @@ def test_what_is_for_answers_is_refused(
 
 
 HERE = Path(__file__).parent
-OTHERS = [
-    p for name in ("hostile", "answers") for p in sorted((HERE / name).rglob("*")) if p.is_file()
-]
+FOLDERS = (HERE / "hostile", HERE / "answers")
+OTHERS = [path for each in FOLDERS for path in sorted(each.rglob("*")) if path.is_file()]
 
 
 @SLOW

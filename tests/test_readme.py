@@ -1,4 +1,4 @@
-"""README and docs tell the truth: their commands run, and their pictures come from them.
+"""README and docs are correct: their commands run, links resolve, and pictures are up to date.
 
 README's two set-up commands are run by `.ci/run`, each in a fresh environment.
 """
@@ -239,25 +239,25 @@ def test_the_reference_names_every_code_of_a_marking() -> None:
     assert re.findall(r"`([\w-]+)`", " ".join(rows)) == [each.value for each in Status]
 
 
-# the map of the house
+# ARCHITECTURE.md and the packages
 
 
-def rooms() -> set[str]:
-    """Return the packages of attncalc, and its modules that stand in none, by path."""
+def packages() -> set[str]:
+    """Return the packages of attncalc, and its modules outside packages, by path."""
     root = Path(attncalc.__file__).parent
-    packages = (path.parent for path in root.rglob("__init__.py") if path.parent != root)
+    folders = (path.parent for path in root.rglob("__init__.py") if path.parent != root)
     modules = (path for path in root.glob("*.py") if not path.name.startswith("__"))
-    return {path.relative_to(root).as_posix() for path in (*packages, *modules)}
+    return {path.relative_to(root).as_posix() for path in (*folders, *modules)}
 
 
-def test_the_map_names_every_room() -> None:
+def test_architecture_names_every_package() -> None:
     page = PAGES["ARCHITECTURE.md"]
-    for room in rooms():
-        sign = room if room.endswith(".py") else f"{room}/"
-        assert f"`{sign}`" in page, sign
+    for package in packages():
+        name = package if package.endswith(".py") else f"{package}/"
+        assert f"`{name}`" in page, name
 
 
-def test_every_place_on_the_map_exists() -> None:
+def test_every_path_in_architecture_exists() -> None:
     root = PACKAGE
     for page in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
         named = re.findall(r"`(\w[\w./]*(?:\.py|/))`", PAGES[page])
@@ -266,14 +266,14 @@ def test_every_place_on_the_map_exists() -> None:
             assert (root / place).exists() or (ROOT / place).exists(), place
 
 
-def test_arrows_point_up_the_map() -> None:
-    table = PAGES["ARCHITECTURE.md"].split("## Rooms")[1].split("\n## ")[0]
+def test_packages_import_only_those_above_them() -> None:
+    table = PAGES["ARCHITECTURE.md"].split("## Packages")[1].split("\n## ")[0]
     order = [
-        room
+        package
         for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
-        for room in re.findall(r"`([^/`]+/?)`", row)  # rooms within a room are of its floor
+        for package in re.findall(r"`([^/`]+/?)`", row)  # subpackages share its level
     ]
-    arrows = set(arrows_between_rooms())
+    arrows = set(imports_between_packages())
     wrong = {(a, b) for a, b in arrows if order.index(a) < order.index(b)}
     assert not wrong
     assert not arrows & {("reading/", "writing/"), ("writing/", "reading/")}
@@ -286,14 +286,14 @@ def imports_of(path: Path) -> list[ast.ImportFrom]:
     return [node for node in nodes if isinstance(node, ast.ImportFrom)]
 
 
-def arrows_between_rooms() -> Iterator[tuple[str, str]]:
-    """Yield which room imports which, for types alone too."""
+def imports_between_packages() -> Iterator[tuple[str, str]]:
+    """Yield which package imports which, including imports for types."""
     root = PACKAGE
     for path in root.glob("*/**/*.py"):
         for node in imports_of(path):
             if (node.module or "").startswith("attncalc."):
-                room = str(node.module).split(".")[1]
-                target = f"{room}/" if (root / room).is_dir() else f"{room}.py"
+                name = str(node.module).split(".")[1]
+                target = f"{name}/" if (root / name).is_dir() else f"{name}.py"
                 own = f"{path.relative_to(root).parts[0]}/"
                 if target != own:
                     yield own, target
@@ -325,7 +325,7 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
-def test_the_map_names_every_question_that_an_operation_answers() -> None:
+def test_architecture_names_every_question_that_an_operation_answers() -> None:
     from attncalc.equations.operation import Operation
 
     questions = {name for name in vars(Operation) if not name.startswith("_")}
@@ -334,5 +334,5 @@ def test_the_map_names_every_question_that_an_operation_answers() -> None:
     assert {name for cell in first_cells for name in re.findall(r"\w+", cell)} == questions
 
 
-def test_the_map_is_one_page() -> None:
+def test_architecture_is_one_page() -> None:
     assert PAGES["ARCHITECTURE.md"].count("\n") < 160

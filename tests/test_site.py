@@ -1,7 +1,7 @@
-"""The documentation site shows what is: outputs, pictures, tables and notebooks are fresh.
+"""The documentation site is up to date: outputs, pictures, tables and notebooks.
 
-The site itself needs `pip install '.[docs]'`, and Chromium for what a reader does; each is skipped
-where it is missing. Where `SITE_PAGES` is `all`, axe-core reads every page, at three widths.
+The site needs `pip install '.[docs]'`, and interaction needs Chromium; tests are skipped without
+them. With `SITE_PAGES=all`, axe-core checks every page at three widths.
 """
 
 import difflib
@@ -36,6 +36,8 @@ from tools.running import door
 AXE = importlib.util.find_spec("axe_playwright_python")
 WIDTHS = (320, 768, 1400)
 FOR_AXE = ("index.html", "student.html", "fields.html", "notebooks/student.html", "search.html")
+FIRST_FOUND = {"backprop": "gradients.html", "grade": "check.html", "rubric": "check.html"}
+"""Words that people search, and the first page that should appear."""
 needs_sphinx = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("sphinx", "furo", "myst_parser")),
     reason="Sphinx is not installed: pip install 'attncalc[docs]'",
@@ -203,7 +205,7 @@ def run_make(*arguments: str) -> None:
 
 
 def pages_of(site: Path) -> list[Path]:
-    """Return the pages of the theme, and none of the gallery's own."""
+    """Return the pages of the theme, without those of the gallery."""
     return [
         path
         for path in sorted(site.rglob("*.html"))
@@ -212,7 +214,7 @@ def pages_of(site: Path) -> list[Path]:
 
 
 def places(page: Path) -> Iterator[str]:
-    """Yield where a page's links, pictures, styles and scripts lead."""
+    """Yield the targets of a page's links, pictures, styles and scripts."""
     text = page.read_text(encoding="utf-8")
     text = re.sub(r'srcdoc="[^"]*"', "", text)
     yield from map(html.unescape, re.findall(r'\s(?:href|src)="([^"]*)"', text))
@@ -240,12 +242,15 @@ def test_the_reference_has_every_flag_and_every_name(site: Path) -> None:
     import attncalc
     from attncalc.cli.flags.table import COMMANDS, flags_of
 
-    commands = html.unescape((site / "reference" / "commands.html").read_text(encoding="utf-8"))
+    def page(*names: str) -> str:
+        paths = (site / "reference" / f"{name}.html" for name in names)
+        return html.unescape("".join(path.read_text(encoding="utf-8") for path in paths))
+
+    commands, api = page("commands", "flags"), page("api", "classes")
     for command in COMMANDS.values():
         for each in flags_of(command):
             for flag in "/".join(each.names).split("/"):
                 assert not flag or f">{flag}<" in commands, flag
-    api = (site / "reference" / "api.html").read_text(encoding="utf-8")
     for name in set(attncalc.__all__) - {"__version__"}:
         assert f'id="attncalc.{name}"' in api, name
 
@@ -273,6 +278,10 @@ def test_the_site_is_read_and_searched_without_a_network(site: Path) -> None:
         browser.until(f"{links}.length > 2")
         browser.until(f"{links}.some((a) => a.href.includes('fields.html'))")  # one after another
         assert browser.run("location.protocol") == "file:"
+        for query, page in FIRST_FOUND.items():
+            browser.open(site / "search.html", f"?q={query}")
+            browser.until(f"{links}.length > 3")
+            assert page in browser.run(f"{links}[0].href"), query
     finally:
         browser.close()
 

@@ -1,1 +1,1 @@
-"""What makes the documentation site; none of it is part of attncalc."""
+"""Tools that build the documentation site; they are not part of attncalc."""

@@ -1,29 +1,35 @@
-"""The page of the Python interface: what `attncalc` exports, from its docstrings."""
+"""The pages of the Python interface, from the docstrings of what `attncalc` exports."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import attncalc
 
 RETURNED = {"Marking": "attncalc.api.marking"}
-"""What a function gives that is not exported itself, and where it is."""
+"""Classes that functions return and `attncalc` does not export, with their modules."""
 
 
-def page() -> str:
-    """Return the page."""
-    return "\n".join(_lines())
+def functions() -> str:
+    """Return the page of functions and errors."""
+    return "\n".join(_functions())
 
 
-def _lines() -> Iterator[str]:
-    yield "# The Python interface\n"
-    yield "What `import attncalc` gives; [examples](../python.md) stand on a page of their own.\n"
-    kinds = {"Functions": inspect.isfunction, "Classes": _is_class, "Errors": _is_error}
-    for heading, is_one in kinds.items():
-        yield f"## {heading}\n"
-        names = sorted(name for name in attncalc.__all__ if is_one(getattr(attncalc, name)))
-        yield from map(_directive, names)
-        if heading == "Classes":
-            yield from map(_directive, RETURNED)
+def classes() -> str:
+    """Return the page of classes."""
+    parts = [*map(_directive, _names(_is_class)), *map(_directive, RETURNED)]
+    return "\n".join(["# Python classes\n", *parts])
+
+
+def _functions() -> Iterator[str]:
+    yield "# Python functions\n"
+    yield "What `attncalc` exports. [Python](../python.md) has examples.\n"
+    yield from map(_directive, _names(inspect.isfunction))
+    yield "## Errors\n"
+    yield from map(_directive, _names(_is_error))
+
+
+def _names(is_one: Callable[[object], bool]) -> list[str]:
+    return sorted(name for name in attncalc.__all__ if is_one(getattr(attncalc, name)))
 
 
 def _is_error(thing: object) -> bool:
@@ -37,7 +43,7 @@ def _is_class(thing: object) -> bool:
 def _directive(name: str) -> str:
     thing = getattr(attncalc, name, None)
     kind = "function" if inspect.isfunction(thing) else "class"
-    # of a problem its fields are what matters, and its docstring has them
+    # the docstring of Problem describes its fields
     shown = kind == "class" and not _is_error(thing) and name != "Problem"
     members = "\n   :members:\n   :inherited-members: Exception, tuple" if shown else ""
     place = RETURNED.get(name, "attncalc")

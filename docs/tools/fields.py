@@ -18,7 +18,7 @@ Cells = list[str]
 
 
 def with_tables(page: str) -> str:
-    """Return a page with its tables made anew from the declarations."""
+    """Return a page with its tables generated from the declarations."""
     return TABLE.sub(_table, page)
 
 

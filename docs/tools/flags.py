@@ -1,4 +1,4 @@
-"""The page of commands and flags, from the table of the command line."""
+"""The pages of commands and of field flags, generated from the table of the command line."""
 
 import re
 from collections.abc import Iterator
@@ -8,32 +8,40 @@ from attncalc.cli.flags.flag import Flag
 from attncalc.cli.flags.table import COMMANDS, SET, fields_of
 
 
-def page() -> str:
-    """Return the page."""
-    return "\n".join(_lines())
+def commands() -> str:
+    """Return the page of commands."""
+    return "\n".join(_commands_page())
 
 
-def _lines() -> Iterator[str]:
-    yield "# Commands and flags\n"
+def fields() -> str:
+    """Return the page of the flags of fields."""
+    return "\n".join(_fields_page())
+
+
+def _commands_page() -> Iterator[str]:
+    yield "# Commands\n"
     yield (
-        "Each command with its arguments and its own flags; then the flags of a problem's fields, "
-        "which many commands share. `attncalc COMMAND --help-all` shows the same.\n"
+        "Each command with its arguments and its own flags. Many commands also take the "
+        "[flags of fields](flags.md). `attncalc COMMAND --help-all` shows both.\n"
     )
     for name in COMMANDS:
         yield from _of_command(name)
-    yield "## Flags of problems\n"
+
+
+def _fields_page() -> Iterator[str]:
+    yield "# Flags of fields\n"
     yield (
-        "Each is a [field](../fields.md) of a problem file too, and `--set FIELD=VALUE` sets any "
+        "Each is also a [field](../fields.md) of a problem file, and `--set FIELD=VALUE` sets any "
         'field. A matrix is a file, or text such as `"1 0; 0 1"`.\n'
     )
     shared = _shared()
     for panel in ALL_PANELS:
-        yield f"### {panel.split(' (')[0]}\n"
+        yield f"## {panel.split(' (')[0]}\n"
         yield "| flag | meaning | default | commands |\n|---|---|---|---|"
         for each, of in shared:
             if each.panel == panel:
                 yield (
-                    f"| {_names(each)} | {_words(each.help)} | {_default(each)} | {_commands(of)} |"
+                    f"| {_names(each)} | {_words(each.help)} | {_default(each)} | {_quoted(of)} |"
                 )
         yield ""
 
@@ -78,5 +86,5 @@ def _default(flag: Flag) -> str:
     return "required" if flag.default is ... else _words(flag.shown_default)
 
 
-def _commands(names: list[str]) -> str:
+def _quoted(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)

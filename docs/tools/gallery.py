@@ -1,4 +1,4 @@
-"""What the commands of gallery.md make, put below each of them when the site is built."""
+"""Adds the output of each command to gallery.md when the site is built."""
 
 import html
 import re
@@ -18,9 +18,9 @@ PAGES = "gallery/pages"
 
 
 def with_results(text: str, folder: Path) -> str:
-    """Run all commands of the page, put what they make into a folder, and return the page with it.
+    """Run all commands of the page, save their output in a folder, and return the page with it.
 
-    Pages go to `pages` in it, from where the site takes them as they are.
+    Pages are saved in its subfolder `pages`, which the site copies unchanged.
     """
     work = folder / "work"
     for each in (work, folder / "pages"):
@@ -45,7 +45,7 @@ def _place(command: str) -> str:
 
 
 def _shown(says: str, made: Path, folder: Path) -> str:
-    """Return what stands in the page of something that was made."""
+    """Return the Markdown that shows an output."""
     if made.suffix in (".png", ".svg"):
         (folder / made.name).write_bytes(made.read_bytes())
         return f"![{says}](gallery/{made.name})\n"
@@ -55,7 +55,7 @@ def _shown(says: str, made: Path, folder: Path) -> str:
 
 
 def _beginning(made: Path) -> str:
-    """Return the first lines of a file that is text, to be looked at in the page."""
+    """Return the first lines of a text file as a code block."""
     if made.suffix == ".html":
         return ""
     lines = made.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Commands of attncalc run in this process: many of them take seconds so, and not half a minute."""
+"""Runs commands of attncalc in this process, which is faster than starting one for each."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""The page of JSON: every key of the schemas, and a first value out of what a command writes."""
+"""The page of JSON: every key of the schemas, with an example value from a command."""
 
 import json
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ COMMANDS = {
     "simulation": 'attncalc simulate average.json "K[a] ~ N(mu, 0.1 I)" --draws 50 --format json',
     "aim": 'attncalc aim average.json "1/2 v_a + 1/2 v_b" --format json',
 }
-"""For each schema a command that shows it; others have none here."""
+"""A command with an example of each schema; some have none."""
 LONGEST = 40
 ELSEWHERE = ("problem", "conventions", "patterns[].values")
-"""What has fields or codes for keys: those are on pages of their own."""
+"""Keys that are fields or codes, which other pages describe."""
 
 
 class Key(NamedTuple):
-    """A key: of what kind its values are, what it says, and whether it is always there."""
+    """A key: the types of its value, its description, and whether it is required."""
 
     kinds: tuple[str, ...]
     says: str
@@ -45,10 +45,10 @@ def page() -> str:
 def _lines() -> Iterator[str]:
     yield "# JSON\n"
     yield (
-        "What the commands write for programs: each key with the kind of its value, and the first "
-        "value that stands there, made of the [schemas](../promises.md#schemas). `[]` is any entry "
-        "of a list, `*` any name. The keys of a problem are its [fields](../fields.md); the values "
-        "of patterns stand with their [codes](../patterns.md).\n"
+        "The JSON output of the commands, generated from the [schemas](../promises.md#schemas): "
+        "each key with its type and an example value. `[]` is any entry of a list, `*` any name. "
+        "The keys of a problem are its [fields](../fields.md); [patterns](../patterns.md) "
+        "describes the values of each pattern.\n"
     )
     with TemporaryDirectory() as place:
         folder = Path(place)
@@ -70,17 +70,17 @@ def _declared(name: str) -> dict[str, Key]:
 
 
 def _table(declared: dict[str, Key], values: dict[str, Any]) -> Iterator[str]:
-    yield "| key | kind | what it is | first value |\n|---|---|---|---|"
+    yield "| key | type | meaning | example |\n|---|---|---|---|"
     for key in dict.fromkeys([*declared, *values]):
         said = declared.get(key, Key((_kind(values.get(key)),), "", True))
-        may = "" if said.always else "may be left out; "
+        may = "" if said.always else "optional; "
         kinds = may + " or ".join(dict.fromkeys(said.kinds))
         yield f"| `{key}` | {kinds} | {said.says} | {_short(values.get(key))} |"
     yield ""
 
 
 def _walk(key: str, part: Any, whole: Any, always: bool) -> Iterator[tuple[str, Key]]:
-    """Yield each key below a part of a schema, once for each of its kinds."""
+    """Yield each key below a part of a schema, once for each of its types."""
     kinds = tuple(_kinds(part, whole))
     yield key, Key(kinds, _says(part, whole), always)
     if key in ELSEWHERE:
@@ -96,7 +96,7 @@ def _walk(key: str, part: Any, whole: Any, always: bool) -> Iterator[tuple[str, 
 
 
 def _ways(part: Any, whole: Any) -> Iterator[Any]:
-    """Yield what a part of a schema may be, one after another, with references followed."""
+    """Yield the alternatives of a part of a schema, with references resolved."""
     while "$ref" in part:
         part = whole["$defs"][part["$ref"].rpartition("/")[2]]
     for one in part.get("anyOf", part.get("oneOf", [])):
@@ -112,7 +112,7 @@ def _says(part: Any, whole: Any) -> str:
 
 
 def _kinds(part: Any, whole: Any) -> Iterator[str]:
-    words = {"string": "text", "boolean": "true or false", "integer": "whole number"}
+    words = {"boolean": "true or false"}
     for one in _ways(part, whole):
         given = one.get("type", [])
         if "enum" in one:
@@ -126,7 +126,7 @@ def _kinds(part: Any, whole: Any) -> Iterator[str]:
 
 
 def _found(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the keys of what was written, each with a value; a matrix is one value."""
+    """Yield the keys of some output with their values; a matrix is one value."""
     if key and not key.endswith("[]"):
         yield key, value
     if key in ELSEWHERE:
@@ -135,7 +135,7 @@ def _found(key: str, value: Any) -> Iterator[tuple[str, Any]]:
         for name, each in value.items():
             yield from _found(f"{key}.{name}".lstrip("."), each)
     elif isinstance(value, list):
-        for each in reversed(value):  # so that the first one stays
+        for each in reversed(value):  # the first one overrides the others
             if isinstance(each, dict):
                 yield from _found(f"{key}[]", each)
 
@@ -144,12 +144,12 @@ def _kind(value: Any) -> str:
     if isinstance(value, list):
         inner = {_kind(each) for each in value}
         return f"list of {' or '.join(sorted(inner))}" if inner else "list"
-    kinds = {dict: "object", str: "text", bool: "true or false", type(None): "null"}
+    kinds = {dict: "object", str: "string", bool: "true or false", type(None): "null"}
     return kinds.get(type(value), "number")
 
 
 def _short(value: Any) -> str:
-    """Return the beginning of a value, or nothing of what has keys of its own."""
+    """Return the beginning of a value, or nothing for objects."""
     inner = value[0] if isinstance(value, list) and value else value
     if value is None or isinstance(inner, dict):
         return ""

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw themselves: no script, and no network."""
+"""Formulas as MathML, which browsers render without scripts or network."""
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -6,7 +6,7 @@ from sphinx.application import Sphinx
 
 
 def setup(app: Sphinx) -> None:
-    """Make this how Sphinx writes formulas."""
+    """Register the renderer of formulas."""
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
 
 
@@ -16,12 +16,12 @@ def inline(writer: object, node: nodes.math) -> None:
 
 
 def block(writer: object, node: nodes.math_block) -> None:
-    """Write a formula that stands alone, in a box that scrolls where it is too wide."""
+    """Write a displayed formula, in a box that scrolls if it is too wide."""
     writer.body.append('<div class="formula" tabindex="0">')  # type: ignore[attr-defined]
     _write(writer, node, "block", end="</div>")
 
 
 def _write(writer: object, node: nodes.Element, display: str, end: str = "") -> None:
-    latex = node.astext().replace("{aligned}", "{align*}")  # which the converter knows
+    latex = node.astext().replace("{aligned}", "{align*}")  # which the converter supports
     writer.body.append(convert(latex, display=display) + end)  # type: ignore[attr-defined]
     raise nodes.SkipNode

@@ -1,4 +1,4 @@
-"""Notebooks as pages of the site: their words, their programs, and what these gave."""
+"""Notebooks as pages of the site: text, code and outputs."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from myst_parser.parsers.sphinx_ import MystParser
 
 
 class NotebookParser(MystParser):
-    """Reads a notebook as the page that it is: its words, its programs and what they gave."""
+    """Parses a notebook as a page: text, code and outputs."""
 
     supported = ("ipynb",)
 

@@ -1,4 +1,4 @@
-"""Notebooks: run for their outputs, kept without what changes from run to run."""
+"""Runs notebooks, and removes what changes from run to run."""
 
 import base64
 import io
@@ -14,7 +14,7 @@ SECONDS = 120
 
 
 def executed(place: Path) -> str:
-    """Return a notebook with the outputs of a fresh run, in a folder of its own.
+    """Return a notebook with the outputs of a new run in a separate folder.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def executed(place: Path) -> str:
 
 
 def as_kept(notebook: dict[str, Any]) -> str:
-    """Return the text of a notebook without times, counters and the machine's own names."""
+    """Return the text of a notebook without times, counters and machine names."""
     notebook["metadata"] = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -49,7 +49,7 @@ def as_kept(notebook: dict[str, Any]) -> str:
 
 
 def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return outputs with what was printed in one, wherever the kernel cut it to send it.
+    """Return outputs with all printed text in one, however the kernel split it.
 
     What went to stderr is left out: there libraries tell of the machine, of its fonts for one.
     """
@@ -82,6 +82,6 @@ def _plain(output: dict[str, Any]) -> dict[str, Any]:
 
 
 def _smaller(picture: str | list[str]) -> str:
-    """Return a picture of few colours, as a notebook keeps it."""
+    """Return a picture with few colours, as stored in a notebook."""
     given = base64.b64decode("".join(picture))
     return base64.b64encode(small(io.BytesIO(given))).decode()

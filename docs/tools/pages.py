@@ -1,7 +1,7 @@
-"""Pages that show what their own commands print and draw.
+"""Pages that show the output and the pictures of their own commands.
 
-What stands in a `text` block right behind an `sh` or `python` block is what that block printed, and
-a picture `pictures/PAGE-NAME.png` is the NAME.png that the commands of PAGE.md wrote.
+A `text` block directly after an `sh` or `python` block is the output of that block. A picture
+`pictures/PAGE-NAME.png` is the file NAME.png that the commands of PAGE.md write.
 """
 
 import re
@@ -19,22 +19,22 @@ BLOCK = re.compile(
     r"|^<!-- in (?P<file>\S+): (?P<old>.+) => (?P<new>.+) -->$",
     re.MULTILINE | re.DOTALL,
 )
-"""A block, and what a comment says of it: a file that a reader saves, or the exit code. A comment
-alone may say what a reader changes in a file."""
+"""A block with an optional comment: the file that a reader saves, or the exit code. A comment
+without a block is an edit of a file."""
 PICTURE = re.compile(r"!\[[^]]*\]\(((?:\.\./)?pictures/[^)]+\.png)\)")
 SET_UP = ".venv"
-"""Blocks with it set attncalc up: they are left to `.ci/run`."""
+"""Blocks with it install attncalc; `.ci/run` runs them."""
 
 
 class Renewed(NamedTuple):
-    """A page as it should be, and the pictures that it shows."""
+    """The up-to-date text of a page, and its pictures."""
 
     text: str
     pictures: dict[Path, bytes]
 
 
 def renewed(page: Path) -> Renewed:
-    """Return a page with what its commands print today, and the pictures that they draw."""
+    """Return a page with the current output and pictures of its commands."""
     text = page.read_text(encoding="utf-8")
     with TemporaryDirectory() as place:
         folder = Path(place) / "work"
@@ -44,7 +44,7 @@ def renewed(page: Path) -> Renewed:
 
 
 def _pieces(text: str, folder: Path) -> Iterator[str]:
-    """Yield the text, piece by piece, running each block on the way."""
+    """Yield the text in pieces, and run each block."""
     end, printed = 0, None
     for block in BLOCK.finditer(text):
         between = text[end : block.start()]
@@ -60,7 +60,7 @@ def _pieces(text: str, folder: Path) -> Iterator[str]:
 
 
 def _run(block: re.Match[str], folder: Path) -> str | None:
-    """Do what a block tells a reader to do; return what that prints, or None of other blocks."""
+    """Execute a block; return its output, or None if it is not a command."""
     body = block["body"]
     if block["file"]:
         _change(folder / block["file"], block["old"], block["new"])
@@ -75,7 +75,7 @@ def _run(block: re.Match[str], folder: Path) -> str | None:
 
 def _change(file: Path, old: str, new: str) -> None:
     text = file.read_text(encoding="utf-8")
-    assert text.count(old) == 1, f"{old} stands {text.count(old)} times in {file.name}"
+    assert text.count(old) == 1, f"{file.name} contains {old} {text.count(old)} times"
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Pictures for pages: half as large, of few colours, and who drew them."""
+"""Pictures for pages: smaller, with few colours, and with the name of their library."""
 
 import io
 from pathlib import Path
@@ -10,7 +10,7 @@ COLOURS = 64
 
 
 def small(place: Path | io.BytesIO) -> bytes:
-    """Return a picture that a page can afford, as PNG."""
+    """Return a small version of a picture, as PNG."""
     with Image.open(place) as picture:
         drawn_by = picture.info.get("Software", "")
         plain = picture.convert("RGB")
@@ -26,13 +26,13 @@ def small(place: Path | io.BytesIO) -> bytes:
 
 
 def drawn_by(picture: bytes | Path) -> str:
-    """Return what drew a picture: the library and its version."""
+    """Return the library that drew a picture, with its version."""
     with Image.open(io.BytesIO(picture) if isinstance(picture, bytes) else picture) as opened:
         return str(opened.info.get("Software", ""))
 
 
 def same(one: bytes | Path, other: bytes | Path, most: int = 24) -> bool:
-    """Say whether two pictures show the same: nearly no point differs by more than a little."""
+    """Return whether two pictures are equivalent: almost all pixels are nearly equal."""
     first, second = (_points(each) for each in (one, other))
     if first.size != second.size:
         return False

@@ -1,4 +1,4 @@
-"""The commands of a page, run as they stand, in a folder of their own."""
+"""Runs the commands of a page in a separate folder."""
 
 import os
 import re
@@ -13,7 +13,7 @@ MINUTES = 5
 
 
 def run_in_shell(commands: str, folder: Path, code: int = 0) -> str:
-    """Run commands of a shell, and return what a person sees of them.
+    """Run shell commands, and return their visible output.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def run_in_shell(commands: str, folder: Path, code: int = 0) -> str:
 
 
 def run_python(program: str, folder: Path) -> str:
-    """Run a program, and return what it prints."""
+    """Run a Python program, and return its output."""
     return _run([sys.executable, "-c", program], folder, 0, {})
 
 
@@ -56,7 +56,7 @@ def _run(given: Sequence[str], folder: Path, code: int, more: dict[str, str]) ->
 
 
 def door(folder: Path) -> Path:
-    """Return a folder in which `attncalc` is the one of this checkout, and `python` runs it."""
+    """Return a folder with `attncalc` and `python` of this checkout."""
     door = folder.parent / f"{folder.name}-bin"
     door.mkdir(exist_ok=True)
     for name, start in (("attncalc", "-m attncalc "), ("python", "")):

@@ -1,0 +1,125 @@
+"""Documentation is plain technical English: docs/style.md has the rules, `PHRASES` what they ban.
+
+`found_in` checks any text, and `messages` returns the strings of a Python file that users can see.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import PACKAGE, ROOT
+
+PHRASES = {
+    r"stands? for": "means",
+    r"stands?|stood": "is, appears",
+    r"(?:is|are|was|were|be|being) (?:said|told)": "reports, shows",
+    r"told|tells? of": "reports",
+    r"nobody(?:'s)?|no one|somebody|whoever": "unmatched, a person",
+    r"mend(?:s|ed|ing)?": "fix",
+    r"parted|parts? into": "separated, splits",
+    r"(?:it|page|pages|that|not|gradients) lives?": "is interactive",
+    r"(?:comes?|came) (?:of|about|by)": "results from, is calculated",
+    r"becomes? of": "happens to",
+    r"hangs? (?:on|upon)": "depends on",
+    r"who takes whom|who attends to whom": "which input each output attends to",
+    r"each their own": "one per student",
+    r"the house|rooms": "packages",
+    r"read off": "derived from",
+    r"wants?|wanted": "requires, requested",
+    r"work(?:s|ed|ing)? (?:it |them )?out": "compute",
+    r"foresaw|foreseen": "unexpected",
+    r"changes? hands": "changes, moves",
+    r"takes? (?:it )?all|takes? input": "attends only to",
+    r"tokens that ask|tokens? asks?": "query tokens",
+    r"(?:all the )?ways? (?:there and )?back|there and back": "backward pass, backpropagation",
+    r"joins the sum": "is added to the denominator",
+    r"hence|thereof|therein|whence|thus": "so",
+    r"anew": "again",
+    r"may as well|as well as not": "can also be",
+    r"in so many words|in words|at its word|in no silence|unawares": "explicitly",
+    r"all the same": "anyway",
+    r"knows? (?:of|again)": "recognises",
+    r"where it lies|wherever it lies": "in place",
+    r"is no (?:text|rule|step)": "is not a",
+    r"must be said": "is required",
+    r"goes? past": "skips",
+    r"of one's own": "of your own",
+    r"strangers?": "untrusted",
+    r"knife's edge": "unstable",
+}
+"""Patterns of words, and what to write instead."""
+BANNED = re.compile(r"(?<![\w-])(?:" + "|".join(PHRASES) + r")(?![\w-])", re.IGNORECASE)
+PAGES = sorted(
+    path
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.*"))
+    if path.suffix in {".md", ".ipynb"}
+    and not {"reference", "gallery"} & set(path.relative_to(ROOT).parts)
+)
+EXEMPT = {
+    "style.md",  # quotes what it bans
+    "key.md",  # written by a command
+    "check.md", "equations.md", "fields.md",  # still to be rewritten
+}  # fmt: skip
+CLEAN = ("api", "base", "making", "solving")
+"""Packages whose messages are checked; the others are still to be rewritten."""
+CODE = re.compile(r"^(`{3,}).*?^\1$|<!--.*?-->|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+
+
+def found_in(text: str) -> list[str]:
+    """Return the banned phrases of a text, in order."""
+    return [" ".join(found.split()) for found in BANNED.findall(" ".join(text.split()))]
+
+
+def prose(path: Path) -> str:
+    """Return the text of a page or notebook without its code, outputs, links and comments."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    return CODE.sub(" ", text)
+
+
+def messages(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and text of each string in Python that is a phrase and not a docstring."""
+    tree = ast.parse(source)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docstrings:
+            text = node.value
+            if isinstance(text, str) and re.search(r"[a-z] [a-z]", text):
+                yield node.lineno, text
+
+
+@pytest.mark.parametrize("page", [path for path in PAGES if path.name not in EXEMPT],
+                         ids=lambda path: path.relative_to(ROOT).as_posix())  # fmt: skip
+def test_a_page_has_no_banned_phrase(page: Path) -> None:
+    assert found_in(prose(page)) == []
+
+
+@pytest.mark.parametrize("package", CLEAN)
+def test_a_package_has_no_banned_phrase_in_its_messages(package: str) -> None:
+    found = {
+        f"{path.name}:{line}": phrases
+        for path in (PACKAGE / package).rglob("*.py")
+        for line, text in messages(path.read_text(encoding="utf-8"))
+        if (phrases := found_in(text))
+    }
+    assert found == {}
+
+
+def test_phrases_are_found_in_prose_and_not_in_code_or_outputs(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("It stands\nfor Q. `nobody`\n\n```text\nmended\n```\n\nstandalone amendment\n")
+    assert found_in(prose(page)) == ["stands for"]
+
+
+def test_messages_are_the_strings_that_users_see() -> None:
+    source = '"""It stands for Q."""\nCODE = "stands-for"\nsay(f"{name} stands for Q")\n'
+    assert [(line, found_in(text)) for line, text in messages(source)] == [(3, ["stands for"])]
+
+
+def test_the_changelog_is_short() -> None:
+    assert (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").count("\n") <= 120
