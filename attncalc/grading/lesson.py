@@ -472,7 +472,7 @@ class _Judge:
             return [Finding(RIGHT, name, under=under)]
         points = np.where(wrong, expected, written.values)
         behind = self.marking.key.slack.behind(points, self._fine(written))
-        self.mended = (self.mended or self.own).with_matrix(name, points, behind)
+        self.mended = (self.mended or self.own).with_matrices({name: points}, {name: behind})
         causes = [each.says for each in marks.causes if under == self.under]
         said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
         return [
