@@ -231,27 +231,65 @@ def _(g: Any, r: Rounding) -> Steps:
     return {"Y": torch.stack(outputs)}
 
 
+def gates(x: Any, h: Any, W: Any, U: Any, g: Any, names: str) -> list[Any]:
+    """Return x W + h U + b for each gate; a bias that is not given is left out."""
+    of = vars(g)
+    return [
+        x @ of[f"{W}_{n}"] + h @ of[f"{U}_{n}"] + of.get(f"b_{n}", torch.zeros(1, 2))[0]
+        for n in names
+    ]
+
+
+def stacked(rows: list[tuple[Any, ...]], names: str) -> Steps:
+    return {n: torch.stack(each) for n, each in zip(names, zip(*rows, strict=True), strict=True)}
+
+
 @reference("lstm")
 def _(g: Any, r: Rounding) -> Steps:
-    state, cell, outputs = torch.zeros(2), torch.zeros(2), []
+    h, c, rows = torch.zeros(2), torch.zeros(2), []
     for x in g.X:
-        f, i, c, o = (x @ g.W[each] + state @ g.U[each] + g.b[each] for each in range(4))
-        cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(c)
-        state, cell = r(torch.sigmoid(o) * torch.tanh(cell)), r(cell)
-        outputs.append(state)
-    return {"h": torch.stack(outputs)}
+        *sigmoids, last = gates(x, h, "W", "U", g, "fiog")
+        f, i, o = (r(torch.sigmoid(each)) for each in sigmoids)
+        candidate = r(torch.tanh(last))
+        c = r(f * c + i * candidate)
+        h = r(o * torch.tanh(c))
+        rows.append((f, i, o, candidate, c, h))
+    return stacked(rows, "fiogch")
 
 
 @reference("gru")
 def _(g: Any, r: Rounding) -> Steps:
-    state, outputs = torch.zeros(2), []
+    h, rows = torch.zeros(2), []
     for x in g.X:
-        update = torch.sigmoid(x @ g.W_z + state @ g.U_z)
-        reset = torch.sigmoid(x @ g.W_r + state @ g.U_r)
-        candidate = torch.tanh(x @ g.W + (reset * state) @ g.U)
-        state = r(update * state + (1 - update) * candidate)
-        outputs.append(state)
-    return {"h": torch.stack(outputs)}
+        z, reset = (r(torch.sigmoid(each)) for each in gates(x, h, "W", "U", g, "zr"))
+        candidate = r(torch.tanh(x @ g.W + (reset * h) @ g.U))
+        h = r(z * h + (1 - z) * candidate)
+        rows.append((z, reset, candidate, h))
+    return stacked(rows, "zrgh")
+
+
+@reference("slstm")
+def _(g: Any, r: Rounding) -> Steps:
+    h, c, w, rows = torch.zeros(2), torch.zeros(2), torch.zeros(2), []
+    for x in g.X:
+        z, i, f, o = gates(x, h, "W", "R", g, "zifo")
+        z, i, f, o = r(z.tanh()), r(i.exp()), r(f.sigmoid()), r(o.sigmoid())
+        c, w = r(f * c + i * z), r(f * w + i)
+        h = r(o * c / w)
+        rows.append((z, i, f, o, c, w, h))
+    return stacked(rows, "zifocwh")
+
+
+@reference("alignment")
+def _(g: Any, r: Rounding) -> Steps:
+    s, rows = torch.zeros(2), []
+    for x in g.X:
+        scores = r(torch.tanh(s @ g.W_a + g.H @ g.U_a) @ g.v_a[:, 0])
+        A = r(scores.softmax(-1))
+        c = r(A @ g.H)
+        s = r(torch.tanh(x @ g.W + s @ g.U + c @ g.C))
+        rows.append((scores, A, c, s))
+    return stacked(rows, "SAcs")
 
 
 @reference("min-gru")
@@ -459,8 +497,10 @@ SLIPS = {
     "retention": ("A", "i - j)", "i - j + 1)"),
     "retention-rnn": ("M", "gamma * ", "gamma ** 2 * "),
     "mamba": ("H", "exp(-delta", "exp(delta"),
-    "lstm": ("H", "tanh(", "sigmoid("),
+    "lstm": ("c", "i[t,a] *", "f[t,a] *"),
     "gru": ("h", "(1 - ", "(2 - "),
+    "slstm": ("w", "+ i[t,a]", "- i[t,a]"),
+    "alignment": ("A", "softmax(S[i,k]", "softmax(2 * S[i,k]"),
     "min-gru": ("h", "(1 - z[t,c])", "z[t,c]"),
     "mlstm": ("O", "o[t,b] *", "2 * o[t,b] *"),
     "aft-simple": ("O", "sigmoid(Q[i,c])", "tanh(Q[i,c])"),

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ from live_pages import drawn, drawn_with, in_node, needs_node, shown
 from test_equations import CASES
 from test_equations_ranges import GIVEN, no_looser, widened
 
+from attncalc import check
 from attncalc.base.rounding import fixed, half_away
 from attncalc.base.typed import as_written
 from attncalc.base.types import Range
@@ -19,6 +21,7 @@ from attncalc.equations import tree
 from attncalc.equations.bound import reach
 from attncalc.equations.library import equation, inputs_of
 from attncalc.equations.tree import equation_source
+from attncalc.grading.rules import Status
 from attncalc.problem.samples import sample
 from attncalc.reading import read_problem
 from attncalc.solving.solution import Solution, solve
@@ -368,6 +371,36 @@ def test_an_equation_may_read_its_own_earlier_rows() -> None:
         before = [Fraction(a) + Fraction(9, 10) * b for a, b in zip(row, before, strict=True)]
         wanted += [fixed(half_away(Decimal(v.numerator) / v.denominator, 3), 3) for v in before]
     assert found == {"h": wanted}
+
+
+@needs_node
+@pytest.mark.parametrize("rounding", [pytest.param("display", marks=pytest.mark.slow), "each-step"])
+def test_rows_that_read_one_another_are_computed_and_marked_as_here(rounding: str) -> None:
+    key = solve(read_problem(sample("lstm").path, rounding=rounding, backward=True))
+    (found,) = in_node(DIGITS, [live_data(key.problem) | {"filter": True}])
+    assert found == shown(key)
+    key = solve(read_problem(sample("lstm").path, rounding=rounding))
+    typed = {step.name: np.array(key.shown(step.name), float) for step in key.plan}
+    typed["c"][1, 0] = 0.91
+    for row, step in product(range(1, 3), key.plan):  # what follows from it
+        operation = step.operation.of_known_rows([True] * len(step.rows_of))
+        inputs = [key.problem.given[name] for name in step.inputs]
+        made = operation.apply(*inputs, *(typed[name] for name in step.rows_of))
+        mistaken = typed["c"][1, 0]
+        typed[step.name][row] = np.round(made[row], 2)
+        typed["c"][1, 0] = mistaken
+    marking = check(key.problem, typed)
+    said = {
+        each.step.name: [list(Status)[code].value for code in each.statuses.flat]
+        for each in marking.steps
+    }
+    assert [
+        (name, k) for name, all_ in said.items() for k, each in enumerate(all_) if each == "wrong"
+    ] == [("c", 2)]
+    assert said["c"][4] == said["h"][2] == said["g"][4] == "follows"
+    texts = {name: [f"{value:.2f}" for value in each.flat] for name, each in typed.items()}
+    program = "return $marks.mark($solve.solve(line.data), line.typed);"
+    assert list(in_node(program, [{"data": live_data(key.problem), "typed": texts}])) == [said]
 
 
 @needs_node

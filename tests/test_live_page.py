@@ -120,6 +120,9 @@ ADDRESSES = {
     "ids": ["#ids[1]=3", "#W_E[0]=2&decimals=3"],
     "vit": ["#image[0]=3", "#E[1]=1/3"],
     "gradients": ["#X[0]=1/2&decimals=3", "#scale=2&rounding=display", "#dO[0]=1/3"],
+    "lstm": ["#X[2]=1/2&decimals=3", "#U_f[0]=2&rounding=each-step"],
+    "latent": ["#H[0]=1/2&decimals=3"],
+    "alignment": ["#H[0]=2", "#W_a[0]=1/3&rounding=each-step"],
 }
 
 

@@ -7,14 +7,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from conftest import Command, some_of
+from conftest import Command, mostly_slow, some_of
 from oracle import as_shown, exact_values, solve_by_hand
 
 from attncalc import InputError, new, read_problem
 from attncalc.making.asking import recipe, wishes_of
 from attncalc.making.maker import make
 from attncalc.making.siblings import wishes_like
+from attncalc.problem.samples import GROUPS, sample
 
 HALF = Fraction(1, 2)
 STEPS = ("Q", "K", "V", "S", "A", "O")
@@ -385,3 +387,20 @@ def test_a_seed_that_nobody_gives_has_128_bits() -> None:
     seeds = {int(new(tokens=2).made_by.rpartition(" ")[2]) for _ in range(3)}
     assert len(seeds) == 3
     assert all(seed.bit_length() > 100 for seed in seeds)
+
+
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow([x.name for x in GROUPS["Equations of papers"] if x.name != "differential"], 9),
+)
+def test_a_sibling_of_equations_has_other_numbers_and_the_same_equations(name: str) -> None:
+    problem = read_problem(sample(name).path)
+    made = make(wishes_like(problem, {}), 1).problem
+    assert made.equations == problem.equations
+    assert {n: each.shape for n, each in made.given.items()} == {
+        n: each.shape for n, each in problem.given.items()
+    }
+    same = {n for n in problem.names if np.array_equal(made.given[n], problem.given[n])}
+    assert same < {*problem.names}
+    assert same <= {*problem.more}
+    assert name != "graph" or same == {"N"}

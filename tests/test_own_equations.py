@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -12,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncalc import Problem, check, read_problem, solve
-from attncalc.base.errors import InputError
+from attncalc import Problem, check, read_problem, solve, vary
+from attncalc.base.errors import InputError, ShapeError
 from attncalc.equations.own import read_line
 from attncalc.equations.tree import EquationError
 from attncalc.grading.rules import Status
@@ -21,6 +22,7 @@ from attncalc.problem.samples import SAMPLES, sample
 from attncalc.problem.serialising import in_json
 from attncalc.problem.stated import conventions
 from attncalc.problem.stating import lines_of
+from attncalc.reading import read_stream
 
 X = [[1, 0, 2], [0, 1, 1], ["1/2", -1, 0]]
 W = {
@@ -399,6 +401,86 @@ def test_answers_are_read_by_the_names_of_the_equations() -> None:
     assert marking.is_right
 
 
+H = "X[t,e] + (c[t-1,e] if t > 0 else 0)"
+
+
+@pytest.mark.parametrize(
+    ("h", "c", "problem"),
+    [
+        ("c[t,e] * 2", "h[t,e] + X[t,e]", "these read one another in a circle: h → c → h"),
+        (H, "h[t,e] + h[t+1,e]", "c reads h in row t + 1: earlier rows alone are known"),
+        (H, "h[max(t,1),e]", "c reads h in row max(t, 1): earlier rows alone are known"),
+        (H, "h[t,e] + Z[t]", "Z is no index, size or matrix here"),
+        (H, "h[t]", "it takes two indices, a row and a column"),
+    ],
+)
+def test_a_circle_reads_earlier_rows_alone(h: str, c: str, problem: str) -> None:
+    with pytest.raises(EquationError, match=re.escape(problem)) as caught:
+        solve(Problem(X=X, equations=[f"h[t,e] = {h}", f"c[t,e] = {c}"]))
+    assert "^" in str(caught.value)
+
+
+def test_rows_that_are_computed_together_are_as_many() -> None:
+    lines = [
+        "h[t in 2, e] = (c[t-1,e] if t > 0 else 0) + X[t,e]",
+        "c[t in n, e] = (h[t-1,e] if t > 0 and t < 3 else 0) + X[t,e]",
+    ]
+    with pytest.raises(EquationError, match="c has 3 rows, and h, 2"):
+        solve(Problem(X=X, equations=lines))
+
+
+def test_a_family_of_mutual_recurrences_is_each_of_them() -> None:
+    problem = read_problem(sample("lstm").path)
+    others: dict[str, Callable[[int], Any]] = {
+        "X": lambda value: {"X": [[value, 0], [-1, 2], [0, 1]]},
+        "U_f": lambda value: {"more": {**problem.more, "U_f": [[value, 1], [1, 0]]}},
+    }
+    for name, fields in others.items():
+        found = vary(problem, f"{name}[1,1]=-1:2:4", watch=["h[3,1]"])
+        for value, row in zip((-1, 0, 1, 2), json.loads(found.to_json())["rows"], strict=True):
+            other = replace(problem, **fields(value))
+            assert row["exact"] == pytest.approx([solve(other)["h"][2, 0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "queries", "keys", "heads"),
+    [("latent", 3, 3, 2), ("graph", 3, 3, 1), ("hopfield", 2, 3, 1), ("alignment", 2, 3, 1)],
+)
+def test_rows_of_a_softmax_that_weigh_a_matrix_are_the_weights(
+    attncalc: Callable[..., Any], name: str, queries: int, keys: int, heads: int
+) -> None:
+    path = str(sample(name).path)
+    problem = read_problem(path)
+    (attention,) = problem.attentions
+    assert (attention.n, attention.m, attention.n_heads) == (queries, keys, heads)
+    found = [head.connections for head in solve(problem).heads]
+    assert list(map(len, found)) == [queries] * heads
+    assert "mixes inputs" in attncalc("explain", path, "--all").out
+    with pytest.raises(InputError, match="causal"):
+        read_problem(path, causal=True).calculation  # noqa: B018
+
+
+def test_rows_of_a_kernel_are_no_weights_of_tokens() -> None:
+    lines = [
+        "w[i,k] = softmax(W[i,l] for l in columns(W))[k]",
+        "Y[i,c] = sum(w[0,k] * X[i+k-1,c] for k in columns(w) if 0 <= i + k - 1 and i + k - 1 < n)",
+    ]
+    assert Problem(X=X, more={"W": [[1, 2, 0]]}, equations=lines).attentions == ()
+    named = [lines[0], "Y[i,c] = sum(w[i,k] * X[k,c] for k in n)"]
+    own = Problem(X=X, more={"W": [[1, 2, 0]]}, equations=named, labels={"X": ["a", "b", "c"]})
+    assert [each.name for each in solve(own).all_weights] == ["w"]
+    assert own.attentions[0].keys == ("a", "b", "c")
+
+
+def test_a_gate_may_have_weights_that_are_called_as_those_of_the_attention() -> None:
+    more = {"W_O": [[1, 0], [0, 1], [1, 1]]}
+    gate = "G[i,c] = sigmoid(sum(X[i,a] * {}[a,c] for a in d))"
+    with pytest.raises(ShapeError, match="W_O is a matrix of the attention: give what"):
+        solve(Problem(X=X, **W, **more, equations=[gate.format("W_O")]))
+    text = json.dumps({"X": X, **W, "W_o": more["W_O"], "equations": [gate.format("W_o")]})
+    assert "W_o" in read_stream(text.encode(), "gate.json").more
+
+
 STATED = "equations,Y[h,t] = sum(X[t,a] * M[h,a] * N[0,a,h] for a in d)\nX\n1,2\n3,4\nM\n1,0\n0,1\n"
 
 
@@ -434,3 +516,13 @@ def test_a_matrix_is_read_by_the_exact_name_in_an_equation(
     (tmp_path / "in.json").write_text(json.dumps(given | {"equations": lines}))
     assert attncalc("self", "in.json", "-o", f"out.{form}").code == 0
     assert solve(read_problem(tmp_path / f"out.{form}"))["Y"].tolist() == [[10, 20], [45, 60]]
+
+
+def test_a_gate_that_is_left_out_is_named() -> None:
+    path = sample("lstm").path
+    key = read_problem(path)
+    cell = "c[t,a] = f[t,a] * (c[t-1,a] if t > 0 else 0) + i[t,a]"
+    wrong = solve(read_problem(path, equations=[cell]))
+    marking = check(key, {step.name: wrong.shown(step.name) for step in wrong.plan})
+    causes = {each.step.name: each.cause.says for each in marking.steps if each.cause}
+    assert causes == {"c": "the factor g[t,a] is left out"}

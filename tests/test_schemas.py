@@ -146,6 +146,7 @@ PRINTED = [
     ("marking", ("check", "given.json", "answers/full-precision.md", "--atol", "1e-6")),
     ("class", ("check", "given.json", "answers")),
     ("reading", ("check", "given.json", "answers/hand.json", "--reading")),
+    ("lessons", ("check", "--lesson", "answers/hand.json", "given.json")),
     ("variation", ("vary", "average.json", "scale=0:inf", "--watch", "A, entropy(A)")),
     ("variation", ("vary", "scale=0.1,1", "W_Q[1,1]=0,1")),
     ("simulation", ("simulate", "X ~ U(0, 1)", "--draws", "5")),

@@ -10,7 +10,6 @@ from attncalc.reading.answers.prose import PROSE, is_telephone, role_of_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.plain.programs import without_session
 from attncalc.reading.plain.told_corrections import with_corrections
-from attncalc.reading.plain.told_results import with_results
 
 WRONG = "Q = [1 3; 1 1; 2.5 -2]\n\n"
 RIGHT = [[1, 3], [-1, 1], [2.5, -2]]
@@ -132,12 +131,6 @@ def test_a_telephone_number_is_no_row(text: str) -> None:
 @pytest.mark.parametrize("text", ["0 12 34", "10 12", "-0.5 0.25", "1 2 3 4", "0.5 06"])
 def test_a_row_is_no_telephone_number(text: str) -> None:
     assert not is_telephone(text)
-
-
-def test_a_row_behind_its_work_needs_work_and_a_word() -> None:
-    assert with_results("Row 1: e^2 = 7.39, sum 8.39, so [0.88, 0.12]") == "Row 1: [0.88, 0.12]"
-    for text in ("Row 1: [1, 2] so [0.88, 0.12]", "Row 1: 0.88 (0.5, 0.5)", "so [0.88, 0.12]"):
-        assert with_results(text) == text
 
 
 def test_a_sheet_side_by_side_says_the_lines_of_its_file() -> None:

@@ -85,30 +85,66 @@ _FRESH: tuple[str, ...] = (*"tuvwxyz", *(f"t{number}" for number in range(1000))
 def gradient_name(equation: Equation, of: str | None = None) -> str:
     """Return the name of dL/d(result), or of dL/d(an input): a d before its name."""
     name = f"d{equation.name if of is None else of}"
-    while name in equation.reads or name == equation.name:
+    while name in equation.reads or name in {each.name for each in equation.group}:
         name = "d" + name
     return name
 
 
-def total_name(equation: Equation) -> str:
+def total_name(equation: Equation, group: Equation | None = None) -> str:
     """Return the name of dL/d(result) with what comes back from the later rows of a recurrence."""
-    return f"total_{gradient_name(equation)}"
+    return f"total_{gradient_name(group or equation, equation.name)}"
+
+
+@lru_cache(maxsize=256)
+def total(equation: Equation, arriving: tuple[int, ...] | None = None) -> Equation:
+    """Return the equation of dL/d(result) with what comes back from the later rows of a recurrence.
+
+    Of a mutual recurrence these are computed together, from the last row back.
+
+    Parameters
+    ----------
+    equation
+        The recurrence.
+    arriving
+        How many gradients arrive at each matrix of the group; by default one, `gradient_name`.
+    """
+    counts = (None,) * len(equation.group) if arriving is None else arriving
+    made = [_total(each, equation, n) for each, n in zip(equation.group, counts, strict=True)]
+    return replace(made[0], together=tuple(made[1:]))
+
+
+def _total(of: Equation, equation: Equation, count: int | None) -> Equation:
+    walker = _Walk(of, of.name, equation)
+    reached: list[Reached] = []
+    for each in equation.group:
+        seed = Entry(total_name(each, equation), tuple(map(Name, each.at)))
+        within = _Walk(each, of.name, equation)
+        within.taken = walker.taken
+        reached += within.entries(each.right, seed, within.loops(), ())
+    at, over = walker.targets(reached)
+    target = tuple(zip(at, over, strict=True))
+    own = gradient_name(equation, of.name)
+    names = [own] if count is None else [f"{own}_{number}" for number in range(1, count + 1)]
+    terms: list[Node] = [Entry(name, tuple(map(Name, at))) for name in names]
+    terms += [solved(each, target, walker.fresh) for each in reached]
+    right = unique(apart(reduce(plus, terms), frozenset(at)), dict(target))
+    return Equation(total_name(of, equation), at, over, right)
 
 
 @lru_cache(maxsize=1024)
 def gradient(equation: Equation, name: str) -> Equation | None:
     """Return the equation of dL/d(input) from dL/d(result).
 
-    It reads what the equation reads, `gradient_name` (of a recurrence `total_name`, whose own
-    equation is the gradient of its result), for weights the result, and sizes of the forward
-    equation. A side of 1 that serves all places counts as full: `gradient_value` adds it up.
+    It reads what the equation reads, `gradient_name` (of a recurrence `total_name`, see `total`),
+    for weights the result, and sizes of the forward equation. A side of 1 that serves all places
+    counts as full: `gradient_value` adds it up.
 
     Parameters
     ----------
     equation
         The equation.
     name
-        The input, or, of a recurrence, its result.
+        The input.
 
     Returns
     -------
@@ -120,22 +156,17 @@ def gradient(equation: Equation, name: str) -> Equation | None:
     InputError
         When there is no gradient: through hardmax.
     """
-    recurs = equation.recurs is not None
-    arriving = gradient_name(equation)
-    seed = Entry(total_name(equation) if recurs else arriving, tuple(map(Name, equation.at)))
+    arriving = gradient_name(equation) if equation.recurs is None else total_name(equation)
     walker = _Walk(equation, name)
-    loops = tuple((index, walker.size_of(axis)) for axis, index in enumerate(equation.at))
-    reached = list(walker.entries(equation.right, seed, loops, ()))
+    seed = Entry(arriving, tuple(map(Name, equation.at)))
+    reached = list(walker.entries(equation.right, seed, walker.loops(), ()))
     if not reached:
         return None
     at, over = walker.targets(reached)
     target = tuple(zip(at, over, strict=True))
     terms = [solved(each, target, walker.fresh) for each in reached]
-    own = name == equation.name
-    if own:
-        terms.insert(0, Entry(arriving, tuple(map(Name, at))))
-    right = unique(apart(reduce(plus, terms), frozenset(at)), dict(zip(at, over, strict=True)))
-    return Equation(seed.name if own else gradient_name(equation, name), at, over, right)
+    right = unique(apart(reduce(plus, terms), frozenset(at)), dict(target))
+    return Equation(gradient_name(equation, name), at, over, right)
 
 
 def gradient_value(
@@ -168,9 +199,7 @@ def gradient_value(
         held[equation.name] = evaluate(equation, inputs, settings)
     held[name] = _spread(held[name], derived, runs)
     if equation.recurs is not None:
-        total = gradient(equation, equation.name)
-        assert total is not None
-        held[total.name] = evaluate(total, held, known)
+        held[total_name(equation)] = evaluate(total(equation), held, known)
     return _fitted(evaluate(derived, held, known), matrices[name].shape)
 
 
@@ -214,10 +243,16 @@ def _fitted(made: Matrix, shape: tuple[int, ...]) -> Matrix:
 class _Walk:
     """Finds the entries of an input, with the adjoint of each."""
 
-    def __init__(self, equation: Equation, name: str) -> None:
+    def __init__(self, equation: Equation, name: str, group: Equation | None = None) -> None:
         self.equation, self.name = equation, name
-        self.taken = names_in(equation.right, *equation.over) | equation.indices
-        self.taken |= {*equation.reads, equation.name}
+        self.taken = set[str]()
+        for each in (group or equation).group:
+            self.taken |= names_in(each.right, *each.over) | each.indices
+            self.taken |= {*each.reads, each.name}
+
+    def loops(self) -> Loops:
+        """Return the indices of the result, and how far each runs."""
+        return tuple((index, self.size_of(axis)) for axis, index in enumerate(self.equation.at))
 
     def size_of(self, axis: int) -> Node:
         """Return how far an index of the result runs."""

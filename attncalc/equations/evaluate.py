@@ -19,7 +19,7 @@ from attncalc.base.decimals import cos_sin, erf, in_system_of, infinity_of, ln, 
 from attncalc.base.types import Matrix
 from attncalc.equations import rows
 from attncalc.equations.algebra import all_of
-from attncalc.equations.extents import Setting, Shape, extents
+from attncalc.equations.extents import Setting, Shape, extents, shapes_together
 from attncalc.equations.tree import (
     COMPARISONS,
     ONE,
@@ -172,10 +172,8 @@ class Program:
 
     def __init__(self, equation: Equation, compiler: "Compiler | None" = None) -> None:
         self.equation = equation
-        axes = equation.at
-        if equation.recurs is not None:
-            axes = tuple(each for each in axes if each != equation.at[equation.recurs[0]])
-        self._entry = (compiler or Compiler(equation.indices)).value(equation.right, axes)
+        value = (compiler or Compiler(equation.indices)).value
+        self._entries = [value(each.right, axes) for each, axes in _computed(equation)]
         self._known: dict[Any, tuple[dict[str, Setting], Shape, dict[Any, Any]]] = {}
 
     def __call__(
@@ -209,9 +207,7 @@ class Program:
     def run(self, frame: Frame, shape: Shape) -> Matrix:
         """Return the matrix of the equation, of this shape, in the frame's kind of number."""
         with np.errstate(all="ignore"):
-            if self.equation.recurs is not None:
-                return _recurrence(self.equation, self._entry, frame)
-            return _full(self._entry(frame), shape, frame)
+            return _matrix(self.equation, self._entries, frame, shape)
 
     def know(
         self, matrices: Mapping[str, Matrix], settings: Mapping[str, Setting]
@@ -245,14 +241,28 @@ def evaluate(
 
 def evaluated(equation: Equation, frame: Frame) -> Matrix:
     """Return the matrix of an equation, in the frame's kind of number."""
-    axes = equation.at
-    if equation.recurs is not None:
-        axes = tuple(each for each in axes if each != equation.at[equation.recurs[0]])
+    computed, indices = _computed(equation), equation.indices
     with np.errstate(all="ignore"):
-        entry = frame.compiled(equation.right, axes, equation.indices)
-        if equation.recurs is not None:
-            return _recurrence(equation, entry, frame)
-        return _full(entry(frame), tuple(int(frame.numbers[i]) for i in equation.at), frame)
+        entries = [frame.compiled(each.right, axes, indices) for each, axes in computed]
+        shape = tuple(int(frame.numbers[i]) for i in equation.at)
+        return _matrix(equation, entries, frame, shape)
+
+
+def _computed(equation: Equation) -> list[tuple[Equation, Axes]]:
+    """Return the equations that are computed, and the axes of each: of a recurrence, of a row."""
+    if equation.recurs is None:
+        return [(equation, equation.at)]
+    axes = equation.recurs.axes
+    return [
+        (each, (*each.at[: axes[each.name]], *each.at[axes[each.name] + 1 :]))
+        for each in equation.recurs.order
+    ]
+
+
+def _matrix(equation: Equation, entries: list[Compiled], frame: Frame, shape: Shape) -> Matrix:
+    if equation.recurs is not None:
+        return _recurrence(equation, entries, frame)
+    return _full(entries[0](frame), shape, frame)
 
 
 def value_at(equation: Equation, x: Node, frame: Frame, place: Mapping[str, int]) -> Value:
@@ -276,30 +286,42 @@ def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
     return array if array.shape == whole else np.broadcast_to(array, whole).copy()
 
 
-def _recurrence(equation: Equation, row: Compiled, frame: Frame) -> Matrix:
-    """Return a matrix that reads its own earlier rows, one row after another."""
-    assert equation.recurs is not None
-    axis, is_backward = equation.recurs
-    index = equation.at[axis]
-    shape = tuple(int(frame.numbers[each]) for each in equation.at)
-    made = read = frame.zeros(shape)
-    own = {**frame.matrices, equation.name: made}
-    order = range(shape[axis])
-    for step, number in enumerate(reversed(order) if is_backward else order):
-        numbers = {**frame.numbers, index: number}
-        here = type(frame)(own, numbers, frame.offsets, shifted=frame.shifted)
-        value = frame.array(row(here))
-        if step == 0 and value.ndim >= len(shape):
-            lead = value.shape[: value.ndim - len(shape) + 1]
-            made = read = frame.zeros((*lead, *shape))
-        if step == 0 and frame.after is not None:
-            read = made.copy()
-        own[equation.name] = read
-        at_row: Any = (..., number, *[slice(None)] * (len(shape) - axis - 1))
-        made[at_row] = value
-        if frame.after is not None:
-            read[at_row] = frame.after(value)
-    return made
+def _recurrence(equation: Equation, rows: list[Compiled], frame: Frame) -> Matrix:
+    """Return a matrix that reads earlier rows, one row after another.
+
+    Equations that read one another are computed together. Where a matrix of these is given, its
+    rows are read, and not those that are computed.
+    """
+    recurs = equation.recurs
+    assert recurs is not None
+    given = {name: matrix.shape for name, matrix in frame.matrices.items()}
+    shapes = {**given, **shapes_together(equation, given, frame.numbers)}
+    numbers = {equation.name: frame.numbers}
+    for each in equation.together:
+        numbers[each.name] = {**frame.numbers, **extents(each, shapes, frame.numbers)}
+    made: dict[str, Matrix] = {}
+    read = dict(frame.matrices)
+    for each in recurs.order:
+        made[each.name] = frame.zeros(tuple(int(numbers[each.name][i]) for i in each.at))
+        read.setdefault(each.name, made[each.name])
+    order = range(int(frame.numbers[equation.at[recurs.axes[equation.name]]]))
+    for step, number in enumerate(reversed(order) if recurs.is_backward else order):
+        for each, row in zip(recurs.order, rows, strict=True):
+            name, axis = each.name, recurs.axes[each.name]
+            at_index = {**numbers[name], each.at[axis]: number}
+            value = frame.array(
+                row(type(frame)(read, at_index, frame.offsets, shifted=frame.shifted))
+            )
+            if step == 0 and value.ndim >= len(each.at):
+                lead = value.shape[: value.ndim - len(each.at) + 1]
+                made[name] = frame.zeros((*lead, *made[name].shape))
+            if step == 0 and name not in given:
+                read[name] = made[name] if frame.after is None else made[name].copy()
+            at_row: Any = (..., number, *[slice(None)] * (len(each.at) - axis - 1))
+            made[name][at_row] = value
+            if frame.after is not None and name not in given:
+                read[name][at_row] = frame.after(value)
+    return made[equation.name]
 
 
 @lru_cache(maxsize=4096)

@@ -1,7 +1,9 @@
 """How far each index of an equation runs, found from the shapes of the matrices it reads."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 from attncalc.base.errors import ShapeError
@@ -42,6 +44,7 @@ def extents(
     ShapeError
         When an index runs over sides of different lengths, or over nothing that is known.
     """
+    shapes = {**shapes, **shapes_together(equation, shapes, settings)}
     found: dict[str, int] = {}
     asked = equation.sizes
     free = {
@@ -65,6 +68,35 @@ def extents(
             raise ShapeError(f"{equation.name}: nothing says how far the index {index} runs")
     sizes = {name: int(value) for name, value in known.items() if name not in settings}
     return {**sizes, **found}
+
+
+def shapes_together(
+    equation: Equation, shapes: Mapping[str, Shape], settings: Mapping[str, Setting]
+) -> dict[str, Shape]:
+    """Return the shapes of all equations of a mutual recurrence, those that are known apart."""
+    found: dict[str, Shape] = {}
+    open_ = [replace(each, together=()) for each in equation.group if equation.together]
+    while open_ := [each for each in open_ if each.name not in {*found, *shapes}]:
+        failed: list[ShapeError] = []
+        for each in open_:
+            try:
+                runs = extents(each, {**shapes, **found}, settings)
+            except ShapeError as error:
+                failed.append(error)
+                continue
+            found[each.name] = (*lead(equation, shapes), *(runs[index] for index in each.at))
+        if len(failed) == len(open_):
+            raise failed[0]
+    return found
+
+
+def lead(equation: Equation, shapes: Mapping[str, Shape]) -> Shape:
+    """Return the axes before those that an equation names, of the matrices that it reads."""
+    entries = [
+        x for y in equation.group for x in y.nodes if isinstance(x, Entry) and x.name in shapes
+    ]
+    leads = [shapes[x.name][: max(0, len(shapes[x.name]) - len(x.at))][::-1] for x in entries]
+    return tuple(max(sides) for sides in zip_longest(*leads, fillvalue=1))[::-1]
 
 
 def sides(shapes: Mapping[str, Shape]) -> dict[str, int]:

@@ -263,6 +263,8 @@ def _means(weights: Weights, values: Any) -> Interval:
     """Return the means of values by weights that sum to 1; any others count as they are."""
     low, high = weights.low, weights.high
     least, most = ends_of(values)
+    if low.shape[-1] != np.shape(least)[-2]:
+        raise ValueError("these weights are of other values")
     means = Interval(-_largest_means(low, high, -least), _largest_means(low, high, most))
     possible = ((low.sum(axis=-1) <= 1) & (high.sum(axis=-1) >= 1))[..., np.newaxis]
     if possible.all():

@@ -69,8 +69,10 @@ def entry_of(name: str) -> Stated:
 @cache
 def _stated_by_itself(text: str) -> Stated:
     own = parse(text, None)
-    inputs = tuple(each for each in own.reads if each != own.name)
-    return Stated(inputs, text, "", dict.fromkeys(inputs, ""), {})
+    computed = {each.name for each in own.group}
+    inputs = tuple(each for each in own.reads if each not in computed)
+    known = tuple(f"{each}?" for each in own.recurring)  # rows that are known are read
+    return Stated((*inputs, *known), text, "", dict.fromkeys(inputs, ""), {})
 
 
 @cache

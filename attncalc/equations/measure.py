@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from itertools import zip_longest
 from math import isqrt, prod
 
 from attncalc.base.errors import ShapeError
-from attncalc.equations.extents import Setting, Shape, extents, whole
+from attncalc.equations.extents import Setting, Shape, extents, lead, whole
 from attncalc.equations.tree import (
     Aggregate,
     Entry,
@@ -41,13 +40,7 @@ def shape(
 ) -> Shape:
     """Return the shape of the result, with the axes before those that the equation names."""
     runs = extents(equation, shapes, settings)
-    return (*_lead(equation, shapes), *(runs[index] for index in equation.at))
-
-
-def _lead(equation: Equation, shapes: Mapping[str, Shape]) -> Shape:
-    entries = [x for x in equation.nodes if isinstance(x, Entry) and x.name in shapes]
-    leads = [shapes[x.name][: max(0, len(shapes[x.name]) - len(x.at))][::-1] for x in entries]
-    return tuple(max(sides) for sides in zip_longest(*leads, fillvalue=1))[::-1]
+    return (*lead(equation, shapes), *(runs[index] for index in equation.at))
 
 
 def cost(
@@ -91,9 +84,9 @@ def cost(
         return prod(runs[index] for index in over)
 
     go(equation.right)
-    lead = prod(_lead(equation, shapes))
+    times = prod(lead(equation, shapes))
     entries = prod(shape(equation, shapes, settings))
-    return max(entries, products * lead), functions * lead
+    return max(entries, products * times), functions * times
 
 
 def is_rational(equation: Equation, numbers: Mapping[str, Setting] = _NO_NUMBERS) -> bool:
@@ -106,7 +99,7 @@ def is_rational(equation: Equation, numbers: Mapping[str, Setting] = _NO_NUMBERS
     numbers
         Its settings and sizes: the root of a square among them is rational.
     """
-    return not any(_is_irrational(x, numbers) for x in equation.nodes)
+    return not any(_is_irrational(x, numbers) for each in equation.group for x in each.nodes)
 
 
 def _is_irrational(x: Node, numbers: Mapping[str, Setting]) -> bool:
@@ -163,11 +156,11 @@ def factors(
     """
     if equation.recurs is None:
         return _Factors(counts, settings, equation.indices).most(equation.right)
-    own = 0
+    own = dict.fromkeys(equation.recurring, 0)
     for _ in range(steps):
-        held = {**counts, equation.name: own}
-        own = _Factors(held, settings, equation.indices).most(equation.right)
-    return own
+        for each in equation.recurs.order:
+            own[each.name] = _Factors({**counts, **own}, settings, each.indices).most(each.right)
+    return own[equation.name]
 
 
 class _Factors:

@@ -52,8 +52,6 @@ from attncalc.equations.writing import TITLES
 SYMBOLS = {"eps": "ε", "pi": "π", "d": "d", "d_k": "d_k"}
 """Numbers that are written by name."""
 OVER_HEADS = "Σ_heads"
-EARLIER = "total_"
-"""What stands before the name of a gradient that reads later rows of itself."""
 
 
 class NotMatricesError(EquationError):
@@ -267,7 +265,6 @@ class _ByEntry(_Derived):
         while isinstance(own, document.Transposed):
             own, places = own.matrix, (*places[:-2], *places[:-3:-1])
         name = own.name if isinstance(own, Symbol) else x.name
-        name = name.removeprefix(EARLIER)  # of itself, as it reads later rows
         return document.Indexed(name, places) if places else Symbol(name)
 
 

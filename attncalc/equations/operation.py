@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache, reduce
-from typing import Any, NamedTuple, TypeVar
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,9 +41,10 @@ from attncalc.equations.tree import (
 
 Setting = Fraction | int | float
 Shape = tuple[int, ...]
-T = TypeVar("T")
 GRADIENT, RESULT = -1, -2
-"""What a way back may read behind the inputs: the gradient that arrives, and the result."""
+"""What a way back may read behind the inputs: the gradient that arrives, and the result.
+
+Results of equations that are computed together with it follow, each one number less."""
 
 
 class Way(NamedTuple):
@@ -204,20 +205,25 @@ class Operation:
         return Statement.of(type(self).__name__, len(shapes))._replace(settings=settings)
 
     def formula(self, *operands: Expression) -> Expression:
-        """Return the right-hand side of the step's equation in matrix notation."""
+        """Return the right-hand side of the step's equation in matrix notation.
+
+        Operands are as those of `explain`.
+        """
         from attncalc.equations.notation import formula  # here, and not at every start
 
         found = self.statement(*[PLAIN] * len(operands))
-        named = dict(zip(inputs_of(found.name, found.given), operands, strict=True))
+        own = equation(found.name, found.given)
+        names = (*inputs_of(found.name, found.given), *own.recurring)
+        named = dict(zip(names, operands, strict=True))
         text = notation(found.name, found.given)
         is_turned = bool(text) and TURNED in found.given
-        own = equation(found.name, found.given)
         return formula(own, named, found.settings, text, is_turned=is_turned)
 
     def explain(self, place: Place, *operands: Operand) -> Explanation:
         """Return how the entry at a place results from entries of the inputs.
 
-        Of a recurrence, which reads earlier rows of its own, the result is the last operand.
+        Of a recurrence the last operands are the results whose earlier rows it reads, its own
+        first.
         """
         from attncalc.equations.writing import explanation  # here, and not at every start
 
@@ -225,7 +231,7 @@ class Operation:
         found = self.statement(*(each.matrix.shape for each in served))
         own = equation(found.name, found.given)
         names = inputs_of(found.name, found.given)
-        named = dict(zip((*names, own.name) if own.recurs else names, served, strict=True))
+        named = dict(zip((*names, *own.recurring), served, strict=True))
         return explanation(own, place, named, found.settings, found.tables)
 
     def way_back(self, to: int, shapes: Sequence[Shape]) -> Way | None:
@@ -244,6 +250,7 @@ class Operation:
             When no way back is known, or there is none.
         """
         from attncalc.equations.derive import gradient_name, total_name  # here, as above
+        from attncalc.equations.extents import shapes_together
 
         found = self.statement(*shapes)
         inputs = [n for n in inputs_of(found.name, found.given) if n not in found.tables]
@@ -254,14 +261,18 @@ class Operation:
         if made is None:
             return None
         places = {name: place for place, name in enumerate(inputs)}
-        places |= {own.name: RESULT, f"d{own.name}": GRADIENT}
+        places |= _results(own) | {f"d{own.name}": GRADIENT}
         places |= {gradient_name(own): GRADIENT, total_name(own): GRADIENT}
         reads = tuple(places[name] for name in made.reads)
         if made.name == found.name and reads == (GRADIENT,):
             return Way(self)
         known = {**found.settings, **sides(dict(zip(inputs, shapes, strict=True)))}
         sizes = {key: int(whole(size, known)) for key, size in made.sizes.items()}
-        of_each = [shapes[place] if place >= 0 else self.shape(*shapes) for place in reads]
+        beside = shapes_together(own, dict(zip(inputs, shapes, strict=True)), found.settings)
+        of_each = [
+            shapes[place] if place >= 0 else beside.get(name) or self.shape(*shapes)
+            for place, name in zip(reads, made.reads, strict=True)
+        ]
         flags = found.given - set(inputs) | made.given
         name = made.name if is_stated(made.name) else _simple(equation(made.name), known)
         statement = Statement(name, flags, {**found.settings, **sizes})
@@ -270,42 +281,33 @@ class Operation:
         tables = {name: found.tables[name] for name in read if name in found.tables}
         return Way(Stated(statement._replace(tables=tables)), reads)
 
-    def through_rows(self, parts: int, *shapes: Shape) -> Way:
+    def through_rows(self, arriving: Sequence[int], *shapes: Shape) -> Way:
         """Return what makes the gradient of a recurrence with what comes back from later rows.
 
         Parameters
         ----------
-        parts
-            How many gradients arrive at it: they are added, and are read before all else.
+        arriving
+            How many gradients arrive at it, and at each equation that is computed with it: behind
+            its inputs they are read.
         shapes
             The shapes of its inputs.
         """
-        from attncalc.equations.algebra import plus
-        from attncalc.equations.derive import gradient, gradient_name, total_name
+        from attncalc.equations.derive import gradient_name, total
 
         found = self.statement(*shapes)
         own = equation(found.name, found.given)
-        derived = gradient(own, own.name)
-        assert derived is not None
-        arriving = gradient_name(own)
-        names = [f"{arriving}_{number}" for number in range(1, parts + 1)]
-
-        def renamed(x: Node) -> Node:
-            x = rebuilt(x, renamed)
-            if isinstance(x, Entry) and x.name == arriving:
-                terms: list[Node] = [Entry(name, x.at) for name in names]
-                return reduce(plus, terms)
-            return x
-
-        made = replace(derived, name=total_name(own), right=renamed(derived.right))
-        inputs = [*inputs_of(found.name, found.given)]
-        reads = tuple(each for each in made.reads if each != made.name)
-        places = {name: len(inputs) + 1 + number for number, name in enumerate(names)}
-        places |= {own.name: RESULT, **{name: place for place, name in enumerate(inputs)}}
-        settings = {**found.settings}
+        made = total(own, tuple(arriving))
+        inputs = inputs_of(found.name, found.given)
+        names = [
+            f"{gradient_name(own, each.name)}_{number}"
+            for each, count in zip(own.group, arriving, strict=True)
+            for number in range(1, count + 1)
+        ]
+        places = {name: place for place, name in enumerate((*inputs, *names))} | _results(own)
+        text = equation_source(made)
         return Way(
-            Stated(Statement(equation_source(made), found.given, settings)),
-            tuple(places[name] for name in reads),
+            Stated(Statement(text, found.given, found.settings)),
+            tuple(places[name] for name in inputs_of(text)),
         )
 
     def reach(self, *ranges: Range) -> Range:
@@ -409,22 +411,17 @@ class Stated(Operation):
         """
         return self._applied(matrices, after=after)
 
-    def of_known_rows(self, inputs: Sequence[T], own: T) -> tuple[Operation, list[T]]:
-        """Return a recurrence as an operation that reads its earlier rows, and all that it reads.
+    def of_known_rows(self, known: Sequence[bool]) -> Operation:
+        """Return a recurrence that reads rows of some matrices, behind its inputs, as given.
 
         Parameters
         ----------
-        inputs
-            What the step reads.
-        own
-            Its own matrix, as the earlier rows are known.
+        known
+            Whether its own matrix, and each that is computed with it, is known.
         """
-        recurrence = equation(self.stated.name)
-        made = replace(recurrence, name=f"next_{recurrence.name}")
-        reads = dict(zip(inputs_of(self.stated.name), inputs, strict=True))
-        reads[recurrence.name] = own
-        text = equation_source(made)
-        return Stated(self.stated._replace(name=text)), [reads[name] for name in inputs_of(text)]
+        names = equation(self.stated.name).recurring
+        given = {name for name, is_known in zip(names, known, strict=True) if is_known}
+        return Stated(self.stated._replace(given=self.stated.given | given))
 
     @property
     def name(self) -> str:
@@ -434,6 +431,11 @@ class Stated(Operation):
     def statement(self, *shapes: Shape) -> Statement:
         """Return its equation."""
         return self.stated
+
+
+def _results(own: Equation) -> dict[str, int]:
+    """Return by name which results a way back reads: its own, and those computed with it."""
+    return {own.name: RESULT} | {name: RESULT - k for k, name in enumerate(own.recurring)}
 
 
 def is_grouped(shapes: Sequence[Shape]) -> bool:
@@ -503,7 +505,8 @@ class _Known(NamedTuple):
         # that names heads goes without it where a matrix has none
         flat: tuple[int, ...] = ()
         if is_family:
-            axes = {each.name: len(each.at) for each in own.nodes if isinstance(each, Entry)}
+            nodes = (x for each in own.group for x in each.nodes)
+            axes = {each.name: len(each.at) for each in nodes if isinstance(each, Entry)}
             if max((len(own.at), *axes.values())) > 2:
                 flat = tuple(place for place, each in enumerate(inputs) if axes.get(each) == 2)
         named = *zip(inputs, served, strict=True), *((key, tables[key].shape) for key in tables)

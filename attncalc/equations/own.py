@@ -53,6 +53,7 @@ from attncalc.equations.tree import (
     parse,
     parts,
     rebuilt,
+    recurrence_of,
     source,
     spoken,
     walk,
@@ -346,47 +347,110 @@ class Known(NamedTuple):
 
 
 def resolved(
-    line: Line, known: Known, shape: Shape | None = None
-) -> tuple[Equation, dict[str, Setting]]:
-    """Return an equation with every index written out, and the sizes that it reads.
+    lines: Sequence[Line], known: Known, shape: Shape | None = None
+) -> list[tuple[Equation, dict[str, Setting]]]:
+    """Return equations with every index written out, and the sizes that they read.
 
     Parameters
     ----------
-    line
-        The equation.
+    lines
+        An equation, or all those that read earlier rows of one another.
     known
-        What it may read.
+        What they may read.
     shape
-        The shape of the step that it replaces: what an index of the result runs over where
+        The shape of the step that one replaces: what an index of the result runs over where
         nothing else says it.
 
     Raises
     ------
     EquationError
-        When it reads what there is not, with a wrong number of indices, or where there is nothing;
+        When one reads what there is not, with a wrong number of indices, or where there is nothing;
         when sizes do not agree, or it takes too long.
     """
-    for name, at in line.uses():
-        if name != line.name and name not in known.shapes:
-            raise line.fault(_unknown(name, known), at)
-    own = _reading(line, _named(_sized(_explicit(line, known), known, shape), known), known)
-    settings: dict[str, Setting] = {
-        name: Fraction(size) for name, size in known.sizes.items() if name in names_in(*_all(own))
-    }
+    for line in lines:
+        for name, at in line.uses():
+            if name not in known.shapes and name not in {each.name for each in lines}:
+                raise line.fault(_unknown(name, known), at)
+    if len(lines) > 1:
+        equations, known = _together(lines, known)
+    else:
+        own = _named(_sized(_explicit(lines[0], known), known, shape), known)
+        equations = [_reading(lines[0], own, known)]
+    found = []
+    for place, (line, own) in enumerate(zip(lines, equations, strict=True)):
+        own = replace(own, together=(*equations[:place], *equations[place + 1 :]))
+        read = {name for each in own.group for name in names_in(*_all(each))}
+        sizes = {name: size for name, size in known.sizes.items() if name in read}
+        settings: dict[str, Setting] = {name: Fraction(size) for name, size in sizes.items()}
+        if missing := read & set(SIZES) - set(known.sizes):
+            raise line.fault(f"nothing here says how large {min(missing)} is")
+        _check_sizes(line, own, known, settings)
+        _check_cost(line, own, known, settings)
+        found.append((own, settings))
+    return found
+
+
+def _check_cost(line: Line, own: Equation, known: Known, settings: Mapping[str, Setting]) -> None:
+    """Refuse an equation that takes too long."""
     shapes = {name: known.shapes[name] for name in own.reads if name in known.shapes}
-    missing = names_in(*_all(own)) & set(SIZES) - set(known.sizes)
-    if missing:
-        raise line.fault(f"nothing here says how large {min(missing)} is")
-    _check_sizes(line, own, known, settings)
-    numbers = {name: int(value) for name, value in settings.items()}
-    entries = int(np.prod([float(size) for size in measure.shape(own, shapes, numbers)]))
-    operations, functions = measure.cost(own, shapes, numbers)
+    entries = int(np.prod([float(size) for size in measure.shape(own, shapes, settings)]))
+    operations, functions = measure.cost(own, shapes, settings)
     if operations + functions > MOST_OPERATIONS or entries > MOST_ENTRIES:
         raise line.fault(
             f"this takes {operations + functions:,} operations for {entries:,} entries; at most "
             f"{MOST_OPERATIONS:,} and {MOST_ENTRIES:,} are computed"
         )
-    return own, settings
+
+
+def _together(lines: Sequence[Line], known: Known) -> tuple[list[Equation], Known]:
+    """Return equations that read one another with all sizes, and their shapes beside the others."""
+    shapes = {**known.shapes}
+    shapes |= {each.name: _stand_in(each.equation) for each in lines}
+    for _ in lines:  # heads go from one to the next
+        explicit = [_explicit(each, Known(shapes, known.sizes)) for each in lines]
+        shapes |= {each.name: _stand_in(each) for each in explicit}
+    found: dict[str, Equation] = {}
+    known = Known({**known.shapes}, known.sizes)
+    while len(found) < len(lines):
+        faults: list[EquationError] = []
+        before = len(found)
+        for line, own in zip(lines, explicit, strict=True):
+            if own.name in found:
+                continue
+            own = _named(_sized(own, known, None), known)
+            try:
+                runs = extents(own, known.shapes, known.sizes)
+            except ShapeError as error:
+                faults.append(_size_fault(line, own, error))
+                continue
+            sizes = (Number(Fraction(runs[index])) for index in own.at)
+            over = tuple(x or size for x, size in zip(own.over, sizes, strict=True))
+            found[own.name] = replace(own, over=over)
+            known = Known({**known.shapes, own.name: tuple(runs[i] for i in own.at)}, known.sizes)
+        if len(found) == before:
+            raise faults[0]
+    equations = [found[each.name] for each in lines]
+    recurs = recurrence_of(equations)
+    assert recurs is not None  # as they stand in the lines, so do their places here
+    for line in lines[1:]:
+        rows, others = (known.shapes[x.name][recurs.axes[x.name]] for x in (line, lines[0]))
+        if rows != others:
+            raise line.fault(f"{line.name} has {rows} rows, and {lines[0].name}, {others}")
+    return equations, known
+
+
+def _stand_in(own: Equation) -> Shape:
+    """Return a shape with as many axes as a matrix has, before its sizes are known."""
+    known = (int(x.value) if isinstance(x, Number) else 2 for x in own.over)
+    return (*known, 1, 1)[: max(2, len(own.at))]
+
+
+def _size_fault(line: Line, own: Equation, error: ShapeError) -> EquationError:
+    said = str(error).removeprefix(f"{own.name}: ")
+    index = re.search(r"how far the index (\w+) runs", said)
+    if index:
+        said = f"{said}: write how far on the left, as {index[1]} in d"
+    return line.fault(said)
 
 
 def _sized(own: Equation, known: Known, shape: Shape | None) -> Equation:
@@ -556,18 +620,14 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
     try:
         runs = extents(own, shapes, settings)
     except ShapeError as error:
-        said = str(error).removeprefix(f"{own.name}: ")
-        index = re.search(r"how far the index (\w+) runs", said)
-        if index:
-            said = f"{said}: write how far on the left, as {index[1]} in d"
-        raise line.fault(said) from None
+        raise _size_fault(line, own, error) from None
     numbers: dict[str, Setting] = {**settings, **runs}
     shapes[own.name] = tuple(runs[index] for index in own.at)
     for entry, tests in _entries(own.right, ()):
         for axis, place in enumerate(entry.at):
             side = shapes[entry.name][axis]
-            if entry.name == own.name:
-                _refuse_later(line, own, axis, place, tests, numbers)
+            if entry.name in {each.name for each in own.group}:
+                _refuse_later(line, own, entry, axis, tests, numbers)
             low, high = _reach(own, place, tests, numbers)
             size = own.sizes.get(place.name) if isinstance(place, Name) else None
             if isinstance(size, Name) and high + 1 < side and not tests:
@@ -596,24 +656,27 @@ def _check_sizes(line: Line, own: Equation, known: Known, settings: Mapping[str,
 def _refuse_later(
     line: Line,
     own: Equation,
+    entry: Entry,
     axis: int,
-    place: Node,
     tests: tuple[Node, ...],
     numbers: Mapping[str, Setting],
 ) -> None:
-    """Refuse an equation that reads its own row, or a later one; earlier rows it may read."""
-    if own.recurs is None or own.recurs[1]:
+    """Refuse an equation that reads a row that is not computed yet; earlier rows it may read."""
+    recurs, place = own.recurs, entry.at[axis]
+    if recurs is None or recurs.is_backward:
         raise line.fault(
             f"{own.name} reads itself: an equation may read its own earlier rows alone, as "
             f"{own.name}[t-1] if t > 0 else 0",
             _first_use(line, own.name),
         )
-    if axis == own.recurs[0]:
-        ahead = Operator("-", (place, Name(own.at[axis])))
+    is_of_rows = axis == recurs.axes[entry.name]
+    if is_of_rows and (entry.name == own.name or not recurs.is_of_same_row(own, entry)):
+        ahead = Operator("-", (place, Name(own.at[recurs.axes[own.name]])))
         if _reach(own, ahead, tests, numbers)[1] >= 0:
+            of = "its own row" if entry.name == own.name else f"{entry.name} in row"
             raise line.fault(
-                f"{own.name} reads its own row {source(place)}: earlier rows alone are known",
-                _first_use(line, own.name),
+                f"{own.name} reads {of} {source(place)}: earlier rows alone are known",
+                _first_use(line, entry.name),
             )
 
 
@@ -671,7 +734,8 @@ def local(own: Equation) -> Equation:
         return rebuilt(x, put)
 
     over = tuple(None if size is None else put(size) for size in own.over)
-    return replace(own, name=plain(own.name), over=over, right=put(own.right))
+    together = tuple(map(local, own.together))
+    return replace(own, name=plain(own.name), over=over, right=put(own.right), together=together)
 
 
 def as_line(

@@ -11,10 +11,11 @@ value: `+x` is shown as a number in the second form, `why(x, "row {i + 1}")` add
 import ast
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 from attncalc.base.errors import InputError
 
@@ -138,6 +139,8 @@ class Equation:
         The right-hand side.
     taught
         Forms of the same value that the written-out work shows before `right`.
+    together
+        Of a mutual recurrence, the other equations: row by row, all are computed together.
     """
 
     name: str
@@ -145,6 +148,12 @@ class Equation:
     over: "tuple[Node | None, ...]"
     right: Node
     taught: tuple[Node, ...] = ()
+    together: "tuple[Equation, ...]" = ()
+
+    @property
+    def group(self) -> "tuple[Equation, ...]":
+        """The equation, and those that are computed together with it."""
+        return self, *self.together
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
@@ -157,6 +166,7 @@ class Equation:
         found = [x.name for x in self.nodes if isinstance(x, Entry)]
         sides = (y for size in (*self.over, self.right) if size is not None for y in walk(size))
         found += [x.arguments[0].name for x in sides if is_side(x)]  # type: ignore[union-attr]
+        found += [name for each in self.together for name in each.reads]
         return tuple(dict.fromkeys(found))
 
     @cached_property
@@ -169,19 +179,83 @@ class Equation:
     @cached_property
     def indices(self) -> frozenset[str]:
         """All indices: those of the result and those that sums and rows bind."""
-        return frozenset(self.sizes)
+        return frozenset(self.sizes).union(*(each.indices for each in self.together))
 
     @cached_property
-    def recurs(self) -> tuple[int, bool] | None:
-        """The axis along which it reads its own entries, and whether from the last one back."""
-        for x in self.nodes:
-            if isinstance(x, Entry) and x.name == self.name:
-                for axis, place in enumerate(x.at):
-                    match place:
-                        case Operator("+" | "-" as sign, (Name(index), _)):
-                            if index == self.at[axis]:
-                                return axis, sign == "+"
+    def recurs(self) -> "Recurrence | None":
+        """How it reads earlier rows of its own, or of those computed together with it."""
+        return recurrence_of(self.group)
+
+    @property
+    def recurring(self) -> tuple[str, ...]:
+        """The names of the equations that are computed row by row, its own first."""
+        return tuple(each.name for each in self.group) if self.recurs is not None else ()
+
+
+class Recurrence(NamedTuple):
+    """Equations that read earlier rows of one another.
+
+    Parameters
+    ----------
+    axes
+        By the name of each, the axis of its rows.
+    is_backward
+        Whether the rows are computed from the last one back.
+    order
+        The equations in the order in which they are computed within a row; those that read the
+        same row of one another in a circle are left out.
+    """
+
+    axes: "dict[str, int]"
+    is_backward: bool
+    order: tuple[Equation, ...]
+
+    def is_of_same_row(self, equation: Equation, entry: "Entry") -> bool:
+        """Say whether an equation reads an entry of the row that is being computed."""
+        index = equation.at[self.axes[equation.name]]
+        return entry.at[self.axes[entry.name]] == Name(index)
+
+
+def recurrence_of(group: Sequence[Equation]) -> Recurrence | None:
+    """Return how equations read earlier rows of one another; None where none does."""
+    names = {each.name for each in group}
+    reads = [
+        (each, x) for each in group for x in each.nodes if isinstance(x, Entry) and x.name in names
+    ]
+    axes: dict[str, int] = {}
+    for each, x in reads:
+        for axis, place in enumerate(x.at):
+            match place:
+                case Operator("+" | "-", (Name(index), _)) if not axes and index in each.at:
+                    own = each.at.index(index)
+                    if x.name != each.name or own == axis:
+                        axes = {each.name: own, x.name: axis}
+    if not axes:
         return None
+    for _ in group:  # the same index, read elsewhere, is that of the rows there
+        for each, x in reads:
+            if each.name in axes:
+                index = each.at[axes[each.name]]
+                for axis, place in enumerate(x.at):
+                    if index in names_in(place):
+                        axes.setdefault(x.name, axis)
+            elif x.name in axes:
+                for axis, index in enumerate(each.at):
+                    if index in names_in(x.at[axes[x.name]]):
+                        axes.setdefault(each.name, axis)
+    places = [x.at[axes[x.name]] for _, x in reads if x.name in axes]
+    is_backward = not any(isinstance(x, Operator) and x.sign == "-" for x in places)
+    made = Recurrence(axes, is_backward, ())
+    before = {
+        each.name: {x.name for by, x in reads if by is each and made.is_of_same_row(each, x)}
+        for each in group
+        if len(axes) == len(group)
+    }
+    order: list[Equation] = []
+    for _ in group:
+        done = {each.name for each in order}
+        order += [each for each in group if each.name not in done and before[each.name] <= done][:1]
+    return made._replace(order=tuple(order))
 
 
 ZERO, ONE, TWO = (Number(Fraction(value)) for value in range(3))
@@ -207,6 +281,8 @@ SIDES = {"rows": -2, "columns": -1, "heads": -3}
 _PRECEDENCE = {"+": 1, "-": 1, "neg": 1, "*": 2, "/": 2, "//": 2, "%": 2, "**": 4}
 
 
+BESIDE = "\n"
+"""What separates equations that are computed together."""
 MOST_DEPTH = 80
 """How deep the expressions of a line may be within one another."""
 LARGEST_EXPONENT = 1_000
@@ -229,6 +305,9 @@ def parse(text: str, given: Iterable[str] | None = ()) -> Equation:
     EquationError
         When it is no equation, or uses something that equations do not have.
     """
+    own, *others = text.split(BESIDE) if given is None else [text]
+    if others:
+        return replace(parse(own, None), together=tuple(parse(each, None) for each in others))
     line = " ".join((text if given is None else chosen(text, frozenset(given))).split())
     try:
         module = ast.parse(line)
@@ -615,4 +694,5 @@ def equation_source(equation: Equation) -> str:
     )
     forms = " == ".join(source(form, 1) for form in (*equation.taught, equation.right))
     right = forms if equation.taught else source(equation.right)
-    return f"{spoken(equation.name)}[{', '.join(places)}] = {right}"
+    line = f"{spoken(equation.name)}[{', '.join(places)}] = {right}"
+    return BESIDE.join([line, *map(equation_source, equation.together)])

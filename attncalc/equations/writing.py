@@ -431,7 +431,7 @@ class _Writer:
             return lambda here, level: document.Power(document.E, form(here, level))
         if name == "sqrt":
             return lambda here, level: document.Root(form(here, level))
-        if name == "log":  # of 0.00 there is none: of what it is, then
+        if name == "log" and not self._is_of_places(argument):  # of what it is: 0.00 has none
             number = self.worked_out(argument, clears=False)
             return lambda here, level: document.Call("log", number(here))
         title = TITLES.get(name, name)

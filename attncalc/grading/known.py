@@ -92,6 +92,10 @@ class Known:
             yield from self._missing(self.key.steps[name], seen)
             yield self.key.steps[name]
 
+    def rows_of(self, step: Step) -> list[str]:
+        """Return the steps whose own earlier rows, as they are written, a recurrence reads."""
+        return [each for each in step.rows_of if each in self.points]
+
     def rules(self, step: Step) -> tuple[Rule | None, ...]:
         """Return how a script's values can be read: as more was carried, or as they are written.
 
@@ -137,9 +141,9 @@ class Known:
                 return made
             inputs = [self.read(name, rule, instead, made_so) for name in step.inputs]
             operation = step.operation
-            if isinstance(operation, Stated) and operation.recurs and step.name in self.points:
-                own_rows = self.read(step.name, rule)
-                operation, inputs = operation.of_known_rows(inputs, own_rows)
+            if isinstance(operation, Stated) and (rows := self.rows_of(step)):
+                operation = operation.of_known_rows([each in rows for each in step.rows_of])
+                inputs += [self.read(each, rule) for each in rows]
             if self.misshapen and not _allow(operation, inputs):
                 raise ValueError
             is_doubtful = instead or self.slack.digits or step.inputs[0] in self.doubtful
@@ -185,12 +189,12 @@ class Known:
             self._left_out[name, rule] = made
         return made
 
-    def with_matrix(self, name: str, points: Matrix, behind: Range) -> "Known":
-        """Return the same script with one more matrix of its own."""
+    def with_matrices(self, points: Mapping[str, Matrix], behind: Mapping[str, Range]) -> "Known":
+        """Return the same script with more matrices of its own."""
         return replace(
             self,
-            points=self.points | {name: points},
-            behind=self.behind | {name: behind},
+            points={**self.points, **points},
+            behind={**self.behind, **behind},
             _left_out={},
             _results={},
         )

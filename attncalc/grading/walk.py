@@ -129,7 +129,7 @@ class Walk:
         is_mistaken = known.misshapen or any(each.any() for each in self.tainted.values())
         is_of_key = written.shape == self.key.shown[step.name].shape
         clean = known.mended(self.tainted) if is_mistaken and is_of_key else known
-        if step.operation.recurs and is_of_key:
+        if step.rows_of and is_of_key:
             known = self._with_own_rows(known, step, written)
         differs = self._differs(step, known, clean, written)
         codes = self._codes(step, written, known, clean, differs)
@@ -161,14 +161,28 @@ class Walk:
         )
 
     def _with_own_rows(self, known: Known, step: Step, written: WrittenMatrix) -> Known:
-        """Return what a recurrence can be based on: its own earlier rows, as they are written."""
-        shown = self.key.shown[step.name]
-        answered = ~np.isnan(written.values)
-        points = np.where(answered, written.values, shown)
-        decimals = np.maximum(written.decimals, self.key.problem.decimals)
-        behind = self.slack.behind(points, decimals)
-        behind = behind.replaced(~answered, self.key.ranges[step.name])
-        return known.with_matrix(step.name, points, behind)
+        """Return what a recurrence can be based on: earlier rows as they are written.
+
+        Those of steps that it is computed with are looked up in the answer: they may come later.
+        """
+        points: dict[str, Matrix] = {}
+        ranges: dict[str, Range] = {}
+        for name in step.rows_of:
+            shown, given = self.key.shown[name], self.answer.matrices.get(name)
+            if name == step.name:
+                rows: WrittenMatrix | None = written
+            elif given is None or name in known.points or not is_shown(self.answer, name):
+                continue
+            else:
+                rows, _ = arranged(self.key, shown.shape, given)
+            if rows is None:
+                continue
+            answered = ~np.isnan(rows.values)
+            points[name] = np.where(answered, rows.values, shown)
+            decimals = np.maximum(rows.decimals, self.key.problem.decimals)
+            behind = self.slack.behind(points[name], decimals)
+            ranges[name] = behind.replaced(~answered, self.key.ranges[name])
+        return known.with_matrices(points, ranges)
 
     def _codes(
         self, step: Step, written: WrittenMatrix, known: Known, clean: Known, differs: Matrix

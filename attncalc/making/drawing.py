@@ -18,6 +18,7 @@ from attncalc.making.wishes import Wishes
 from attncalc.problem.fields import NESTED, TOKENS, own_name, read_setting, role_of
 from attncalc.problem.problem import Problem
 from attncalc.problem.standing import Standing
+from attncalc.problem.stating import deciding
 
 Drawn = float | Fraction
 
@@ -53,11 +54,17 @@ def shapes_of(wishes: Wishes) -> Shapes:
 
 
 def given_upright(problem: Problem) -> dict[str, Matrix]:
-    """Return the matrices of a problem that can be drawn anew, upright: all but its masks."""
+    """Return the matrices of a problem that can be drawn anew, upright: all but its masks.
+
+    Numbers of equations, and what their conditions and places read, stay.
+    """
+    stay = {name for name, matrix in problem.more.items() if np.size(matrix) == 1}
+    if problem.equations:
+        stay |= deciding(problem.equations)
     return {
         name: problem.standing.upright(own_name(name), problem.as_typed(name))
         for name in problem.names
-        if role_of(name) not in ("marks", "scores")
+        if role_of(name) not in ("marks", "scores") and name not in stay
     }
 
 
@@ -289,6 +296,9 @@ def problem_of(wishes: Wishes, matrices: dict[str, Matrix], made_by: str) -> Pro
     fields = _conventions(wishes) if like is None else _nested(like)
     standing = _standing(wishes) if like is None else like.standing
     for name, matrix in matrices.items():
+        if like is not None and name in like.more:
+            fields["more"] = {**fields.get("more", like.more), name: matrix.tolist()}
+            continue
         *prefix, own = name.split(".")
         _inside(fields, prefix)[own] = _stood(standing, own, matrix)
     fields["made_by"] = made_by

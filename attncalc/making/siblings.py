@@ -86,7 +86,7 @@ def _found(solution: Solution) -> dict[str, Any]:
     found: dict[str, Any] = {
         "like": problem,
         "kind": problem.what,
-        "tokens": problem.n,
+        "tokens": problem.n or 1,
         "keys": None if has_one else problem.m,
         "settings": {"heads": problem.n_heads},
         "ties": ties,

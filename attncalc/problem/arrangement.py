@@ -14,8 +14,9 @@ import numpy as np
 
 from attncalc.base.errors import AttncalcError, InputError
 from attncalc.base.typed import as_written
+from attncalc.equations.operation import Shape
 from attncalc.equations.operations.angles import RopeScaling
-from attncalc.problem.attention.declared import AttentionFields
+from attncalc.problem.attention.declared import NONE, AttentionFields
 from attncalc.problem.attention.placed import ATTENTION, is_there
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.calculation import Calculation, Placed, Stream
@@ -40,7 +41,7 @@ from attncalc.problem.fields import (
     role_of,
 )
 from attncalc.problem.normalisation import NORMALISATION
-from attncalc.problem.scope import Outer, changed
+from attncalc.problem.scope import Inner, Outer, changed
 
 
 def arranged(problem: Outer) -> Calculation:
@@ -96,8 +97,8 @@ def _attention(problem: Outer) -> list[Placed]:
         return [own]
     try:
         Calculation([own])
-    except AttncalcError:
-        from attncalc.problem.stating import placeholders, read_by
+    except AttncalcError as error:
+        from attncalc.problem.stating import placeholders, read_by, weights_of
 
         for shapes in placeholders(problem):
             zeros = {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items()}
@@ -106,9 +107,29 @@ def _attention(problem: Outer) -> list[Placed]:
                 Calculation([stated])
                 return [stated]
         if is_there(problem) and not set(problem.names) <= read_by(problem.equations):
-            raise
-        return []
+            name = str(error).partition(" ")[0]
+            if name not in problem.names or name not in read_by(problem.equations):
+                raise
+            raise type(error)(
+                f"{error}; {name} is a matrix of the attention: give what an equation alone reads "
+                "another name"
+            ) from None
+        return [_of_weights(problem, *found) for found in weights_of(problem)]
     return [own]
+
+
+def _of_weights(problem: Outer, name: str, shape: Shape) -> Placed:
+    """Return an attention of which an equation states the weights, and others all the rest."""
+    fields = Inner({"A": np.broadcast_to(0.0, shape), "scale": NONE})
+    for side, count in (("queries", shape[-2]), ("keys", shape[-1])):
+        labels = getattr(problem, side)
+        if len(labels) == count:
+            fields.__dict__[side] = labels
+    return Placed(WEIGHTS, fields, gives=name)
+
+
+WEIGHTS = ATTENTION._replace(settings=lambda placed: ())
+"""An attention whose weights an equation states: it reads no setting."""
 
 
 def _with_gradients(problem: Outer, calculation: Calculation) -> Calculation:

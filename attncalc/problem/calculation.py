@@ -44,7 +44,7 @@ class Placed(NamedTuple):
     reads
         The tokens that it reads, by the names of their matrices.
     gives
-        The name of its last step; "" for its own name.
+        The name of its last step, and of weights alone that of these; "" for its own name.
     """
 
     part: "Part"

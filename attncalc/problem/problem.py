@@ -421,6 +421,8 @@ class Problem(Outer):
         InputError
             When there is no such layer or attention, or it cannot have that value.
         """
+        if name in self.more:
+            return replace(self, more={**self.more, name: value})
         own = own_name(name)
         prefix = name.removesuffix(own)
         self.check_part(name)

@@ -90,7 +90,8 @@ def _attention_in_words(attention: Attention, steps: Plan) -> Iterator[str]:
     kept = {step.name for step in steps if not isinstance(step.operation, Own)}
     yield from _norm_in_words(attention)
     yield from _positions_in_words(attention)
-    yield from _heads_in_words(attention)
+    if kept:
+        yield from _heads_in_words(attention)
     if {"S", "A"} & kept:
         yield from _score_in_words(attention)
     is_scaled = attention.scale == SQRT_DK or attention.scale not in ("none", 1)

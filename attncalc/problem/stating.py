@@ -4,12 +4,19 @@ A problem without an attention can be equations alone. One that lacks queries, k
 state them: the attention then reads what the equation gives.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from attncalc.base.errors import InputError
 from attncalc.equations.library import equation, inputs_of
-from attncalc.equations.operation import NAMES_HEADS, Shape, Statement, UnstatedError, is_grouped
+from attncalc.equations.operation import (
+    NAMES_HEADS,
+    Setting,
+    Shape,
+    Statement,
+    UnstatedError,
+    is_grouped,
+)
 from attncalc.equations.own import (
     MODIFIED,
     Known,
@@ -22,7 +29,18 @@ from attncalc.equations.own import (
     read_line,
     resolved,
 )
-from attncalc.equations.tree import INFINITY, Entry, Equation, Name, equation_source
+from attncalc.equations.tree import (
+    INFINITY,
+    Aggregate,
+    Entry,
+    Equation,
+    If,
+    Name,
+    Row,
+    equation_source,
+    recurrence_of,
+    walk,
+)
 from attncalc.problem.calculation import Built, Calculation
 from attncalc.problem.fields import own_name, role_of
 from attncalc.problem.layers import STEP_TITLES
@@ -56,6 +74,15 @@ def read_by(texts: Sequence[str]) -> set[str]:
     return {name for line in lines for name in line.reads} - {line.name for line in lines}
 
 
+def deciding(texts: Sequence[str]) -> set[str]:
+    """Return the matrices that conditions and places of equations read, as a graph or ids."""
+    nodes = [x for line in parsed(tuple(texts)) for x in line.equation.nodes]
+    inner = [y for x in nodes if isinstance(x, Entry) for y in x.at]
+    inner += [x.test for x in nodes if isinstance(x, If)]
+    inner += [x.where for x in nodes if isinstance(x, Aggregate) and x.where is not None]
+    return {y.name for x in inner for y in walk(x) if isinstance(y, Entry)}
+
+
 def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
     """Yield the shapes of what an attention could be given where equations state it.
 
@@ -74,6 +101,36 @@ def placeholders(problem: Outer) -> Iterator[dict[str, Shape]]:
         yield {name: resolution.shapes[name] for name in wanted}
 
 
+def weights_of(problem: Outer) -> list[tuple[str, Shape]]:
+    """Return the equation that states weights, as its name and shape; none where none does.
+
+    Weights are rows of a softmax, or another normalizer, that another equation sums with the rows
+    of a matrix. Of several, it is that of the name A, or the first.
+    """
+    lines = parsed(problem.equations)
+    found = [line.name for line in lines if any(_is_weighed_with(line, each) for each in lines)]
+    if not found:
+        return []
+    resolution = _Resolution((), lines, problem)
+    name = "A" if "A" in found else found[0]
+    resolution.put(name)
+    return [(name, resolution.shapes[name])]
+
+
+def _is_weighed_with(line: Line, by: Line) -> bool:
+    """Say whether an equation sums rows of a matrix, each with a weight of another equation."""
+    own = line.equation
+    if not isinstance(own.right, Row) or len(own.at) < 2 or own.right.at != Name(own.at[-1]):
+        return False
+    for each in by.equation.nodes:
+        if isinstance(each, Aggregate) and each.kind == "sum":
+            index, entries = Name(each.index), [x for x in walk(each) if isinstance(x, Entry)]
+            weighs = any(x.name == own.name and x.at[-1:] == (index,) for x in entries)
+            if weighs and any(x.name != own.name and x.at[-2:-1] == (index,) for x in entries):
+                return True
+    return False
+
+
 def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     """Return a calculation with the equations of a problem in it.
 
@@ -85,7 +142,8 @@ def with_equations(problem: Outer, calculation: Calculation) -> Calculation:
     steps, lines = _with_modified_scores(problem, calculation, parsed(problem.equations))
     resolution = _Resolution(steps, lines, problem)
     replaced = [step.name for step in steps]
-    for name in (*replaced, *(line.name for line in lines)):
+    stated = [line.name for line in lines]
+    for name in stated if set(replaced) <= set(stated) else (*replaced, *stated):
         resolution.put(name)
     steps = _without_those_replaced(resolution.made.values(), steps, lines)
     added = tuple(step for step in steps if step.name not in replaced)
@@ -162,17 +220,48 @@ class _Resolution:
         if name in self._opened:
             raise self._circle(name)
         self._opened.append(name)
-        reads = line.reads if line is not None else step.inputs if step is not None else ()
-        for each in reads:
-            if each != name:
+        lines = self._together(name)
+        names = [each.name for each in lines] or [name]
+        for each in (each for own in names for each in self._reads(own)):
+            if each not in names:
                 self.put(each)
         self._opened.pop()
-        if line is not None:
-            step = self._stated(line, step)
-        assert step is not None
-        self.made[name] = step
-        self.shapes[name] = self._shape_of(step)
-        self._axes[name] = step.rows, step.columns
+        for made in self._stated(lines) if lines else [step]:
+            assert made is not None
+            self.made[made.name] = made
+            self.shapes[made.name] = self._shape_of(made)
+            self._axes[made.name] = made.rows, made.columns
+
+    def _reads(self, name: str) -> tuple[str, ...]:
+        """Return what a step or an equation reads; nothing for what is given."""
+        line, step = self._lines.get(name), self._steps.get(name)
+        return line.reads if line is not None else step.inputs if step is not None else ()
+
+    def _together(self, name: str) -> list[Line]:
+        """Return the equations that are computed row by row together with one, itself among them.
+
+        It alone where it reads none in a circle, or where no rows tell an order: such a circle is
+        refused when it closes.
+        """
+        if name not in self._lines:
+            return []
+        own = self._lines[name]
+        names = {each for each in self._leading_to(name) if name in self._leading_to(each)}
+        lines = [each for each in self._lines.values() if each.name in names]
+        recurs = recurrence_of([each.equation for each in lines])
+        if len(lines) != len(names) or recurs is None or len(recurs.order) != len(lines):
+            return [own]
+        return [self._lines[each.name] for each in recurs.order]
+
+    def _leading_to(self, name: str) -> frozenset[str]:
+        """Return all that a step or an equation goes back to."""
+        found: set[str] = set()
+        open_ = [name]
+        while open_:
+            new = set(self._reads(open_.pop())) - found
+            found |= new
+            open_ += new
+        return frozenset(found)
 
     def _circle(self, name: str) -> Exception:
         closing = next(self._lines[n] for n in reversed(self._opened) if n in self._lines)
@@ -183,12 +272,20 @@ class _Resolution:
     def _shape_of(self, step: Step) -> Shape:
         return step.operation.shape(*(self.shapes[name] for name in step.inputs))
 
-    def _stated(self, line: Line, step: Step | None) -> Step:
-        """Return the step that an equation makes, in place of the one of its name."""
+    def _stated(self, lines: Sequence[Line]) -> Iterator[Step]:
+        """Yield the steps that equations make, in place of those of their names."""
+        step = self._steps.get(lines[0].name)
         is_known = step is not None and all(name in self.shapes for name in step.inputs)
         shape = self._shape_of(step) if step is not None and is_known else None
-        own, settings = resolved(line, Known(self.shapes, self._sizes()), shape)
-        inputs = tuple(each for each in own.reads if each != line.name)
+        found = resolved(lines, Known(self.shapes, self._sizes()), shape)
+        for line, (own, settings) in zip(lines, found, strict=True):
+            yield self._step(line, own, settings)
+
+    def _step(self, line: Line, own: Equation, settings: Mapping[str, Setting]) -> Step:
+        """Return the step that an equation makes, in place of the one of its name."""
+        step = self._steps.get(line.name)
+        computed = {each.name for each in own.group}
+        inputs = tuple(each for each in own.reads if each not in computed)
         shapes = tuple(self.shapes[each] for each in inputs)
         operation = Own(
             Statement(equation_source(local(own)), frozenset({NAMES_HEADS}), settings),
@@ -198,14 +295,17 @@ class _Resolution:
         )
         forbids = any(x == INFINITY for x in own.nodes)
         if step is not None:
-            title = line.title or step.title
+            is_given = step.name in step.inputs
+            title = line.title or (STEP_TITLES["A"] if is_given else step.title)
             made = step._replace(operation=operation, inputs=inputs, title=title)
+            made = made._replace(rows_of=own.recurring)
             return made._replace(role="masked") if forbids and step.columns == "keys" else made
         rows, columns = (self._axis(own, index) for index in own.at[-2:])
         title = line.title or STEP_TITLES.get(line.name, "stated by an equation")
         role = _role(line.name, rows, columns, forbids=forbids)
         of_tokens = len(own.at) > 2 and self._axis(own, own.at[0]) in ("queries", "keys")
         made = Step(line.name, title, operation, inputs, rows, columns, role)
+        made = made._replace(rows_of=own.recurring)
         return made._replace(slices="token") if of_tokens else made
 
     def _axis(self, own: Equation, index: str) -> Axis:

@@ -33,6 +33,9 @@ class Step(NamedTuple):
         Whether a person may go past it: from the scores to the weights, without the scaled ones.
     slices
         What the matrices of several stand for: a "head", or the "token" of a recurrence.
+    rows_of
+        Of a recurrence, the steps whose earlier rows it reads, and that are computed with it: its
+        own first.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Step(NamedTuple):
     role: Role = ""
     is_between: bool = False
     slices: str = "head"
+    rows_of: tuple[str, ...] = ()
 
 
 def run(

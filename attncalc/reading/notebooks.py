@@ -15,23 +15,49 @@ def text_of_notebook(text: str) -> str:
     >>> text_of_notebook(json.dumps({"nbformat": 4, "cells": [cell]}))
     'Q = [1 3; 2 4]'
     """
+    return "\n".join(line for _, line in lines_of_notebook(text))
+
+
+Place = tuple[int, int, bool]
+"""Where a line of a notebook stands: its cell and its line, from 1, and whether in its output."""
+
+
+def lines_of_notebook(text: str) -> list[tuple[Place, str]]:
+    """Return the lines of a notebook, each behind where it stands; none of anything else.
+
+    Examples
+    --------
+    >>> cell = {"cell_type": "code", "source": "print(Q)", "outputs": [{"text": "[1 3]"}]}
+    >>> lines_of_notebook(json.dumps({"nbformat": 4, "cells": [cell]}))
+    [((1, 1, False), 'print(Q)'), ((1, 1, True), '[1 3]')]
+    """
     if _SIGN not in text:
-        return ""
+        return []
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
-        return ""
+        return []
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list) or "nbformat" not in content:
-        return ""
-    return "\n\n".join(_text_of_cell(cell) for cell in cells if isinstance(cell, dict))
+        return []
+    lines: list[tuple[Place, str]] = []
+    for number, cell in enumerate(cells, start=1):
+        if isinstance(cell, dict):
+            lines += [((number, 0, False), "")] * bool(lines)
+            lines += _lines_of_cell(number, cell)
+    return lines
 
 
-def _text_of_cell(cell: dict[str, Any]) -> str:
+def _lines_of_cell(number: int, cell: dict[str, Any]) -> list[tuple[Place, str]]:
     outputs = cell.get("outputs")
     outputs = outputs if isinstance(outputs, list) else []
     shown = [_text_of_output(each) for each in outputs if isinstance(each, dict)]
-    return "\n".join([_joined(cell.get("source")), *shown])
+    written = _joined(cell.get("source")).split("\n")
+    printed = "\n".join(shown).split("\n") if shown else []
+    return [
+        *(((number, i, False), line) for i, line in enumerate(written, start=1)),
+        *(((number, i, True), line) for i, line in enumerate(printed, start=1)),
+    ]
 
 
 def _text_of_output(output: dict[str, Any]) -> str:

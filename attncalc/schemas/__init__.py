@@ -30,6 +30,7 @@ _ALL = {
     "rubric": _Described("check --rubric", marking.rubric),
     "reading": _Described("check --reading", marking.reading),
     "dumps": _Described("check, of two dumps of a program", marking.dumps),
+    "lessons": _Described("check --lesson", marking.lessons),
     "variation": _Described("vary", studies.variation),
     "simulation": _Described("simulate", studies.simulation),
     "aim": _Described("aim", studies.aim),

@@ -54,6 +54,29 @@ def dumps() -> Schema:
     return thing("Two dumps.", {"arrays": listed(array), "alone": LIST_OF_TEXTS})
 
 
+def lessons() -> Schema:
+    """Return the schema of lessons that were checked by their own numbers."""
+    finding = thing(
+        "What is said of some lines of a lesson.",
+        {
+            "kind": {"enum": ["wrong", "right", "given", "unchecked", "other"]},
+            "where": TEXT,
+            "line": COUNT,
+            "last": COUNT,
+            "what": TEXT,
+            "found": or_none(TEXT),
+            "right": or_none(TEXT),
+            "under": LIST_OF_TEXTS,
+            "why": or_none(TEXT),
+        },
+    )
+    lesson = thing(
+        "A lesson, and what was found in it.",
+        {"lesson": TEXT, "error": or_none(TEXT), "findings": listed(finding)},
+    )
+    return thing("Lessons, checked.", {"lessons": listed(lesson)})
+
+
 def reading() -> Schema:
     """Return the schema of an answer as it was read: the form of an answer in JSON."""
     line = thing(

@@ -43,4 +43,5 @@ def outputs_of(problem: Problem) -> str:
 def formula(step: Step, problem: Problem) -> Expression:
     """Return the right-hand side of a step's equation in the problem's layout, as in X W_Q."""
     standing = problem.standing
-    return standing.expression(step.operation.formula(*map(standing.symbol, step.inputs)))
+    operands = map(standing.symbol, step.inputs + step.rows_of)
+    return standing.expression(step.operation.formula(*operands))

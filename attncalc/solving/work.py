@@ -82,8 +82,8 @@ class Derivation(NamedTuple):
 
 
 def _operands(step: Step) -> tuple[str, ...]:
-    """Return what a step reads, and of a recurrence the step itself."""
-    return (*step.inputs, step.name) if step.operation.recurs else step.inputs
+    """Return what a step reads, and of a recurrence the steps whose earlier rows it reads."""
+    return step.inputs + step.rows_of
 
 
 class Work:

@@ -10,10 +10,13 @@ from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from attncalc.base.errors import InputError
 from attncalc.base.rounding import fixed
 from attncalc.base.text import numbered
 from attncalc.base.types import Matrix, Place
+from attncalc.equations.own import Own
 from attncalc.problem.attention.declared import DISPLAY
 from attncalc.problem.attention.steps import hidden_of
 from attncalc.problem.fields import role_of
@@ -227,10 +230,22 @@ def _connections(solution: Solution, contents: Contents) -> Iterator[parts.Part]
                 of,
                 step.name,
                 solution.problem.standing.by_columns,
-                partial(_attended, solution, step, cache(partial(hidden_of, attention)))
+                partial(_attended, solution, step, cache(partial(_hidden_in, solution, step)))
                 if is_drawn
                 else None,
             )
+
+
+def _hidden_in(solution: Solution, step: Step, head: int) -> Matrix | None:
+    """Return where a head, from 1, may not attend: by a mask, or by -∞ of an equation."""
+    hidden = hidden_of(solution.problem.attention_of(step.name), head)
+    before = next((each for each in solution.plan if each.name in step.inputs), None)
+    if hidden is not None or before is None or before.role != "masked":
+        return hidden
+    if not isinstance(before.operation, Own) or not solution.keeps(before.name):
+        return None
+    scores = solution.floats[before.name]
+    return np.isneginf(scores if scores.ndim == 2 else scores[max(head, 1) - 1])
 
 
 def _attended(

@@ -52,6 +52,12 @@ MOST_NAMED = 10
 
 def check(flags: Mapping[str, Any]) -> int:
     """Mark the answers, write what is asked for, and return how the command ends."""
+    if flags["lesson"]:
+        from attncalc.cli.commands.check_lesson import check_lessons
+
+        return check_lessons(flags)
+    if not flags["answers"]:
+        raise InputError("Missing argument 'ANSWER...'.")
     if are_dumps(flags):
         return DIFFERENT if check_dumps(flags) else RIGHT
     if is_set(flags["file"]):

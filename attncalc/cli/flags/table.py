@@ -104,7 +104,8 @@ PENALTIES = tuple(
 )
 OF_MARKING = (
     PROBLEM,
-    Flag("ANSWER...", "Answers: files, folders or -.", OUTPUT, list, ..., name="answers"),
+    Flag("ANSWER...", "Answers: files, folders or -.", OUTPUT, list, name="answers"),
+    _switch("--lesson", "Check the numbers of lessons; all files are documents."),
     STEPS,
     WEIGHT,
     POINTS,
@@ -332,6 +333,7 @@ the steps. The exit code is 0 if all is right, 1 if not.
     attncalc check problem.json answer.md
     attncalc check problem.json answers/ --csv marks.csv      many answers
     attncalc check set/ answers/ -o marked/                   a class
+    attncalc check --lesson lesson.md                         a document with examples
 """,
         OF_MARKING,
         "",

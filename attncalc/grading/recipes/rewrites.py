@@ -90,10 +90,11 @@ def _instead(x: Node, own: Equation) -> Iterator[Change]:
     match x:
         case Operator("/", (a, b)):
             yield f"no-division:{source(b)}", f"the division by {source(b)} is left out", a
-        case Operator("*", (a, b)) if not names_in(a) & own.indices and _is_number(a):
-            yield f"no-factor:{source(a)}", f"the factor {source(a)} is left out", b
-        case Operator("*", (a, b)) if not names_in(b) & own.indices and _is_number(b):
-            yield f"no-factor:{source(b)}", f"the factor {source(b)} is left out", a
+        case Operator("*", (a, b)):
+            for factor, rest in ((a, b), (b, a)):
+                if _is_number(factor, own) or _is_of_entry(factor, own):
+                    said = f"the factor {source(factor)} is left out"
+                    yield f"no-factor:{source(factor)}", said, rest
         case Operator("**", (a, b)):
             yield f"no-power:{source(b)}", f"the power of {source(b)} is left out", a
         case Operator("neg", (a,)):
@@ -124,9 +125,15 @@ def _instead(x: Node, own: Equation) -> Iterator[Change]:
             yield "mean", "the mean is taken, and not the sum", Operator("/", (x, size))
 
 
-def _is_number(x: Node) -> bool:
+def _is_number(x: Node, own: Equation) -> bool:
     """Say whether a factor is a number, or the only entry of a matrix."""
-    return all(not isinstance(y, Aggregate | Row) for y in walk(x))
+    is_plain = all(not isinstance(y, Aggregate | Row) for y in walk(x))
+    return is_plain and not names_in(x) & own.indices
+
+
+def _is_of_entry(x: Node, own: Equation) -> bool:
+    """Say whether a factor is the entry of another matrix at the same place, as a gate is."""
+    return isinstance(x, Entry) and x.at == tuple(map(Name, own.at))
 
 
 def _with(x: Node, node: Node, other: Node) -> Node:

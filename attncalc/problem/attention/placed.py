@@ -32,7 +32,8 @@ def _built(placed: Placed, streams: Streams) -> Built:
     if not placed.reads:
         check_shapes(placed.fields)
         steps = tuple(attention_steps(placed.fields))
-        return Built(steps, attention=copy(placed.fields))
+        named = {"A": placed.gives} if placed.gives else {}
+        return Built(steps, names=named, attention=copy(placed.fields))
     read = [streams[name] for name in placed.reads]
     try:
         if placed.fields.start:

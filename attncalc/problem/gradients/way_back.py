@@ -14,7 +14,7 @@ from typing import NamedTuple
 from attncalc.base.errors import InputError
 from attncalc.base.typed import as_written
 from attncalc.equations.library import TURNED
-from attncalc.equations.operation import PLAIN, Operation, Shape, Stated, Statement, Way
+from attncalc.equations.operation import PLAIN, RESULT, Operation, Shape, Stated, Statement, Way
 from attncalc.equations.operations.assembling import Add
 from attncalc.equations.operations.distances import RelativeBias
 from attncalc.equations.operations.losses import descend
@@ -119,14 +119,12 @@ class _WayBack:
     def steps(self) -> Iterator[Step]:
         """Yield the steps in the order in which they are found."""
         known = {self._start.of: self._start.gradient}
-        if self._made[self._start.of].operation.recurs:
-            known[self._start.of] = total = part_name(self._start.of, self._start.of)
-            yield self._through_rows(total, self._made[self._start.of], [self._start.gradient])
-        parts: dict[str, list[str]] = {}
+        parts: dict[str, list[str]] = {self._start.of: [self._start.gradient]}
+        yield from self._through_rows(self._made[self._start.of], parts, known)
         for group in _groups(self._forward):
             uses = chain(*(self._uses.get(step.name, ()) for step in group if step.name in known))
             for use in sorted(uses, key=self._turn):
-                yield from self._led_back(use, known, parts.setdefault(use.name, []))
+                yield from self._led_back(use, known, parts)
 
     def _turn(self, use: _Use) -> int:
         """Return its place in the order: weights first, steps that lead further back last."""
@@ -135,12 +133,16 @@ class _WayBack:
         made = self._made.get(use.name)
         return 2 if made is not None and made.columns == "keys" else 1
 
-    def _led_back(self, use: _Use, known: dict[str, str], parts: list[str]) -> Iterator[Step]:
+    def _led_back(
+        self, use: _Use, known: dict[str, str], all_parts: dict[str, list[str]]
+    ) -> Iterator[Step]:
         """Yield the gradient of a matrix, or one part of it, and after the last part their sum."""
+        parts = all_parts.setdefault(use.name, [])
         count, own = self._counts[use.name], gradient_name(use.name)
         made = self._made.get(use.name)
-        recurs = made is not None and made.operation.recurs
-        at = (*use.by.inputs, use.by.name, known[use.by.name])
+        recurs = made is not None and bool(made.rows_of)
+        results = reversed(use.by.rows_of or (use.by.name,))
+        at = (*use.by.inputs, *results, known[use.by.name])
         reads = tuple(at[number] for number in use.way.reads)
         operation = self._as_stored(use)
         if count > 1 and operation.name == "Same":  # as it is, it needs no name of its own
@@ -152,21 +154,45 @@ class _WayBack:
         if len(parts) < count:
             return
         if made is not None and recurs:
-            yield self._through_rows(own, made, parts)
-        elif count > 1:
+            if all(len(all_parts.get(name, ())) == self._counts[name] for name in made.rows_of):
+                yield from self._through_rows(made, all_parts, known)
+            return
+        if count > 1:
             yield self._step(own, use, Add(), tuple(parts))
         known[use.name] = own
         if use.name not in self._made:
             self.leaves.append(use.name)
 
-    def _through_rows(self, name: str, made: Step, arriving: list[str]) -> Step:
-        """Return the gradient of a recurrence, with what comes back from its later rows."""
-        shapes = [self._shapes[each] for each in made.inputs]
-        way = made.operation.through_rows(len(arriving), *shapes)
-        at = (*made.inputs, made.name, *arriving)
-        reads = tuple(at[place] if place >= 0 else made.name for place in way.reads)
-        title = f"gradient of {made.name}, through all later rows"
-        return Step(name, title, way.operation, reads, made.rows, made.columns)
+    def _through_rows(
+        self, by: Step, parts: Mapping[str, list[str]], known: dict[str, str]
+    ) -> Iterator[Step]:
+        """Yield the gradients of steps that are computed row by row together, from the last row on.
+
+        Each is that of all parts that arrive at it, with what comes back from later rows.
+        """
+        names = {
+            name: part_name(name, name) if name == self._start.of else gradient_name(name)
+            for name in by.rows_of
+        }
+        for made in (step for step in reversed(self._forward) if step.name in names):
+            arriving = [parts.get(name, []) for name in made.rows_of]
+            shapes = [self._shapes[each] for each in made.inputs]
+            way = made.operation.through_rows([*map(len, arriving)], *shapes)
+            at = (*made.inputs, *chain(*arriving))
+            reads = tuple(
+                at[place] if place >= 0 else made.rows_of[RESULT - place] for place in way.reads
+            )
+            known[made.name] = names[made.name]
+            yield Step(
+                names[made.name],
+                f"gradient of {made.name}, through all later rows",
+                way.operation,
+                reads,
+                made.rows,
+                made.columns,
+                slices=made.slices,
+                rows_of=tuple(names[name] for name in made.rows_of),
+            )
 
     def _as_stored(self, use: _Use) -> Operation:
         """Return the operation, in the layout of the given matrix: weights may be (out, in)."""
@@ -208,16 +234,21 @@ def _uses(
     """
     wanted = {name for name in problem.given if role_of(name) not in NO_GRADIENT}
     uses: dict[str, list[_Use]] = {}
+    rows_of = {step.name: step.rows_of for step in forward}
+    last: set[str] = set()
     for step in forward:
         if found := list(_uses_in(step, wanted, shapes)):
-            wanted.add(step.name)
+            wanted |= {step.name, *step.rows_of}
             uses[step.name] = found
-        if step.name == end:
+        if end in (step.name, *step.rows_of):
+            last = {step.name, *step.rows_of}
+        elif last:
             break
-    leading = {end}
+    leading = last
     for name in reversed(uses):
         if name in leading:
-            leading.update(use.name for use in uses[name])
+            for use in uses[name]:
+                leading |= {use.name, *rows_of.get(use.name, ())}
     return {name: found for name, found in uses.items() if name in leading}
 
 
@@ -290,6 +321,7 @@ def steps_of_descent(
             title=f"{step.title} after the step",
             operation=_reading(step, changed, standing),
             inputs=tuple(changed.get(name, name) for name in step.inputs),
+            rows_of=tuple(map(new_name, step.rows_of)),
             role="masked" if step.role == "masked" else "",
             is_between=True,
         )

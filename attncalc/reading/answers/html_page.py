@@ -32,10 +32,11 @@ def is_html(text: str) -> bool:
 
 
 class Page(NamedTuple):
-    """A page of HTML as lines of text, and whether it is one of our own."""
+    """A page of HTML as lines of text, whether it is our own, and their lines in the file."""
 
     text: str
     is_own: bool
+    places: tuple[int, ...] = ()
 
 
 def text_of_html(text: str) -> Page:
@@ -54,7 +55,7 @@ def text_of_html(text: str) -> Page:
     reader.feed(with_short_references(text))
     reader.close()
     reader.end_line()
-    return Page("\n".join(reader.lines), reader.is_own)
+    return Page("\n".join(reader.lines), reader.is_own, tuple(reader.places))
 
 
 class _Reader(HTMLParser):
@@ -64,6 +65,8 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.is_own = is_own
         self.lines: list[str] = []
+        self.places: list[int] = []
+        self.rows_at: list[int] = []
         self.piece: list[str] = []
         self.skipping: list[str] = []
         self.prefix = ""
@@ -145,8 +148,9 @@ class _Reader(HTMLParser):
     def _pre(self, data: str) -> None:
         first, *others = data.split("\n")
         self.piece.append(first)
-        for each in others:
+        for count, each in enumerate(others):
             self.end_line(keep=True)
+            self.places[-1] += count
             self.piece.append(each)
 
     def end_line(self, *, keep: bool = False) -> None:
@@ -166,6 +170,7 @@ class _Reader(HTMLParser):
             if self.lines and self.lines[-1]:
                 self.lines.append("")
         self.lines += lines
+        self.places += [self.getpos()[0]] * (len(self.lines) - len(self.places))
 
     # -- tables -----------------------------------------------------------------------------------
 
@@ -181,8 +186,10 @@ class _Reader(HTMLParser):
         assert self.rows is not None
         if tag == "tr":
             self.rows.append([])
+            self.rows_at.append(self.getpos()[0])
         elif tag in ("td", "th"):
             self.rows = self.rows or [[]]
+            self.rows_at = self.rows_at or [self.getpos()[0]]
             self.rows[-1].append("")
             self.in_cell = True
             self.named_rows = self.named_rows or said.get("scope") == "row"
@@ -193,12 +200,14 @@ class _Reader(HTMLParser):
 
     def _end_table(self) -> None:
         rows = [[_BLANKS.sub(" ", cell).strip() for cell in row] for row in self.rows or [] if row]
-        self.rows, self.in_cell = None, False
+        at = [at for at, row in zip(self.rows_at, self.rows or [], strict=False) if row]
+        self.rows, self.rows_at, self.in_cell = None, [], False
         name, head = self.whose
         lines = [f"## `{name}`"] if name else []
         lines += ["", f"Head {head}"] if head else []
         lines += [""] if lines else []
         self._write([*lines, *_piped(rows, is_own=bool(name))])
+        self.places[len(self.places) - len(at) :] = at
 
 
 def _piped(rows: list[list[str]], *, is_own: bool) -> list[str]:

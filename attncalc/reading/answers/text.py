@@ -38,7 +38,6 @@ from attncalc.reading.plain.marks import MOST_GRIDS, PRIVATE, typed
 from attncalc.reading.plain.other_words import in_english
 from attncalc.reading.plain.tidy import with_decimal_commas, within_bounds
 from attncalc.reading.plain.told_corrections import with_corrections
-from attncalc.reading.plain.told_results import with_results
 from attncalc.reading.plain.told_rows import with_rows
 from attncalc.reading.plain.told_vectors import with_vectors
 
@@ -107,7 +106,7 @@ def _rewritten(text: str, expected: Expected) -> str:
         return _step_named(expected, words)[1]
 
     text = in_english(with_layers_in_words(with_tables(text)))
-    text = with_results(with_corrections(without_references(text)))
+    text = with_corrections(without_references(text))
     text = with_rows_of_tokens(text, expected.labels)
     return with_vectors(with_rows(text, partial(_step_named, expected)), size)
 

@@ -44,8 +44,6 @@ PREAMBLE = re.compile(
 """The head of a mail, or what a program says when it starts."""
 _BEHIND_ROW = re.compile(r"(?<=[\d.%]) {2,}+\((?=[^()]*[^\d\s.,;()])[^()]{3,160}\)$")
 """Work in brackets behind a row of numbers."""
-_COUNT_OR_WORD = re.compile(r"(?:[^\W\d]{0,20} ?)?(?:\d{1,3}|[^\W\d]{0,20})")
-_WIDE = re.compile(r" {2,}+|\t++")
 _GOES_ON = re.compile(r"\s*+(?:[=→]|≈(?![-.\d]))")
 _OF_PATTERNS = re.compile(r"[\s#*]*+What the weights show[\s*]*+")
 _ENDS_PATTERNS = re.compile(rf"^\s*+#{{1,6}}\s|[=≈:]\s?{GRID.pattern}|\t|\||[=≈:]\s?$")
@@ -60,8 +58,6 @@ MOST_BESIDE = 12
 """Matrices that a sentence may name one after the other."""
 MOST_HEADS = 60
 """Columns that may have names of their own."""
-MOST_ROWS = 200
-"""Lines of vectors that stand below names."""
 MOST_TRIES = 140
 """Lines of a paragraph at which a table may begin that turn out to begin none."""
 MOST_BLOCKS = 6000
@@ -187,11 +183,9 @@ class _Parter:
         if not GRID.search(line.text) and (count := self._rows(i)):
             return count
         if (
-            (count := self._vectors_under_names(i))
-            or (count := self._under_names(i))
+            (count := self._under_names(i))
             or (count := self._columns(i))
             or (count := self._beside(i))
-            or (count := self._named_row(line))
         ):
             return count
         self._said(line)
@@ -432,46 +426,6 @@ class _Parter:
         """Return the first row of numbers right below a line, past others that are broken too."""
         below = [_without_bars(line.text) for line in self.lines[i + 1 : i + 4]]
         return next((row for text in below if (row := split_row(text))), None)
-
-    def _named_row(self, line: Line) -> int:
-        """Take a row that stands behind its name without a sign: v1 2.5, -1.5."""
-        text = _BEHIND_ROW.sub("", line.text.rstrip())
-        if GRID.search(text) or (found := labelled_row(text)) is None:
-            return 0
-        name, cells = found
-        if len(cells) < 2 or not self.names_a_row(name):
-            return 0
-        kept = Grid((fitted([cells]),), line.number, line.number, "rows")
-        self._add(Block(line.number, line.number, line.text, [name], kept))
-        return 1
-
-    def _vectors_under_names(self, i: int) -> int:
-        """Take vectors in columns below a line that names each: query  key  value."""
-        heads = _WIDE.split(self.lines[i].text.strip()) if len(self.lines[i].text) < 400 else []
-        if len(heads) < 2 or GRID.search(self.lines[i].text):
-            return 0
-        if not all(map(self.names_a_row, heads[1:])):
-            return 0
-        heads = heads if self.names_a_row(heads[0]) else heads[1:]
-        stop = i + 1
-        while stop < len(self.lines) and not self.lines[stop].text.strip("-=─━ "):
-            stop += 1
-        rows: list[list[str]] = []
-        while stop < len(self.lines) and len(rows) < MOST_ROWS:
-            marks, text = GRID.findall(self.lines[stop].text), self.lines[stop].text
-            beside = GRID.sub("", text).strip(" ,;|.:()")
-            if len(marks) != len(heads) or not _COUNT_OR_WORD.fullmatch(beside):
-                break
-            rows.append(marks)
-            stop += 1
-        if not rows or len(heads) < 2:
-            return 0
-        for name, *own in zip(heads, *rows, strict=True):
-            grids = [self.document.grids[mark] for mark in own]
-            kept = Grid(([row for grid in grids for row in grid.rows],), grids[0].line,
-                        grids[-1].last, "stack")  # fmt: skip
-            self._add(Block(kept.line, kept.last, f"{name} {kept.text}", [name], kept))
-        return stop - i
 
     def _under_names(self, i: int) -> int:
         """Take rows behind names below a line of as many names: k1 k2 k3 over q1 1 2 3."""

@@ -57,7 +57,7 @@ def _read_change(text: str, problem: Problem) -> Change:
     if found is None:
         raise InputError(HOW_TO_CHANGE)
     named = found["name"].strip()
-    name = canonical(named)
+    name = None if named in problem.more else canonical(named)
     if name and own_name(name) in SETTINGS:
         return _of_setting(text, name, found, problem)
     return _of_matrix(text, given_name(named, problem, SETTINGS), found, problem)

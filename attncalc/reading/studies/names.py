@@ -157,6 +157,8 @@ def given_name(text: str, problem: Problem, others: Iterable[str] = ()) -> str:
     InputError
         When there is none; it names what is given, and what else it could be called.
     """
+    if text in problem.more:
+        return text
     name = canonical(text)
     if not name or own_name(name) not in GIVEN or own_name(name) in FIXED:
         check_given(text, problem, among_steps=True)

@@ -193,7 +193,10 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
     count = int(hidden.sum())
     if not count or solution.plan[-1].name == name:  # nothing is made of them
         return
-    change = np.abs(_outputs(attended, np.where(hidden, made, made * 0)))
+    moved = _outputs(attended, np.where(hidden, made, made * 0))
+    if moved is None:
+        return
+    change = np.abs(moved)
     values: dict[str, Any] = {
         "step": name,
         "count": count,
@@ -204,7 +207,7 @@ def rounded_away(attended: SolvedAttention) -> Iterator[Pattern]:
         "decimals": solution.problem.decimals,
     }
     values["change"] = _bound(change.max())
-    values["output"] = int(np.unravel_index(int(change.argmax()), change.shape)[0]) + 1
+    values["output"] = int(np.unravel_index(int(change.argmax()), change.shape)[-2]) + 1
     if not attended.is_alone:  # the outputs of a network are others
         values["of"] = attended.outputs.name
     yield attended.pattern("rounded-away", name, values)
@@ -218,11 +221,18 @@ def _hidden(attended: SolvedAttention, made: Matrix) -> Matrix:
     return hidden
 
 
-def _outputs(attended: SolvedAttention, weights: Matrix) -> Matrix:
-    """Return how far these weights move the outputs: what follows them, less what 0 gives."""
+def _outputs(attended: SolvedAttention, weights: Matrix) -> Matrix | None:
+    """Return how far these weights move the outputs: what follows them, less what 0 gives.
+
+    None where these are computed row by row together with the weights.
+    """
     solution, name = attended.solution, attended.weights.name
     place = [step.name for step in attended.steps].index(name)
     after = attended.steps[place + 1 :]
+    if not after:  # an equation states the weights, and another what they weigh
+        after = tuple(step for step in solution.plan if name in step.inputs)[:1]
+    if not after:
+        return None
     with solution.arithmetic():
         known: Mapping[str, Matrix] = solution.problem.given
         if solution.is_exact:

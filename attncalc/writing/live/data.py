@@ -141,7 +141,8 @@ def stated_steps(problem: Problem, steps: Plan) -> list[dict[str, Any]]:
     """Return steps as data, each after those it reads.
 
     Each has its `name`, `title` and `role`; its `equation` as it is computed, and as a `formula`
-    that is shown; `inputs`, the matrices by their names in the equation; the numbers in it
+    that is shown; `inputs`, the matrices by their names in the equation, and `rows`, those whose
+    earlier rows a recurrence reads; the numbers in it
     (`settings`) and `tables`; which setting of the problem is the number in it (`chosen`), and
     whether it keeps fractions (`rational`).
 
@@ -175,6 +176,7 @@ def _step_in_data(step: Step, problem: Problem, shapes: list[Shape]) -> dict[str
         "role": step.role,
         "equation": equation_source(own),
         "inputs": dict(zip(inputs, step.inputs, strict=False)),  # tables are behind the inputs
+        **({"rows": dict(zip(own.recurring, step.rows_of, strict=True))} if step.rows_of else {}),
         "settings": {name: as_written(Fraction(n)) for name, n in stated.settings.items()},
         **({"tables": {name: _table(held) for name, held in tables.items()}} if tables else {}),
         **({"rational": True} if operation.is_rational else {}),

@@ -30,19 +30,31 @@ export class Program {
    */
   constructor(equation, world, A, keeps = true) {
     Object.assign(this, { equation, world, A, keeps, I: [], slots: new Map() });
-    const shapes = this.shapes = {};
+    const shapes = this.shapes = {}, { group } = equation;
     let lead = [];
+    this.computed = new Set([equation, ...group].map((each) => each.name));
     const note = (x) => {
-      if (x.is === "entry" && x.name !== equation.name) {
+      if (x.is === "entry" && !this.computed.has(x.name)) {
         shapes[x.name] = world.shape(x.name);
         const shape = served(x, shapes), more = shape.slice(0, shape.length - x.parts.length);
         const longer = more.length > lead.length ? more : lead, shorter = longer === more ? lead : more;
         const skip = longer.length - shorter.length;
         lead = longer.map((side, k) => (k >= skip && side === 1 ? shorter[k - skip] : side));
-      } else if (x.is === "call" && SIDES[x.name]) shapes[x.parts[0].name] = world.shape(x.parts[0].name);
+      } else if (x.is === "call" && SIDES[x.name] && !this.computed.has(x.parts[0].name)) shapes[x.parts[0].name] = world.shape(x.parts[0].name);
       x.parts.forEach(note);
     };
-    [...equation.taught, equation.right, ...equation.over.filter(Boolean)].forEach(note);
+    for (const each of [equation, ...group]) [...each.taught, each.right, ...each.over.filter(Boolean)].forEach(note);
+    for (let left = group; left.length; ) { // a size may be that of another of them
+      const failed = left.filter((each) => {
+        try {
+          const sizes = extents(each, shapes, world.settings);
+          shapes[each.name] = each.at.map((index) => sizes[index]);
+        } catch { return true; }
+        return false;
+      });
+      if (failed.length === left.length) throw new Error(`${equation.name}: its sizes are not known`);
+      left = failed;
+    }
     this.numbers = extents(equation, shapes, world.settings);
     this.lead = lead.map((_, k) => `axis ${k}`);
     lead.forEach((side, k) => { this.numbers[this.lead[k]] = side; });
@@ -204,7 +216,7 @@ export class Program {
   /** A value that few of the indices in scope decide is worked out once for these. */
   kept(f, x, scope) {
     const { I, numbers } = this, used = this.uses(x, scope);
-    if (!this.keeps || this.isCurve || used.length === scope.length || some(x, (y) => y.name === this.equation.name)) return f;
+    if (!this.keeps || this.isCurve || used.length === scope.length || some(x, (y) => this.computed.has(y.name))) return f;
     const slots = used.map((index) => [this.slots.get(index), numbers[index]]);
     const count = slots.reduce((all, [, side]) => all * side, 1);
     const place = slots.length === 1 ? () => I[slots[0][0]] : () => { let k = 0; for (const [slot, side] of slots) k = k * side + I[slot]; return k; };
@@ -275,7 +287,7 @@ export class Program {
     const { A, I } = this, [body, , where] = x.parts, { count, at, slot } = this.loop(x.index), inner = [...scope, x.index];
     if (x.is === "sum" && !where && body.is === "*" && body.parts.every((part) => part.is === "entry")) {
       const steps = body.parts.map((part) => this.stepOf(part, x.index));
-      if (!steps.includes(null) && !body.parts.some((part) => part.name === this.equation.name)) {
+      if (!steps.includes(null) && !body.parts.some((part) => this.computed.has(part.name))) {
         const [f, g] = body.parts.map((part) => { const place = this.place(part); return () => { I[slot] = 0; return place(); }; });
         return this.restoring(slot, A.dot(body.parts[0].name, f, steps[0], body.parts[1].name, g, steps[1], count));
       }

@@ -119,7 +119,7 @@ class Key {
   script(style, rule) {
     const made = {}, cutAll = (row) => row.map((v) => cut(v, this.asked, rule)), read = (name) => ({ low: made[name], high: made[name] });
     for (const name of Object.keys(this.steps)) {
-      made[name] = cutAll(style === "display" ? this.carried[name] : middle(this.reach(name, read, true)));
+      made[name] = cutAll(style === "display" ? this.carried[name] : middle(this.reach(name, read, true, {}, () => null, ([low, high]) => Array(2).fill(cut(low === high ? low : (low + high) / 2, this.asked, rule)))));
       if (made[name].some(Number.isNaN)) return {};
     }
     return made;
@@ -128,19 +128,22 @@ class Key {
   /**
    * Between which values a step lies; `read` gives the ranges of steps, and `doubtful` the weights that may not sum to 1.
    *
+   * Of a recurrence `readRows` gives those of earlier rows, or null where they are computed and read as `carried` says.
+   *
    * check knows of some matrices what holds for right values, and its bounds are between these, tight, and those, not tight.
    */
-  reach(name, read, isTight, doubtful = {}) {
+  reach(name, read, isTight, doubtful = {}, readRows = read, carried = undefined) {
     const { step, world, equation } = this.steps[name], isStep = (title) => Object.hasOwn(this.steps, step.inputs[title] ?? "");
     const { right } = equation, isMean = right.is === "sum" && right.parts[0].is === "*";
     const matrix = (title) => {
+      if (step.rows?.[title]) return readRows(step.rows[title]);
       const each = step.inputs[title], shape = world.shape(title), { v } = isStep(title) ? {} : world.matrix(title).near;
       if (v) return { shape, low: v, high: v };
       const { low, high } = read(each), isPositive = isTight && title === "var", isSure = isTight ? !doubtful[each]?.surely : !doubtful[each];
       const shares = this.isOfShares(each) && (isMean ? isSure : isTight), clipped = (end) => (isPositive ? end.map((x) => Math.max(0, x)) : end);
       return { shape, low: clipped(low), high: clipped(high), shares };
     };
-    return reach(equation, { ...world, integers: (title) => (isStep(title) ? null : world.integers(title)) }, matrix);
+    return reach(equation, { ...world, integers: (title) => (isStep(title) ? null : world.integers(title)) }, matrix, carried);
   }
 
   /** Whether a step makes weights of one sign that sum to 1. */
@@ -186,8 +189,8 @@ class Known {
 
   /** Where a step may lie: its values carried on (no rule), or as written, steps left out cut by a rule. */
   result(name, rule, isTight) {
-    const read = (each) => this.read(each, rule, isTight);
-    return (this.kept[`${name} ${rule} ${isTight}`] ??= this.key.reach(name, read, isTight, this.doubtful));
+    const read = (each) => this.read(each, rule, isTight), readRows = (each) => (this.points[each] ? read(each) : null);
+    return (this.kept[`${name} ${rule} ${isTight}`] ??= this.key.reach(name, read, isTight, this.doubtful, readRows));
   }
 
   read(name, rule, isTight) {
@@ -203,6 +206,17 @@ class Known {
     const rules = [null, ...(this.missing(name).length ? RULES : RULES.slice(0, 1))];
     const [tight, loose] = [true, false].map((isTight) => rules.map((rule) => this.result(name, rule, isTight)));
     return answers.map((answer, k) => isWithin(answer, decimals[k], tight, loose, k, slack));
+  }
+
+  /** The same with the rows that a recurrence reads as they are written; those of later steps, too. */
+  withRows(rows, script, { cuts, asked }, right) {
+    const { key } = this, points = { ...this.points }, ranges = { ...this.ranges };
+    for (const name of Object.values(rows).filter((each) => script[each] && !points[each])) {
+      const answers = script[name], isBlank = answers.map(({ kind }) => Boolean(kind));
+      points[name] = answers.map(({ v }, k) => (isBlank[k] ? key.shown[name][k] : v));
+      ranges[name] = putIn(behind(points[name], answers.map(({ decimals }) => Math.max(decimals ?? 0, asked)), cuts), isBlank, right[name]);
+    }
+    return new Known(key, points, ranges, this.doubtful);
   }
 
   /** The same with the key's values where its own are wrong. */
@@ -232,13 +246,13 @@ const either = (known) => (known === null ? [true, false] : [known]);
  */
 function walk(key, script, cuts, doubts, dusty) {
   const dust = DUST * 10 ** -key.asked, areApart = (a, b, counts) => a !== b && (counts || !(Math.abs(a - b) <= dust));
-  const known = new Known(key), slack = { cuts, asked: key.asked }, tainted = {}, found = {};
+  const kept = new Known(key), slack = { cuts, asked: key.asked }, tainted = {}, found = {};
   for (const name of Object.keys(key.steps)) if (script[name]) found[name] = marksOf(name);
   return found;
 
   function marksOf(name) {
-    const answers = script[name], isMistaken = Object.values(tainted).some((where) => where.includes(true));
-    const clean = isMistaken ? known.mended(tainted, key.ranges[dusty]) : known, coarse = answers.map(({ decimals }) => decimals), fine = coarse.map((each) => Math.max(each, key.asked));
+    const answers = script[name], { rows } = key.steps[name].step, isAfter = Object.values(tainted).some((where) => where.includes(true)), isMistaken = isAfter || Boolean(rows);
+    const clean = isAfter ? kept.mended(tainted, key.ranges[dusty]) : kept, known = rows ? kept.withRows(rows, script, slack, key.ranges[dusty]) : kept, coarse = answers.map(({ decimals }) => decimals), fine = coarse.map((each) => Math.max(each, key.asked));
     const own = known.result(name, null, true), right = clean.result(name, null, true), [same, differ] = [false, true].map((counts) => answers.map((_, k) => areApart(own.low[k], right.low[k], counts) || areApart(own.high[k], right.high[k], counts)));
     const differs = dusty ? differ : same;
     const fitsClean = clean.fits(name, answers, fine, slack), fits = isMistaken ? known.fits(name, answers, fine, slack) : fitsClean;
@@ -259,15 +273,15 @@ function walk(key, script, cuts, doubts, dusty) {
       }
       return all;
     });
-    const mayBe = mayBeAccepted(name, answers, marks, fine);
+    const mayBe = mayBeAccepted(known, name, answers, marks, fine);
     marks.forEach((all, k) => { if (all & (WRONG | PRECISION) && mayBe(k)) marks[k] |= differs[k] ? FOLLOWS : ROUNDING; });
-    keep(name, answers, marks, differs, fine, clean);
+    keep(known, name, answers, marks, differs, fine, clean);
     return marks;
   }
 
   /** Which entries check may take for rounded within the step, or a step that is left out. */
-  function mayBeAccepted(name, answers, marks, fine) {
-    if (!marks.some((all) => all & WRONG) || isFar(name, answers, marks)) return () => false;
+  function mayBeAccepted(known, name, answers, marks, fine) {
+    if (!marks.some((all) => all & WRONG) || isFar(known, name, answers, marks)) return () => false;
     if (known.missing(name).some((each) => key.mayBeRounded(each))) return () => true;
     const factors = key.factorsOf(name), [scores] = Object.values(key.steps[name].step.inputs);
     if (!factors.length) return () => key.mayBeRounded(name);
@@ -277,7 +291,7 @@ function walk(key, script, cuts, doubts, dusty) {
   }
 
   /** Whether entries are surely further off than rounding within a step leads. */
-  function isFar(name, answers, marks) {
+  function isFar(known, name, answers, marks) {
     const { low, high } = known.result(name, null, false), unit = 10 ** -key.asked;
     const largest = low.reduce((most, v) => (Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most), 1);
     const room = key.steps[name].step.role === "weights" ? FAR + unit : 2 * (FAR + unit) * largest;
@@ -286,7 +300,7 @@ function walk(key, script, cuts, doubts, dusty) {
   }
 
   /** Keep a step for later ones: where nothing is written, what follows from what is. */
-  function keep(name, answers, marks, differs, fine, clean) {
+  function keep(known, name, answers, marks, differs, fine, clean) {
     const shown = key.shown[name], is = (all, what) => all !== 0 && ((all & ~what) === 0 || (doubts && (all & what) !== 0));
     const [own, right] = [known, clean].map((each) => each.result(name, RULES[0], true).low);
     const isBlank = answers.map(({ kind }) => Boolean(kind)), follows = isBlank.map((blank, k) => blank && clean !== known && areApart(own[k], right[k], dusty) && Number.isFinite(own[k]));
@@ -296,9 +310,9 @@ function walk(key, script, cuts, doubts, dusty) {
     const around = putIn(behind(points, decimals, cuts), isBlank, key.ranges[dusty][name]);
     const range = putIn(around, points.map((v, k) => isBlank[k] && v !== shown[k]), known.result(name, null, true));
     const exactly = answers.map((_, k) => points[k] === -Infinity || (key.isExact[dusty][name][k] && points[k] === shown[k] && !differs[k]));
-    known.keep(name, points, putIn(range, exactly, { low: points, high: points }));
+    kept.keep(name, points, putIn(range, exactly, { low: points, high: points }));
     const odd = WRONG | PRECISION | MATCHES_KEY;
-    if (marks.some((all) => all & odd)) known.doubtful[name] = { surely: marks.some((all) => all !== 0 && (all & ~odd) === 0) };
+    if (marks.some((all) => all & odd)) kept.doubtful[name] = { surely: marks.some((all) => all !== 0 && (all & ~odd) === 0) };
     tainted[name] = marks.map((all, k) => differs[k] || is(all, WRONG | FOLLOWS));
   }
 }

@@ -164,7 +164,7 @@ export function parse(text) {
     found = [expression(0)];
   }
   if (next < tokens.length) fail("unexpected text at the end");
-  return { name: title, at, over, right: found.at(-1), taught: found.slice(0, -1), text };
+  return { name: title, at, over, right: found.at(-1), taught: found.slice(0, -1), text, group: [] };
 }
 
 export const parseExpression = (text) => parse(`=${text}`).right;

@@ -102,7 +102,8 @@ export function rangeArithmetic(matrix) {
     counted: (f) => () => { const v = f(); return between(v, v); },
     pi: () => () => between(down(Math.PI), up(Math.PI)),
     entry: (title, place) => {
-      const { low, high, shares } = matrix(title);
+      const { low, high, shares, at } = matrix(title);
+      if (at) return () => { const ends = at(place()); return between(...ends); };
       if (shares) return () => { const k = place(); return between(Math.min(1, Math.max(0, low[k])), Math.min(1, Math.max(0, high[k]))); };
       return () => { const k = place(); return between(low[k], high[k]); };
     },
@@ -206,10 +207,31 @@ export function rangeArithmetic(matrix) {
   return self;
 }
 
-/** Between which values the entries of an equation lie: { shape, low, high }. */
-export function reach(equation, world, matrix) {
-  const program = new Program(equation, world, rangeArithmetic(matrix)), { shape, count } = program;
+/**
+ * Between which values the entries of an equation lie: { shape, low, high }.
+ *
+ * Of a recurrence `matrix` gives nothing for rows that are to be computed, entry by entry; others read
+ * what `carried` makes of them.
+ */
+export function reach(equation, world, matrix, carried = (ends) => ends) {
+  const group = [equation, ...equation.group], rows = {}, found = (title) => matrix(title) ?? rowsOf(title);
+  const rowsOf = (title) => (rows[title] ??= computed(group.find((each) => each.name === title)));
+  const { program, endsAt } = computed(equation), { shape, count } = program;
   const low = new Float64Array(count), high = new Float64Array(count);
-  program.forEach((k) => { low[k] = program.entry(); high[k] = H[0]; });
+  for (let k = 0; k < count; k += 1) [low[k], high[k]] = endsAt(k);
   return { shape, low, high };
+
+  function computed(own) {
+    const program = new Program({ ...own, group: group.filter((each) => each !== own) }, world, rangeArithmetic(found)), ends = [];
+    const endsAt = (k) => {
+      if (!ends[k]) {
+        const before = [...program.I];
+        program.goTo(k);
+        ends[k] = [program.entry(), H[0]];
+        program.I.splice(0, before.length, ...before);
+      }
+      return ends[k];
+    };
+    return { program, endsAt, at: (k) => carried(endsAt(k)) };
+  }
 }

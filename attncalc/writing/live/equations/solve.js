@@ -16,9 +16,12 @@ const LARGEST = 1024;
 const DIGITS = { precision: 150, guard: 110 };
 
 const parsed = new Map();
-/** The equation of a text, parsed once. */
+/** The equation of a text, parsed once; the lines behind the first are computed together with it. */
 export function equationOf(text) {
-  if (!parsed.has(text)) parsed.set(text, parse(text));
+  if (!parsed.has(text)) {
+    const [own, ...group] = text.split("\n").map((line) => parse(line));
+    parsed.set(text, { ...own, group });
+  }
   return parsed.get(text);
 }
 
@@ -90,9 +93,16 @@ const small = (n) => (n === null ? -Infinity : n < 9007199254740992n && n > -900
 
 /** One step: its shape, its digits in units of the last place, and its entries as exact numbers. */
 class Worked {
-  constructor(step, world, reads, rules) {
+  constructor(step, world, reads, rules, within = null) {
     Object.assign(this, { step, world, reads, rules, plans: new Map(), open: 0 });
+    const lines = step.equation.split("\n");
     this.equation = equationOf(step.equation);
+    this.group = within ?? Object.fromEntries(lines.slice(1).map((line) => {
+      const text = [line, ...lines.filter((each) => each !== line)].join("\n"), { name } = equationOf(text);
+      return [name, () => new Worked({ ...step, name: step.rows[name], equation: text }, world, reads, rules, this.group)];
+    }));
+    this.group[this.equation.name] = () => this;
+    if (within) return; // entries are computed as others read them
     try {
       if (!rules.filter) throw new GivenUp();
       this.inWholes();
@@ -102,12 +112,13 @@ class Worked {
     }
   }
 
-  /** What the equation reads; of its own earlier rows, as the next one reads them. */
+  /** What the equation reads; of its own earlier rows, and those of its group, as the next one reads them. */
   matrixAt(title) {
-    if (title !== this.equation.name) return this.reads(title);
-    const { rounds, decimals } = this.rules;
-    if (!rounds) return this.matrix;
-    return { exactAt: (k, w) => { const n = this.rounded(this.exactAt(k, w)); return n === -Infinity ? null : rational(BigInt(n), tenTo(decimals)); } };
+    if (!Object.hasOwn(this.group, title)) return this.reads(title);
+    const { rounds, decimals } = this.rules, own = this.group[title]();
+    this.group[title] = () => own;
+    if (!rounds) return own;
+    return { exactAt: (k, w) => { const n = own.rounded(own.exactAt(k, w)); return n === -Infinity ? null : rational(BigInt(n), tenTo(decimals)); } };
   }
 
   /** The k-th entry with w binary digits, or with all where these are known. */
@@ -151,6 +162,7 @@ class Worked {
   }
 
   isRecurrent() {
+    if (this.equation.group.length) return true;
     const visit = (x) => (x.is === "entry" && x.name === this.equation.name) || x.parts.some(visit);
     return visit(this.equation.right);
   }

@@ -52,12 +52,12 @@ function isOfMatrices({ parts: [a, b] }) {
 
 class Writer {
   constructor(work, worked) {
-    const { equation, world, reads, rules, step } = worked;
+    const { equation, world, rules, step } = worked;
     this.work = work;
     this.step = step;
     this.equation = equation;
     this.told = step.told ?? {};
-    this.A = exactArithmetic(rules.w, (title) => { const matrix = reads(title); return (k) => matrix.exactAt(k, rules.w); }, rules.functions);
+    this.A = exactArithmetic(rules.w, (title) => { const matrix = worked.matrixAt(title); return (k) => matrix.exactAt(k, rules.w); }, rules.functions);
     this.program = new Program(equation, world, this.A, false);
     const asked = sizesOf(equation);
     this.sizes = new Set([...Object.keys(asked), ...Object.values(asked).filter(Boolean).flatMap((x) => [...namesIn(x)])]);
@@ -107,7 +107,7 @@ class Writer {
   }
 
   titled(x) {
-    return this.step.inputs[x.name] ?? x.name;
+    return this.step.inputs[x.name] ?? this.step.rows?.[x.name] ?? x.name;
   }
 
   quoted(x, k) {
@@ -190,7 +190,7 @@ class Writer {
     }
     if (name === "exp") return (level) => power(E, f(level));
     if (name === "sqrt") return (level) => rootOf(f(level));
-    if (name === "log") { const value = this.workedOut(a, false); return () => call("log", value()); } // of 0.00 there is none
+    if (name === "log" && !this.isOfPlaces(a)) { const value = this.workedOut(a, false); return () => call("log", value()); } // of 0.00 there is none
     return (level) => call(TITLES[name] ?? name, f(level));
   }
 

@@ -1,0 +1,173 @@
+"""`attncalc check --lesson lesson.md`: a document beside what follows from its own numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.sources import remember
+from attncalc.base.workers import cores, mapped
+from attncalc.cli.commands.marking import unforeseen
+from attncalc.cli.commands.problem import conventions_of
+from attncalc.cli.commands.screens import tables_of
+from attncalc.cli.streams import receive
+from attncalc.cli.targets import Target, check_targets, deliver, output, target_of
+from attncalc.grading.lesson import Finding, Read, check_example
+from attncalc.problem.fields import GIVEN
+from attncalc.reading.answers.answer import WrittenMatrix
+from attncalc.reading.files import is_found, read_bytes, refuse_found
+from attncalc.reading.lesson import (
+    Example,
+    Lesson,
+    lessons_in,
+    lines_of,
+    numbers_of,
+    read_lesson,
+)
+from attncalc.reading.sums import sums_in
+from attncalc.writing.forms import form_of
+from attncalc.writing.reports.lesson import lessons_as_json, lessons_document
+
+FORMS = ("table", "markdown", "latex", "html", "json")
+LONG = 100_000
+"""Characters of an example up to which it is tried by other conventions: each reads it again."""
+RIGHT, WRONG, NOTHING = 0, 1, 2
+"""How the command ends."""
+_OF_MARKS = ("steps", "weight", "points", "require", "rubric", "follow_penalty", "atol", "rtol",
+             "rounding_penalty", "precision_penalty", "sheet", "reading")  # fmt: skip
+
+
+def check_lessons(flags: Mapping[str, Any]) -> int:
+    """Check documents, write what was found, and return how the command ends."""
+    for name in (*_OF_MARKS, *GIVEN):
+        if flags.get(name):
+            flag = {"sheet": "csv"}.get(name, name.replace("_", "-"))
+            raise InputError(f"--{flag} is for answers to a problem, and not for --lesson")
+    target = target_of("--out", flags["out"])
+    form = flags["format"] or (form_of(target.place.suffix) if target.place else "table")
+    if form not in FORMS:
+        raise InputError(f"lessons are reported as {', '.join(FORMS)}, and not as {form}")
+    said = {name: each for name, each in conventions_of(flags).items() if name != "title"}
+    named = [flags["file"], *(flags["answers"] or ())]
+    places = [each for place in named for each in lessons_in(place)]
+    for place in places:
+        if place != "-":
+            remember(Path(place))
+    check_targets(target)
+    work = partial(_checked, named, said)
+    read = [*mapped(work, places, 1 if "-" in places else flags["jobs"] or cores())]
+    deliver(output(target, _written(read, form, target)))
+    if any(each.of("wrong") for each in read):
+        return WRONG
+    return RIGHT if any(each.of("right") for each in read) else NOTHING
+
+
+def _written(read: Sequence[Read], form: str, target: Target) -> str:
+    if form == "json":
+        return lessons_as_json(read)
+    document = lessons_document(read)
+    if form == "markdown":
+        from attncalc.writing.markdown import write_markdown
+
+        return write_markdown(document)
+    if form == "latex":
+        from attncalc.writing.latex import write_latex
+
+        return write_latex(document)
+    if form == "html":
+        from attncalc.writing.html.page import write_html
+
+        return write_html(document)
+    return tables_of(document, target)
+
+
+def _checked(named: Sequence[str], said: Mapping[str, Any], place: str) -> Read:
+    """Return what was found in one document; one that cannot be read stops none of the others."""
+    try:
+        if place == "-":
+            return findings_of(read_lesson("standard input", receive()), said)
+        if is_found(place, named):
+            refuse_found(Path(place))
+        return findings_of(read_lesson(place, read_bytes(Path(place))), said)
+    except AttncalcError as error:
+        return Read(place, (), str(error))
+    except Exception as error:
+        return Read(place, (), unforeseen(place, error))
+
+
+def findings_of(lesson: Lesson, said: Mapping[str, Any]) -> Read:
+    """Return what is found in a lesson, by the conventions that the user states."""
+    found: list[Finding] = []
+    seen: set[int] = set()
+
+    def keep(one: Finding, first: int, last: int = 0) -> None:
+        last = max(first, last)
+        seen.update(range(first, last + 1))
+        where, ends = lesson.where(first, last), (lesson.line(first), lesson.line(last))
+        found.append(one._replace(where=where, line=ends[0], last=ends[1]))
+
+    for example in lesson.examples():
+        for each in _of_example(lesson, example, said, seen):
+            keep(*each)
+    for one in sums_in(lesson.lines):
+        if one.line not in seen or not one.is_right:
+            right = f"{one.value:.{len(one.result.partition('.')[2])}f}"
+            kind = "right" if one.is_right else "wrong"
+            keep(Finding(kind, one.text, found=one.result, right=right), one.line)
+    numbers = range(1, len(lesson.lines) + 1)
+    others = [n for n in numbers if n not in seen and numbers_of(lesson.with_points[n - 1])]
+    for _, run in groupby(enumerate(others), lambda each: each[1] - each[0]):
+        lines = [line for _, line in run]
+        why = "no result was read here"
+        keep(Finding("other", "", why=why), lines[0], lines[-1])
+    return Read(lesson.place, tuple(sorted(found, key=lambda each: each.line)))
+
+
+Placed = tuple[Finding, int, int]
+"""A finding, and its first and last line."""
+
+
+def _of_example(
+    lesson: Lesson, example: Example, said: Mapping[str, Any], seen: set[int]
+) -> Iterator[Placed]:
+    """Yield what is said of an example: its results, its given matrices, and what is not read."""
+    size = sum(len(line) for line in lesson.lines[example.first - 1 : example.last])
+    read = partial(lesson.read, example)
+    checked = check_example(example.matrices, example.own, read, said, by_one=size > LONG)
+    first = lesson.read(example)
+    answer, given, results, steps, _ = checked or (first, (), (), (), 0)
+    for name, own in groupby(results, lambda each: each.name):
+        matrix = answer.matrices[name]
+        lines = lines_of(lesson, answer, name, _rows(matrix)) or [example.first]
+        seen.update(range(min(lines), max(lines) + 1))
+        for each in own:
+            place = tuple(index - 1 for index in each.place)
+            at = 0
+            if len(place) == matrix.values.ndim:
+                entry = int(np.ravel_multi_index(place, matrix.shape, mode="clip"))
+                at = lines[min(entry, len(lines) - 1)]
+            yield each, at or min(lines), at or max(lines)
+    for name in sorted(example.own - {each.name for each in results}):
+        lines = lines_of(lesson, first, name, _rows(example.matrices[name])) or [example.first]
+        why = (
+            "its place among the results is unclear"
+            if name in steps
+            else "the matrices it needs are not given"
+        )
+        one = Finding("given", name) if name in given else Finding("unchecked", name, why=why)
+        if min(lines) not in seen:
+            yield one, min(lines), max(lines)
+            seen.update(each.line for each in first.taken if each.what == name)
+    for unread in answer.unread:
+        if unread.line not in seen:
+            yield Finding("unchecked", unread.text, why=unread.why), unread.line, unread.line
+
+
+def _rows(written: WrittenMatrix) -> list[list[str]]:
+    """Return the entries of a matrix as typed, row by row, those of each head behind another."""
+    texts = written.values.astype(str) if written.texts is None else written.texts
+    return [list(map(str, row)) for row in texts.reshape(-1, written.shape[-1])]

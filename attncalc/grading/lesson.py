@@ -1,0 +1,552 @@
+"""The results of a lesson beside what follows from its own given matrices, by any convention."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from attncalc.base.errors import AttncalcError, InputError
+from attncalc.base.text import of_each
+from attncalc.base.types import Matrix, Place, Range
+from attncalc.grading.digits import DigitsWalk
+from attncalc.grading.key import Key
+from attncalc.grading.known import Known
+from attncalc.grading.marking import mark
+from attncalc.grading.marks import Marking, StepMarks
+from attncalc.grading.rules import NUMBER_OF, Rules, Status
+from attncalc.grading.slack import ToTheDigit
+from attncalc.problem.attention.declared import IN_ORDER, MOST_DECIMALS
+from attncalc.problem.problem import Problem
+from attncalc.problem.step import Step
+from attncalc.reading.answers.answer import IN_FULL, Answer, WrittenMatrix
+from attncalc.reading.answers.expected import Expected
+
+RIGHT, WRONG, UNCHECKED = "right", "wrong", "unchecked"
+"""What is said of a result of a lesson."""
+CONVENTIONS = (
+    *("scale-none", "scale-not-asked", "scale-sqrt-d-model", "scale-dk", "scores-transposed"),
+    *("softmax-columns", "base-2", "weights-transposed", "weights-first", "weights-turned"),
+    *("mask-forgotten", "mask-not-asked"),
+)
+"""Recipes that are no mistake in a lesson: it may mean another convention."""
+Variant = Mapping[str, tuple[Any, str]]
+_COLUMNS: Variant = {"layout": ("columns", "tokens are columns")}
+_OUT_IN: Variant = {"weights_layout": ("out-in", "weights are stored as (out, in)")}
+_UNSCALED: Variant = {"scale": ("none", "the scores are not scaled")}
+_CAUSAL: Variant = {"causal": (True, "a query sees keys up to its own place only")}
+VARIANTS: tuple[Variant, ...] = (
+    _COLUMNS,
+    _OUT_IN,
+    {**_COLUMNS, **_OUT_IN},
+    _UNSCALED,
+    _CAUSAL,
+    {**_UNSCALED, **_CAUSAL},
+)
+"""Conventions that are settings: what they are set to, and what that says."""
+MOST_AT_ONCE = 2
+"""Rounds in which conventions are tried, each on top of the best before."""
+MOST_ENTRIES = 20_000
+"""Entries of an example up to which it is tried by other conventions."""
+MOST_DIVIDED = 10_000
+"""What scores may be divided by the root of."""
+ALIKE, MOST_ALIKE = 0.0151, 0.5
+"""How far a number may be off that places a row, and which share of them places it."""
+LIKE_A_FLOAT, NEAR = 6, 1e-5
+"""Significant digits from which on a number may be a float32, and how far that may be off."""
+SURELY_ROUNDED = 4
+"""Decimals of given matrices that a program printed, most likely of more digits."""
+
+
+class Finding(NamedTuple):
+    """What is said of a result of a lesson, or of some of its lines.
+
+    Parameters
+    ----------
+    kind
+        "wrong" or "right" of a result; "given", "unchecked" and "other" of what is none.
+    name, place
+        The step, and the entry as it is shown, from 1; or the arithmetic that is worked out.
+    found, right
+        The number as printed, and as it should be.
+    under
+        The conventions under which it is right; none for the usual ones.
+    why
+        What explains a wrong number, or why it was not checked.
+    where, line, last
+        Where it stands: in words, and its first and last line.
+    """
+
+    kind: str
+    name: str
+    place: Place = ()
+    found: str = ""
+    right: str = ""
+    under: tuple[str, ...] = ()
+    why: str = ""
+    where: str = ""
+    line: int = 0
+    last: int = 0
+
+    @property
+    def what(self) -> str:
+        """The step and the entry, as A[2,1]."""
+        return f"{self.name}[{','.join(map(str, self.place))}]" if self.place else self.name
+
+
+class Read(NamedTuple):
+    """A lesson, and all that was found in it; or why it cannot be read."""
+
+    place: str
+    findings: tuple[Finding, ...]
+    error: str = ""
+
+    def of(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of a kind."""
+        return tuple(each for each in self.findings if each.kind == kind)
+
+
+Reader = Callable[[Expected], Answer]
+
+
+class Checked(NamedTuple):
+    """An example, checked: what it was read as, and what is said of each result.
+
+    `steps` are all that can be checked by its given matrices, and `lost` counts the entries of
+    matrices that are no results by the convention it was checked by.
+    """
+
+    answer: Answer
+    given: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    steps: frozenset[str]
+    lost: int
+
+    @property
+    def cost(self) -> int:
+        """How much speaks against the convention by which it was checked."""
+        kinds = [(each.kind, each.name) for each in self.findings]
+        sizes = [
+            self.answer.matrices[name].values.size for kind, name in kinds if kind == UNCHECKED
+        ]
+        return self.lost + sum(kind == WRONG for kind, _ in kinds) + sum(sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class _RoundedKey(Key):
+    """A key to a problem whose given matrices are rounded to some decimals, by name."""
+
+    decimals: Mapping[str, int] = field(default_factory=dict)
+
+    def range_of(self, name: str) -> Range:
+        """Return where the true values of a matrix lie, of given ones too."""
+        found = super().range_of(name)
+        if name not in self.decimals:
+            return found
+        half = 0.5 * 10.0 ** -self.decimals[name]
+        return Range(found.low - half, found.high + half)
+
+
+class _Givens(NamedTuple):
+    """The fields of a problem; which of them only fill a place, and decimals by name."""
+
+    fields: Mapping[str, Any]
+    filled: frozenset[str]
+    decimals: Mapping[str, int]
+    most: int
+
+
+def check_example(
+    matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
+    said: Mapping[str, Any], *, by_one: bool = False,
+) -> Checked | None:  # fmt: skip
+    """Check an example by its own given matrices.
+
+    Parameters
+    ----------
+    matrices
+        All that it holds.
+    own
+        The names of what stands in its own lines; the rest stands before.
+    read
+        Returns the answer that its lines hold, given what is expected.
+    said
+        Conventions that the user states.
+    by_one
+        Whether only the usual conventions are tried, for it is long.
+
+    Returns
+    -------
+    Checked or None
+        None where nothing in it follows from anything else.
+    """
+    matrices = {name: _as_rounded(each) for name, each in matrices.items()}
+    by_one = by_one or sum(each.values.size for each in matrices.values()) > MOST_ENTRIES
+    found = _tried(_givens(matrices), matrices, own, read, said, by_one=by_one)
+    if "X" not in matrices or {*matrices} & {"Q", "K", "V", "W_Q", "W_K", "W_V"}:
+        return found
+    alike = {**matrices, **dict.fromkeys(("Q", "K", "V"), matrices["X"])}
+    other = _tried(_givens(alike), alike, own, read, said, by_one=by_one)
+    if other is None or (found and found.cost < other.cost):
+        return found
+    return other._replace(given=("X",))
+
+
+def _as_rounded(written: WrittenMatrix) -> WrittenMatrix:
+    """Return a matrix with the decimals that its numbers have without the zeros behind them all."""
+    values, most = written.values, int(written.decimals.max(initial=0))
+    with np.errstate(invalid="ignore"):
+        if most > MOST_DECIMALS or (np.isnan(values) | (values == np.round(values))).all():
+            return written
+        for count in range(1, most):
+            if (np.isnan(values) | (values == np.round(values, count))).all():
+                return replace(written, decimals=np.minimum(written.decimals, count))
+    return written
+
+
+def _tried(
+    givens: _Givens | None, matrices: Mapping[str, WrittenMatrix], own: frozenset[str],
+    read: Reader, said: Mapping[str, Any], *, by_one: bool,
+) -> Checked | None:  # fmt: skip
+    """Return an example by the conventions that leave the fewest wrong numbers."""
+    if givens is None:
+        return None
+    check = partial(_checked, givens, matrices, own, read, said)
+    first = best = check({})
+    tried = () if by_one else (*VARIANTS, *_scales(matrices))
+    chosen: Variant = {}
+    for _ in range(MOST_AT_ONCE):
+        start = chosen
+        for variant in tried:
+            if variant.keys() & {*said, *start} or (best and not best.cost):
+                continue
+            found = check({**start, **variant})
+            if _is_better(found, best):
+                best, chosen = found, {**start, **variant}
+    for decimals, least in ((SURELY_ROUNDED, 1), (1, 2)):
+        rounded = check(chosen, decimals) if best and best.cost else None
+        best = rounded if best and _is_better(rounded, best, least) else best
+    return best and _said_where_needed(best, first)
+
+
+def _is_better(found: Checked | None, best: Checked | None, least: int = 1) -> bool:
+    return found is not None and (best is None or best.cost - found.cost >= least)
+
+
+def _said_where_needed(checked: Checked, first: Checked | None) -> Checked:
+    """Return an example that names a convention only of what is not the same without it."""
+    found = first.findings if first else ()
+    plain = {(each.kind, each.name, each.place) for each in found if not each.under}
+    said = (
+        each._replace(under=()) if (each.kind, each.name, each.place) in plain else each
+        for each in checked.findings
+    )
+    return checked._replace(findings=tuple(said))
+
+
+def _scales(matrices: Mapping[str, WrittenMatrix]) -> tuple[Variant, ...]:
+    """Return the root by which printed scores are divided, where it is one."""
+    scores, scaled = (matrices.get(name) for name in ("S", "S_scaled"))
+    if scores is None or scaled is None or scores.shape != scaled.shape:
+        return ()
+    with np.errstate(all="ignore"):
+        ratios = (scores.values / scaled.values) ** 2
+    ratios = ratios[np.isfinite(ratios) & (ratios > 1) & (ratios < MOST_DIVIDED)]
+    if not ratios.size:
+        return ()
+    root = round(float(np.median(ratios)))
+    factor = str(Fraction(1) / Fraction(repr(root**0.5)))
+    return ({"scale": (factor, f"the scores are divided by √{root}")},)
+
+
+def _givens(matrices: Mapping[str, WrittenMatrix]) -> _Givens | None:
+    """Return the problem that an example poses; None where it poses none."""
+    whole = {
+        name: each
+        for name, each in matrices.items()
+        if not each.problem and not np.isnan(each.values).any()
+    }
+    fields = {name: each for name, each in whole.items() if name not in IN_ORDER[3:]}
+    made = {name for name, tokens in _TOKENS.items() if _has(fields, f"W_{name}", tokens)}
+    there = made | (fields.keys() & {*_TOKENS})
+    for name in _TOKENS:
+        for each in (name,) if name in made else (f"W_{name}", f"b_{name}"):
+            fields.pop(each, None)
+    if not made:
+        fields = {name: each for name, each in fields.items() if name not in _OF_TOKENS}
+    scores = next((each for each in ("S", "S_scaled", "A") if each in whole), "")
+    filled: frozenset[str] = frozenset()
+    if there >= {"Q", "K"} or not scores:
+        filled = _filled(fields, there)
+    elif scores == "A" and "V" not in there:
+        return None
+    else:
+        fields = {n: each for n, each in fields.items() if n not in _OF_SCORES}
+        fields["A" if scores == "A" else "S"] = whole[scores]
+    if not fields.keys() & {"S", "A", "V", "W_V"}:
+        return None
+    decimals = [each.decimals for name, each in matrices.items() if name in IN_ORDER]
+    most = max((int(each[each < IN_FULL].max(initial=0)) for each in decimals), default=0)
+    given = {name: _typed(each) for name, each in fields.items()}
+    counts = {name: int(each.decimals.max()) for name, each in fields.items()}
+    return _Givens(
+        given | ({"scale": "none"} if scores == "S_scaled" and "S" in fields else {}),
+        filled,
+        {name: count for name, count in counts.items() if 1 <= count < IN_FULL},
+        min(max(most, 1), MOST_DECIMALS),
+    )
+
+
+_TOKENS = {"Q": ("X", "X1"), "K": ("X", "X2"), "V": ("X", "X2")}
+"""What queries, keys and values are projected from."""
+_OF_TOKENS = ("X", "X1", "X2", "P")
+_OF_SCORES = ("Q", "K", "W_Q", "W_K", "b_Q", "b_K")
+
+
+def _has(fields: Mapping[str, WrittenMatrix], weights: str, tokens: Sequence[str]) -> bool:
+    return weights in fields and any(each in fields for each in tokens)
+
+
+def _filled(fields: dict[str, WrittenMatrix], there: set[str]) -> frozenset[str]:
+    """Fill the places of queries, keys or values that a lesson leaves out; return which."""
+    like = next((each for each in "VKQ" if each in there), "")
+    missing = sorted(_TOKENS.keys() - there) if like else []
+    for name in missing:
+        source = like if like in fields else f"W_{like}"
+        fields[source.replace(like, name)] = fields[source]
+    return frozenset(each for name in missing for each in (name, f"W_{name}"))
+
+
+def _typed(written: WrittenMatrix) -> Any:
+    """Return the entries of a matrix as texts that a problem reads, exactly as typed."""
+    texts = [
+        f"{value:.{count}f}" if count < IN_FULL and np.isfinite(value) else repr(float(value))
+        for value, count in zip(written.values.flat, written.decimals.flat, strict=True)
+    ]
+    return np.array(texts, dtype=object).reshape(written.shape).tolist()
+
+
+def _checked(
+    givens: _Givens, matrices: Mapping[str, WrittenMatrix], own: frozenset[str], read: Reader,
+    said: Mapping[str, Any], variant: Variant, rounded_from: int = IN_FULL,
+) -> Checked | None:  # fmt: skip
+    """Return an example checked by one convention; None where its matrices do not fit so."""
+    slack = ToTheDigit(givens.most)
+    settings = {name: value for name, (value, _) in variant.items()}
+    under = tuple(says for _, says in variant.values())
+    try:
+        problem = Problem(**{"decimals": givens.most, **givens.fields, **settings, **said})
+        rounded = {n: each for n, each in givens.decimals.items() if each >= rounded_from}
+        key = _RoundedKey(problem, slack, rounded)
+        steps = {name: each for name, each in key.steps.items() if _follows(key, each, givens)}
+        if not steps:
+            return None
+        expected = replace(
+            key.expected,
+            steps={name: each for name, each in key.expected.steps.items() if name in steps},
+            given={n: m for n, m in key.expected.given.items() if n not in givens.filled},
+        )
+        with key.names_at_hand(), np.errstate(all="ignore"):
+            answer = read(expected)
+            there = {name: each for name, each in matrices.items() if name not in own}
+            answer = _renamed(_with_rows(answer, {n: matrices[n] for n in own}, key), expected)
+            rounded_off = {name: _as_rounded(each) for name, each in answer.matrices.items()}
+            answer = replace(answer, matrices=there | rounded_off)
+            asked = tuple(name for name in steps if name in answer.matrices)
+            marking = mark(key, answer, Rules(asked=asked, require=asked))
+    except AttncalcError:
+        return None
+    if rounded:
+        under = (*under, f"{of_each([*rounded])} {'are' if len(rounded) > 1 else 'is'} rounded")
+    judge = _Judge(marking, under)
+    judged = [judge.judged(each) for each in marking.steps]
+    shown = tuple(each for said_of in judged for each in said_of if each.name not in there)
+    names = tuple(name for name in givens.fields if name not in givens.filled and name in matrices)
+    lost = sum(
+        matrices[name].values.size
+        for name in own
+        if name in IN_ORDER and name not in steps and name not in names
+    )
+    return Checked(answer, names, shown, frozenset(steps), lost)
+
+
+def _with_rows(answer: Answer, own: Mapping[str, WrittenMatrix], key: Key) -> Answer:
+    """Return an answer with the single rows that no word places: those of the row worked on.
+
+    softmax([2, 4, 4]) = [0.06, 0.47, 0.47] is the row of the weights that [2, 4, 4] is of scores.
+    """
+    row = None
+    for name in key.steps:
+        written, shown = answer.matrices.get(name, own.get(name)), key.shown[name]
+        if written is None or shown.ndim != 2:
+            continue
+        if name in answer.matrices:
+            answered = np.flatnonzero(~np.isnan(written.values).all(axis=-1))
+            row = int(answered[0]) if len(answered) == 1 else None
+        elif written.shape == (1, shown.shape[-1]):
+            alike = (np.abs(shown - written.values) <= ALIKE).mean(axis=-1)
+            row = int(alike.argmax()) if row is None and alike.max() >= MOST_ALIKE else row
+            if row is None or row >= len(shown):
+                continue
+            around = ((row, len(shown) - row - 1), (0, 0))
+            texts = written.texts
+            made = replace(
+                written,
+                values=np.pad(written.values, around, constant_values=np.nan),
+                decimals=np.pad(written.decimals, around),
+                texts=None if texts is None else np.pad(texts, around, constant_values=""),
+            )
+            unread = tuple(each for each in answer.unread if f"where {name} has" not in each.why)
+            answer = replace(answer, matrices={**answer.matrices, name: made}, unread=unread)
+    return answer
+
+
+def _renamed(answer: Answer, expected: Expected) -> Answer:
+    """Return an answer with a result under the name of the step that its numbers are those of.
+
+    "Weights (divided by √2)" are no scaled scores, if they are the weights in every entry.
+    """
+    for name, written in answer.matrices.items():
+        if expected.agreement(name, written.values) > 0:
+            continue
+        there = {*answer.matrices} - {name}
+        meant = (n for n in expected.steps if expected.agreement(n, written.values) == 1)
+        other = next((each for each in meant if each not in there), None)
+        if other is not None:
+            matrices = {other if n == name else n: each for n, each in answer.matrices.items()}
+            taken = tuple(
+                each._replace(what=each.what.replace(name, other))
+                if each.what == name or each.what.startswith((f"{name}[", f"{name} "))
+                else each
+                for each in answer.taken
+            )
+            return _renamed(replace(answer, matrices=matrices, taken=taken), expected)
+    return answer
+
+
+def _follows(key: Key, step: Step, givens: _Givens) -> bool:
+    """Say whether a step follows from what was given, and from nothing that only fills a place."""
+    return step.name not in givens.filled and all(
+        name not in givens.filled
+        and (name not in key.steps or _follows(key, key.steps[name], givens))
+        for name in step.inputs
+    )
+
+
+class _Judge:
+    """Says of each step what is wrong in it, and by which convention the rest is right."""
+
+    def __init__(self, marking: Marking, under: tuple[str, ...]) -> None:
+        self.marking, self.under = marking, under
+        self.mended: Known | None = None
+
+    @cached_property
+    def own(self) -> Known:
+        """What the lesson itself has to go on."""
+        marking = self.marking
+        walk = DigitsWalk(marking.key, marking.answer, marking.rules, marking.key.slack)
+        walk.marks()
+        return walk.own
+
+    def judged(self, marks: StepMarks) -> list[Finding]:
+        """Return what is said of a step."""
+        name, written = marks.step.name, marks.written
+        assert written is not None
+        if marks.count(Status.WRONG_SHAPE) or written.shape != marks.expected.shape:
+            why = marks.problem or "it has another shape"
+            return [Finding(UNCHECKED, name, why=why)]
+        wrong = marks.statuses == NUMBER_OF[Status.WRONG]
+        wrong &= ~_is_float(written, marks.expected) & ~self._is_shown(written, marks.expected)
+        meant = next((each for each in marks.causes if each.family in CONVENTIONS), None)
+        if not wrong.any() or meant is not None:
+            under = (*self.under, meant.says) if meant else self.under
+            return [Finding(RIGHT, name, under=under)]
+        under, wrong, expected = self._best(marks, wrong)
+        if (wrong == ~np.isnan(written.values)).all() and not self._is_printed(marks.step):
+            why = "no entry follows from the values read before it"
+            return [Finding(UNCHECKED, name, why=why)]
+        if not wrong.any():
+            return [Finding(RIGHT, name, under=under)]
+        points = np.where(wrong, expected, written.values)
+        behind = self.marking.key.slack.behind(points, self._fine(written))
+        self.mended = (self.mended or self.own).with_matrices({name: points}, {name: behind})
+        causes = [each.says for each in marks.causes if under == self.under]
+        said = Finding(WRONG, name, under=under, why="; ".join(causes[:2]))
+        return [
+            said._replace(**self._entry(written, (*place,), expected))
+            for place in np.argwhere(wrong).tolist()
+        ]
+
+    def _is_shown(self, written: WrittenMatrix, expected: Matrix) -> Matrix:
+        """Say which entries are right as they are typed: -2. is -1.999 without decimals."""
+        texts = [written.text(place) for place in np.ndindex(written.shape)]
+        counts = [len(each.replace(",", ".").partition(".")[2]) for each in texts]
+        shown = [np.round(v, c) for v, c in zip(expected.flat, counts, strict=True)]
+        same: Matrix = np.reshape(shown, written.shape) == written.values
+        return same
+
+    def _entry(self, written: WrittenMatrix, place: Place, expected: Matrix) -> dict[str, Any]:
+        """Return where an entry is shown, what was found there, and what is right."""
+        key, found = self.marking.key, written.text(place)
+        decimals = min(len(found.replace(",", ".").partition(".")[2]), key.problem.decimals)
+        shown = tuple(index + 1 for index in key.work.turned(place))
+        return {"place": shown, "found": found, "right": f"{float(expected[place]):.{decimals}f}"}
+
+    def _best(self, marks: StepMarks, wrong: Matrix) -> tuple[tuple[str, ...], Matrix, Matrix]:
+        """Return the conventions by which most entries are right, the others, and all as it is."""
+        assert marks.written is not None
+        answered = ~np.isnan(marks.written.values)
+        best = self.under, wrong, marks.expected
+        for says, made in self._otherwise(marks.step):
+            if made.low.shape != wrong.shape:
+                continue
+            off = ~self._is_near(marks.written, made) & ~_is_float(marks.written, made.middle)
+            off &= answered if says else wrong  # a convention holds for all of a step
+            if off.sum() < best[1].sum() and (not says or 2 * off.sum() < answered.sum()):
+                best = (*self.under, says) if says else self.under, off, made.middle
+        return best
+
+    def _is_printed(self, step: Step) -> bool:
+        """Say whether results that a step reads are printed, and not worked out on the way."""
+        key, written = self.marking.key, self.marking.answer.matrices
+        return step.name not in ("Q", "K", "V") and all(
+            name in written
+            or name not in key.steps
+            or (name.startswith("S_") and self._is_printed(key.steps[name]))
+            for name in step.inputs
+        )
+
+    def _is_near(self, written: WrittenMatrix, made: Range) -> Matrix:
+        return self.marking.key.slack.near(written.values, self._fine(written), made)
+
+    def _fine(self, written: WrittenMatrix) -> Matrix:
+        fine: Matrix = np.maximum(written.decimals, self.marking.key.problem.decimals)
+        return fine
+
+    def _otherwise(self, step: Step) -> Iterator[tuple[str, Range]]:
+        """Yield what a step comes to with earlier mistakes mended, and by other conventions."""
+        plain = Known(self.marking.key, self.marking.key.slack)
+        for known in filter(None, (self.own, self.mended, plain)):
+            with suppress(ValueError, InputError):
+                yield "", known.result(step, None)
+            for each in (*known.missing(step), step):
+                for recipe in self.marking.key.recipes[each.name]:
+                    if recipe.code.split(":")[0] in CONVENTIONS:
+                        with suppress(ValueError, InputError):
+                            yield recipe.says, known.result(step, None, recipe)
+
+
+def _is_float(written: WrittenMatrix, expected: Matrix) -> Matrix:
+    """Say which entries are right but for the last digits of a float32."""
+    if written.shape != expected.shape:
+        return np.zeros(written.shape, dtype=bool)
+    digits = np.array([len(str(each).lstrip("-0.").replace(".", "")) for each in (
+        written.texts.flat if written.texts is not None else written.values.flat
+    )]).reshape(written.shape)  # fmt: skip
+    size = np.abs(expected).max(axis=-1, keepdims=True, initial=0, where=np.isfinite(expected))
+    with np.errstate(invalid="ignore"):  # of infinities
+        near: Matrix = np.abs(written.values - expected) <= NEAR * size
+    return near & (digits >= LIKE_A_FLOAT)

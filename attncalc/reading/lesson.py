@@ -1,0 +1,278 @@
+"""A lesson: a document that holds examples, each with its given matrices and worked results."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from attncalc.base.errors import InputError
+from attncalc.base.sources import remember
+from attncalc.problem.attention.declared import IN_ORDER
+from attncalc.reading.answers.answer import Answer, WrittenMatrix, renumbered
+from attncalc.reading.answers.expected import Expected
+from attncalc.reading.answers.html_page import is_html, text_of_html
+from attncalc.reading.answers.text import read_text_answer
+from attncalc.reading.files import decode, is_folder, list_folder
+from attncalc.reading.naming.at_hand import names_at_hand
+from attncalc.reading.notebooks import Place, lines_of_notebook
+from attncalc.reading.plain.marks import COMMA, PRIVATE
+from attncalc.reading.plain.tidy import with_decimal_commas
+
+ENDINGS = (".md", ".markdown", ".ipynb", ".tex", ".html", ".htm", ".rst", ".org", ".qmd", ".rmd")
+"""How the names of files end that are taken for lessons in a folder."""
+GIVEN_NAMES = (
+    *("X", "X1", "X2", "P", "W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O"),
+    *("Q", "K", "V", "bias", "keep"),
+)
+"""The matrices that an example of attention may start with."""
+MOST_EXAMPLES = 200
+"""Examples of a document that are read."""
+MOST_LINES = 400
+"""Lines that one matrix may take."""
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{1,3})?(?!\w)")
+_NAMES = (
+    (re.compile(r"\b(?:[Ww]_?\{?(?:\\(?:text|mathrm)\{)?|weights?_)(?:(q)|(k)|(v))"
+                r"(?:(?:uery|ey|alue)s?)?\b\}{0,2}", re.IGNORECASE),
+     lambda each: f"W_{each[0 + each.lastindex].upper()}"),
+    (re.compile(r"\b(?:query|key|value)s?(?: weights?| projection)? matri(?:x|ces),? "
+                r"(?=\W{0,3}W[_^]?\{?[QKV]\b)", re.IGNORECASE), ""),
+    (re.compile(r"(?<![\w\\])(?:\\(?:mathbf|vec|boldsymbol)\{x\}|x)_?\{?(\d{1,3})\}?(?=\s?=)"),
+     r"X[\1,:]"),
+)  # fmt: skip
+"""Ways to write the names of given matrices that answers need not know."""
+_PRINTED = re.compile(r"print\((?:[^(),]{0,60},\s?)?([A-Za-z_]\w{0,40})\)")
+_ARRAY = re.compile(r"(?:tensor\(|array\()?\[")
+_STEP = re.compile(r"[\w.]+")
+
+
+class Example(NamedTuple):
+    """One example of a lesson.
+
+    Parameters
+    ----------
+    first, last
+        Its lines.
+    matrices
+        All that it holds or takes over from those before it, by name.
+    own
+        The names of those that it writes itself.
+    """
+
+    first: int
+    last: int
+    matrices: Mapping[str, WrittenMatrix]
+    own: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A document as lines of text.
+
+    Parameters
+    ----------
+    place
+        Where it was read from.
+    text
+        Its text, lines where they stand in the file.
+    places
+        Where each line stands in a notebook, or in a page of HTML (its cell is 0); empty where its
+        number says so.
+    """
+
+    place: str
+    text: str
+    places: tuple[Place, ...] = ()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines, with the names of given matrices as they are known."""
+        text = PRIVATE.sub("", self.text)
+        for pattern, name in _NAMES:
+            text = pattern.sub(name, text)
+        return _with_prints(text.split("\n"))
+
+    @cached_property
+    def with_points(self) -> list[str]:
+        """Its lines, with a mark for each decimal comma."""
+        return with_decimal_commas("\n".join(self.lines)).split("\n")
+
+    def where(self, first: int, last: int = 0) -> str:
+        """Return where lines stand, as "lines 3 to 5" or "cell 2, line 1"."""
+        cell, end = "", ""
+        if 0 < first <= len(self.places):
+            number, start, is_output = self.places[first - 1]
+            others = self.places[first:last]
+            last = max((line for at, line, kind in others if (at, kind) == (number, is_output)),
+                       default=start)  # fmt: skip
+            first, cell = start, f"cell {number}, " if number else ""
+            end = " of its output" if is_output else ""
+        return f"{cell}{f'lines {first} to {last}' if last > first else f'line {first}'}{end}"
+
+    def line(self, number: int) -> int:
+        """Return which line of its file, or of its cell, a line is."""
+        return self.places[number - 1][1] if 0 < number <= len(self.places) else number
+
+    def read(self, example: Example, expected: Expected | None = None) -> Answer:
+        """Return what the lines of an example hold; without a key, given matrices too."""
+        own = "\n".join(self.lines[example.first - 1 : example.last])
+        if expected is not None:
+            found = read_text_answer(own, self.place, expected)
+        else:
+            with names_at_hand(GIVEN_NAMES, GIVEN_NAMES):
+                found = read_text_answer(own, self.place)
+        count = example.last - example.first + 1
+        return renumbered(found, range(example.first, example.first + count))
+
+    def examples(self) -> Iterator[Example]:
+        """Yield its examples: one begins where a matrix is written again with other numbers."""
+        size = len(self.lines)
+        whole = Example(1, size, {}, frozenset())
+        answer = self.read(whole)
+        starts = [1, *_starts(answer)]
+        known: dict[str, WrittenMatrix] = {}
+        ends = [*starts[1:], size + 1]
+        for first, after in islice(zip(starts, ends, strict=True), MOST_EXAMPLES):
+            part = whole._replace(first=first, last=after - 1)
+            own = (answer if len(starts) == 1 else self.read(part)).matrices
+            begins = min((_begins(name) for name in own), default=len(IN_ORDER))
+            known = {name: each for name, each in known.items() if name not in IN_ORDER[begins:]}
+            known |= own
+            yield part._replace(matrices=dict(known), own=frozenset(own))
+
+
+def _with_prints(lines: list[str]) -> list[str]:
+    """Return lines in which several arrays that a program printed stand behind their names.
+
+    Examples
+    --------
+    >>> _with_prints(["print(Q)", "print(K)", "[[1 0]", " [0 1]]", "[[2 2]]"])
+    ['print(Q)', 'print(K)', 'Q = [[1 0]', ' [0 1]]', 'K = [[2 2]]']
+    """
+    names: list[str] = []
+    starts: list[int] = []
+    for i, line in enumerate([*lines, "end"]):
+        printed = _PRINTED.fullmatch(line)
+        if starts and (printed or (line[:1].isalpha() and not _ARRAY.match(line))):
+            if len(names) == len(starts) > 1:
+                for name, at in zip(names, starts, strict=True):
+                    lines[at] = f"{name} = {lines[at]}"
+            names, starts = [], []
+        if printed:
+            names.append(printed[1])
+        elif names and _ARRAY.match(line):
+            starts.append(i)
+    return lines
+
+
+def lessons_in(place: str) -> list[str]:
+    """Return the lessons that a folder holds, or the one file that is named."""
+    if not is_folder(Path(place)):
+        return [place]
+    remember(Path(place), ENDINGS)
+    inside = [each for each in list_folder(Path(place)) if each.suffix.lower() in ENDINGS]
+    if not inside:
+        raise InputError(f"{place}: no lesson in it: their names end in {', '.join(ENDINGS)}")
+    return [*map(str, inside)]
+
+
+def read_lesson(place: str, data: bytes) -> Lesson:
+    """Return the lesson that a document holds: Markdown, LaTeX, HTML, a notebook, or any text.
+
+    Raises
+    ------
+    InputError
+        When it is no text.
+    """
+    text = decode(data, place)
+    if cells := lines_of_notebook(text):
+        return Lesson(place, "\n".join(line for _, line in cells), tuple(at for at, _ in cells))
+    if place.lower().endswith(".ipynb"):
+        raise InputError(f"{place}: no notebook of Jupyter")
+    if is_html(text):
+        page = text_of_html(text)
+        return Lesson(place, page.text, tuple((0, line, False) for line in page.places))
+    return Lesson(place, text.replace("\r\n", "\n"))
+
+
+def _begins(name: str) -> int:
+    """Return from which place of the plan on results may change with a matrix."""
+    if name in IN_ORDER:  # queries, keys and values stand side by side
+        return max(IN_ORDER.index(name), IN_ORDER.index("S"))
+    return IN_ORDER.index("S_masked") if name in ("bias", "keep") else 0
+
+
+def _starts(answer: Answer) -> list[int]:
+    """Return the lines at which matrices are written again, with other numbers."""
+    seen: dict[str, list[float]] = {}
+    found, before, begins = [], 0, 0
+    for each in answer.taken:
+        if not each.what or each.what == "map":
+            begins = begins or each.line  # words between two matrices are of the second
+            continue
+        numbers = numbers_of(each.text)
+        earlier = seen.get(each.what)
+        if earlier is not None and not _are_alike(earlier, numbers) and before < each.line:
+            found.append(begins if before < begins else each.line)
+            seen.clear()
+        seen[each.what] = numbers
+        before, begins = max(before, each.last), 0
+    return found
+
+
+def _are_alike(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Say whether the same numbers end both texts, rounded or not, or stand transposed."""
+    if sorted(one) == sorted(other):
+        return True
+    short = min(len(one), len(other))
+    pairs = zip(one[len(one) - short :], other[len(other) - short :], strict=True)
+    return short > 0 and all(abs(a - b) <= 0.0051 * max(1, abs(a)) for a, b in pairs)
+
+
+def numbers_of(text: str) -> list[float]:
+    """Return the numbers of a text, in their order."""
+    plain = text.replace("−", "-").replace(COMMA, ".")
+    return [float(each) for each in _NUMBER.findall(plain)]
+
+
+def lines_of(
+    lesson: Lesson, answer: Answer, name: str, texts: Sequence[Sequence[str]]
+) -> list[int]:
+    """Return the line of each entry of a matrix, row by row; none where it is not found.
+
+    Rows are looked for in their order, each as numbers side by side.
+    """
+    taken = [each for each in answer.taken if each.what]
+    ends = [each.line for each in taken[1:]] + [len(lesson.lines) + 1]
+    spans = [
+        range(each.line, max(each.last, min(end - 1, each.line + MOST_LINES)) + 1)
+        for each, end in zip(taken, ends, strict=True)
+        if (_STEP.match(each.what) or [""])[0] == name
+    ]
+    if not spans:
+        return []
+    lines = sorted({line for span in spans for line in span if line <= len(lesson.lines)})
+    tokens = [(value, line) for line in lines for value in numbers_of(lesson.with_points[line - 1])]
+    values, start = [value for value, _ in tokens], 0
+    found: list[int] = []
+    for row in texts:
+        wanted = [numbers_of(text.replace(",", COMMA)) for text in row]
+        at = _index(values, [each for entry in wanted for each in entry], start)
+        for entry in wanted:
+            place = at if entry and at is not None else _index(values, entry, start)
+            if place is not None:
+                start = place + len(entry)
+                at = start if at is not None else None
+            line = tokens[place][1] if place is not None else found[-1] if found else spans[0][0]
+            found.append(line)
+    return found
+
+
+def _index(values: Sequence[float], wanted: Sequence[float], start: int) -> int | None:
+    """Return where numbers stand side by side."""
+    for i in range(start, len(values) - len(wanted) + 1):
+        if values[i : i + len(wanted)] == list(wanted):
+            return i if wanted else None
+    return None

@@ -1,0 +1,88 @@
+"""What was found in lessons, as a document and as JSON."""
+
+from collections.abc import Iterator, Sequence
+
+from attncalc.base.text import in_json, on_a_line
+from attncalc.grading.lesson import Finding, Read
+from attncalc.writing.document import Bullets, Document, Facts, Part, Table
+
+HEADINGS = ("where", "what", "printed", "right", "why")
+
+
+def lessons_document(read: Sequence[Read]) -> Document:
+    """Return the document: of each lesson its wrong numbers, then all else that is said of it."""
+    parts = tuple(part for each in read for part in _parts(each))
+    return Document("Lessons, checked by their own numbers", parts)
+
+
+def _parts(read: Read) -> Iterator[Part]:
+    yield Facts((on_a_line(read.place), _verdict(read)))
+    if read.of("wrong"):
+        rows = tuple(_row(each) for each in read.of("wrong"))
+        yield Table("Wrong numbers", HEADINGS, rows, rows)
+    sentences = [on_a_line(each) for each in _sentences(read)]
+    if sentences:
+        yield Bullets(tuple(sentences))
+
+
+def _verdict(read: Read) -> str:
+    if read.error:
+        return on_a_line(read.error)
+    if read.of("wrong"):
+        count = len(read.of("wrong"))
+        return f"{count:,} wrong number{'s' * (count > 1)}"
+    count = len(read.of("right"))
+    if not count:
+        return "nothing could be checked"
+    return f"no wrong number; {count:,} result{'s' * (count > 1)} checked"
+
+
+def _row(each: Finding) -> tuple[str, ...]:
+    why = [each.why, _under(each)]
+    texts = (each.where, each.what, each.found, each.right, "; ".join(filter(None, why)))
+    return tuple(map(on_a_line, texts))
+
+
+def _under(each: Finding) -> str:
+    """Say under which convention a result is right; "" for the usual ones."""
+    return f"under this convention: {' and '.join(each.under)}" if each.under else ""
+
+
+def _sentences(read: Read) -> Iterator[str]:
+    for each in read.of("right"):
+        if each.under:
+            yield f"{each.where}: {each.name} is right {_under(each)}."
+    plain = [each for each in read.of("right") if not each.under]
+    if plain:
+        yield f"right: {', '.join(f'{each.name} ({each.where})' for each in plain)}."
+    for each in read.of("unchecked"):
+        yield f"{each.where}: not checked: {each.name}: {each.why}."
+    if others := read.of("other"):
+        yield f"other numbers, not checked: {', '.join(each.where for each in others)}."
+
+
+def lessons_as_json(read: Sequence[Read]) -> str:
+    """Return the same as JSON."""
+    lessons = [
+        {
+            "lesson": each.place,
+            "error": each.error or None,
+            "findings": [_values(one) for one in each.findings],
+        }
+        for each in read
+    ]
+    return in_json({"lessons": lessons}, indent=2) + "\n"
+
+
+def _values(each: Finding) -> dict[str, object]:
+    return {
+        "kind": each.kind,
+        "where": each.where,
+        "line": each.line,
+        "last": each.last,
+        "what": each.what,
+        "found": each.found or None,
+        "right": each.right or None,
+        "under": list(each.under),
+        "why": each.why or None,
+    }

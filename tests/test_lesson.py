@@ -1,0 +1,387 @@
+"""Lessons: right ones accuse nobody, and each wrong digit is found at its line."""
+
+import json
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from conftest import SLOW, Command, mostly_slow
+
+import attncalc
+from attncalc.base.errors import InputError
+from attncalc.base.rounding import round_floats
+from attncalc.cli.commands.check_lesson import findings_of
+from attncalc.grading.lesson import Finding, Read
+from attncalc.reading.lesson import read_lesson
+from attncalc.reading.sums import sums_in
+
+Rows = list[list[str]]
+WORDS = {
+    "X": "Embeddings",
+    "W_Q": "Query weights",
+    "W_K": "Key weights",
+    "W_V": "Value weights",
+    "Q": "Queries",
+    "K": "Keys",
+    "V": "Values",
+    "S": "Scores",
+    "S_scaled": "Scaled scores",
+    "A": "Attention weights",
+    "O": "Outputs",
+}
+FORMULAS = {
+    **{"Q": "XW_Q", "K": "XW_K", "V": "XW_V", "S": "QK^T"},
+    **{"A": r"\mathrm{softmax}(S)", "O": "AV"},
+}
+
+
+def _table(name: str, rows: Rows) -> str:
+    lines = [rows[0], ["---"] * len(rows[0]), *rows]
+    lines[0] = [f"d{j + 1}" for j in range(len(rows[0]))]
+    return f"**{WORDS.get(name, name)}**\n\n" + "\n".join(
+        f"| {' | '.join(each)} |" for each in lines
+    )
+
+
+def _printed(name: str, rows: Rows) -> str:
+    inside = "\n ".join(f"[{' '.join(each)}]" for each in rows)
+    return f"The {WORDS.get(name, name).lower()}, {name}, are:\n\n```\n[{inside}]\n```"
+
+
+def _matrix(name: str, rows: Rows) -> str:
+    inside = " \\\\ ".join(" & ".join(each) for each in rows)
+    formula = f" = {FORMULAS[name]}" if name in FORMULAS else ""
+    symbol = "S_{\\text{scaled}}" if name == "S_scaled" else name
+    return f"\\[ {symbol}{formula} = \\begin{{bmatrix}} {inside} \\end{{bmatrix}} \\]"
+
+
+def _tall(name: str, rows: Rows) -> str:
+    inside = " \\\\\n".join(" & ".join(each) for each in rows)
+    matrix = f"\\begin{{pmatrix}}\n{inside}\n\\end{{pmatrix}}"
+    return f"We find\n\\begin{{align}}\n{name} &= {matrix}\n\\end{{align}}"
+
+
+def _array(name: str, rows: Rows) -> str:
+    inside = ",\n".join(f"    [{', '.join(each)}]" for each in rows)
+    return f"{name} = np.array([\n{inside}\n])".replace("-inf", "-np.inf")
+
+
+def _inline(name: str, rows: Rows) -> str:
+    inside = "; ".join(" ".join(each) for each in rows)
+    return f"{WORDS.get(name, name)}: {name} = [{inside}]"
+
+
+def _html(name: str, rows: Rows) -> str:
+    inside = "\n".join(f"<tr>{''.join(f'<td>{c}</td>' for c in each)}</tr>" for each in rows)
+    return f"<h3>{name}</h3>\n<table>\n{inside}\n</table>"
+
+
+def _pre(name: str, rows: Rows) -> str:
+    inside = "\n".join("  ".join(c.rjust(6) for c in each) for each in rows)
+    return f"<p>{WORDS.get(name, name)} {name}:</p>\n<pre>\n{inside}\n</pre>"
+
+
+STYLES = {
+    each.__name__.strip("_"): each
+    for each in (_table, _printed, _matrix, _tall, _array, _inline, _html, _pre)
+}
+
+
+class Written(NamedTuple):
+    """A lesson, the texts of its results, and the style it is written in."""
+
+    given: dict[str, Rows]
+    results: dict[str, Rows]
+    style: str
+
+    def text(self) -> str:
+        """Return the document."""
+        write = STYLES[self.style]
+        pieces = [write(name, rows) for name, rows in (self.given | self.results).items()]
+        text = "\n\n".join(pieces)
+        if self.style in ("html", "pre"):
+            return f"<!DOCTYPE html>\n<html><body>\n<h1>Attention</h1>\n{text}\n</body></html>\n"
+        return f"# Attention, worked\n\n{text}\n"
+
+
+CONVENTIONS = ("plain", "unscaled", "rounded at each step", "causal", "columns", "base 2")
+
+
+def lesson(seed: int, style: str, convention: str, decimals: int) -> Written:
+    """Return a right lesson with random numbers."""
+    numbers = np.random.default_rng(seed)
+    n, d, k = (int(each) for each in numbers.integers(2, 5, 3))
+    x = numbers.integers(-1, 4, (n, d)).astype(float)
+    weights = {
+        name: numbers.integers(-1, 3, (d, k)).astype(float) for name in ("W_Q", "W_K", "W_V")
+    }
+
+    def cut(values: np.ndarray) -> np.ndarray:
+        return round_floats(values, decimals) if convention == "rounded at each step" else values
+
+    q, key, v = (cut(x @ each) for each in weights.values())
+    found = {"Q": q, "K": key, "V": v, "S": cut(q @ key.T)}
+    scores = found["S"]
+    if convention != "unscaled":
+        scores = found["S_scaled"] = cut(scores / np.sqrt(k))
+    allowed = np.tril(np.ones((n, n))) > 0 if convention == "causal" else np.ones((n, n)) > 0
+    powers = np.where(allowed, (2.0 if convention == "base 2" else np.e) ** scores, 0)
+    found["A"] = cut(powers / powers.sum(axis=-1, keepdims=True))
+    found["O"] = cut(found["A"] @ v)
+    turned = convention == "columns"
+
+    def texts(values: np.ndarray, count: int) -> Rows:
+        shown = values.T if turned else values
+        return [[f"{each:.{count}f}" for each in row] for row in round_floats(shown, count) + 0.0]
+
+    given = {"X": x} | weights
+    whole = {name: 0 if name in "QKVS" else decimals for name in found}
+    return Written(
+        {name: texts(each, 0) for name, each in given.items()},
+        {name: texts(each, whole[name]) for name, each in found.items()},
+        style,
+    )
+
+
+def planted(written: Written, rng: random.Random) -> tuple[Written, str, str]:
+    """Return a lesson with one wrong digit: which step, and the number as printed."""
+    name = rng.choice([each for each in written.results if each != "S_scaled"])
+    i = rng.randrange(len(written.results[name]))
+    j = rng.randrange(len(written.results[name][i]))
+    before = written.results[name][i][j]
+    digit = str((int(before[-1]) + rng.randrange(3, 8)) % 10)
+    after = f"{before[:-1]}{digit}"
+    rows = [list(each) for each in written.results[name]]
+    rows[i][j] = after
+    return written._replace(results=written.results | {name: rows}), name, after
+
+
+def checked(text: str) -> Read:
+    """Return what is found in a text."""
+    return findings_of(read_lesson("lesson", text.encode()), {})
+
+
+def at_line(text: str, found: Finding) -> str:
+    """Return the line that a finding names."""
+    return text.split("\n")[found.line - 1]
+
+
+CASES = [
+    pytest.param(seed, style, convention)
+    for seed, style in enumerate(STYLES)
+    for convention in CONVENTIONS
+]
+
+
+@pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES, 13))
+def test_a_right_lesson_accuses_nobody(seed: int, style: str, convention: str) -> None:
+    decimals = 2 + seed % 3
+    written = lesson(seed * 7 + len(convention), style, convention, decimals)
+    read = checked(written.text())
+    assert not read.of("wrong")
+    assert {each.name for each in read.of("right")} >= {"Q", "K", "V", "S", "A", "O"}
+
+
+@pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES[1:], 13))
+def test_a_wrong_digit_is_found_at_its_line(seed: int, style: str, convention: str) -> None:
+    written = lesson(seed * 11 + len(convention), style, convention, 3)
+    wrong, name, printed = planted(written, random.Random(seed))
+    text = wrong.text()
+    found = checked(text).of("wrong")
+    assert [(each.name, each.found) for each in found] == [(name, printed)]
+    assert printed in at_line(text, found[0])
+
+
+FORMS = ("markdown", "latex", "html")
+
+
+def own_page(seed: int, form: str) -> str:
+    """Return a page of our own."""
+    numbers = np.random.default_rng(seed)
+    n, d = (int(each) for each in numbers.integers(2, 5, 2))
+    weights = {f"W_{each}": numbers.integers(-2, 4, (d, d)).tolist() for each in "QKV"}
+    tokens = numbers.integers(-2, 4, (n, d)).tolist()
+    given = {"X": tokens, **weights, "causal": bool(seed % 2), "decimals": 2 + seed % 2}
+    found = attncalc.solve(attncalc.Problem(**given))
+    return str(getattr(found, f"to_{form}")())
+
+
+@pytest.mark.parametrize(
+    ("seed", "form"), mostly_slow((pytest.param(s, f) for s in range(9) for f in FORMS), 9)
+)
+def test_our_own_pages_are_right_and_a_changed_digit_is_found(seed: int, form: str) -> None:
+    text = own_page(seed, form)
+    read = read_lesson("page", text.encode())
+    found = findings_of(read, {})
+    assert not found.of("wrong")
+    weights = next(each for each in found.of("right") if each.name == "A")
+    lines = text.split("\n")
+    place = weights.last - 1
+    if form == "html" and "</table>" in lines[place]:
+        place = next(i for i in range(place, 0, -1) if "0." in lines[i])
+    at = lines[place].rindex("0.") + 2
+    lines[place] = (
+        lines[place][:at] + str((int(lines[place][at]) + 4) % 10) + lines[place][at + 1 :]
+    )
+    again = findings_of(read_lesson("page", "\n".join(lines).encode()), {})
+    assert "A" in {each.name for each in again.of("wrong")}
+    assert place + 1 in {each.line for each in again.of("wrong")}
+
+
+LESSONS = Path(__file__).parent / "lessons"
+WRONG = {
+    "a02.md": [("line 79", "A[2,3]")],
+    "a04.tex": [("line 16", "S[2,1]")],
+    "a06.ipynb": [
+        ("cell 8, line 3 of its output", "A[3,1]"),
+        ("cell 8, line 3 of its output", "A[3,3]"),
+    ],
+    "a08.md": [("line 5", "S[1,2]"), ("line 5", "1·1 + 2·1")],
+    "a10.html": [("line 53", "O[3,1]")],
+    "a12.md": [("line 24", f"A[{i},{j}]") for i in (1, 2) for j in (1, 2)],
+    "b02.md": [("line 15", "O[1,2]")],
+    "b04.md": [("line 32", "A[1,1]"), ("line 32", "A[1,2]")],
+    "b06.md": [("line 45", "K[2,1,1]")],
+    "b08.md": [("line 50", "O[2,1]")],
+    "b10.rst": [("line 18", "S[1,3]")],
+    "b12.ipynb": [("cell 7, line 2 of its output", "A[2,2]")],
+    "c02.md": [("line 24", "A[2,1]")],
+    "c04.html": [("line 14", "O[2,2]")],
+    "c06.tex": [("line 15", "S[3,1]")],
+    "c08.md": [("line 13", "K[2,2]")],
+    "c10.ipynb": [("cell 7, line 1 of its output", "S[1,3]")],
+    "c12.md": [("line 8", "A[1,1]"), ("line 8", "A[1,2]")],
+}
+"""What is wrong in lessons in the manner of blogs and courses; the others are right."""
+
+
+@pytest.mark.parametrize(
+    "path", mostly_slow(sorted(LESSONS.iterdir()), 8), ids=lambda path: path.name
+)
+def test_lessons_as_blogs_write_them(path: Path) -> None:
+    found = findings_of(read_lesson(path.name, path.read_bytes()), {})
+    assert [(each.where, each.what) for each in found.of("wrong")] == WRONG.get(path.name, [])
+    assert found.of("right")
+
+
+def test_conventions_are_named_and_accuse_nobody() -> None:
+    text = "Q = [1 0; 0 2]\n\nK = [1 1; 0 1]\n\nscores Q K^T = [1 0; 2 2]\n\n"
+    text += "softmax = [0.731 0.269; 0.500 0.500]\n"
+    (weights,) = (each for each in checked(text).of("right") if each.name == "A")
+    assert (weights.where, weights.under) == ("line 7", ("the scores are not scaled",))
+
+
+def test_weights_that_do_not_follow_from_their_scores_are_found() -> None:
+    text = "Scores:\n\nS = [2 1; 0 3]\n\nWeights:\n\nA = [0.73 0.27; 0.12 0.88]\n"
+    found = checked(text).of("wrong")
+    assert [(each.what, each.found, each.right, each.line) for each in found] == [
+        ("A[2,1]", "0.12", "0.05", 7),
+        ("A[2,2]", "0.88", "0.95", 7),
+    ]
+
+
+def test_each_example_has_its_own_givens() -> None:
+    first = "Q = [1 0; 0 1], K = [1 1; 0 1]\n\nQ K^T = [1 0; 1 1]\n"
+    second = "## Another\n\nQ = [2 0; 0 2], K = [1 0; 1 1]\n\nQ K^T = [2 2; 0 3]\n"
+    found = checked(f"{first}\n{second}").of("wrong")
+    assert [(each.what, each.line, each.right) for each in found] == [("S[2,2]", 9, "2")]
+
+
+def test_what_follows_from_a_printed_value_is_right() -> None:
+    text = "S = [2 1; 0 3]\n\nA = [0.73 0.27; 0.15 0.95]\n\n"
+    text += "V = [1 0; 0 10]\n\nO = [0.73 2.70; 0.15 9.50]\n"
+    assert [each.what for each in checked(text).of("wrong")] == ["A[2,1]"]
+
+
+def test_arithmetic_is_checked_with_its_rounded_numbers() -> None:
+    lines = ["3.32096/2 = 1.66082 and", "3.32096/2 = 1.66048", "1.41·2.00 = 2.83", "1·0 + 2·4 = 9"]
+    assert [each.is_right for each in sums_in(lines)] == [False, True, True, False]
+
+
+def test_nothing_that_is_left_out_is_silent() -> None:
+    read = checked(
+        "Q = [1 0; 0 1]\n\nK = [1 0; 0 1]\n\nS = [1 0; 0 1]\n\nThe loss is 0.25, 0.75.\n"
+    )
+    said = {line for each in read.findings for line in range(each.line, each.last + 1)}
+    assert said >= {1, 3, 5, 7}
+
+
+NOTEBOOK = {
+    "nbformat": 4,
+    "cells": [
+        {"cell_type": "markdown", "source": ["# Attention"]},
+        {
+            "cell_type": "code",
+            "source": "Q = np.array([[1, 0], [0, 2]])\nK = np.array([[1, 1], [0, 1]])",
+        },
+        {
+            "cell_type": "code",
+            "source": ["scores = Q @ K.T\n", "print(scores)"],
+            "outputs": [{"output_type": "stream", "text": ["[[1 0]\n", " [2 3]]\n"]}],
+        },
+    ],
+}  # fmt: skip
+
+
+def test_a_line_of_a_notebook_is_named_by_its_cell(attncalc: Command, tmp_path: Path) -> None:
+    (tmp_path / "lesson.ipynb").write_text(json.dumps(NOTEBOOK))
+    done = attncalc("check", "--lesson", "lesson.ipynb")
+    assert done.code == 1
+    assert "cell 3, line 2 of its output" in done.out
+
+
+RIGHT = "Q = [1 0; 0 1]\n\nK = [1 1; 0 1]\n\nQ K^T = [1 0; 1 1]\n"
+
+
+def test_the_command_ends_as_check_does(attncalc: Command, tmp_path: Path) -> None:
+    files = {"a.md": RIGHT, "b.md": RIGHT.replace("1 1]\n", "1 4]\n"), "c.md": "no numbers\n"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "bad.md").write_bytes(b"\xff\xfe\xfd\x00")
+    names = [*files, "bad.md"]
+    assert [attncalc("check", "--lesson", each).code for each in names] == [0, 1, 2, 2]
+    assert attncalc("check", "--lesson", *names).code == 1
+    assert attncalc("check", "--lesson", ".").code == 1
+    assert attncalc("check", "--lesson", "a.md", "c.md", "missing.md").code == 0
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "json", "latex"])
+def test_reports_have_forms_and_hold_no_escapes(
+    form: str, attncalc: Command, tmp_path: Path
+) -> None:
+    text = "Q = [1 0; 0 1]\n\nK = [1 1; 0 1]\n\nQ K^T = [1 0; 1 4]\n\n\x1b[31m<b>3 7</b> [red]\n"
+    (tmp_path / "lesson.md").write_text(text)
+    done = attncalc("check", "--lesson", "lesson.md", "--format", form)
+    assert done.code == 1
+    assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize("flags", [("--points", "10"), ("--format", "csv"), ("--X", "1 0")])
+def test_what_is_for_answers_is_refused(
+    flags: tuple[str, ...], attncalc: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "lesson.md").write_text(RIGHT)
+    assert attncalc("check", "--lesson", "lesson.md", *flags).code == 2
+
+
+HERE = Path(__file__).parent
+FOLDERS = (HERE / "hostile", HERE / "answers")
+OTHERS = [path for each in FOLDERS for path in sorted(each.rglob("*")) if path.is_file()]
+
+
+@SLOW
+@pytest.mark.parametrize("part", range(10))
+def test_any_text_can_be_taken_for_a_lesson(part: int) -> None:
+    for path in OTHERS[part::10]:
+        try:
+            lesson = read_lesson(path.name, path.read_bytes())
+        except InputError:
+            continue
+        findings_of(lesson, {})
+
+
+def test_a_large_document_takes_time_that_grows_with_its_length() -> None:
+    text = "Some words about 3 things and Q = [1 0; 0 1] here.\n" * 2000
+    assert checked(text).of("wrong") == ()
