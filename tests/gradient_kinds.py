@@ -10,7 +10,7 @@ from attncalc import InputError, Problem
 
 Fields = dict[str, Any]
 NOT_FIELDS = ("start", "kv_heads", "seed", "first")
-_IDLE = re.compile(r"(\w+) is .+, and nothing in this")
+_IDLE = re.compile(r"(\w+) is .+, but this \w[\w ]* does not use it")
 
 
 class Chance:

@@ -57,7 +57,7 @@ def dumps() -> Schema:
 def lessons() -> Schema:
     """Return the schema of lessons that were checked by their own numbers."""
     finding = thing(
-        "What is said of some lines of a lesson.",
+        "A finding about some lines of a lesson.",
         {
             "kind": {"enum": ["wrong", "right", "given", "unchecked", "other"]},
             "where": TEXT,
