@@ -96,8 +96,8 @@ def test_an_error_that_no_beta_reaches_is_said(attncalc: Command) -> None:
     run = attncalc("aim", *keys, "v_3", "--within", "0.001")
     assert run.code == 0
     assert (
-        "Impossible: k_3 = 0.5 k_1 + 0.5 k_2, so for every query the score of 3 hangs on those of "
-        "the others: it is 0 where 10 is aimed for."
+        "Impossible: k_3 = 0.5 k_1 + 0.5 k_2, so for every query the score of 3 depends on the "
+        "others: it is 0, and the target is 10."
     ) in run.out
     assert "No β brings the error to 0.001." in run.out
 
@@ -248,7 +248,7 @@ def test_problems_in_which_a_query_does_not_decide_are_refused(attncalc: Command
     start = "error: aim designs a query for a softmax over all keys of one head: "
     for flags, fault in (
         (("--causal",), "masks hide keys from a query"),
-        (("--softcap", "3"), "softcap bends the scores"),
+        (("--softcap", "3"), "softcap is not linear in the scores"),
         (("--normalizer", "hardmax"), "the normalizer is hardmax"),
         (("--scale", "0"), "scale is 0"),
     ):
@@ -261,7 +261,7 @@ def test_problems_in_which_a_query_does_not_decide_are_refused(attncalc: Command
         "give 3 heads\n"
     )
     for flag, said in (
-        (("--beta", "-1"), "--beta -1: β is above 0, as 10"),
+        (("--beta", "-1"), "--beta -1: β must be above 0, for example 10"),
         (("--beta", "x"), '--beta takes a number above 0: "x" is not a number'),
         (("--within", "0"), "--within 0: an error is above 0, as 0.001"),
     ):

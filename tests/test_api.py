@@ -87,7 +87,7 @@ def test_a_large_solution_is_shown_without_its_middle_and_says_so() -> None:
     text = repr(long_solution())
     assert text.count("\n") < 150
     assert max(map(len, text.splitlines())) < 300
-    assert "the middle of S, S_scaled, A, O is left out: solution[name] is the whole" in text
+    assert "the middle of S, S_scaled, A, O is omitted: solution[name] is the whole" in text
     assert "those of float64 arithmetic" not in text
 
 
@@ -196,7 +196,7 @@ def test_a_page_says_what_it_cannot_hold() -> None:
     problem = read_problem(sample("self").path)
     with pytest.raises(InputError, match="no step Z: there are Q, K, V, S, A, O"):
         solve(problem).to_markdown(["Z"])
-    with pytest.raises(InputError, match=r"only A, O is kept: solve\(problem\), without keep"):
+    with pytest.raises(InputError, match=r"only A, O is kept: call solve\(problem\) without keep"):
         solve(problem, keep=("A", "O")).to_latex(work=True)
 
 
@@ -375,7 +375,7 @@ def test_steps_are_counted_under_the_name_of_their_flag() -> None:
         ({"stesp": "Q"}, "did you mean steps"),
         ({"steps": "Q,Z"}, 'steps: unknown name "Z"'),
         ({"steps": 3}, "steps takes names"),
-        ({"steps": "Q", "asked": "Q"}, "give one"),
+        ({"steps": "Q", "asked": "Q"}, "pass only one"),
         ({"follow_penalty": 7}, "follow_penalty takes a number from 0 to 1, not 7"),
         ({"weights": {"Z": 2}}, 'weights: unknown name "Z"'),
         ({"weights": {"Q": -1}}, "weights of Q takes a number from 0, not -1"),

@@ -152,7 +152,7 @@ def test_a_problem_says_what_it_asks_for_and_the_rules_say_it_over() -> None:
     assert marking.verdict == (
         "No mistakes in what you wrote.",
         "Not found: A and the lines of the map.",
-        "Not counted, for it is not asked for: O.",
+        "Not counted because it is not required: O.",
         "Points: Q 1, A 0 of 1, the lines of the map 0 of 1.",
     )
     assert check(problem, {"Q": Q}, asked=("Q",)).score == (1, 1)
@@ -182,7 +182,7 @@ def test_what_is_written_and_not_asked_for_is_no_stranger() -> None:
     marking = check(PROBLEM, {"Q": Q}, asked=("A",))
     assert marking.verdict == (
         "Not found: A.",
-        "Not counted, for it is not asked for: Q.",
+        "Not counted because it is not required: Q.",
         "Points: A 0 of 1.",
     )
 
@@ -209,8 +209,8 @@ def test_asked_stands_in_a_sheet_with_decimal_commas(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("Q, Z", 'asked names "Z", which is no step of this problem (known: Q, K, V, S, A, O, '),
-        ("S_scaled", 'asked names "S_scaled", which is no step of this problem'),
+        ("Q, Z", 'asked names "Z", which is not a step of this problem (known: Q, K, V, S, A, O, '),
+        ("S_scaled", 'asked names "S_scaled", which is not a step of this problem'),
         ("", "asked takes step names, e.g. Q, S, A, and connections for the map"),
         ([], "asked takes step names"),
         (3, "asked takes step names"),

@@ -306,7 +306,7 @@ def test_a_request_that_cannot_fit_is_refused_with_the_sizes_and_the_way_out(
     assert re.match(r"this needs 2\d\.\d GiB of memory", str(error.value))
     assert "(S 6.7 GiB, S_scaled 6.7 GiB, A 6.7 GiB, O 15 MiB, workspace " in str(error.value)
     assert str(error.value).endswith(
-        "and 8.0 GiB are free: ask for fewer steps, as --only O --format npz or "
+        "and 8.0 GiB are free: request fewer steps with --only O --format npz or "
         'solve(problem, keep=("O",))'
     )
 

@@ -56,7 +56,7 @@ def test_a_wrong_answer_leaves_with_1_and_marks_the_entry_without_colour(
         "The first mistake is in S, row 3, column 3: S[3,3] is -13.25, not -12.35. "
         "S[3,3] = (2.50·-2.50) + (-2.00·3.50) = -13.25\n"
         "It is the only wrong entry of S.\n"
-        "It may be that two of its digits are swapped.\n"
+        "Possible cause: two of its digits are swapped.\n"
         "Q, K and V are right.\n"
         "On the map every line is right.\n"
         "Points: Q 1, K 1, V 1, S 0.89 of 1, A 1, O 1, the lines of the map 1.\n"
@@ -108,7 +108,7 @@ def test_markdown_can_be_handed_back(attncalc: Command, tmp_path: Path) -> None:
     page = (tmp_path / "marked.md").read_text(encoding="utf-8")
     assert "**Score: 6.0 of 7** (86 %)" in page
     assert "| **1** | 0.00 | 0.00 | **0.88** ✗ |" in page
-    assert "- Every entry of A is what comes out when each column is made to sum to 1" in page
+    assert "- Every entry of A matches this mistake: each column is made to sum to 1" in page
 
 
 def test_what_is_not_marked_in_a_folder_of_answers_is_named(
@@ -259,8 +259,8 @@ def test_large_matrices_are_shown_without_their_middle_and_it_is_said(
     assert "│" not in run.out
     assert (
         "S_scaled[1,1,1], S_scaled[1,1,2], S_scaled[1,1,3], S_scaled[1,1,4], S_scaled[1,1,5], "
-        "S_scaled[1,1,6] and 12794 more are as in the key, but do not come from the values "
-        "written before.\n"
+        "S_scaled[1,1,6] and 12794 more match the key, but do not follow from your earlier "
+        "values.\n"
     ) in run.out
     full = attncalc("check", "layer.npz", "dump.npz", "--atol", "1e-6", "--full")
     assert full.err == ""
@@ -335,8 +335,7 @@ def test_the_json_of_a_large_dump_counts_what_it_does_not_list(
         ),
         (
             [PROBLEM, "a.md", "-o", "x.csv", "--csv", "x.csv"],
-            "error: cannot write both x.csv and x.csv: they are one file: "
-            "give each a file of its own\n",
+            "error: cannot write both x.csv and x.csv: they are the same file; use two names\n",
         ),
         (
             [PROBLEM, "a.md", "-o", "marks.docx"],

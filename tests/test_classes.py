@@ -273,9 +273,11 @@ def test_what_no_version_can_show_is_said_once(attncalc: Command, tmp_path: Path
     (tmp_path / "roster.csv").write_text("name\nAda Byron\nBob\n")
     (tmp_path / "spec.json").write_text(json.dumps(spec))
     run = attncalc("new", "--class", "roster.csv", "--problems", "spec.json", "-o", "set")
-    said = [line for line in run.err.splitlines() if "tells apart" in line]
+    said = [line for line in run.err.splitlines() if "distinguishes" in line]
     assert len(said) == 1
-    assert said[0].startswith("note: problem 2: no problem of these sizes and conventions tells ")
+    assert said[0].startswith(
+        "note: problem 2: no problem of these sizes and conventions distinguishes: "
+    )
 
 
 def test_several_problems_have_a_folder_each(attncalc: Command, tmp_path: Path) -> None:
@@ -401,7 +403,7 @@ def test_answers_are_paired_by_name_and_how_is_said(attncalc: Command, tmp_path:
     run = attncalc("check", "set", "answers")
     assert run.code == 1
     assert "no answer: Ada Byron" in run.out
-    assert "nobody's: answers/ada-byron.json: one of 2 answers" in run.out
+    assert "unmatched: answers/ada-byron.json: one of 2 answers" in run.out
 
 
 def test_nothing_that_was_handed_in_is_passed_over(attncalc: Command, tmp_path: Path) -> None:
@@ -641,15 +643,15 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
         ("name\nAda\n", '{"problems": [{"tokens": 0}]}', 'spec.json: problem "1": tokens takes '
          "1 to 64, not 0"),
         ("name\nAda\n", '{"problems": [{"token": 3}], "seed": 1}', 'spec.json: problem "1": '
-         '"token" is no wish for a new problem: '),
-        ("name\nAda\n", '{"problems": [{}], "sed": 1}', 'spec.json: "sed": it says problems, '
-         "formats, seed and secret, nothing else"),
-        ("name\nAda\n", '{"problems": [{}], "students": [], "sed": 1}', 'spec.json: "sed": it '
-         "says problems, formats, seed and secret, nothing else"),
+         '"token" is not an option of a new problem: '),
+        ("name\nAda\n", '{"problems": [{}], "sed": 1}', 'spec.json: "sed": the only names '
+         "are problems, formats, seed and secret"),
+        ("name\nAda\n", '{"problems": [{}], "students": [], "sed": 1}', 'spec.json: "sed": the '
+         "only names are problems, formats, seed and secret"),
         *(
             ("name\nAda\n", f'{{"problems": [{{}}], "secret": {secret}}}', "spec.json: secret "
-             "takes 32 hexadecimal digits or more, as manifest.json of a set has them: leave it "
-             "out for a new one")
+             "takes 32 hexadecimal digits or more, as manifest.json of a set has them: omit it "
+             "for a new one")
             for secret in ("7", '"7"', '"' + "g" * 32 + '"', '"' + "a" * 33 + '"')
         ),
         ("name\nAda\n", '{"problems": [{}], "seed": "x"}', "spec.json: seed takes a whole number "
@@ -657,12 +659,12 @@ def test_pages_are_written_in_the_form_that_is_asked_for(attncalc: Command, tmp_
         ("name\nAda\n", '{"problems": [{}], "formats": ["docx"]}', "spec.json: formats are some "
          "of "),
         ("name\nAda\n", '{"problems": [{"name": "a b"}, {"name": "A-B"}]}', "spec.json: two "
-         'problems are called "a-b": name them apart'),
+         'problems are named "a-b": use different names'),
         ("name\nAda\n", '{"problems": [{}], "problems": []}', 'spec.json: "problems" is given '
          "twice"),
         ("name\nAda\n", '{"problems": [{"asked": ["Z"]}]}', "problem 1, for Ada: asked names "),
         ("name\nAda\n", '{"problems": [{"entries": "0"}], "seed": 1}', "problem 1, for "
-         "Ada: entries: of 0 no 3 × 4 matrix was drawn without a row"),
+         "Ada: entries: of 0 every 3 × 4 matrix drawn had a row"),
     ],
 )  # fmt: skip
 def test_what_no_set_can_be_made_of_is_said(
@@ -720,8 +722,7 @@ def test_flags_that_make_no_set_are_refused(
         (("answers", "--format", "json"), "json: say where the pages of a class go, as -o marked/"),
         (("answers", "-o", "answers/marked"), "cannot write answers/marked: it lies in answers, "
          "which was read: name another place"),
-        (("answers", "-o", "set"), "cannot write set: it is set, which was read: name another "
-         "place"),
+        (("answers", "-o", "set"), "cannot write set: it is set, which was read: use another path"),
         (("answers", "--steps", "Z"), "--steps: "),
     ],
 )  # fmt: skip
@@ -794,7 +795,7 @@ def test_the_python_call_makes_what_the_command_makes(attncalc: Command) -> None
     assert problem.made_by == shown["made_by"]
     sibling = new(5, again=problem)
     assert sibling.as_typed("X").shape == problem.as_typed("X").shape
-    with pytest.raises(InputError, match='"token" is no wish for a new problem'):
+    with pytest.raises(InputError, match='"token" is not an option of a new problem'):
         new(1, token=3)
     with pytest.raises(InputError, match="seed takes a whole number from 0, not -1"):
         new(-1)

@@ -90,7 +90,7 @@ def test_only_selects_steps_by_name_or_title(attncalc: Command) -> None:
 def test_advice_stands_on_the_screen_and_not_in_a_file_of_tables(
     attncalc: Command, tmp_path: Path
 ) -> None:
-    said = "carrying full precision (--rounding display) would show other digits in 3 of 42 entries"
+    said = "with full precision (--rounding display), 3 of 42 entries differ"
     assert said in attncalc("self", "-o", "page.txt").err
     assert said not in (tmp_path / "page.txt").read_text(encoding="utf-8")  # advice to its author
 
@@ -188,10 +188,10 @@ BAD_CALLS = [
         ["plot", "in.json", "-o", "no/map.png"],
         "error: cannot write no/map.png: the folder no does not exist\n",
     ),
-    (["plot", "in.json", "-o", "."], "error: .: no ending: end the name in .png, .svg or .pdf\n"),
+    (["plot", "in.json", "-o", "."], "error: .: no ending: use .png, .svg or .pdf\n"),
     (
         ["plot", "in.json", "-o", "map.gif"],
-        'error: map.gif: ".gif" is no kind of picture: end the name in .png, .svg or .pdf\n',
+        'error: map.gif: ".gif" is not a picture format: use .png, .svg or .pdf\n',
     ),
     (
         ["self", "in.json", "-o", "no/x.json"],
@@ -354,7 +354,7 @@ def test_the_problem_itself_is_never_overwritten(attncalc: Command, tmp_path: Pa
     run = attncalc("self", "in.json", "-o", "in.json")
     assert (run.code, run.err) == (
         2,
-        "error: cannot write in.json: it is in.json, which was read: name another place\n",
+        "error: cannot write in.json: it is in.json, which was read: use another path\n",
     )
     run = attncalc("self", "in.json", "-o", "steps.png")
     assert run.code == 2

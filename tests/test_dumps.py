@@ -169,8 +169,8 @@ def as_torch(run: dict[str, Any]) -> dict[str, Any]:
 def test_two_dumps_that_agree_are_known_to(attncalc: Command, tmp_path: Path) -> None:
     two(tmp_path, as_torch)
     done = attncalc("check", "a.npz", "b.npz", "--atol", "1e-9")
-    assert (done.code, done.err) == (0, "note: in one of them alone: V\n")
-    assert "All 5 arrays that both hold agree." in done.out
+    assert (done.code, done.err) == (0, "note: only in one file: V\n")
+    assert "All 5 arrays in both files agree." in done.out
     for said in (
         "its first two axes are exchanged",
         "its last two axes are exchanged",

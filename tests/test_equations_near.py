@@ -368,7 +368,7 @@ def test_an_irrational_value_that_ties_is_said():
     assert solution.digits["O"][:, 0].tolist() == [0.13, 0.13]
     assert solution.undecided == {"O": ((0, 0), (1, 0))}
     (note,) = (note.text for note in notes(solution) if note.step == "O")
-    assert note.endswith("from it, and rounded away from zero: O[1,1] and 1 more")
+    assert note.endswith("to decide, rounded away from zero: O[1,1] and 1 more")
 
 
 @pytest.mark.usefixtures("too_large")
@@ -384,7 +384,7 @@ def test_digits_that_take_too_much_work_are_those_of_floats(monkeypatch):
     solution = solve(Problem(**TIED))
     assert not solution.is_proven
     assert solution.digits["O"][0, 0] == 0.13
-    assert any("those of float64" in note.text for note in notes(solution))
+    assert any("come from float64" in note.text for note in notes(solution))
 
 
 def test_programs_that_show_no_digits_have_none_proven(monkeypatch, attncalc, tmp_path):
@@ -401,8 +401,8 @@ def test_a_page_says_what_is_proven_and_reads_back(attncalc, tmp_path):
     page = attncalc("cross", "in.json", "--work", "--format", "markdown", "-o", "page.md")
     assert page.code == 0
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "every result is proven, and numbers within its work are those of float64" in text
-    assert "too near to a half to be told from it" in text
+    assert "every result is proven; numbers within its work come from float64" in text
+    assert "too near to a half to decide" in text
     assert "too large for exact decimals" not in text
     assert attncalc("check", "in.json", "page.md").code == 0
 

@@ -158,7 +158,8 @@ def test_on_windows_such_an_output_is_refused_before_any_work(
     run = attncalc("self", "--format", "markdown", "-o", name)
     assert (run.code, run.out) == (2, "")
     assert run.err.endswith(
-        f"error: cannot write {name}: the name {name} {what_forbids(name)}, as no file on Windows\n"
+        f"error: cannot write {name}: the name {name} {what_forbids(name)}, which Windows does "
+        f"not allow\n"
     )
     assert not list(tmp_path.iterdir())
 
@@ -177,7 +178,7 @@ def test_drives_and_shares_are_no_part_of_a_name(monkeypatch: pytest.MonkeyPatch
     for place in (r"C:\homework\key.md", r"\\server\share\key.md", "C:key.md", "D:/a/../b/key.md"):
         writing._check_name(Path(place))
     for place in (r"C:\homework\nul", r"\\server\share\a?.md", r"C:\con\key.md"):
-        with pytest.raises(OutputError, match="as no file on Windows"):
+        with pytest.raises(OutputError, match="which Windows does not allow"):
             writing._check_name(Path(place))
 
 
@@ -224,7 +225,7 @@ def test_two_outputs_that_differ_by_case_alone_are_refused(
     (tmp_path / "in.json").write_text(json.dumps(GOOD))
     run = attncalc("check", "in.json", "mine.txt", "-o", "Marks.csv", "--csv", "marks.CSV")
     assert (run.code, run.out) == (2, "")
-    assert "they are one file: give each a file of its own" in run.err
+    assert "they are the same file; use two names" in run.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.json", "mine.txt"]
 
 
@@ -276,8 +277,8 @@ def test_a_file_that_is_open_elsewhere_is_one_message_and_leaves_nothing(
     run = attncalc("self", "-o", "marks.csv")
     assert (run.code, run.out) == (2, "")
     assert run.err.endswith(
-        "error: cannot write marks.csv: Access is denied "
-        "(is it open in another program? close it there)\n"
+        "error: cannot write marks.csv: Access is denied (if it is open in another program, close "
+        "it there)\n"
     )
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"marks.csv": "old"}
 

@@ -103,8 +103,8 @@ def test_an_autograder_marks_each_step_as_check_does(autograder: Path) -> None:
     assert first["output"].startswith(
         "The first mistake in it is in Q, row 3, column 2: Q[3,2] is -2.00, not 2."
     )
-    assert first["output"].endswith("It may be that its sign is lost.")
-    assert told["tests"][3]["output"] == "3 of 9 are right from your own earlier values."
+    assert first["output"].endswith("Possible cause: its sign is lost.")
+    assert told["tests"][3]["output"] == "3 of 9 are correct given your earlier values."
     assert told["output"].startswith("Read from mine.tex.\nThe first mistake is in Q")
 
     (autograder / "source" / "rules.json").write_text("{")  # a mistake of nobody who hands in
@@ -173,7 +173,7 @@ REFUSED = [
     ({"deep/a.json": b"[" * 5000}, "deep/a.json: "),
     (
         {"a.json": HAND, "b.json": HAND},
-        "2 files hold an answer (a.json and b.json): hand in the one that counts",
+        "2 files contain an answer (a.json and b.json): submit only one",
     ),
 ]
 
@@ -273,7 +273,7 @@ def gaps_in(question: ElementTree.Element) -> list[tuple[float, float]]:
 def test_a_question_of_moodles_has_a_gap_for_each_entry(attncalc: Command, name: str) -> None:
     done = attncalc("export", str(sample(name).path), "--to", "moodle")
     assert done.code == 0
-    assert "Moodle marks each gap alone: a mistake is not followed" in done.err
+    assert "Moodle marks each gap separately: a mistake costs points" in done.err
     problem = read_problem(sample(name).path)
     solution = solve(problem)
     asked = problem.asked or [step.name for step in solution.plan if not step.is_between]
@@ -318,7 +318,7 @@ def test_what_no_gap_can_hold_is_refused(attncalc: Command, tmp_path: Path) -> N
     done = attncalc("export", causal, "--to", "moodle", "--steps", f"Q,{infinite}")
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        f"error: {infinite} holds -inf, which no gap of Moodle's can ask for: say --steps Q\n"
+        f"error: {infinite} holds -inf, which a Moodle gap cannot hold: use --steps Q\n"
     )
     many = [[1] * 31 for _ in range(31)]
     (tmp_path / "many.json").write_text(json.dumps({"Q": many, "K": many, "V": many}))
@@ -326,8 +326,8 @@ def test_what_no_gap_can_hold_is_refused(attncalc: Command, tmp_path: Path) -> N
         done = attncalc("export", "many.json", "--to", to, "--steps", "A", "-o", "out")
         assert (done.code, done.out) == (2, "")
         assert done.err == (
-            f"error: 961 entries are asked for, and {system} takes 900 in a question: "
-            "ask for fewer steps with --steps\n"
+            f"error: 961 entries are required, but a question in {system} takes at most "
+            "900: reduce the steps with --steps\n"
         )
 
 
@@ -341,7 +341,7 @@ SAID = [
     ("moodle --steps Q,Z", None),
     (
         "moodle --steps Q,connections",
-        "Moodle asks for numbers, not for connections: say --steps Q",
+        "Moodle takes numbers, not connections: use --steps Q",
     ),
     ("gradescope", "a problem for Gradescope is a zip: name its file with --out"),
     ("prairielearn", "a problem for PrairieLearn is a folder: name it with --out"),
@@ -352,7 +352,7 @@ SAID = [
     ("gradescope -o a.zip --points 0", "--points takes a number above 0"),
     (
         "gradescope -o a.zip --steps Q --weight Q=0",
-        "nothing that is asked for counts: give a step a --weight above 0",
+        "no required step counts: give a step a --weight above 0",
     ),
 ]
 
@@ -509,7 +509,7 @@ def test_a_question_marks_what_is_typed_from_the_students_own_values(question: P
         pytest.approx(float(marking.score.earned / marking.score.possible)),
         list(marking.verdict),
     ]
-    assert none == [0, ["Nothing is typed in."], {}]
+    assert none == [0, ["No answer was entered."], {}]
 
 
 def test_the_same_problem_is_the_same_question(attncalc: Command, tmp_path: Path) -> None:

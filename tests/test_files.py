@@ -55,7 +55,7 @@ def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
     refused = {
         tmp_path: "it is a folder",
         tmp_path / "no" / "x": f"the folder {tmp_path}/no does not exist",
-        tmp_path / "file" / "x": f"{tmp_path}/file is no folder",
+        tmp_path / "file" / "x": f"{tmp_path}/file is not a folder",
         tmp_path / "circle": "it is a link that leads back to itself",
         tmp_path / "dangling": f"the folder {tmp_path}/no does not exist",
         tmp_path / ("long" * 100): "File name too long",
@@ -73,7 +73,7 @@ def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
 def test_folders_that_cannot_be_filled_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder, reason in {
-        tmp_path / "file": "it is no folder, and files are put into one",
+        tmp_path / "file": "it is not a folder",
         tmp_path / "no" / "x": f"the folder {tmp_path}/no does not exist",
         tmp_path / ("long" * 100): "File name too long",
     }.items():
@@ -90,14 +90,14 @@ def test_what_is_protected_is_refused_before_any_work(
     denied: set[Path] = set()
     monkeypatch.setattr(os, "access", lambda place, _: Path(place) not in denied)
     for place, reason in {
-        tmp_path / "file": "it is protected from writing",
-        tmp_path: f"no file may be made in the folder {tmp_path}",
+        tmp_path / "file": "it is write-protected",
+        tmp_path: f"no permission to create files in {tmp_path}",
     }.items():
         denied |= {place}
         with pytest.raises(OutputError) as error:
             check_places(tmp_path / ("file" if place != tmp_path else "new"))
         assert str(error.value).endswith(reason)
-    with pytest.raises(OutputError, match="no file may be made in it"):
+    with pytest.raises(OutputError, match="no permission to create files in it"):
         check_folder(tmp_path)
 
 

@@ -99,7 +99,7 @@ def test_of_a_class_a_named_link_among_several_is_not_followed(
 ) -> None:
     test_in_the_answers_of_a_class(attncalc, here, WAYS[0][0], LINK)
     ran = attncalc("check", "set", "answers/ada.md", "answers/zoe.md")
-    assert f"nobody's: answers/ada.md: {LINK}" in ran.out
+    assert f"unmatched: answers/ada.md: {LINK}" in ran.out
 
 
 @pytest.mark.campaign(2)
@@ -115,7 +115,7 @@ def test_in_the_answers_of_a_class(attncalc: Command, here: Path, make: Make, wh
     make(here / "answers" / "ada.md", here / "set" / "keys" / "Ada" / "key.md")
     ran = attncalc("check", "set", "answers", "-o", "marked")
     assert ran.code == 1
-    assert f"nobody's: answers/ada.md: {why}" in ran.out
+    assert f"unmatched: answers/ada.md: {why}" in ran.out
     assert "no answer: Ada" in ran.out
     assert [page.name for page in (here / "marked").glob("*.md")] == ["Zoe.md"]
 

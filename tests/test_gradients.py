@@ -437,11 +437,11 @@ REFUSED: dict[str, tuple[Fields, str]] = {
     ),
     "both ways": (
         SMALL | {"dO": [[1], [1]], "backward": False},
-        "dO is given, and backward is false: leave one of them out",
+        "dO is given, but backward is false: omit one of them",
     ),
     "two starts": (
         SMALL | {"dO": [[1], [1]], "target": [[1], [1]]},
-        "dO and target are given: the way back starts with one of them",
+        "dO and target are given: backpropagation starts from one of them",
     ),
     "another shape": (
         SMALL | {"dO": [[1, 1]]},
@@ -467,7 +467,7 @@ REFUSED: dict[str, tuple[Fields, str]] = {
     ),
     "nothing to change": (
         {"Q": [[1]], "K": [[1]], "V": [[1]], "step": 0.1},
-        "step is given, and there are no weights or biases that it could change",
+        "step is given, but there are no weights or biases to change",
     ),
     "the wrong one of layers": (
         HEAD | {"dY": [[1, 1], [1, 1]]},
@@ -475,7 +475,7 @@ REFUSED: dict[str, tuple[Fields, str]] = {
     ),
     "a part of it": (
         {"X": SMALL["X"], "layers": [{"W_1": [[1], [0]], "W_2": [[1, 1]], "dO": [[1]]}]},
-        "1.dO: dO belongs to the whole, and not to a part of it",
+        "1.dO: dO belongs to the whole problem, not to one of its parts",
     ),
 }
 
@@ -495,7 +495,7 @@ def test_more_scores_than_are_kept_whole_are_refused() -> None:
     with pytest.raises(InputError) as caught:
         Problem(Q=tokens, K=tokens, V=tokens, backward=True)
     assert str(caught.value) == (
-        "backward keeps every matrix of scores, and is for up to 4,000,000 scores: this problem "
+        "backward keeps every matrix of scores and supports up to 4,000,000 scores: this problem "
         "has 4,004,001 (give fewer tokens, or leave backward out)"
     )
 
@@ -562,7 +562,7 @@ def test_a_further_input_that_nothing_is_known_of_is_refused() -> None:
 def test_what_the_way_back_starts_with_is_said(attncalc: Command) -> None:
     sample = SAMPLES / "self.json"
     page = attncalc("self", str(sample), "--backward").out
-    assert "gradients of L, the sum of O: every entry of its gradient is 1" in " ".join(
+    assert "gradients of L, the sum of O: each entry of the upstream gradient is 1" in " ".join(
         page.split()
     )
     page = attncalc("self", str(sample), "--target", "1 0; 0 1; 1 1").out

@@ -183,8 +183,7 @@ def test_two_hundred_tokens_are_an_image_without_digits_and_a_note_says_so() -> 
     assert np.shape(image.get_array()) == (200, 200)
     assert written(figure, "value") == []
     assert figure.notes == (
-        "40,000 weights are not written in the heatmap: "
-        "they could not be read in cells as small as these",
+        "40,000 weights are not written in the heatmap: the cells are too small",
     )
     axes = the(figure, "heatmap")
     for side in ("x", "y"):

@@ -125,7 +125,7 @@ def test_turns_of_which_no_digit_is_known_are_refused(farther: dict[str, str]) -
     wide = GOOD | {"W_V": [[1, 1], [1, 1]]}
     with pytest.raises(InputError, match="rope turns by angles that are too large"):
         Problem(**wide, positions="rope", **farther)
-    with pytest.raises(InputError, match="nothing in this attention reads it"):
+    with pytest.raises(InputError, match="this attention does not use it"):
         Problem(**wide, **farther)
 
 

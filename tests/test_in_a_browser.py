@@ -260,7 +260,7 @@ def test_a_token_is_found_by_its_name_from_matrix_to_matrix(
     browser.type("Token 45")
     browser.press("Enter")
     assert browser.run(at) == "X-46-1"
-    assert browser.text(said) == ("row token 45 of X: 1 of 9 places; find again for the next.")
+    assert browser.text(said) == ("row token 45 of X: 1 of 9 places; search again for the next.")
     shown = place_of(browser, "#X-46-1")
     assert 0 <= shown["top"] <= shown["bottom"] <= 900
     found = []

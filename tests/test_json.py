@@ -34,10 +34,7 @@ def test_the_homework_as_json_holds_every_field() -> None:
                 "second": [{"input": "2", "weight": 0.38}],
             },
         ],
-        "notes": [
-            "carrying full precision (--rounding display) "
-            "would show other digits in 3 of 42 entries"
-        ],
+        "notes": ["with full precision (--rounding display), 3 of 42 entries differ"],
     }
     assert list(steps) == ["Q", "K", "V", "S", "A", "O"]
     assert steps["O"] == {

@@ -205,12 +205,14 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
     [
         (
             {"W_O": numbers(2, 4, 1)},
-            'residual 1: X is 3 × 3 and O is 3 × 4: what is added must have one shape (or say '
+            'residual 1: X is 3 × 3 and O is 3 × 4: matrices that are added need the same shape '
+            '(or set '
             '"residual": false)',
         ),
         (
             {"W_Q": None, "Q": numbers(2, 2, 1)},
-            'residual 1: X is 3 × 3 and O is 2 × 3: what is added must have one shape (or say '
+            'residual 1: X is 3 × 3 and O is 2 × 3: matrices that are added need the same shape '
+            '(or set '
             '"residual": false)',
         ),
         (
@@ -237,7 +239,7 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
             "normalisation 1: gamma_1 has 2 numbers and R_1 is 3 × 3: it needs 3, one for each "
             "feature",
         ),
-        ({"gamma_3": [1, 1, 1]}, "gamma_3 is given, and nothing in this encoder reads it"),
+        ({"gamma_3": [1, 1, 1]}, "gamma_3 is given, but this encoder does not use it"),
         (
             {"W_out": numbers(2, 2, 1)},
             "head: Y is 3 × 3 and W_out is 2 × 2: for their product, W_out needs 3 rows",
@@ -256,7 +258,7 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
          "of their tokens"),
         ({"layers": {}}, "layers takes a list of layers, each with fields of its own"),
         ({"layers": [3]}, "layer 1 takes an object with fields of its own, as W_Q and heads"),
-        ({"block": "attention"}, "gamma_1 is given, which attention alone does not have: it is of "
+        ({"block": "attention"}, "gamma_1 is given, but attention does not use it: it belongs to "
          "an encoder or a decoder (block)"),
         ({"past_K": numbers(2, 2, 1)}, "attention: past_K is given, and no past_V: each earlier "
          "key needs its value"),
@@ -266,7 +268,7 @@ def test_a_setting_that_is_the_default_elsewhere_is_read_back(tmp_path: Path) ->
         ),
         (
             {"Q": numbers(3, 1, 1), "heads": 3, "W_Q": None},
-            "attention: Q is 3 × 1: its 1 columns cannot be parted into 3 heads",
+            "attention: Q is 3 × 1: its 1 columns cannot be divided into 3 heads",
         ),
         (
             {"past_K": numbers(2, 3, 1), "past_V": numbers(2, 2, 1)},
@@ -288,8 +290,8 @@ def test_what_does_not_fit_is_said_with_its_part(fields: dict[str, Any], said: s
             "layer 2, feed-forward: 2.N_1 is 3 × 3 and 2.W_1 is 4 × 4: for their product, 2.W_1 "
             "needs 3 rows",
         ),
-        ({"rounding": "display"}, "2.rounding: rounding belongs to the whole, and not to a part of "
-         "it"),
+        ({"rounding": "display"}, "2.rounding: rounding belongs to the whole problem, not to one "
+         "of its parts"),
         ({"W_8": [[1]]}, 'unknown name "2.W_8"'),
         ({"activation": "sin"}, '2.activation takes "relu", "gelu", "gelu-tanh" or "silu", not '
          '"sin"'),
@@ -435,8 +437,9 @@ def test_lines_that_may_be_of_any_attention_are_said_not_to_be_marked() -> None:
         written = read_answer_bytes(text.encode(), "a.json")
     said = verdict(mark(key_of(problem, Rules()), written, Rules()))
     assert (
-        "What each output attends to is not marked where nothing says which attention is meant, of "
-        'several: write "cross.A:" above it (there are self.A and cross.A).'
+        "What each output attends to is not marked: the problem has several "
+        "attentions. "
+        'Write the name above it, for example "cross.A:" (names: self.A and cross.A).'
     ) in said
 
 

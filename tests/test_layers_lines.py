@@ -79,8 +79,9 @@ def test_lines_that_name_no_attention_are_said_not_to_be_marked() -> None:
     marking = marked(text, "a.txt")
     assert lines_of(marking) == on("cross.A", "correct", "correct")
     assert (
-        "What each output attends to is not marked where nothing says which attention is meant, of "
-        'several: write "cross.A:" above it (there are self.A and cross.A).'
+        "What each output attends to is not marked: the problem has several "
+        "attentions. "
+        'Write the name above it, for example "cross.A:" (names: self.A and cross.A).'
     ) in verdict(marking)
 
 

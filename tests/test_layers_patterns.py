@@ -84,7 +84,7 @@ def test_what_rounding_hides_is_told_of_its_own_outputs() -> None:
     assert pattern.plain["change"] == pytest.approx(9 * 2.718281828459045**-8.1, rel=1e-3)
     assert pattern.plain["of"] == "O"
     said = solve(problem).explain()
-    assert any("no entry of O would change by more than 0.0028" in each for each in said)
+    assert any("changes no entry of O by more than 0.0028" in each for each in said)
 
 
 def stack() -> dict[str, Any]:
@@ -102,7 +102,9 @@ def test_each_layer_is_named_by_its_number() -> None:
     assert ("identity", "layer 1", "1.A") in codes
     assert ("permutation", "layer 2", "2.A") in codes
     assert not {("permutation", "layer 1", "1.A"), ("identity", "layer 2", "2.A")} & codes
-    assert solution.explain()[0].startswith("Layer 1: each output takes its own input alone")
+    assert solution.explain()[0].startswith(
+        "Layer 1: each output attends almost only to its own input"
+    )
 
 
 def test_one_attention_is_told_of_alone(attncalc: Command, tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ def test_every_form_says_it_of_layers(form: str, attncalc: Command) -> None:
     ):
         run = attncalc(*called, "--format", form)
         assert run.code == 0
-        assert "Self: output le takes input le alone" in run.out.replace("\n", " ")
+        assert "Self: output le attends almost only to input le" in run.out.replace("\n", " ")
         assert "Cross: output chat mixes inputs" in run.out.replace("\n", " ")
 
 
@@ -132,7 +134,7 @@ def test_a_picture_of_layers_is_explained(attncalc: Command, tmp_path: Path) -> 
     file, out = str(sample("decoder").path), str(tmp_path / "map.svg")
     run = attncalc("plot", file, "--explain", "-o", out)
     assert run.code == 0
-    assert "Self: output le takes" in run.out
+    assert "Self: output le attends" in run.out
     assert "more sentences: attncalc explain --all shows them" in run.out
 
 
@@ -141,7 +143,7 @@ def test_without_an_attention_there_is_nothing_to_explain(
 ) -> None:
     file = tmp_path / "norm.json"
     file.write_text('{"X": [[1, 2]], "norm": "post"}', encoding="utf-8")
-    said = "error: this problem has no attention: there are no weights to explain\n"
+    said = "error: this problem has no attention, so there are no weights to explain\n"
     assert attncalc("explain", str(file)).err == said
     assert attncalc("encoder", str(file), "--explain").err == said
     with pytest.raises(InputError, match="no attention"):

@@ -121,7 +121,7 @@ def test_a_page_of_floats_does_not_live_and_says_that_they_are_why(
     monkeypatch.setattr(made, "MOST_ENTRIES", 1)
     page = page_for()
     assert scripts(page) == []
-    assert "its digits are those of floats, and the script of pages could show others" in page
+    assert "its digits come from floats, and the page could show other digits" in page
 
 
 def test_a_page_of_proven_digits_lives_but_no_worksheet_for_practice(
@@ -129,7 +129,7 @@ def test_a_page_of_proven_digits_lives_but_no_worksheet_for_practice(
 ) -> None:
     monkeypatch.setattr("attncalc.solving.exactness.LARGEST_COST", 1)
     assert scripts(page_for())
-    with pytest.raises(InputError, match="too large for exact decimals, in which answers"):
+    with pytest.raises(InputError, match="too large for exact decimals, which marking needs"):
         page_for(practice=True)
 
 

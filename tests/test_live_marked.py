@@ -117,7 +117,7 @@ def test_a_page_that_cannot_live_says_why() -> None:
     page = read_page(marked(SIGN_LOST, atol=0.1).to_html())
     why = "compared within a tolerance"
     assert not list(page.all("script"))
-    assert f"this page does not show how an entry comes about: its numbers are {why}" in page.text
+    assert f"this page does not show how entries are calculated: its numbers are {why}" in page.text
 
 
 def test_the_page_of_much_work_does_not_live_and_says_why() -> None:

@@ -149,7 +149,7 @@ def test_the_problem_is_copied_as_it_now_is(browser: Browser, key: Path) -> None
     browser.run("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     press_button(browser, "Copy as JSON")
     assert browser.run("document.querySelector('.live textarea').value") == copied
-    assert browser.text(".status") == "The problem stands below, to be copied."
+    assert browser.text(".status") == "Copy the problem from below."
 
 
 def test_light_and_dark_are_those_of_the_reader(browser: Browser, key: Path) -> None:

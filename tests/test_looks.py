@@ -210,8 +210,8 @@ def test_a_written_weight_hides_its_line_on_dark_paper_too() -> None:
         ({"kind": "pie"}, 'kind takes map, heatmap or both, not "pie"'),
         (
             {"kind": "heatmap", "all": True},
-            "all draws every line of the map, and a heatmap has no lines: "
-            "leave it out, or ask for the kind map or both",
+            "all draws every line of the map, and a heatmap has no lines: omit it, or use the "
+            "kind map or both",
         ),
         ({"head": 3}, 'head takes 1 to 2, or mean, not "3"'),
         ({"head": True}, 'head takes 1 to 2, or mean, not "True"'),
@@ -231,8 +231,8 @@ def test_the_command_says_the_same_of_its_flags(attncalc: Command) -> None:
         (["--head", "9"], '--head takes 1 to 1, or mean, not "9"'),
         (
             ["--all", "--kind", "heatmap"],
-            "--all draws every line of the map, and a heatmap has no lines: "
-            "leave it out, or ask for the kind map or both",
+            "--all draws every line of the map, and a heatmap has no lines: omit it, or use the "
+            "kind map or both",
         ),
     ):
         run = attncalc("plot", *arguments)
@@ -415,9 +415,9 @@ def test_names_on_axes_of_ones_own_are_never_math_and_in_our_font() -> None:
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ({"ax": "here"}, 'ax takes a plain axes of matplotlib, not "here"'),
+        ({"ax": "here"}, 'ax takes a matplotlib Axes, not "here"'),
         ({"kind": "both"}, "ax takes one picture: ask for the kind map or heatmap, not both"),
-        ({"size": 4}, "size is that of a whole figure: with ax, leave it out"),
+        ({"size": 4}, "size sets the size of a whole figure: omit it with ax"),
         ({}, "ax takes one head: ask for head 1 to 2, or mean"),
     ],
 )

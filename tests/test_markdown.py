@@ -46,7 +46,7 @@ def test_the_homework_has_its_tables_and_its_work() -> None:
     ) in page
     assert "![The map](<page-map.png>)" in page
     assert "- Output 3: most input 1 (0.62), second input 2 (0.38)" in page
-    assert "carrying full precision" not in page, "advice is not handed in"
+    assert "with full precision" not in page, "advice is not handed in"
 
 
 @pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 9))

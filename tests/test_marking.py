@@ -97,8 +97,8 @@ def test_carrying_full_precision_is_rounding_and_is_named() -> None:
     assert marking.style is not None
     assert marking.style.code == "display, half-away"
     assert said(marking)[1] == (
-        "3 entries differ from the key by rounding alone: full precision is carried from step to "
-        "step. That counts as right."
+        "3 entries differ from the key only by rounding: full precision is carried from step to "
+        "step. This counts as correct."
     )
 
 
@@ -132,7 +132,7 @@ def test_what_follows_from_a_mistake_is_right() -> None:
         "The first mistake is in Q, row 3, column 2: Q[3,2] is -2.00, not 2. "
         "Q[3,2] = (-2·1) + (2·0) + (-1·0) + (0·1) = -2.00",
         "It is the only wrong entry of Q.",
-        "It may be that its sign is lost.",
+        "Possible cause: its sign is lost.",
         "S, A and O are correct given your earlier values; no points deducted.",
     ]
 
@@ -143,8 +143,8 @@ def test_the_key_in_spite_of_a_mistake_is_credited_and_flagged() -> None:
     assert [status(marking, "S", 3, j) for j in (1, 2, 3)] == [Status.MATCHES_KEY] * 3
     assert score(marking).earned == 5 + Fraction(5, 6)
     assert (
-        "S[3,1], S[3,2] and S[3,3] are as in the key, but do not come from the values written "
-        "before: it counts, and a person should look at it."
+        "S[3,1], S[3,2] and S[3,3] match the key, but do not follow from your earlier values: "
+        "counted as correct, to be reviewed by a person."
     ) in said(marking)
 
 
@@ -155,8 +155,8 @@ def test_too_few_decimals_are_told_apart_from_wrong() -> None:
     assert marking.first_wrong is None
     assert score(marking).earned == 5 + Fraction(17, 18)
     assert said(marking)[1] == (
-        "1 entry has the right value with fewer decimals than the 2 that are asked for, as "
-        "A[3,1]: 0.6 for 0.62."
+        "1 entry has the right value with fewer than the required 2 decimals, for example A[3,1]: "
+        "0.6 instead of 0.62."
     )
     assert status(marked(with_entry("A", 3, 1, "0.7")), "A", 3, 1) is Status.WRONG
 
@@ -227,8 +227,8 @@ def test_after_a_wrong_shape_the_key_is_used() -> None:
     assert statuses(marking, "S") == {Status.CORRECT}
     assert said(marking) == [
         "Q has the wrong shape: 2 × 3 is written, where it is 3 × 2. "
-        "What comes after it is marked with the Q of the key.",
-        "Every entry of Q is what comes out when the rows of Q are written as columns.",
+        "Later steps are marked with the Q of the key.",
+        "Every entry of Q matches this mistake: the rows of Q are written as columns.",
     ]
     assert marked(HAND | {"Q": [[1, 3], [-1]]}).steps[0].problem == (
         "row 1 has 2 entries, row 2 has 1"
@@ -243,7 +243,7 @@ def test_a_cause_is_named_where_it_gives_every_entry_and_costs_its_own_step_alon
         1, 1, 1, 0, 1, 1,
     ]  # fmt: skip
     assert said(marking)[2] == (
-        "Every entry of S is what comes out when K Qᵀ is computed, not Q Kᵀ: the scores are "
+        "Every entry of S matches this mistake: K Qᵀ is computed, not Q Kᵀ: the scores are "
         "transposed."
     )
 
@@ -262,8 +262,8 @@ def test_the_same_cause_costs_once() -> None:
     assert first < 1
     assert others == [1, 1]
     assert (
-        "Every entry of K is what comes out when W_K is transposed. "
-        "This is the same mistake again, and costs nothing more."
+        "Every entry of K matches this mistake: W_K is transposed. "
+        "This repeats an earlier mistake; no further points deducted."
     ) in said(marking)
 
 
@@ -278,8 +278,8 @@ def test_where_several_mistakes_fit_none_is_named() -> None:
     ]
     assert marking.steps[0].cause is None
     assert said(marking)[-1] == (
-        "2 mistakes would give all of Q, and one cannot tell which: that W_K is used in place of "
-        "W_Q or that W_V is used in place of W_Q."
+        "2 mistakes explain all of Q equally well: W_K is used in place of W_Q or W_V is used in "
+        "place of W_Q."
     )
 
 
@@ -295,7 +295,7 @@ def test_a_mistake_in_a_step_that_is_left_out_is_found_in_what_it_leads_to() -> 
     marking = marked({"O": unscaled.shown("O")}, problem)
     assert [cause.code for cause in marking.steps[0].causes] == ["scale-none"]
     assert said(marking)[2] == (
-        "Every entry of O is what comes out when the scores are not scaled (in S_scaled)."
+        "Every entry of O matches this mistake: the scores are not scaled (in S_scaled)."
     )
 
 
@@ -390,7 +390,7 @@ def test_the_keys_own_rounding_is_no_reason() -> None:
     assert status(marking, "A", 3, 1) is Status.ROUNDING
     assert marking.style is None
     assert said(marking)[1] == (
-        "1 entry differs from the key by rounding alone. That counts as right."
+        "1 entry differs from the key only by rounding. This counts as correct."
     )
 
 
@@ -439,7 +439,7 @@ def test_the_lines_of_the_map_are_marked(
 def test_lines_of_an_output_that_is_not_there_are_told() -> None:
     pairs = [(3, None), (3, None), (1, 2), (1, None)]
     marking = marked({"connections": lines(*pairs)})
-    assert said(marking)[0] == "On the map there is no output 4."
+    assert said(marking)[0] == "The map has no output 4."
     assert score(marking) == (1, 1)
 
 
@@ -574,7 +574,7 @@ def test_the_worst_entry_and_the_largest_errors_are_told() -> None:
     marking = of_program(problem, arrays | {"A": changed}, atol=1e-6)
     relative = 0.25 / arrays["A"][3, 4, 2]
     assert said(marking)[1] == (
-        "1 of 180 entries of A is off by more than is allowed; the worst is A[4,5,3]. "
+        "1 of 180 entries of A is outside the tolerance; the worst is A[4,5,3]. "
         f"The largest error is 0.25, the largest relative error {relative:.3g}."
     )
 
@@ -756,8 +756,8 @@ def test_a_dump_that_is_wrong_all_over_is_named_where_it_is_printed_and_nowhere_
 def test_too_few_decimals_all_over_are_counted_and_one_is_named() -> None:
     answer = {"A": [["0.0", "0.0", "1.0"], ["0.0", "0.0", "1.0"], ["0.6", "0.4", "0.0"]]}
     assert said(marked(answer))[1] == (
-        "2 entries have the right value with fewer decimals than the 2 that are asked for, as "
-        "A[3,1]: 0.6 for 0.62."
+        "2 entries have the right value with fewer than the required 2 decimals, for example "
+        "A[3,1]: 0.6 instead of 0.62."
     )
 
 

@@ -233,7 +233,8 @@ def test_dots_of_a_large_heatmap_are_means_and_a_note_says_so(
     assert (heatmap._in_dots(weights[:40, :40]) == weights[:40, :40]).all()
     picture = render(_solved(90), "png", look=Look("heatmap"))
     assert (
-        "the heatmap has 40 × 40 dots for 90 × 90 weights: each shows the mean of those it covers"
+        "the heatmap has 40 × 40 dots for 90 × 90 weights: each dot shows the mean of the weights "
+        "it covers"
     ) in picture.notes
 
 

@@ -200,7 +200,7 @@ def test_scores_of_classes_are_those_of_the_package(
     problem = open_model(tmp_path, **given)
     found = solve(problem)["logits"]
     if len(found) > len(expected):  # padded: the row that is said counts
-        (said,) = (each for each in problem.remarks if "that is no padding" in each)
+        (said,) = (each for each in problem.remarks if "that is not padding" in each)
         found = found[int(said.split()[1]) - 1][np.newaxis]
     assert found.shape == expected.shape
     assert np.abs(found - expected).max() < NEAR
@@ -319,7 +319,7 @@ def test_the_command_takes_padding_and_types(attncalc: Command, tmp_path: Path) 
     found = read_problem(tmp_path / "layer.json")
     assert np.allclose(solve(found)["A"], solve(expected)["A"], atol=1e-12)
     run = attncalc("open", "m", "--tokens", "3 7", "--type-ids", "0", "--layer", "0")
-    assert run.err == "error: --type-ids: 1 for 2 tokens: give one for each\n"
+    assert run.err == "error: --type-ids: 1 for 2 tokens: pass one for each token\n"
 
 
 def test_the_next_token_follows_the_last_that_is_no_padding(
@@ -332,13 +332,13 @@ def test_the_next_token_follows_the_last_that_is_no_padding(
     found, alone = (json.loads(run.out)["next"] for run in (padded, attncalc(*asked, "3 7 1 40")))
     assert [each["id"] for each in found] == [each["id"] for each in alone]
     run = attncalc("open", "m", "--tokens", "3 7", "--type-ids", "0 1", "--layer", "0")
-    assert run.err == "error: --type-ids: Llama has no types of tokens: leave it out\n"
+    assert run.err == "error: --type-ids: Llama has no token types: omit it\n"
     run = attncalc("open", "m", "--tokens", "3 7", "--decoder-ignore", "0 1", "--layer", "0")
-    assert run.err == "error: --decoder-ignore is about --decoder-tokens, which is not given\n"
+    assert run.err == "error: --decoder-ignore is about --decoder-tokens, which is missing\n"
 
 
 def test_padding_on_the_left_keeps_its_positions_and_says_so(tmp_path: Path) -> None:
-    said = "positions count all tokens, padding included"
+    said = "positions count all tokens, including padding"
     for name, is_said in (("GPT-2", True), ("Llama", False), ("BART", True), ("T5", False)):
         made(tmp_path / name, *(PADDED | PAIRS)[name])
         asked = {"decoder_tokens": [3, 9]} if name in PAIRS else {}
@@ -356,7 +356,7 @@ def test_an_encoder_without_its_decoder_is_opened_alone(attncalc: Command, tmp_p
         "--layer 0 (of 3)\n"
     )
     assert attncalc(*asked, "--decoder-tokens", "1", "--layer", "0").err == (
-        "error: m: T5 has no decoder beside an encoder: leave --decoder-tokens out\n"
+        "error: m: T5 has no decoder besides an encoder: omit --decoder-tokens\n"
     )
 
 

@@ -87,7 +87,7 @@ def test_the_heading_says_where_a_window_lies() -> None:
         **fields, window=1, causal=True
     )
     shifted = said(**fields, window=3, causal_alignment="bottom-right")
-    assert f"{one} and none after it; the last query stands at the last key" in shifted
+    assert f"{one} and none after it; the last query is at the last key" in shifted
 
 
 @pytest.mark.parametrize("window", [0, -1, 2.5, True])
@@ -264,7 +264,7 @@ def test_a_scaling_is_read_back_as_it_was_given(
         ),
         (
             {"rope_frequencies": [1, 2], "rope_scaling": "linear factor=4"},
-            "rope_frequencies are given, and rope_scaling would change them: give one of them",
+            "rope_frequencies and rope_scaling are both given: pass only one",
         ),
         (
             {"rope_frequencies": [1e9, 1]},
@@ -283,14 +283,14 @@ def test_frequencies_that_do_not_fit_are_refused(fields: dict[str, Any], message
 def test_headings_say_how_rope_turns() -> None:
     fields = tokens(3, positions="rope")
     assert (
-        "rotated by rope in their first 2 columns: base 10000, frequencies divided by 4 "
+        "rotated by RoPE in their first 2 columns: base 10000, frequencies divided by 4 "
         "(rope_scaling: linear), the first token at place 0"
     ) in said(**fields, rope_dims=2, rope_scaling="linear factor=4")
     assert (
         "base 10000, frequencies that turn fewer than 1 times in 8192 tokens divided by 8, those "
         "of more than 4 turns kept, and between in part (rope_scaling: llama3)"
     ) in said(**fields, rope_scaling=LLAMA3)
-    assert "by rope: frequencies as given, the first" in said(**fields, rope_frequencies=[1, 2])
+    assert "by RoPE: frequencies as given, the first" in said(**fields, rope_frequencies=[1, 2])
 
 
 # -- sinks ----------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ def test_work_shows_the_sink_in_the_sum_and_a_note_says_where_weights_go(
     assert "A = exp(S) / (sum(exp(S)) + exp(sinks))" in run.out
     assert "A[1,2] = e^2.00 / (e^1.00 + e^2.00 + e^1.5) = 7.39 / 14.59 ≈ 0.51" in run.out
     assert "the weights of a row sum to less than 1: the rest goes to the sink" in run.out
-    assert "e to the sink of a head joins the sum in each of its rows" in run.out
+    assert "each head's sink is added to the softmax of its rows" in run.out
 
 
 def test_a_sink_far_above_the_scores_is_taken_off_first(attncalc: Command) -> None:

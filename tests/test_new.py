@@ -200,9 +200,9 @@ def test_siblings_of_siblings_and_of_problems_of_ones_own(
     [
         (("--entries", "3:1"), "--entries takes from:to, from:to:step or a list, as -2:2, "
          '-2:2:1/2 or 0,1, not "3:1"'),
-        (("--entries", "0:9999999"), "--entries 0:9999999: 10,000,000 numbers are too many to draw "
-         "from"),
-        (("--entries", "-2"), "--entries: of -2 alone all matrices are alike: give more numbers"),
+        (("--entries", "0:9999999"), "--entries 0:9999999: 10,000,000 numbers are too many to "
+         "draw from"),
+        (("--entries", "-2"), "--entries: of -2 all matrices are equal: allow more numbers"),
         (("--entries", "a,b"), '--entries: "a" is not a number'),
         (("--ties", "9"), "--ties takes 0 to 3 outputs, not 9"),
         (("--ties", "1.5"), '--ties takes a whole number, not "1.5"'),
@@ -212,16 +212,16 @@ def test_siblings_of_siblings_and_of_problems_of_ones_own(
         (("--tokens", "1", "--spread", "0.3:0.8"), "--spread: there is one input to attend to, and "
          "e^H / n is 1"),
         (("--d-k", "0"), "--d-k takes 1 to 64, not 0"),
-        (("--also", "Z"), "--also takes further matrices of this problem (P, b_Q, b_K, b_V, W_O, "
+        (("--also", "Z"), "--also accepts other matrices of this problem (P, b_Q, b_K, b_V, W_O, "
          "b_O), not Z"),
         (("--again", "nowhere.json"), "nowhere.json: no such file"),
         (("--kind", "vision"), "--kind takes self, cross, encoder or decoder, not vision"),
-        (("--keys", "2"), "--keys: self has one set of tokens: leave it out"),
+        (("--keys", "2"), "--keys: self has one set of tokens: omit it"),
         (("--spread", "2"), '--spread takes from:to, as 0.3:0.8, not "2"'),
-        (("--labels", "a,,b"), "--labels takes names between commas, and one of them is empty"),
+        (("--labels", "a,,b"), "--labels takes names between commas, but one of them is empty"),
         (("--tokens", "1000"), "--tokens takes 1 to 64, not 1000"),
-        (("--margin", "0.5"), "--margin takes a part of the last digit, from 0 to below 0.5: as "
-         "0.01"),
+        (("--margin", "0.5"), "--margin takes a fraction of the last digit from 0 to below 0.5, "
+         "for example 0.01"),
         (("--scale", "big"), '--scale takes "sqrt_dk", "none" or a number that multiplies the '
          'scores: "big" is not a number'),
     ],
@@ -258,7 +258,7 @@ def test_a_problem_that_cannot_be_read_is_named_as_the_file_it_is(
     file = tmp_path / "one.json"
     for changed, said in (
         ({"X": [[1e300]], "W_Q": [[1e300]]}, "Q, row 1, column 1 grows beyond the largest float64"),
-        ({"made_by": "me"}, 'made_by does not say how attncalc new made it: "me"'),
+        ({"made_by": "me"}, 'made_by is not a command of attncalc new: "me"'),
         ({"made_by": "attncalc 1: attncalc new --margin x"}, 'margin: "x" is not a number'),
     ):
         file.write_text(json.dumps({**one, **changed}))
@@ -290,7 +290,7 @@ def test_where_nothing_fits_the_wish_to_blame_is_named(attncalc: Command) -> Non
     assert "Change --largest-score" in run.err
     run = attncalc("new", "--entries", "0", "--seed", "1")
     assert run.err == (
-        "error: --entries: of 0 no 3 × 4 matrix was drawn without a row or a column of zeros\n"
+        "error: --entries: of 0 every 3 × 4 matrix drawn had a row or a column of zeros\n"
     )
 
 
@@ -310,9 +310,9 @@ def test_mistakes_that_nothing_can_show_are_waived_and_named(
     """One score is its own transpose, and its weight is 1 at any scale; x w w′ x′ is symmetric."""
     run = attncalc("new", *flags.split(), "--seed", "3")
     assert run.code == 0, run.err
-    _, _, waived = run.err.strip().partition("tells apart: ")
+    _, _, waived = run.err.strip().partition("distinguishes: ")
     assert sorted(waived.split(", ")) == sorted(said.split(", "))
-    assert "tells apart" not in attncalc("new", *flags.split(), "--no-tell-apart").err
+    assert "distinguishes" not in attncalc("new", *flags.split(), "--no-tell-apart").err
 
 
 def test_of_one_token_the_other_wishes_hold(attncalc: Command) -> None:
@@ -370,7 +370,7 @@ def test_matrices_that_must_be_alike_are_given_up_soon(attncalc: Command) -> Non
     """A column of 0 and 1 without a row of zeros is one of ones: a hundred thousand are that."""
     run = attncalc("new", "--entries", "0,1", "--d-k", "1", "--seed", "1")
     assert run.code == 2
-    assert "of 1,000 candidates 1,000 had matrices or tokens that are alike" in run.err
+    assert "of 1,000 candidates 1,000 had equal matrices or tokens" in run.err
 
 
 @pytest.mark.parametrize("kind", ["self", "cross"])

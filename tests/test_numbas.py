@@ -271,23 +271,23 @@ def test_an_exam_has_a_part_for_each_head_which_reads_its_own(attncalc: Command)
 
 
 REFUSED = [
-    ("columns", "the exam for Numbas holds attention alone, with tokens as rows"),
-    ("encoder", "the exam for Numbas holds attention alone, with tokens as rows"),
+    ("columns", "a Numbas exam supports only attention, with tokens as rows"),
+    ("encoder", "a Numbas exam supports only attention, with tokens as rows"),
     (
         "torch",
-        "A = S / sum(S): the exam for Numbas holds products, sums, scales, causal masks, softmax, "
+        "A = S / sum(S): a Numbas exam supports products, sums, scales, causal masks, softmax, "
         "and heads joined or averaged",
     ),
-    ("masks", "bias is no single matrix of finite numbers, as Numbas needs it"),
+    ("masks", "bias is not a single matrix of finite numbers, which Numbas needs"),
     (
         "causal --steps Q,S_masked",
-        "S_masked holds -inf, which no cell can: say --steps Q",
+        "S_masked holds -inf, which a cell cannot: use --steps Q",
     ),
     (
         "self --rounding-penalty 1/2",
         "--rounding-penalty: Numbas takes nothing off, and knows no such entries",
     ),
-    ("self --steps Q,connections", "Numbas asks for numbers, not for connections: say --steps Q"),
+    ("self --steps Q,connections", "Numbas takes numbers, not connections: use --steps Q"),
     (
         "self --title a{b}",
         '"a{b}": Numbas takes { } $ \\ for parts of a formula: give the title or the token '

@@ -45,8 +45,8 @@ def test_every_form_people_write_is_read_exactly(text: str, number: Fraction) ->
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "blank, where a number is needed"),
-        ("   ", "blank, where a number is needed"),
+        ("", "blank, but a number is needed"),
+        ("   ", "blank, but a number is needed"),
         ("abc", '"abc" is not a number'),
         ("nan", '"nan" is not a number'),
         ("-inf", '"-inf" is not a number'),

@@ -379,10 +379,10 @@ ASKED = {
         ("--tokens", "1 " * 9),
         "--tokens: 9 tokens, where this model has 8 places",
     ),
-    "nothing": ((), 'model: GPT-2 needs something to read: --tokens "3, 7", or --text'),
+    "nothing": ((), 'model: GPT-2 needs an input: --tokens "3, 7", or --text'),
     "an image": (
         ("--image", "x.npy"),
-        'model: GPT-2 reads something else: --tokens "3, 7", or --text',
+        'model: GPT-2 takes another input: --tokens "3, 7", or --text',
     ),
     "two of them": (
         ("--tokens", "1", "--text", "a"),
@@ -840,7 +840,7 @@ def whisper(folder: Path) -> None:
 SPECTROGRAMS = {
     "no spectrogram": (
         ("--tokens", "1"),
-        "w: Whisper reads something else: --spectrogram x.npy",
+        "w: Whisper takes another input: --spectrogram x.npy",
     ),
     "a spectrogram of another size": (
         ("--spectrogram", "short.npy"),
@@ -904,18 +904,18 @@ def test_python_opens_what_the_command_opens(attncalc: Command, model: Path) -> 
 
 
 IN_PYTHON = {
-    "nothing": ({}, "m: GPT-2 needs something to read: tokens or text"),
-    "two": ({"tokens": [1], "text": "a"}, "tokens and text together: give one of them"),
+    "nothing": ({}, "m: GPT-2 needs an input: tokens or text"),
+    "two": ({"tokens": [1], "text": "a"}, "tokens and text together: pass only one"),
     "a text": ({"tokens": ["a"]}, "tokens takes a list of token ids: whole numbers, as [3, 7]"),
     "none": ({"tokens": []}, "tokens takes a list of token ids: whole numbers, as [3, 7]"),
     "beyond": (
         {"tokens": [12]},
         "tokens: there is no token 12: the table of this model has 12, from 0 to 11",
     ),
-    "an image": ({"image": np.zeros((3, 8, 8))}, "m: GPT-2 reads something else: tokens or text"),
+    "an image": ({"image": np.zeros((3, 8, 8))}, "m: GPT-2 takes another input: tokens or text"),
     "a decoder's": (
         {"tokens": [1], "decoder_tokens": [1]},
-        "m: GPT-2 has no decoder beside an encoder: leave decoder_tokens out",
+        "m: GPT-2 has no decoder besides an encoder: omit decoder_tokens",
     ),
     "a setting": (
         {"tokens": [1], "layer": 0, "decimals": 99},

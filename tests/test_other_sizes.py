@@ -118,7 +118,7 @@ def test_gradients_are_not_begun_with_a_matrix_that_nothing_reads(
     problem = str(sample("decoder").path)
     ran = attncalc("decoder", problem, "--backward", f"--{name}", "1")
     assert ran.code == 2
-    assert ran.err == f"error: {problem}: {name} is given, and nothing in this decoder reads it\n"
+    assert ran.err == f"error: {problem}: {name} is given, but this decoder does not use it\n"
 
 
 def test_a_text_names_no_tokens_that_a_problem_cannot_have(

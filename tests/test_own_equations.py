@@ -218,7 +218,7 @@ def test_a_name_stated_twice_is_refused() -> None:
 
 
 def test_a_matrix_that_no_equation_reads_is_refused() -> None:
-    with pytest.raises(InputError, match="U is given, and nothing in this attention reads it"):
+    with pytest.raises(InputError, match="U is given, but this attention does not use it"):
         Problem(X=X, **W, equations=["B[i,c] = X[i,c]"], more={"U": [[1]]})
 
 

@@ -170,7 +170,7 @@ def test_csv_holds_everything_in_blocks() -> None:
         ["", "Output 3: most input 1 (0.62), second input 2 (0.38)"],
     ):
         assert row in found
-    assert any(row[0] == "note" and "carrying full precision" in row[1] for row in found if row)
+    assert any(row[0] == "note" and "with full precision" in row[1] for row in found if row)
 
 
 def test_no_cell_of_csv_is_a_formula() -> None:
@@ -236,7 +236,7 @@ def test_npz_holds_the_work_and_the_notes(attncalc: Command, tmp_path: Path) -> 
     with np.load(tmp_path / "page.npz", allow_pickle=False) as arrays:
         assert "A[3,1] = e^8.50" in arrays["work"][33]
         assert arrays["connections"][2] == "Output 3: most input 1 (0.62), second input 2 (0.38)"
-        assert "carrying full precision" in arrays["notes"][-1]
+        assert "with full precision" in arrays["notes"][-1]
         assert arrays["conventions"][0] == "tokens are rows"
 
 
@@ -246,7 +246,7 @@ def test_a_table_in_a_file_holds_the_problem_and_the_notes(
     assert attncalc("self", "--work", "-o", "page.txt").code == 0
     text = (tmp_path / "page.txt").read_text(encoding="utf-8")
     assert "│ 3 │ -0.5  0 │" in text
-    assert "carrying full precision" not in text  # advice to its author is no part of a page
+    assert "with full precision" not in text  # advice to its author is no part of a page
 
 
 # -- worksheets ----------------------------------------------------------------------------------
@@ -345,13 +345,12 @@ def test_the_folder_of_the_problem_is_never_written_to(attncalc: Command, tmp_pa
     before = sorted(path.name for path in (tmp_path / "animals").iterdir())
     run = attncalc("self", "animals", "-o", "animals/")
     assert run.err == (
-        "error: cannot write animals: it is animals, which was read: name another place\n"
+        "error: cannot write animals: it is animals, which was read: use another path\n"
     )
     attncalc("samples", "self", "-o", "animals/in.json")
     run = attncalc("self", "animals/in.json", "-o", "animals")
     assert run.err == (
-        "error: cannot write animals: it holds animals/in.json, which was read: "
-        "name another place\n"
+        "error: cannot write animals: it holds animals/in.json, which was read: use another path\n"
     )
     assert sorted(path.name for path in (tmp_path / "animals").iterdir()) == [*before, "in.json"]
 

@@ -509,16 +509,16 @@ def test_digits_are_rounded_as_the_tables_round_them() -> None:
 
 
 HOMEWORK = [
-    "Outputs 1 and 2 take input 3 alone (at least 0.995 of their weight)",
+    "Outputs 1 and 2 attend almost only to input 3 (at least 0.995 of their weight)",
     "Outputs 1 and 2 have equal weights (within a billionth), so they show the same digits",
-    "No output attends to its own place (no such weight reaches 0.005)",
-    "Output 3 mixes inputs 1 and 2 (0.62 and 0.38), as spread as 1.94 of 3 inputs (e^H); "
+    "No output attends to its own position (no such weight reaches 0.005)",
+    "Output 3 mixes inputs 1 and 2 (0.62 and 0.38), effectively 1.94 of 3 inputs (e^H); "
     "the rest shows as 0.00",
-    "The first input beats the second by 0.24 (output 3) to 1.00 (output 1)",
-    "With scores not scaled an output is on average as spread as 1.31 inputs (entropy 0.22 nats); "
-    "divided by √d_k = √2, as 1.34 (0.24 nats)",
-    "A[1,1], A[1,2], A[2,1], A[2,2] and A[3,3] are not 0 and show as 0.00: were they 0, "
-    "no output would change by more than 0.0038",
+    "The largest weight exceeds the second by 0.24 (output 3) to 1.00 (output 1)",
+    "With scores not scaled an output effectively mixes 1.31 inputs on average (entropy "
+    "0.22 nats); divided by √d_k = √2, 1.34 (0.24 nats)",
+    "A[1,1], A[1,2], A[2,1], A[2,2] and A[3,3] are not 0 but show as 0.00: setting them to 0 "
+    "changes no output by more than 0.0038",
 ]
 
 
@@ -529,7 +529,7 @@ def test_the_homework_is_told_as_a_good_student_would() -> None:
 def test_cross_attention_says_which_side_is_read() -> None:
     told = solve(read_problem(sample("cross").path)).explain()
     assert told[0] == (
-        "In output 1 inputs 3 and 4 of X2 share the first place (0.40 each), "
+        "In output 1, inputs 3 and 4 of X2 tie for first place (0.40 each), "
         "equal within a billionth"
     )
     assert told[1].startswith("Output 1 mixes inputs 3, 4, 2 and 1 of X2 (0.40, 0.40, 0.15 and 0.0")
@@ -538,16 +538,16 @@ def test_cross_attention_says_which_side_is_read() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("identity", "Each output takes its own input alone"),
-        ("permutation", "The outputs are the inputs in another order: red takes blue, green takes"),
-        ("running-linear", "as a 1 × 1 convolution does"),
+        ("identity", "Each output attends almost only to its own input"),
+        ("permutation", "The outputs permute the inputs: red attends to blue, green attends"),
+        ("running-linear", "like a 1 × 1 convolution"),
         ("convolution", "a convolution of the values of the inputs with the kernel (0.25, 0.50, 0"),
-        ("copy", "Output q takes input k2 alone"),
-        ("average", "In output q inputs a and b share the first place (0.50 each)"),
-        ("long-key", "Every output weighs all 2 inputs alike (0.50 each"),
-        ("noisy-key", "Every output weighs all 2 inputs alike (0.50 each"),
-        ("two-queries", "Head 2: output q takes input b alone"),
-        ("temperature", "Output q mixes inputs a, b and c (0.51, 0.31 and 0.19), as spread as 2.7"),
+        ("copy", "Output q attends almost only to input k2"),
+        ("average", "In output q, inputs a and b tie for first place (0.50 each)"),
+        ("long-key", "Every output attends equally to all 2 inputs (0.50 each"),
+        ("noisy-key", "Every output attends equally to all 2 inputs (0.50 each"),
+        ("two-queries", "Head 2: output q attends almost only to input b"),
+        ("temperature", "Output q mixes inputs a, b and c (0.51, 0.31 and 0.19), effectively 2.7"),
     ],
 )
 def test_the_samples_of_theory_are_named_and_say_their_command(name: str, said: str) -> None:
@@ -646,9 +646,9 @@ def test_of_many_outputs_and_sentences_some_are_told_and_the_rest_counted(
     weights = {name: rng.normal(size=(4, 20)).round(2).tolist() for name in ("W_Q", "W_K", "W_V")}
     text = json.dumps(many | weights)
     told = attncalc("explain", "-", "--all", stdin=text).out.splitlines()
-    assert [line for line in told if line.startswith("Head 1: outputs are as spread as")]
+    assert [line for line in told if line.startswith("Head 1: outputs effectively mix")]
     assert "Heads 1 and" in "".join(told)
-    assert ", of those compared with head 1," in "".join(told)
+    assert " (only pairs with head 1 are compared)" in "".join(told)
     found = solve(Problem(**many, **weights)).patterns
     assert len(found) < 200
     assert len(worth_telling(found)) > 20
@@ -657,10 +657,10 @@ def test_of_many_outputs_and_sentences_some_are_told_and_the_rest_counted(
 def test_many_outputs_that_are_alike_are_told_in_one_sentence() -> None:
     told = solve(Problem(Q=[[0]] * 30, K=[[1]] * 3, V=[[1], [2], [3]])).explain()
     assert told == (
-        "Every output weighs all 3 inputs alike (0.33 each, within 0.5 % of their mean)",
+        "Every output attends equally to all 3 inputs (0.33 each, within 0.5 % of their mean)",
         "Outputs 1, 2, 3, 4, 5, 6 and 24 more have equal weights (within a billionth), "
         "so they show the same digits",
-        "Every output is as spread as 3.00 of 3 inputs (e^H)",
+        "Every output effectively mixes 3.00 of 3 inputs (e^H)",
     )
 
 

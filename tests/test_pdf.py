@@ -64,7 +64,7 @@ def test_where_nothing_typesets_it_is_said_what_to_install(
     assert run.err.endswith(
         "error: cannot write hw.pdf: a PDF is typeset by pdflatex, tectonic or lualatex, and none "
         "of them is installed: install TeX Live, MiKTeX or tectonic, or write a .md, which needs "
-        "nothing (nor does the map: attncalc plot -o map.pdf)\n"
+        "no other program (attncalc plot -o map.pdf needs none either)\n"
     )
     assert not (tmp_path / "hw.pdf").exists()
 
@@ -76,7 +76,7 @@ def test_where_nothing_typesets_it_is_said_what_to_install(
         (STUCK, r"pdflatex failed: Undefined control sequence. l.7 \nope: write a .tex with "),
         ('print("no space"); print(); sys.exit(3)', "pdflatex failed: no space: write a .tex"),
         ("sys.exit(1)", "pdflatex failed: it said nothing: write a .tex"),
-        ("", "pdflatex failed: it made no PDF: write a .tex"),
+        ("", "pdflatex failed: it created no PDF: write a .tex"),
     ],
 )
 def test_what_typesetting_stumbles_on_is_one_message(
@@ -97,7 +97,7 @@ def test_what_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
     settings = install(tmp_path, "pdflatex", "import time; time.sleep(60)")
     monkeypatch.setenv("PATH", settings["PATH"])
     monkeypatch.setattr(pdf, "PATIENCE", 0.2)
-    with pytest.raises(OutputError, match=r"pdflatex failed: not done within 0\.2 seconds"):
+    with pytest.raises(OutputError, match=r"pdflatex failed: not finished within 0\.2 seconds"):
         pdf.write_pdf("", {}, Path("hw.pdf"))
 
 

@@ -384,7 +384,7 @@ def test_letters_no_font_can_draw_are_named_in_a_note_and_stay_text_in_svg() -> 
     picture = render(solution, "svg")
     if picture.notes:
         assert re.fullmatch(
-            "no font here can draw .*: boxes stand for them in the picture", picture.notes[0]
+            "no font here can draw .*: the picture shows boxes instead", picture.notes[0]
         )
         assert "ᚠ\U0001fabf" in picture.content.decode()
 
@@ -396,8 +396,8 @@ def test_only_known_kinds_of_picture_are_taken() -> None:
         "pdf",
     ]
     for name, reason in (
-        ("map.gif", 'map.gif: ".gif" is no kind of picture: end the name in .png, .svg or .pdf'),
-        ("map", "map: no ending: end the name in .png, .svg or .pdf"),
+        ("map.gif", 'map.gif: ".gif" is not a picture format: use .png, .svg or .pdf'),
+        ("map", "map: no ending: use .png, .svg or .pdf"),
     ):
         with pytest.raises(OutputError) as error:
             check_ending(Path(name))

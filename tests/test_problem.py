@@ -46,8 +46,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"X": [[1, 2], [3]]}, "X is not a matrix of real numbers: give rows of equal length"),
     ({"X": [[1j, 2]]}, "X is not a matrix of real numbers: give rows of equal length"),
     ({"X": [[True, False]]}, "X is not a matrix of real numbers: give rows of equal length"),
-    ({"X": [[1, None]]}, "X, row 1, column 2: nothing (None), where a number is needed"),
-    ({"X": [["1/2", None]]}, "X, row 1, column 2: nothing (None), where a number is needed"),
+    ({"X": [[1, None]]}, "X, row 1, column 2: None, but a number is needed"),
+    ({"X": [["1/2", None]]}, "X, row 1, column 2: None, but a number is needed"),
     ({"X": "1 2"}, "X is not a matrix of real numbers: give rows of equal length"),
     ({"X": [[1, float("nan")]]}, "X, row 1, column 2: nan, where a finite number is needed"),
     ({"X": [[1, 10**400]]}, "X holds a number too large for float64"),
@@ -264,7 +264,7 @@ def test_an_array_with_masked_entries_is_refused_and_its_hidden_numbers_not_read
     with pytest.raises(InputError) as error:
         Problem(**GOOD | {"X": hidden})
     assert str(error.value) == (
-        "X has masked entries: fill them in, or give them as keep or ignore"
+        "X has masked entries: fill them, or pass the mask as keep or ignore"
     )
     assert Problem(**GOOD | {"X": hidden.filled(0)}).X[0, 1] == 0
     assert Problem(**GOOD | {"X": np.ma.array(GOOD["X"])}).X.tolist() == GOOD["X"]

@@ -321,7 +321,7 @@ BAD_CSV = {
     ),
     BLOCKS.replace("3,4", "3,x"): 'in.csv: X, row 2, column 2 (line 3): "x" is not a number',
     BLOCKS.replace("3,4", "3,"): (
-        "in.csv: X, row 2, column 2 (line 3): blank, where a number is needed"
+        "in.csv: X, row 2, column 2 (line 3): blank, but a number is needed"
     ),
     BLOCKS.replace("3,4", "3"): "in.csv: X, row 2 (line 3): 1 entry, where row 1 has 2",
     BLOCKS + "X\n1,2\n": "in.csv: line 13: X is given twice",

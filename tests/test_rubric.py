@@ -75,7 +75,7 @@ def test_a_rubric_says_points_weights_and_deductions_and_feedback_shows_them(
             "rubric.json: deductions of scale-none takes a number from 0 to 1, not 2",
         ),
         ('{"asked": [1]}', 'rubric.json: asked takes names, as "Q,A"'),
-        ('{"steps": "Q", "asked": "Q"}', "rubric.json: steps and asked are both given"),
+        ('{"steps": "Q", "asked": "Q"}', "rubric.json: steps and asked are the same here"),
         ('{"weights": {"Z": 1}}', '--weight: unknown name "Z": did you mean V?'),
         ('{"require": "Q,Z"}', '--require: unknown name "Z": did you mean V?'),
         ('{"deductions": {"softmax-colums": 1}}', '"softmax-colums": did you mean softmax-columns'),

@@ -432,17 +432,17 @@ def test_scores_in_a_text_beside_what_they_come_of_are_results(tmp_path: Path) -
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"S": [[1]], "Q": [[1]]},
-        "S and Q both given: scores that are given are not worked out from queries and keys",
+        "S and Q both given: scores that are given are not computed from queries and keys",
     ),
     (
         {"A": [[1]], "W_K": [[1]], "V": [[1]]},
-        "A and W_K both given: weights that are given are not worked out from queries and keys",
+        "A and W_K both given: weights that are given are not computed from queries and keys",
     ),
-    ({"S": [[1]], "A": [[1]]}, "S and A both given: weights are not worked out from scores then"),
+    ({"S": [[1]], "A": [[1]]}, "S and A both given: given weights are not computed from scores"),
     (
         {"S": [[1]], "scale": "sqrt_dk"},
-        "scale is sqrt_dk, and S is given: without queries and keys there is no d_k, so give a "
-        "number, as 1/2, or none",
+        "scale is sqrt_dk, and S is given: without queries and keys there is no d_k; use a number "
+        "such as 1/2, or none",
     ),
     (
         {"S": [["-inf", 1]], "softcap": 2},
@@ -451,8 +451,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"A": [[1]], "V": [[1]], "causal": True},
-        "causal is given, and so are the weights A: weights are neither scaled, masked nor "
-        "normalised any more",
+        "causal is given, and so are the weights A: given weights are not scaled, masked or "
+        "normalized again",
     ),
     (
         {"S": [[1, 2]], "V": [[1]]},
@@ -465,7 +465,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"S": [[1]], "W_O": [[1]]}, "W_O is given, and no V: there is nothing to project"),
     (
         {"S": [[1]], "score": "distance"},
-        "S is given, and score is distance: scores that are given are not worked out from queries "
+        "S is given, and score is distance: scores that are given are not computed from queries "
         "and keys",
     ),
     ({"A": [[float("nan")]]}, "A, row 1, column 1: nan, where a finite number is needed"),
@@ -476,7 +476,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"S": [[1]], "block": "encoder", "X": [[1]]},
-        "attention: S is given, which a layer works out from its tokens: attention alone takes it",
+        "attention: S is given, but a layer computes it from its tokens: only attention takes it",
     ),
 ]
 GIVEN: dict[str, Any] = {"Q": [[1, 2]], "K": [[1, 0], [0, 1]], "V": [[1], [2]]}
@@ -618,7 +618,7 @@ def test_studies_change_and_draw_what_is_given(attncalc: Any) -> None:
     assert run.code == 0, run.err
     run = attncalc("simulate", "--S", "0 9; 1 1", "S[2,2] ~ N(3, 1)", "--draws", "20")
     assert (run.code, run.out) == (2, "")
-    assert "S is given without values, so there are no outputs: give V" in run.err
+    assert "S is given without values, so there are no outputs; add V" in run.err
     run = attncalc("aim", file, "v_1")
     assert "a query is designed for keys and values: leave out S" in run.err
     run = attncalc("vary", str(sample("additive").path), "v_S *= 0:2")

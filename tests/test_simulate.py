@@ -203,7 +203,7 @@ def test_it_is_drawn_until_the_standard_error_is_as_small(attncalc: Command) -> 
     few = drawn(Problem(**ONE), LONGER, watch="A[1,1]", count=100, until=0.5)
     assert few.count == 100
     run = attncalc("simulate", AVERAGE, "K[a] ~ N(mu, 0.1 I)", "--until", "0.02")
-    assert "drawn until every standard error was 0.02 or less" in run.err
+    assert "stopped when every standard error was 0.02 or less" in run.err
 
 
 def test_shares_of_first_place_part_a_tie() -> None:
@@ -305,16 +305,16 @@ def test_pictures_of_several_problems_are_on_one_scale() -> None:
         ("K[a] ~ Z(0, 1)", 'write what is drawn and how, as "K[a] ~ N(mu, 0.01 I)"'),
         (
             "K[a] ~ N(mu, [[1,2,0],[2,1,0],[0,0,1]])",
-            "this is no covariance, for it has the eigenvalue -1: no direction may have a variance "
+            "not a covariance because it has the eigenvalue -1: no direction may have a variance "
             "below 0",
         ),
         (
             "K[a] ~ N(mu, [[1,2,0],[3,1,0],[0,0,1]])",
-            "this is no covariance, for it is not symmetric: row 1, column 2 is 2, and row 2, "
+            "not a covariance because it is not symmetric: row 1, column 2 is 2, and row 2, "
             "column 1 is 3",
         ),
-        ("K[a] ~ N(mu, -1 I)", "this is no covariance, for it has the eigenvalue -1"),
-        ("K[1,1] ~ N(mu, -1)", "this is no covariance, for it has the eigenvalue -1"),
+        ("K[a] ~ N(mu, -1 I)", "not a covariance because it has the eigenvalue -1"),
+        ("K[1,1] ~ N(mu, -1)", "not a covariance because it has the eigenvalue -1"),
         ("K[a] ~ N(mu, [[1,2],[2,1]])", "[[1,2],[2,1]] is not 3 × 3, as the covariance of 3"),
         ("K[a] ~ N(mu, 0.1)", '"0.1" is no covariance of 3 numbers: a covariance is a number'),
         ("K[a] ~ N(mu, mu v_aT)", "v_a has 2 numbers, where 3 are drawn"),
@@ -334,14 +334,14 @@ def test_what_cannot_be_drawn_is_refused_with_what_would_do(
 def test_numbers_of_draws_that_cannot_be_are_refused(attncalc: Command) -> None:
     draw = "K[a] ~ N(mu, I)"
     run = attncalc("simulate", AVERAGE, draw, "--draws", "1")
-    assert run.err == "error: --draws 1: a spread takes 2 draws at least\n"
+    assert run.err == "error: --draws 1: a standard deviation needs at least 2 draws\n"
     run = attncalc("simulate", AVERAGE, draw, "--until", "0")
-    assert run.err == "error: --until 0: a standard error is above 0, as 0.001\n"
+    assert run.err == "error: --until 0: a standard error must be above 0, for example 0.001\n"
     run = attncalc("simulate", AVERAGE, draw, "--draws", "1000000000")
     assert run.err.startswith("error: this is 1,000,000,000 solves, which would take about")
     run = attncalc("simulate", AVERAGE, draw, "--until", "1e-6")
     assert "solves, which would take about" in run.err
-    assert run.err.endswith("ask for fewer, or say --yes\n")
+    assert run.err.endswith("reduce them, or pass --yes\n")
     run = attncalc("simulate", AVERAGE)
     assert run.err.startswith("error: nothing is drawn: write what is drawn and how")
 

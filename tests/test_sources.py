@@ -160,7 +160,7 @@ def test_what_is_read_is_never_written(
     done = here(*called, flag, place)
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith(
-        f"error: cannot write {place}: it is {read}, which was read: name another place\n"
+        f"error: cannot write {place}: it is {read}, which was read: use another path\n"
     )
     assert everything(tmp_path) == before
 
@@ -235,7 +235,7 @@ def test_what_is_in_a_folder_that_is_read_is_not_written_over(
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith(
         f"error: cannot write {place}: it is already in {folder}, which was read: "
-        "name another place\n"
+        "use another path\n"
     )
     assert everything(tmp_path) == before
 
@@ -256,7 +256,7 @@ def test_the_picture_beside_a_page_is_an_output_too(here: Here, tmp_path: Path, 
     done = here("self", picture, "-o", page, *(["--standalone"] if page == "key.tex" else []))
     assert (done.code, done.err) == (
         2,
-        f"error: cannot write {picture}: it is {picture}, which was read: name another place\n",
+        f"error: cannot write {picture}: it is {picture}, which was read: use another path\n",
     )
     assert everything(tmp_path) == before
 
@@ -270,8 +270,7 @@ def test_two_outputs_are_two_files(here: Here, tmp_path: Path, way: str) -> None
     done = here("check", "self.json", "mine.json", "-o", "out.csv", "--csv", other)
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        f"error: cannot write both out.csv and {other}: "
-        "they are one file: give each a file of its own\n"
+        f"error: cannot write both out.csv and {other}: they are the same file; use two names\n"
     )
     assert everything(tmp_path) == before
 
@@ -282,7 +281,7 @@ def test_two_outputs_are_two_files_before_there_is_any(here: Here, tmp_path: Pat
     for other in ("new.csv", "./new.csv", f"{tmp_path}/new.csv", "later.csv"):
         done = here("check", "self.json", "mine.json", "-o", "new.csv", "--csv", other)
         assert done.code == 2
-        assert "they are one file" in done.err
+        assert "they are the same file" in done.err
     assert everything(tmp_path) == before
 
 
@@ -290,7 +289,7 @@ def test_a_page_and_its_picture_are_two_files_through_links_too(here: Here) -> N
     Path("key.md").symlink_to("key-map.png")
     done = here("self", "self.json", "-o", "key.md")
     assert done.code == 2
-    assert "cannot write both key.md and key-map.png: they are one file" in done.err
+    assert "cannot write both key.md and key-map.png: they are the same file" in done.err
     assert not Path("key-map.png").exists()
 
 
@@ -341,7 +340,7 @@ def test_nothing_is_printed_into_what_is_read(tmp_path: Path, called: tuple[str,
         )
     assert done.returncode == 2
     assert done.stderr.decode() == (
-        f"error: cannot write standard output: it is {name}, which was read: name another place\n"
+        f"error: cannot write standard output: it is {name}, which was read: use another path\n"
     )
     assert everything(tmp_path) == before
 
@@ -360,7 +359,7 @@ def test_what_comes_through_standard_input_is_kept_too(tmp_path: Path) -> None:
             timeout=300,
         )
     assert done.stderr.decode() == (
-        "error: cannot write self.json: it is standard input, which was read: name another place\n"
+        "error: cannot write self.json: it is standard input, which was read: use another path\n"
     )
     assert everything(tmp_path) == before
 

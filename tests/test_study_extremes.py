@@ -50,7 +50,7 @@ def test_a_norm_beyond_floats_is_refused_and_named(watch: str) -> None:
     with pytest.raises(InputError) as refused:
         vary(problem, "scale=0:1:2", watch=watch)
     named = watch.replace("(O", "(O[1,:]")
-    assert str(refused.value) == f"{named} {BEYOND} at some of these values: let them change less"
+    assert str(refused.value) == f"{named} {BEYOND} at some of these values: use a smaller range"
 
 
 def test_the_norm_of_masked_scores_is_refused_and_their_entries_are_not() -> None:

@@ -175,12 +175,10 @@ def test_a_note_counts_what_the_other_rounding_would_show() -> None:
     """The two roundings of the homework differ in three figures of O: problems.md has both."""
     homework = read_problem(sample("self").path)
     notes = noted(solve(homework))
-    assert notes == [
-        "carrying full precision (--rounding display) would show other digits in 3 of 42 entries"
-    ]
+    assert notes == ["with full precision (--rounding display), 3 of 42 entries differ"]
     shown = Problem(**{**homework.given, "scale": "none"})
     assert noted(solve(shown)) == [
-        "rounding each step (--rounding each-step) would show other digits in 3 of 42 entries"
+        "with each step rounded (--rounding each-step), 3 of 42 entries differ"
     ]
     alike = self_attention([[1]], [[1]], [[1]], [[1]])
     assert noted(alike) == []

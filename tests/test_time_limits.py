@@ -114,7 +114,7 @@ def test_a_long_label_takes_its_room_once(ending: str, attncalc: Command, tmp_pa
     assert (tmp_path / f"out.{ending}").stat().st_size < 2_500_000
     problem = read_problem(tmp_path / "in.json")
     assert len(set(problem.queries)) == 12
-    said = "labels of more than 500 characters are cut: the problem has them whole"
+    said = "labels of more than 500 characters are truncated here, not in the problem"
     assert said in [note.text for note in notes(solve(problem))]
     if ending in ("npz", "json", "csv"):
         read = read_problem(tmp_path / f"out.{ending}").labels

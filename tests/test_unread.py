@@ -127,17 +127,17 @@ def test_a_setting_of_a_layer_changes_it_or_is_refused(part: dict[str, Any]) -> 
     [
         (
             {"block": "encoder", "X": EYE, "window": 1},
-            "window is 1, and nothing in this encoder reads it: it needs an attention (W_Q, W_K "
+            "window is 1, but this encoder does not use it: it needs an attention (W_Q, W_K "
             "and W_V)",
         ),
         (
             {"X": EYE, **TWO, "rope_base": 5},
-            "rope_base is 5, and nothing in this attention reads it: it needs positions rope, and "
+            "rope_base is 5, but this attention does not use it: it needs positions rope, and "
             "no rope_frequencies",
         ),
         (
             {"X": EYE, "layers": [TWO, FORWARD | {"positions": "rope"}]},
-            "2.positions is rope, and nothing in layer 2 reads it: it needs tokens to add "
+            "2.positions is rope, but layer 2 does not use it: it needs tokens to add "
             "them to, before all layers, or an attention for rope",
         ),
         (
@@ -159,7 +159,7 @@ def test_a_value_that_holds_anyway_is_no_fault() -> None:
 
 def test_an_alignment_that_nothing_counts_by_is_said_to_be_idle() -> None:
     said = conventions(Problem(X=EYE, **TWO, causal_alignment="bottom-right"))
-    idle = "the last query stands at the last key (bottom-right), but nothing here counts places"
+    idle = "the last query is at the last key (bottom-right), which has no effect here"
     assert idle in said
     counted = Problem(X=EYE, **TWO, causal_alignment="bottom-right", causal=True)
     assert idle not in conventions(counted)

@@ -266,9 +266,9 @@ def test_a_range_has_these_values(text: str, values: list[float]) -> None:
 
 REFUSED = [
     ("K[z] *= 0:3", 'K is 3 × 3, and no row is called "z": there are a, b and c'),
-    ("K[4] = 1", "K is 3 × 3, so there is no row 4: give 1 to 3"),
+    ("K[4] = 1", "K is 3 × 3, so there is no row 4: use 1 to 3"),
     ("K[1,7] = 0:1", "K is 3 × 3, so there is no column 7: give 1 to 3"),
-    ("K[1,2,3] = 0:1", "K is 3 × 3: write K[row,column], with : for all of a kind"),
+    ("K[1,2,3] = 0:1", "K is 3 × 3: write K[row,column], with : for all"),
     (
         "X[1] = 0:1",
         "this problem has no X, and only what is given can change: there are Q, K and V",
@@ -329,16 +329,16 @@ def test_a_change_that_another_leaves_nothing_of_is_refused(
     attncalc: Command, first: str, second: str, is_refused: bool
 ) -> None:
     run = attncalc("vary", AVERAGE, first, second)
-    said = f'error: "{first}" and "{second}" set the same, so the first would count for nothing\n'
+    said = f'error: "{first}" and "{second}" set the same, so the first has no effect\n'
     assert (run.code, run.err) == (2, said) if is_refused else run.code == 0
 
 
 @pytest.mark.parametrize(
     ("watch", "said"),
     [
-        ("A[9,1]", '"A[9,1]": A is 1 × 3, so there is no row 9: give 1 to 1'),
+        ("A[9,1]", '"A[9,1]": A is 1 × 3, so there is no row 9: use 1 to 1'),
         ("foo(A)", '"foo(A)" is no measure: write an entry, a row or a step'),
-        ("Z", '"Z" names no entry: write A[3,1]'),
+        ("Z", '"Z" is not an entry: write A[3,1]'),
         ("entropy(O)", '"entropy(O)": entropy is of weights: write entropy(A)'),
         ("distance(O, V)", '"distance(O, V)": name one row of V, or their mean, as mean V'),
         ("distance(O)", '"distance(O)" takes two: distance(O, V[b]) or distance(O, mean V[a,b])'),
@@ -356,8 +356,8 @@ def test_a_billion_solves_are_refused_with_their_count_and_their_time(attncalc: 
     run = attncalc("vary", AVERAGE, "scale=0:1:1000000000")
     assert run.code == 2
     assert run.err == (
-        "error: this is 1,000,000,000 solves, which would take about 27.9 hours: "
-        "ask for fewer, or say --yes\n"
+        "error: this is 1,000,000,000 solves, which would take about 27.9 hours: reduce them, or "
+        "pass --yes\n"
     )
     grid = attncalc("vary", AVERAGE, "scale=0:1:100000", "K[a] *= 0:3:100000")
     assert "this is 10,000,000,000 solves" in grid.err
@@ -427,7 +427,7 @@ def test_two_changes_make_a_grid(attncalc: Command) -> None:
 
 def test_many_values_say_that_their_digits_are_those_of_floats(attncalc: Command) -> None:
     run = attncalc("vary", AVERAGE, "K[a] *= 0:3:600")
-    assert "the digits shown are those of float64 arithmetic" in run.err
+    assert "the digits shown come from float64 arithmetic" in run.err
 
 
 @pytest.mark.slow
@@ -495,7 +495,9 @@ def test_large_problems_are_not_looked_through_for_changeovers_and_that_is_said(
     assert not found.is_sought
     assert found.is_exact
     document = variation_document(found)
-    assert "where first places change hands is looked for up to 10,000 scores" in document.notes
+    assert (
+        "changes of the largest weight are only searched for up to 10,000 scores" in document.notes
+    )
     assert not any("float64" in note for note in document.notes)
 
 

@@ -223,11 +223,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"image": np.zeros((8, 8, 3)), "patch": 4},
         "patches: image is 8 × 8 × 3 and patch is 4 × 4: 4 does not divide its 3 columns. Its "
-        "channels look to stand last: image takes them first",
+        "channels seem to be last; image needs them first",
     ),
     (
         {"channels": 2},
-        "patches: image is 4 × 9: its 9 columns cannot be parted into 2 channels",
+        "patches: image is 4 × 9: its 9 columns cannot be divided into 2 channels",
     ),
     ({"patch": None}, "patches: missing: patch, how large a patch is"),
     ({"image": None}, "patches: missing: image, the image that is cut"),
@@ -265,8 +265,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"block": "attention"},
-        "image is given, which attention alone does not have: it is of a Vision Transformer "
-        "(block)",
+        "image is given, but attention does not use it: it belongs to a Vision Transformer (block)",
     ),
 ]
 REFUSED_IDS: list[tuple[dict[str, Any], str]] = [
@@ -295,8 +294,8 @@ REFUSED_IDS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"type_ids": [0, 1], "W_type": EYE},
-        "types: X is 3 × 2, and the types of type_ids in W_type are 2 × 2: what is added must have "
-        "one shape",
+        "types: X is 3 × 2, and the types of type_ids in W_type are 2 × 2: matrices that are "
+        "added need the same shape",
     ),
     (
         {"tied": True, "W_out": EYE},
@@ -339,7 +338,7 @@ def test_weights_that_do_not_fit_a_tied_table_are_refused() -> None:
     with pytest.raises(ShapeError) as refused:
         Problem(**IDS, tied=True, W_1=numbers(2, 2, 1), W_2=numbers(2, 3, 1), residual=False)
     assert str(refused.value) == (
-        "head: Y is 3 × 3 and W_E is 4 × 2: tied to it, tokens need as many features"
+        "head: Y is 3 × 3 and W_E is 4 × 2: tokens need as many features as W_E"
     )
 
 

@@ -297,7 +297,7 @@ def test_a_signal_while_files_are_written_leaves_none(tmp_path: Path, name: str)
         timeout=300,
     )
     what, code = ("interrupted", 130) if name == "SIGINT" else ("ended by SIGTERM", 143)
-    assert done.stderr.decode() == f"error: {what}: no file is half-written\n"
+    assert done.stderr.decode() == f"error: {what}: no file is incomplete\n"
     assert done.returncode == code
     assert os.listdir(tmp_path) == []  # noqa: PTH208 - hidden files count
 

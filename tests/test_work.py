@@ -75,9 +75,9 @@ def test_full_precision_shows_the_rounded_numbers_and_the_result_of_the_full_one
     assert line == "O[3,1] = (0.62·2.50) + (0.38·-1.00) + (0.00·-2.00) ≈ 1.18"
     page = page_of(homework(rounding="display"))
     assert any(
-        "the work shows 2 decimals of numbers that are carried in full" in n for n in page.notes
+        "the work shows 2 decimals of numbers carried in full precision" in n for n in page.notes
     )
-    assert not any("carried in full" in note for note in page_of(homework()).notes)
+    assert not any("carried in full precision" in note for note in page_of(homework()).notes)
 
 
 def test_equals_only_where_the_shown_value_is_exact() -> None:
@@ -284,20 +284,20 @@ def test_a_label_in_quotes_may_hold_anything(attncalc: Command) -> None:
 @pytest.mark.parametrize(
     ("entry", "error"),
     [
-        ("A[4,1]", '"A[4,1]": A is 3 × 3, so there is no row 4: give 1 to 3'),
-        ("O[1,3]", '"O[1,3]": O is 3 × 2, so there is no column 3: give 1 to 2'),
-        ("A[0,1]", '"A[0,1]": A is 3 × 3, so there is no row 0: give 1 to 3'),
-        ("A[1]", '"A[1]": A is 3 × 3: write A[row,column], with : for all of a kind'),
-        ("A[1,2,3]", '"A[1,2,3]": A is 3 × 3: write A[row,column], with : for all of a kind'),
-        ('A["x",1]', '"A["x",1]": A is 3 × 3, and no row is called "x": there are 1, 2 and 3'),
+        ("A[4,1]", '"A[4,1]": A is 3 × 3, so there is no row 4: use 1 to 3'),
+        ("O[1,3]", '"O[1,3]": O is 3 × 2, so there is no column 3: use 1 to 2'),
+        ("A[0,1]", '"A[0,1]": A is 3 × 3, so there is no row 0: use 1 to 3'),
+        ("A[1]", '"A[1]": A is 3 × 3: write A[row,column], with : for all'),
+        ("A[1,2,3]", '"A[1,2,3]": A is 3 × 3: write A[row,column], with : for all'),
+        ('A["x",1]', '"A["x",1]": A is 3 × 3, and there is no row named "x": there are 1, 2 and 3'),
         (
             "B[1,1]",
-            '"B[1,1]" names no entry: write A[3,1], a row A[3,:], or all of it, A '
+            '"B[1,1]" is not an entry: write A[3,1], a row A[3,:], or all of it, A '
             "(steps: Q, K, V, S, A, O)",
         ),
         (
             "A[1,1",
-            '"A[1,1" names no entry: write A[3,1], a row A[3,:], or all of it, A '
+            '"A[1,1" is not an entry: write A[3,1], a row A[3,:], or all of it, A '
             "(steps: Q, K, V, S, A, O)",
         ),
     ],
@@ -312,9 +312,9 @@ def test_an_entry_of_heads_names_its_head(attncalc: Command) -> None:
     run = attncalc("self", "--heads", "2", "--entry", "A[2,3,1]")
     assert "\nA[2,3,1] = e^" in run.out
     run = attncalc("self", "--heads", "2", "--entry", "A[3,1,1]")
-    assert "A is 2 heads of 3 × 3, so there is no head 3: give 1 to 2" in run.err
+    assert "A is 2 heads of 3 × 3, so there is no head 3: use 1 to 2" in run.err
     run = attncalc("self", "--heads", "2", "--entry", "A[1,1]")
-    assert "write A[head,row,column], with : for all of a kind" in run.err
+    assert "write A[head,row,column], with : for all" in run.err
 
 
 @pytest.mark.slow

@@ -77,8 +77,8 @@ def test_queries_of_the_other_tokens_are_charged_once(rules: dict[str, Any]) -> 
 def test_what_is_said_of_a_wrong_shape_that_is_carried_on() -> None:
     assert verdict(marked(Q_OF_X2))[:3] == (
         "Q has the wrong shape: 4 × 2 is written, where it is 2 × 2. "
-        "What comes after it is marked from the Q that is written, where it can be.",
-        "Every entry of Q is what comes out when Q is computed from X2 and not from X1.",
+        "Later steps are marked from your Q where possible.",
+        "Every entry of Q matches this mistake: Q is computed from X2 and not from X1.",
         "S, S_scaled, A and O are correct given your earlier values; no points deducted.",
     )
 

@@ -54,7 +54,7 @@ def as_text(document: "Document") -> str:
 
 def _on_what_is_left_out(document: "Document") -> "Iterator[str]":
     if cut := document.left_out:
-        yield f"the middle of {cut} is left out: solution[name] is the whole array"
+        yield f"the middle of {cut} is omitted: solution[name] is the whole array"
 
 
 def _screen_here() -> "Screen":

@@ -117,7 +117,7 @@ def rules_from(
             raise InputError(f"check: {unknown(name, NAMES)}")
     said = {name: value for name, value in given.items() if value is not None}
     if "steps" in said and "asked" in said:
-        raise InputError("steps and asked are both given: they are the same here, give one")
+        raise InputError("steps and asked are the same here: pass only one")
     read = {name: _read(name, value, spelled(name)) for name, value in said.items()}
     if "steps" in read:
         read["asked"] = read.pop("steps")

@@ -156,7 +156,7 @@ class Given(NamedTuple):
         """
         names = [name for name in self._fields[:4] if getattr(self, name) is not None]
         if len(names) > 1:
-            raise InputError(f"{names[0]} and {names[1]} together: give one of them")
+            raise InputError(f"{names[0]} and {names[1]} together: pass only one")
         return names[0] if names else ""
 
 
@@ -193,12 +193,12 @@ class Opened:
         decoder = None if given.decoder_tokens is None else self._first.decoder
         if given.decoder_tokens is not None and decoder is None:
             raise InputError(
-                f"{folder}: {self._first.family.title} has no decoder beside an encoder: leave "
-                f"{self._said['decoder_tokens']} out"
+                f"{folder}: {self._first.family.title} has no decoder besides an encoder: omit "
+                f"{self._said['decoder_tokens']}"
             )
         if given.decoder_ignore is not None and decoder is None:
             name, other = self._said["decoder_ignore"], self._said["decoder_tokens"]
-            raise InputError(f"{name} is about {other}, which is not given")
+            raise InputError(f"{name} is about {other}, which is missing")
         self._check_reads(folder)
         self.model: Model = decoder or self._first
         """The part of it that is shown: the decoder where it is given tokens."""
@@ -215,7 +215,7 @@ class Opened:
         takes = self._first.takes
         if (self._what if self._what != "text" else "tokens") == takes:
             return
-        needs = "reads something else" if self._what else "needs something to read"
+        needs = "takes another input" if self._what else "needs an input"
         title = self._first.family.title
         raise InputError(f"{folder}: {title} {needs}: {self._needed[takes]}")
 
@@ -278,7 +278,7 @@ class Opened:
         self._remarks: list[str] = []
         for name in _OF_FILES:
             if name in said:
-                raise InputError(f"{name} is that of the model's files: leave it out")
+                raise InputError(f"{name} comes from the model's files: omit it")
         self._masks = {name: as_array(said[name]) for name in MASKS if said.get(name) is not None}
         self._settings = {name: each for name, each in said.items() if name in _OF_LAYERS}
         everywhere = {*self._masks, *self._settings}
@@ -324,12 +324,12 @@ class Opened:
         if reads_last and self.last < len(self.asks) - 1:
             end["read"] = "all"
             self._remarks.append(
-                f"token {self.last + 1} is the last that is no padding: of what the head gives for "
-                "all tokens, the model uses its row"
+                f"token {self.last + 1} is the last that is not padding: the model uses only its "
+                "row of the head's outputs"
             )
         read = [(_padding(self.ids, self._masks), self._first), (self._is_padding, self.model)]
         if any(padded != sorted(padded) and model.family.positions for padded, model in read):
-            self._remarks.append("positions count all tokens, padding included")
+            self._remarks.append("positions count all tokens, including padding")
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -378,9 +378,11 @@ class Opened:
         types = _whole_numbers(name, self._given.type_ids)
         if "W_type" not in self._first.family.begins:
             title = self._first.family.title
-            raise InputError(f"{name}: {title} has no types of tokens: leave it out")
+            raise InputError(f"{name}: {title} has no token types: omit it")
         if len(types) != len(self.ids):
-            raise InputError(f"{name}: {len(types)} for {len(self.ids)} tokens: give one for each")
+            raise InputError(
+                f"{name}: {len(types)} for {len(self.ids)} tokens: pass one for each token"
+            )
         return types
 
     def _through(

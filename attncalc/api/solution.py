@@ -335,7 +335,7 @@ class Solution(Displayed, solving.Solution):
         look = Look(kind, every_line=all, values=values, dark=dark, size=read_size(size))
         if of is not None:
             if head is not None or ax is not None:
-                raise InputError("of draws all of a gradient, on a figure of its own")
+                raise InputError("of draws a whole gradient on its own figure")
             return figure_of_gradient(self, of, look)
         return figure_for(self, head, look) if ax is None else plot_on(ax, self, head, look)
 
@@ -358,8 +358,8 @@ class Solution(Displayed, solving.Solution):
         if (work or fractions) and self.keep is not None:
             kept = ", ".join(step.name for step in self.steps)
             raise InputError(
-                f"work and fractions read every step, and only {kept} is kept: "
-                "solve(problem), without keep"
+                f"work and fractions need every step, but only {kept} is kept: call "
+                "solve(problem) without keep"
             )
         contents = Contents(
             self._chosen(only),

@@ -195,7 +195,7 @@ def simulate(
 
     simulating.check_draws(count, until)
     if not draws:
-        raise InputError(f"nothing is drawn: {HOW_TO_DRAW}")
+        raise InputError(f"no matrix is random: {HOW_TO_DRAW}")
     sources = [problem] if isinstance(problem, Problem | str | Path) else list(problem)
     problems, texts = [_problem(source) for source in sources], _texts(watch)
     alone = len(problems) == 1

@@ -168,8 +168,8 @@ def round_decimals(values: Matrix, decimals: int, guard: int) -> Matrix:
         return _each(one, values)
     except InvalidOperation:  # more digits before the point than there is room for
         raise InputError(
-            "numbers grow so large that their last digits are lost: something is divided by "
-            "what is nearly 0, as scores that nearly cancel are by their sum"
+            "numbers grow so large that their last digits are lost: a divisor is nearly 0, for "
+            "example the sum of scores that nearly cancel"
         ) from None
 
 

@@ -61,6 +61,6 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
     what = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
     start = "\r" if os.isatty(2) else ""  # over a bar of progress
     with suppress(OSError):
-        os.write(2, f"{start}{f'error: {what}: no file is half-written':<46}".rstrip().encode())
+        os.write(2, f"{start}{f'error: {what}: no file is incomplete':<46}".rstrip().encode())
         os.write(2, b"\n")
     os._exit(128 + number)

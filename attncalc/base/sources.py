@@ -151,5 +151,5 @@ def _source(identity: Identity | None) -> Source | None:
 
 def _refused(place: Path | str, relation: str, source: Source) -> OutputError:
     return OutputError(
-        f"cannot write {place}: it {relation} {source.name}, which was read: name another place"
+        f"cannot write {place}: it {relation} {source.name}, which was read: use another path"
     )

@@ -174,14 +174,14 @@ def what_forbids(name: str) -> str:
     Examples
     --------
     >>> what_forbids("nul.txt"), what_forbids("a:b"), what_forbids("key.md")
-    ('is kept for a device', 'has a ":" in it', '')
+    ('is reserved for a device', 'has a ":" in it', '')
     """
     found = next((c for c in name if c in _NOT_IN_NAMES or ord(c) < 32), "")
     if found:
         return f'has a "{found}" in it' if found.isprintable() else "has a control character in it"
     if KEPT_FOR_DEVICES.fullmatch(name.partition(".")[0].rstrip().lower()):
-        return "is kept for a device"
-    return "ends in a dot or a blank" if name.endswith((".", " ")) else ""
+        return "is reserved for a device"
+    return "ends in a dot or a space" if name.endswith((".", " ")) else ""
 
 
 def for_any_system(name: str) -> str:

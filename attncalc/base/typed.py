@@ -125,7 +125,7 @@ def _decimal(clean: str) -> Decimal:
     try:
         return Decimal(clean)
     except InvalidOperation:  # an exponent beyond those that Decimals have
-        raise NotANumber(f"{quoted(clean)} has an exponent that no number here can have") from None
+        raise NotANumber(f"{quoted(clean)} has an exponent that is out of range") from None
 
 
 def in_range(number: Number, text: str) -> Number:
@@ -150,7 +150,7 @@ def in_range(number: Number, text: str) -> Number:
 
 def _why_not(text: str, clean: str) -> str:
     if not clean:
-        return "blank, where a number is needed"
+        return "blank, but a number is needed"
     if "_" in clean and is_number(clean.replace("_", "")):
         return f"{quoted(text)} is not a number: write it without underscores"
     if "," in clean and is_number(clean.replace(",", "")):

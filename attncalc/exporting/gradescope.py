@@ -90,7 +90,7 @@ rm -f "$results"
 if [ ! -s "$results" ]; then
   cat > "$results" << 'END'
 {"score": 0, "output": "This could not be marked: the autograder was ended before it was done, as \
-for want of memory or time. Ask your teacher to look at it.", "tests": []}
+because memory or time ran out. Ask your teacher to look at it.", "tests": []}
 END
 fi
 exit 0
@@ -104,7 +104,7 @@ from pathlib import Path
 
 ROOT = Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "source" / "lib"))
-FAILED = "This could not be marked, and that is no fault of yours: ask your teacher to look at it."
+FAILED = "This could not be marked. It is not your fault: ask your teacher to look at it."
 
 try:
     from attncalc.exporting.handed_in import results
@@ -167,16 +167,16 @@ def _pythons(first: str) -> dict[str, str]:
 
 
 def _on_points(course: Course) -> str:
-    return f"{', '.join(course.asked)} are asked for, {course.possible} points in all"
+    return f"{', '.join(course.asked)} are required, {course.possible} points in total"
 
 
 def _on_network(python: str) -> str:
     if python:
         return (
             f"attncalc and numpy are in it: with {python} on Gradescope's machine nothing is "
-            "fetched; without it setup.sh fetches what is missing when the image is built"
+            "downloaded; otherwise setup.sh downloads what is missing when the image is built"
         )
     return (
-        "attncalc is in it, numpy is not (that takes a numpy for Linux on x86-64): setup.sh "
-        "fetches numpy when the image is built"
+        "it includes attncalc but not numpy (which needs a numpy for Linux on x86-64): setup.sh "
+        "downloads numpy when the image is built"
     )

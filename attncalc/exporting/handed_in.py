@@ -27,7 +27,7 @@ MOST_FILES = 100
 DIGITS = 6
 """Decimals of points: halves and quarters are exact, sevenths as near as anybody needs."""
 NOTHING = (
-    "Nothing was handed in. Hand in one file with your matrices, each with its name, as in "
+    "Nothing was submitted. Hand in one file with your matrices, each with its name, as in "
     "Q = [1 3; -1 1]: a text, Markdown, LaTeX, CSV, JSON, or the worksheet filled in."
 )
 
@@ -134,7 +134,7 @@ def handed_in(folder: Path, key: Key) -> Answer:
         return read[0]
     if read:
         names = of_each([on_a_line(Path(each.place).name) for each in read])
-        raise InputError(f"{len(read)} files hold an answer ({names}): hand in the one that counts")
+        raise InputError(f"{len(read)} files contain an answer ({names}): submit only one")
     raise InputError("\n".join(refused[:3]))
 
 

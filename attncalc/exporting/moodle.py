@@ -23,8 +23,8 @@ from attncalc.writing.document import Grid
 MOST_GAPS = 900
 """PHP takes 1,000 fields of a form (max_input_vars), and a page of Moodle's has some of its own."""
 NOTE = (
-    "Moodle marks each gap alone: a mistake is not followed, and costs in every step that reads "
-    "it (Gradescope and PrairieLearn mark from the student's own values)"
+    "Moodle marks each gap separately: a mistake costs points in every later step too (Gradescope "
+    "and PrairieLearn mark from the student's own values)"
 )
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\uD800-\uDFFF\uFFFE\uFFFF]")
 """What no XML can hold, in any way: https://www.w3.org/TR/xml/#charsets."""
@@ -80,7 +80,7 @@ def question(solution: Solution, course: Course, of_whom: str = "") -> str:
     refuse_the_map(course, "Moodle")
     _refuse_what_gaps_cannot_hold(solution, course)
     text = worksheet(solution, course, partial(_gaps, solution))
-    closing = "<p>Each entry is marked by itself.</p>\n"
+    closing = "<p>Each entry is marked separately.</p>\n"
     name = heading(solution.problem) + (f" ({of_whom})" if of_whom else "")
     return _plain(_QUESTION.format(name=escape(on_a_line(name)), text=text + closing))
 
@@ -102,8 +102,8 @@ def _refuse_what_gaps_cannot_hold(solution: Solution, course: Course) -> None:
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
         raise InputError(
-            f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which no gap of "
-            f"Moodle's can ask for: say --steps {others}"
+            f"{of_each(infinite)} hold{'s' if len(infinite) == 1 else ''} -inf, which a Moodle "
+            f"gap cannot hold: use --steps {others}"
         )
 
 

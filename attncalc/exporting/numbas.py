@@ -48,11 +48,11 @@ SPECIAL = "{}$\\"
 """What Numbas takes for a formula, or for a part of one, even in a text."""
 NOTE = (
     "Numbas marks each step from the student's own earlier matrices; a step with an empty cell "
-    "earns nothing until all of it is filled in"
+    "earns no points"
 )
 ON_CARRYING = (
-    "what follows from a mistake is worked out from the numbers as they are typed: with full "
-    "precision carried it can differ in its last digit (--rounding each-step does not)"
+    "after a mistake, later steps are computed from the typed numbers: with full precision their "
+    "last digit can differ (not with --rounding each-step)"
 )
 
 _EACH = "var r = m.map(function(row) {{ {} }}); r.rows = m.rows; r.columns = m.columns; return r;"
@@ -136,7 +136,7 @@ class _Jme(MathWriter):
     def _refused(self, expression: Expression) -> str:
         text = in_text(formula(self.step, self.solution.problem))
         raise InputError(
-            f"{self.step.name} = {text}: the exam for Numbas holds products, sums, scales, causal "
+            f"{self.step.name} = {text}: a Numbas exam supports products, sums, scales, causal "
             "masks, softmax, and heads joined or averaged"
         )
 
@@ -302,11 +302,11 @@ def _refuse_what_numbas_cannot_hold(solution: Solution, course: Course) -> None:
     refuse_the_map(course, "Numbas")
     refuse_too_many(solution, course, "Numbas", MOST_CELLS)
     if problem.layout != "rows" or problem.block != "attention":
-        raise InputError("the exam for Numbas holds attention alone, with tokens as rows")
+        raise InputError("a Numbas exam supports only attention, with tokens as rows")
     infinite = [name for name in course.asked if not _finite(solution, name).all()]
     if infinite:
         others = ",".join(name for name in course.asked if name not in infinite)
-        raise InputError(f"{infinite[0]} holds -inf, which no cell can: say --steps {others}")
+        raise InputError(f"{infinite[0]} holds -inf, which a cell cannot: use --steps {others}")
     queries, keys = problem.queries, problem.keys
     for text in (problem.title or "", *queries, *keys):
         if any(sign in text for sign in SPECIAL):
@@ -350,9 +350,13 @@ def _allowed(solution: Solution, step: Step) -> Matrix:
     finite = _finite(solution, step.name)
     heads = finite.reshape(-1, *finite.shape[-2:])
     if not (heads == heads[0]).all():
-        raise InputError(f"{step.name} masks heads differently, which the exam for Numbas does not")
+        raise InputError(
+            f"{step.name} masks heads differently, which a Numbas exam does not support"
+        )
     if not heads[0].any(axis=1).all():
-        raise InputError("a token may attend to nothing, for which Numbas has no weights")
+        raise InputError(
+            "a token may have no key to attend to, which a Numbas exam does not support"
+        )
     allowed: Matrix = heads[0].astype(np.float64)
     return allowed
 
@@ -378,7 +382,7 @@ def _variable(name: str, definition: str, head: int = 0) -> dict[str, str]:
 
 def _matrix(matrix: Matrix, name: str) -> str:
     if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise InputError(f"{name} is no single matrix of finite numbers, as Numbas needs it")
+        raise InputError(f"{name} is not a single matrix of finite numbers, which Numbas needs")
     rows = (", ".join(f"{Decimal(repr(float(each))):f}" for each in row) for row in matrix)
     return f"matrix({', '.join(f'[{row}]' for row in rows)})"
 

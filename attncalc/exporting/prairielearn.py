@@ -22,9 +22,9 @@ MOST_FIELDS = 900
 """PrairieLearn takes a form of 1,000 fields, some of them its own."""
 WHEEL = "attncalc.whl"
 NOTES = (
-    "attncalc is in it; the Python of the course's PrairieLearn has to be 3.11 or newer, with "
-    "numpy 2: server.py says so where it is not",
-    "what it is worth is set in the assessment that uses it",
+    "it includes attncalc; the course's PrairieLearn needs Python 3.11 or newer and numpy 2 "
+    "(server.py checks this)",
+    "set its points in the assessment that uses it",
 )
 
 SERVER = '''"""Marked by attncalc, which lies beside this file."""

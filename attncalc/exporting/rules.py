@@ -68,11 +68,11 @@ def course_of(key: Key, rules: Rules, points: Fraction | None = None) -> Course:
     known = (*key.steps, *((LINES,) if len(key.problem.attentions) == 1 else ()))
     for name in said:
         if name not in known:
-            raise InputError(f"{name} is asked for, which is none of {', '.join(known)}")
+            raise InputError(f"{name} is required but is not one of {', '.join(known)}")
     wanted = tuple(name for name in known if name in said)
     course = Course(replace(rules, asked=wanted, points=points), points)
     if not sum(rules.weights.get(name, Fraction(1)) for name in course.asked):
-        raise InputError("nothing that is asked for counts: give a step a --weight above 0")
+        raise InputError("no required step counts: give a step a --weight above 0")
     return course
 
 

@@ -83,7 +83,7 @@ def marked(folder: str, typed: Mapping[str, Any]) -> dict[str, Any]:
     key, course = _key(folder)
     matrices = _matrices(key, course, typed)
     if not matrices:
-        return {"partial_scores": {}, "score": 0.0, "verdict": ["Nothing is typed in."]}
+        return {"partial_scores": {}, "score": 0.0, "verdict": ["No answer was entered."]}
     try:
         with key.names_at_hand():
             answer = answer_of(matrices)

@@ -59,7 +59,7 @@ def refuse_the_map(course: Course, system: str) -> None:
     """Refuse to ask for the lines of the map where only numbers can be asked for."""
     if LINES in course.asked:
         others = ",".join(name for name in course.asked if name != LINES)
-        raise InputError(f"{system} asks for numbers, not for {LINES}: say --steps {others}")
+        raise InputError(f"{system} takes numbers, not {LINES}: use --steps {others}")
 
 
 def refuse_too_many(solution: Solution, course: Course, system: str, most: int) -> None:
@@ -67,8 +67,8 @@ def refuse_too_many(solution: Solution, course: Course, system: str, most: int) 
     count = sum(prod(solution.shape_of(name)) for name in course.asked)
     if count > most:
         raise InputError(
-            f"{count:,} entries are asked for, and {system} takes {most} in a question: "
-            "ask for fewer steps with --steps"
+            f"{count:,} entries are required, but a question in {system} takes at most {most}: "
+            "reduce the steps with --steps"
         )
 
 

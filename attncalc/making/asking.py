@@ -50,7 +50,7 @@ def wishes_of(asked: Mapping[str, Any], **known: Any) -> Wishes:
             read_setting(name, value)  # which refuses what it cannot be
             settings[name] = value
         else:
-            raise InputError(f"{quoted(typed)} is no wish for a new problem: {_known()}")
+            raise InputError(f"{quoted(typed)} is not an option of a new problem: {_known()}")
     return Wishes(**{"settings": settings, **found, **known})
 
 
@@ -96,7 +96,7 @@ def asked_of_recipe(made_by: str) -> dict[str, Any]:
     except ValueError:
         words = []
     if words[:2] != ["attncalc", "new"]:
-        raise InputError(f"made_by does not say how attncalc new made it: {quoted(made_by)}")
+        raise InputError(f"made_by is not a command of attncalc new: {quoted(made_by)}")
     asked: dict[str, Any] = {}
     rest = iter(words[2:])
     for flag in rest:
@@ -194,7 +194,7 @@ def _texts(name: str, given: Any) -> tuple[str, ...]:
     listed = given if isinstance(given, list | tuple) else str(given).split(",")
     texts = tuple(str(each).strip() for each in listed)
     if not all(texts):
-        raise InputError(f"{name} takes names between commas, and one of them is empty")
+        raise InputError(f"{name} takes names between commas, but one of them is empty")
     return texts
 
 

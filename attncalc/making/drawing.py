@@ -48,7 +48,7 @@ def shapes_of(wishes: Wishes) -> Shapes:
     for name in wishes.also:
         if name not in possible:
             others = ", ".join(possible)
-            raise InputError(f"also takes further matrices of this problem ({others}), not {name}")
+            raise InputError(f"also accepts other matrices of this problem ({others}), not {name}")
         shapes[name] = possible[name]
     return shapes
 
@@ -227,8 +227,8 @@ def _cleared(
     if _of_zeros(matrix).any():
         size = " × ".join(map(str, matrix.shape))
         raise InputError(
-            f"entries: of {wishes.entries.text} no {size} matrix was drawn without a row or a "
-            "column of zeros"
+            f"entries: of {wishes.entries.text} every {size} matrix drawn had a row or a column "
+            "of zeros"
         )
     return matrix
 

@@ -43,13 +43,13 @@ class Rejected(NamedTuple):
     says: str
 
 
-ALIKE = Rejected("entries", "matrices or tokens that are alike")
+ALIKE = Rejected("entries", "equal matrices or tokens")
 UNSOLVED = Rejected("entries", "no solution in floats")
 LARGE = Rejected("largest-score", "a score too large")
 NEAR = Rejected("margin", "a digit near a rounding boundary")
-DIFFERING = Rejected("same-digits", "digits that depend on when one rounds")
+DIFFERING = Rejected("same-digits", "digits that depend on when numbers are rounded")
 TIES = Rejected("ties", "another number of ties")
-TIES_AS_SHOWN = Rejected("ties", "weights that look alike and are not")
+TIES_AS_SHOWN = Rejected("ties", "weights that look equal but are not")
 SECONDS = Rejected("second-lines", "another number of second lines")
 SHARP = Rejected("sharp", "weights that are all 0 or 1")
 SPREAD = Rejected("spread", "a row that is spread too little or too much")
@@ -284,7 +284,7 @@ def _mistakes(solution: Solution, wishes: Wishes) -> Rejected | None:
             continue
         digits = np.asarray(solution.digits[each.step]).astype(float)
         if each.made.shape == digits.shape and (round_floats(each.made, decimals) == digits).all():
-            return Rejected("tell-apart", f"{each.says} would change no digit")
+            return Rejected("tell-apart", f"{each.says} changes no digit")
     return None
 
 

@@ -61,7 +61,7 @@ class Made:
     def report(self) -> str:
         """What it took, as a sentence."""
         if self.tried == 1:
-            return f"the first candidate is what was wished for{self._but}"
+            return f"the first candidate has all requested properties{self._but}"
         return (
             f"{self.tried:,} candidates were tried; rejected: {_counted(self.rejected)}{self._but}"
         )
@@ -77,9 +77,9 @@ def untold_as(mistakes: Sequence[str]) -> str:
     Examples
     --------
     >>> untold_as(["scores transposed in S"])
-    'no problem of these sizes and conventions tells apart: scores transposed in S'
+    'no problem of these sizes and conventions distinguishes: scores transposed in S'
     """
-    return f"no problem of these sizes and conventions tells apart: {', '.join(mistakes)}"
+    return f"no problem of these sizes and conventions distinguishes: {', '.join(mistakes)}"
 
 
 def fresh_seed() -> int:
@@ -136,7 +136,7 @@ def _refuse_one_number(wishes: Wishes) -> None:
     values = set(wishes.entries.values)
     if len(values) == 1 and values != {0}:  # of zeros, drawing says what is wrong
         raise InputError(
-            f"entries: of {wishes.entries.text} alone all matrices are alike: give more numbers"
+            f"entries: of {wishes.entries.text} all matrices are equal: allow more numbers"
         )
 
 
@@ -144,8 +144,9 @@ def _blamed(rejected: Counter[Rejected], tried: int) -> str:
     """Return what to say where nothing fits: the wish that turned most candidates down."""
     worst, count = rejected.most_common(1)[0]
     return (
-        f"no problem is as wished for: of {tried:,} candidates {count:,} had {worst.says}. "
-        f"Change --{worst.wish}, or what it goes against (rejected: {_counted(rejected)})"
+        f"no problem has the requested properties: of {tried:,} candidates {count:,} had "
+        f"{worst.says}. Change --{worst.wish}, or the options that conflict with it "
+        f"(rejected: {_counted(rejected)})"
     )
 
 

@@ -103,12 +103,12 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
     for name in given:
         if name not in (*OF_A_SPEC, *(OF_A_MANIFEST if "students" in given else ())):
             known = f"{', '.join(OF_A_SPEC[:-1])} and {OF_A_SPEC[-1]}"
-            raise InputError(f"{place}: {quoted(name)}: it says {known}, nothing else")
+            raise InputError(f"{place}: {quoted(name)}: the only names are {known}")
     listed = given.get("problems")
     if not isinstance(listed, list) or not listed:
         raise InputError(f'{place}: problems is a list of them, as [{{"name": "1", "tokens": 3}}]')
     if len(listed) > MOST_PROBLEMS:
-        raise InputError(f"{place}: {len(listed):,} problems: {MOST_PROBLEMS} are the most")
+        raise InputError(f"{place}: {len(listed):,} problems: the maximum is {MOST_PROBLEMS}")
     problems = tuple(_wanted(each, n, place) for n, each in enumerate(listed, start=1))
     _refuse_alike([each.folder for each in problems], place)
     formats = _formats(given.get("formats"), place, forms)
@@ -118,7 +118,7 @@ def spec_of(given: Mapping[str, Any], place: str, forms: Sequence[str]) -> Spec:
 
 def _wanted(given: Any, number: int, place: str) -> Wanted:
     if not isinstance(given, dict):
-        raise InputError(f'{place}: problem {number} is no object, as {{"tokens": 3}}')
+        raise InputError(f'{place}: problem {number} is not an object such as {{"tokens": 3}}')
     name = str(given.get("name", number)).strip() or str(number)
     asked = {wish: value for wish, value in given.items() if wish not in OF_A_PROBLEM}
     asked.setdefault("title", f"Problem {name}")
@@ -144,7 +144,9 @@ def _refuse_alike(folders: Sequence[str], place: str) -> None:
     keys = [as_key(folder) for folder in folders]
     for folder, key in zip(folders, keys, strict=True):
         if keys.count(key) > 1:
-            raise InputError(f"{place}: two problems are called {quoted(folder)}: name them apart")
+            raise InputError(
+                f"{place}: two problems are named {quoted(folder)}: use different names"
+            )
 
 
 def _formats(given: Any, place: str, forms: Sequence[str]) -> tuple[str, ...]:
@@ -164,7 +166,7 @@ def _secret(given: Any, place: str) -> str:
     if not isinstance(given, str) or not _SECRET.fullmatch(given):
         raise InputError(
             f"{place}: secret takes 32 hexadecimal digits or more, as manifest.json of a set has "
-            "them: leave it out for a new one"
+            "them: omit it for a new one"
         )
     return given
 

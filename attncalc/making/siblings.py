@@ -51,7 +51,7 @@ def wishes_like(problem: Problem, asked: Mapping[str, Any], place: str = "") -> 
     for name in asked:
         if name not in (*OF_ALL_SIBLINGS, *COUNTED):
             flag = f"--{name.replace('_', '-')}"
-            raise InputError(f"again: the problem says that itself: leave out {flag}")
+            raise InputError(f"again: the problem already sets it; omit {flag}")
     with about(place):
         taken = wishes_taken_over(problem)
         wishes_of(taken)

@@ -114,7 +114,7 @@ class Wishes:
         if self.kind not in KINDS:
             raise InputError(f"kind takes {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {self.kind}")
         if self.kind in ("self", "encoder") and self.keys is not None:
-            raise InputError(f"keys: {self.kind} has one set of tokens: leave it out")
+            raise InputError(f"keys: {self.kind} has one set of tokens: omit it")
         if self.like is None:
             self._check_sizes()
         self._check_counts()
@@ -129,7 +129,9 @@ class Wishes:
 
     def _check_counts(self) -> None:
         if self.margin is not None and not 0 <= self.margin < Fraction(1, 2):
-            raise InputError("margin takes a part of the last digit, from 0 to below 0.5: as 0.01")
+            raise InputError(
+                "margin takes a fraction of the last digit from 0 to below 0.5, for example 0.01"
+            )
         for name in ("ties", "second_lines"):
             count = getattr(self, name)
             if self.like is None and count is not None and not 0 <= count <= self.most_outputs:

@@ -76,7 +76,7 @@ def _refuse_not_read(problem: Outer, calculation: Calculation, names: Sequence[s
     for name in names:
         if name not in read:
             what = IN_WORDS[problem.block]
-            raise InputError(f"{name} is given, and nothing in this {what} reads it")
+            raise InputError(f"{name} is given, but this {what} does not use it")
 
 
 def _placed(problem: Outer) -> tuple[list[Placed], list[Stream]]:
@@ -146,7 +146,7 @@ def _refuse_those_of_layers(problem: Outer) -> None:
             is_image = name in GIVEN and GIVEN[name].kind == IMAGE
             of = "a Vision Transformer" if is_image else "an encoder or a decoder"
             raise InputError(
-                f"{name.rstrip('.')} is given, which attention alone does not have: it is of "
+                f"{name.rstrip('.')} is given, but attention does not use it: it belongs to "
                 f"{of} (block)"
             )
 
@@ -259,7 +259,7 @@ def _check(problem: Outer, prefix: str, said: dict[str, Any], parts: Sequence[Pl
             continue  # where each says its own instead, the heading names what that is
         what = f"layer {prefix.rstrip('.')}" if prefix else f"this {IN_WORDS[problem.block]}"
         raise InputError(
-            f"{prefix}{name} is {_as_typed(value)}, and nothing in {what} reads it: it needs "
+            f"{prefix}{name} is {_as_typed(value)}, but {what} does not use it: it needs "
             f"{_needs(name)}"
         )
 

@@ -78,8 +78,8 @@ def _with_types(placed: Placed, streams: Streams) -> Built:
         raise placed.fault(
             ShapeError,
             f"{tokens.name} is {placed.size((tokens.tokens, tokens.width))}, and the types of "
-            f"type_ids in W_type are {placed.size((count, width))}: what is added must have one "
-            "shape",
+            f"type_ids in W_type are {placed.size((count, width))}: matrices that are added need "
+            "the same shape",
         )
     types = Step("T", TITLES["T"], Lookup(), ("type_ids", "W_type"), "queries", "features")
     step = Step(placed.gives, TITLES["X_type"], Add(), (name, "T"), "queries", "features")
@@ -93,7 +93,5 @@ EMBEDDING = Part(
     lambda fields: [f"token ids count from {fields.first_id}: that is the first of W_E (first_id)"],
     lambda placed: ["first_id"],
 )
-CLASS_TOKEN = Part(
-    "class token", _with_class, TITLES, lambda fields: ["a class token stands before the others"]
-)
+CLASS_TOKEN = Part("class token", _with_class, TITLES, lambda fields: ["a class token comes first"])
 TYPES = Part("types", _with_types, {})

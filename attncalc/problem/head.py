@@ -88,8 +88,8 @@ def _check_tied(placed: Placed, tokens: Stream) -> None:
         size = placed.size((tokens.tokens, tokens.width))
         raise placed.fault(
             ShapeError,
-            f"{tokens.name} is {size} and W_E is {size_of(fields.W_E)}: tied to it, tokens need as "
-            "many features",
+            f"{tokens.name} is {size} and W_E is {size_of(fields.W_E)}: tokens need as many "
+            "features as W_E",
         )
     if fields.b_out is not None and fields.b_out.size != rows:
         raise placed.fault(

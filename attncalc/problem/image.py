@@ -85,7 +85,7 @@ def _sides(fields: Any) -> tuple[int, int, int]:
         return 0, shape[0], shape[1]
     if shape[1] % said:
         raise ShapeError(
-            f"image is {size_of(fields.image)}: its {shape[1]} columns cannot be parted into "
+            f"image is {size_of(fields.image)}: its {shape[1]} columns cannot be divided into "
             f"{said} channels"
         )
     return said, shape[0], shape[1] // said
@@ -94,7 +94,7 @@ def _sides(fields: Any) -> tuple[int, int, int]:
 def _looks_turned(fields: Any) -> str:
     shape = fields.image.shape
     if len(shape) == 3 and shape[2] <= MOST_CHANNELS_LAST < min(shape[:2]):
-        return ". Its channels look to stand last: image takes them first"
+        return ". Its channels seem to be last; image needs them first"
     return ""
 
 

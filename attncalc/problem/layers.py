@@ -157,8 +157,7 @@ class _Layer:
         if not self.parts:
             where = f"layer {prefix.rstrip('.')}: " if prefix else ""
             raise InputError(
-                f"{where}nothing is to be worked out: give W_Q, W_K and W_V, or W_1 and W_2, or "
-                "a norm"
+                f"{where}nothing to compute: pass W_Q, W_K and W_V, or W_1 and W_2, or a norm"
             )
 
     def _insides(self, inner: Mapping[str, Scope]) -> Iterator[tuple[Part, str, Scope]]:

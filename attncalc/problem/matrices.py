@@ -73,7 +73,7 @@ def _raw(name: str, given: object) -> Matrix:
         raw = _read_texts(name, raw)
     if raw.dtype.kind == "O" and raw.ndim and (raw == None).any():  # noqa: E711 - of each entry
         place = tuple(np.argwhere(raw == None)[0])  # noqa: E711
-        raise InputError(f"{_where(name, place)}: nothing (None), where a number is needed")
+        raise InputError(f"{_where(name, place)}: None, but a number is needed")
     if raw.dtype.kind not in ("biufO" if role_of(name) == "marks" else "iufO"):
         raise _no_matrix(name)
     return raw

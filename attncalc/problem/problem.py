@@ -573,7 +573,7 @@ def _more_of(problem: Problem) -> Mapping[str, Any]:
         raise InputError("more takes an object: the matrices that equations read, by name")
     for name in given:
         if not (isinstance(name, str) and name.isidentifier()) or name in (*GIVEN, *SETTINGS):
-            raise InputError(f"more: {quoted(str(name))} is no name that an equation could read")
+            raise InputError(f"more: {quoted(str(name))} is not a name that an equation can use")
     return {name: _as_rows(value) for name, value in given.items()}
 
 
@@ -590,13 +590,13 @@ def _settle_backward(problem: Problem) -> None:
     given = problem.those_given("dO", "dY", "dlogits", "target", "target_ids", "step")
     wanted = bool(given) if said is None else read_setting("backward", said)
     if given and not wanted:
-        raise InputError(f"{given[0]} is given, and backward is false: leave one of them out")
+        raise InputError(f"{given[0]} is given, but backward is false: omit one of them")
     object.__setattr__(problem, "backward", wanted)
     if problem.block != ALONE and problem.dO is not None:
         is_tied = problem.tied is not None and read_setting("tied", problem.tied)
         of = "dlogits" if problem.those_given("W_out") or is_tied else "dY"
         if problem.those_given(of):
-            raise InputError(f"dO and {of} are both given: they are the same here, give one")
+            raise InputError(f"dO and {of} are the same here: pass only one")
         object.__setattr__(problem, of, problem.dO)
         object.__setattr__(problem, "dO", None)
 
@@ -659,7 +659,7 @@ def _inner_field(
     if name not in (*GIVEN, *SETTINGS, *NESTED) or (is_side and name in NESTED):
         raise InputError(f"unknown name {quoted(flat)}")
     if name in WHOLE or name == "layers":
-        raise InputError(f"{flat}: {name} belongs to the whole, and not to a part of it")
+        raise InputError(f"{flat}: {name} belongs to the whole problem, not to one of its parts")
     if is_side and name not in Attention.__dataclass_fields__:
         raise InputError(f"{flat}: {name} is no field of an attention")
     if name in NESTED or value is None:
@@ -682,7 +682,7 @@ def _asked(problem: Problem) -> tuple[str, ...] | None:
     for name in problem.asked:
         if name.lower() not in known:
             raise InputError(
-                f"asked names {quoted(name)}, which is no step of this problem "
+                f"asked names {quoted(name)}, which is not a step of this problem "
                 f"(known: {', '.join(known.values())})"
             )
     return tuple(known[name.lower()] for name in problem.asked)

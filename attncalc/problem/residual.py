@@ -15,8 +15,8 @@ def _built(placed: Placed, streams: Streams) -> Built:
         sizes = [placed.size((each.tokens, each.width)) for each in (read, given)]
         raise placed.fault(
             ShapeError,
-            f"{read.name} is {sizes[0]} and {given.name} is {sizes[1]}: what is added must have "
-            'one shape (or say "residual": false)',
+            f"{read.name} is {sizes[0]} and {given.name} is {sizes[1]}: matrices that "
+            'are added need the same shape (or set "residual": false)',
         )
     name = placed.gives or placed.named(f"R_{placed.number}")
     step = Step(name, TITLES["R_1"], Add(), placed.reads, "queries", "features")

@@ -55,27 +55,27 @@ GROUPS = {
     ),
     "Layers": (
         Sample("encoder.json", "encoder", "a layer: residual sums, LayerNorm, ReLU"),
-        Sample("decoder.json", "decoder", "a layer that reads what an encoder gives"),
-        Sample("gpt.json", "decoder", "a decoder alone: GELU, and what comes next"),
+        Sample("decoder.json", "decoder", "a layer that reads the outputs of an encoder"),
+        Sample("gpt.json", "decoder", "a decoder only: GELU, and the next token"),
         Sample("cache.json", "decoder", "one more token, behind the keys and values of two"),
         Sample("vit.json", "vit", "an image in patches, and what its class token sees"),
         Sample("ids.json", "decoder", "token ids, and a head tied to their table"),
     ),
-    "The way back": (
-        Sample("gradients.json", "self", "homework 1, and the gradients of all of it"),
+    "Backpropagation": (
+        Sample("gradients.json", "self", "homework 1 and all its gradients"),
         Sample(
             "gradients-target.json",
             "cross",
-            "homework 2 with a target: L, its gradients, a step against them",
+            "homework 2 with a target: L, its gradients, a gradient step",
         ),
     ),
     "Questions of theory": (
-        Sample("temperature.json", "cross", "what the scale does to the weights"),
+        Sample("temperature.json", "cross", "effect of the scale on the weights"),
         Sample("copy.json", "cross", "a query that copies one value"),
         Sample("average.json", "cross", "a query that averages two values"),
         Sample("two-queries.json", "cross", "two heads, one for each value, averaged"),
-        Sample("long-key.json", "cross", "what a longer key does to the average"),
-        Sample("noisy-key.json", "cross", "what noise along a key does to the average"),
+        Sample("long-key.json", "cross", "effect of a longer key on the average"),
+        Sample("noisy-key.json", "cross", "effect of noise along a key on the average"),
         Sample("identity.json", "self", "self-attention that changes nothing"),
         Sample("permutation.json", "self", "self-attention that reorders its tokens"),
         Sample("running-linear.json", "self", "self-attention that is a 1 × 1 convolution"),
@@ -180,11 +180,11 @@ SAMPLES = tuple(each for group in GROUPS.values() for each in group)
 
 ANSWERS = (
     Sample("answers", "answer", "a folder of answers to homework 1, for attncalc check"),
-    Sample("answers/hand.json", "answer", "worked out by hand, all of it right (JSON)"),
+    Sample("answers/hand.json", "answer", "solved by hand, all correct (JSON)"),
     Sample(
-        "answers/full-precision.md", "answer", "right too, but rounded at the end only (Markdown)"
+        "answers/full-precision.md", "answer", "correct, but rounded only at the end (Markdown)"
     ),
-    Sample("answers/lost-sign.tex", "answer", "a sign lost in Q, carried on (LaTeX)"),
+    Sample("answers/lost-sign.tex", "answer", "a sign error in Q, followed by later steps (LaTeX)"),
     Sample("answers/swapped-digits.csv", "answer", "a slip in S (CSV)"),
     Sample("answers/dropped-term.m", "answer", "half a dot product (MATLAB)"),
     Sample("answers/transposed-scores.txt", "answer", "K Qᵀ for Q Kᵀ (Python)"),

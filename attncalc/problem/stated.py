@@ -74,7 +74,7 @@ def _parts_in_words(problem: Problem) -> Iterator[str]:
     yield from _told_together(attentions)
     others = [part for part in problem.calculation.parts if part.attention is None]
     if others and not problem.residual:
-        yield "what a part reads is not added to what it gives (residual: false)"
+        yield "no residual connections (residual: false)"
     yield from dict.fromkeys(text for part in others for text in part.says)
 
 
@@ -124,7 +124,7 @@ def _positions_in_words(problem: Attention) -> Iterator[str]:
         pairs = "half the width apart" if problem.rope_pairing == "halves" else "side by side"
         turned = "" if problem.rope_dims is None else f" in their first {problem.rope_dims} columns"
         yield (
-            f"queries and keys rotated by rope{turned}: {_rope_speed(problem)}, "
+            f"queries and keys rotated by RoPE{turned}: {_rope_speed(problem)}, "
             f"{_rope_places(problem)}, paired columns {pairs} ({problem.rope_pairing})"
         )
 
@@ -188,7 +188,7 @@ def _score_in_words(problem: Attention) -> Iterator[str]:
             source = {"Q": problem.query_source, "K": problem.key_source, "V": problem.value_source}
             yield f"tokens {source[name]} are the {of} themselves (no W_{name})"
     if problem.rounding == EACH_STEP and problem.score in (ADDITIVE, CONCAT):
-        yield "inside a score, tanh and what it is taken of are not rounded"
+        yield "inside a score, tanh and its argument are not rounded"
 
 
 def _score_formula(problem: Attention) -> str:
@@ -229,10 +229,10 @@ def _masks_in_words(problem: Attention) -> Iterator[str]:
         if getattr(problem, name) is not None:
             yield f"mask {name}: {meanings[name]}"
     if problem.sinks is not None:
-        yield "sinks: e to the sink of a head joins the sum in each of its rows, and goes to no key"
+        yield "sinks: each head's sink is added to the softmax of its rows as an extra logit"
     if problem.normalizer != "softmax":
         means = {
-            "hardmax": "all weight to the largest score, ties share it",
+            "hardmax": "all weight to the largest score, shared by ties",
             "sum": "each score divided by the sum of its row",
         }
         yield f"normalizer {problem.normalizer}: {means[problem.normalizer]}"
@@ -265,7 +265,7 @@ def _exponents(heads: int) -> str:
 
 def _edges_in_words(problem: Attention) -> Iterator[str]:
     if problem.causal_alignment == "bottom-right" and not problem.counts_places:
-        yield "the last query stands at the last key (bottom-right), but nothing here counts places"
+        yield "the last query is at the last key (bottom-right), which has no effect here"
     if problem.causal:
         edge = "a query sees keys up to its own place"
         if problem.causal_alignment == "bottom-right":
@@ -286,7 +286,7 @@ def _window_in_words(problem: Attention, window: int) -> str:
     if not problem.causal:
         where = " and none after it"
         if problem.causal_alignment == "bottom-right":
-            where += "; the last query stands at the last key (bottom-right)"
+            where += "; the last query is at the last key (bottom-right)"
     return f"window {window}: a query sees {keys}, {own}{where}"
 
 

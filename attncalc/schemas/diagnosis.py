@@ -20,11 +20,11 @@ def doctor() -> Schema:
     versions = named(or_none(TEXT))
     stream = thing("A standard stream.", {"terminal": YES_NO, "encoding": TEXT})
     blas = thing(
-        "What multiplies matrices.",
+        "The library for matrix products.",
         {"library": or_none(TEXT), "version": or_none(TEXT), "threads": or_none(COUNT)},
     )
     return thing(
-        "What there is on a machine.",
+        "The environment: versions, platform and encodings.",
         {
             "attncalc": TEXT,
             "installed": TEXT,
@@ -40,7 +40,7 @@ def doctor() -> Schema:
             "extras": named(versions),
             "threads": either(listed(blas), TEXT),
             "terminal": thing(
-                "Where it prints.",
+                "The terminal.",
                 {"width": COUNT, "output": stream, "errors": stream, "files": TEXT, "colour": TEXT},
             ),
             "environment": named(TEXT),

@@ -27,7 +27,7 @@ HOW_FAR = either({"type": "number", "minimum": 0}, {"enum": ["inf"]})
 
 def marking() -> Schema:
     """Return the schema of one marking."""
-    return {**shared("marking"), "description": "An answer, marked."}
+    return {**shared("marking"), "description": "A marked answer."}
 
 
 def class_of() -> Schema:
@@ -40,7 +40,7 @@ def class_of() -> Schema:
 def dumps() -> Schema:
     """Return the schema of two dumps beside one another."""
     array = thing(
-        "An array that both hold.",
+        "An array in both dumps.",
         {
             "name": TEXT,
             "shape": listed(COUNT),
@@ -120,22 +120,24 @@ def defined() -> dict[str, Schema]:
 
 
 def _marking() -> Schema:
-    unread = thing("What was not read.", {"line": COUNT, "text": TEXT, "why": TEXT})
+    unread = thing(
+        "A part of the answer that could not be read.", {"line": COUNT, "text": TEXT, "why": TEXT}
+    )
     return thing(
-        "An answer, marked.",
+        "A marked answer.",
         {
             "answer": TEXT,
-            "score": thing("What it earns.", POINTS),
+            "score": thing("The score.", POINTS),
             "provisional": YES_NO,
             "asked": LIST_OF_TEXTS,
             "not_found": LIST_OF_TEXTS,
             "not_shown": LIST_OF_TEXTS,
-            "points": listed(thing("What a step earns.", {"step": TEXT, **POINTS})),
+            "points": listed(thing("The points of a step.", {"step": TEXT, **POINTS})),
             "steps": listed(shared("markedStep")),
             "first_wrong": or_none(_first_wrong()),
             "rounding": or_none(TEXT),
             "connections": listed(shared("line")),
-            "flags": listed(thing("A step to look at.", {"step": TEXT, "code": CODE})),
+            "flags": listed(thing("A step to review.", {"step": TEXT, "code": CODE})),
             "not_asked": LIST_OF_TEXTS,
             "unread": listed(unread),
             "remarks": LIST_OF_TEXTS,
@@ -147,7 +149,7 @@ def _marking() -> Schema:
 
 def _step() -> Schema:
     deviation = thing(
-        "How far a program's numbers are off.",
+        "Errors of a program's numbers.",
         {
             "differ": COUNT,
             "of": COUNT,

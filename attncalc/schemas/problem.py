@@ -142,7 +142,7 @@ def _matrix(entry: Schema) -> Schema:
     row = listed(entry, minItems=1)
     rows = listed(row, minItems=1)
     several = listed(rows, minItems=1)
-    text = {"type": "string", "description": "Rows apart by ;, as 1 0; 0 1."}
+    text = {"type": "string", "description": "Rows separated by ;, for example 1 0; 0 1."}
     return either(rows, row, several, text)
 
 
@@ -155,7 +155,7 @@ def _fields(among: set[str]) -> dict[str, Schema]:
 def _problem() -> Schema:
     fields = _fields({*GIVEN, *SETTINGS})
     alone = {
-        "$schema": {"type": "string", "description": "For editors; attncalc passes it over."},
+        "$schema": {"type": "string", "description": "For editors; attncalc ignores it."},
         **{name: or_none(TEXT) for name in TEXTS},
         "labels": or_none({**shared("labels"), "description": "The names of the tokens."}),
         "layers": or_none(listed(shared("layer"), minItems=1)),
@@ -164,7 +164,7 @@ def _problem() -> Schema:
     # as the homework writes them
     others = {alias: fields[name] for alias, name in ALIASES.items() if alias.islower()}
     made = thing(
-        "A problem of attention: matrices, and the conventions that hold.",
+        "An attention problem: matrices and conventions.",
         {},
         {**alone, **fields, **others},
     )

@@ -24,7 +24,7 @@ KINDS = ("self", "cross", ENCODER, DECODER, VIT)
 def steps() -> Schema:
     """Return the schema of a problem's steps."""
     needs: dict[str, Schema] = {
-        "attncalc": {"type": "string", "description": "The version that made it."},
+        "attncalc": {"type": "string", "description": "The version of attncalc that wrote it."},
         "kind": {"enum": list(KINDS)},
         "title": TEXT,
         "problem": shared("problem"),
@@ -37,7 +37,7 @@ def steps() -> Schema:
         "connections": shared("connections"),
         "patterns": listed(shared("pattern")),
     }
-    return thing("A problem as it can be read back, and what its steps come to.", needs, may)
+    return thing("A problem that attncalc can read back, and the results of its steps.", needs, may)
 
 
 def defined() -> dict[str, Schema]:
@@ -58,7 +58,7 @@ def _conventions() -> Schema:
     says = {name: _stated(each) for name, each in SETTINGS.items()}
     needs = {name: says.pop(name) for name in ("rounding", "decimals")}
     may = {**says, "scale": either(FLOAT, {"enum": ["none"]})}
-    return thing("All that is no default, in numbers.", needs, {**may, "kv_heads": PLACE})
+    return thing("Sizes and settings that are not the default.", needs, {**may, "kv_heads": PLACE})
 
 
 def _stated(setting: Setting) -> Schema:
@@ -76,9 +76,15 @@ def _step() -> Schema:
         "formula": TEXT,
         "rows": LIST_OF_TEXTS,
         "columns": LIST_OF_TEXTS,
-        "shown": {**_entries(TEXT), "description": "The digits; empty texts in a worksheet."},
+        "shown": {
+            **_entries(TEXT),
+            "description": "The digits as shown; empty strings in a worksheet.",
+        },
     }
-    values = {**_entries(shared("value")), "description": "In full; not in a worksheet."}
+    values = {
+        **_entries(shared("value")),
+        "description": "Values in full precision; omitted in a worksheet.",
+    }
     return thing("A step.", needs, {"heads": PLACE, "values": values})
 
 
@@ -96,20 +102,20 @@ def _entry() -> Schema:
         "shown": TEXT,
         "exact": YES_NO,
     }
-    return thing("How an entry comes about.", needs, {"head": PLACE})
+    return thing("How an entry is calculated.", needs, {"head": PLACE})
 
 
 def _connection() -> Schema:
     inputs = listed(thing("An input.", {"input": TEXT, "weight": FLOAT}))
     return thing(
-        "What an output attends to most, and second.",
+        "The inputs an output attends to most and second most.",
         {"output": TEXT, "most": inputs, "second": inputs},
     )
 
 
 def _pattern() -> Schema:
     return thing(
-        "A fact about the weights; docs/patterns.md says what its values are.",
+        "A fact about the weights; docs/patterns.md explains its values.",
         {
             "code": {"enum": list(CODES)},
             "about": TEXT,

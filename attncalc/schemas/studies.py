@@ -22,17 +22,17 @@ _EACH_HEAD = "With several heads, a list of one for each."
 def variation() -> Schema:
     """Return the schema of what `attncalc vary` finds."""
     row = thing(
-        "What is watched at a value.",
+        "The watched values at a point.",
         {"at": LIST_OF_TEXTS, "values": LIST_OF_TEXTS, "exact": NUMBERS},
     )
     inputs = either(PLACE, listed(PLACE))
     changeover = thing(
-        "Where another input becomes the first of an output.",
+        "A point where the largest weight of an output moves to another input.",
         {"at": FLOAT, "output": PLACE, "from": inputs, "to": inputs},
         {"weights": TEXT, "head": PLACE},
     )
     return thing(
-        "A problem at many values.",
+        "A problem solved at many values.",
         {
             "changes": LIST_OF_TEXTS,
             "watched": LIST_OF_TEXTS,
@@ -45,14 +45,17 @@ def variation() -> Schema:
 def simulation() -> Schema:
     """Return the schema of what `attncalc simulate` finds: of one problem, or of several."""
     ratio = thing(
-        "The variance of the first over that of each other.",
+        "The variance of the first divided by the variance of each other.",
         {"name": TEXT, "ratios": listed(or_none(FLOAT))},
     )
     several = thing(
         "Several problems.",
         {"problems": listed(_drawn({"problem": TEXT})), "variance_ratios": listed(ratio)},
     )
-    return {"description": "A problem drawn again and again.", **either(_drawn({}), several)}
+    return {
+        "description": "A problem with random matrices, drawn many times.",
+        **either(_drawn({}), several),
+    }
 
 
 def _drawn(more: dict[str, Schema]) -> Schema:
@@ -77,7 +80,7 @@ def aim() -> Schema:
             "q": {**each, "description": _EACH_HEAD},
             "in_keys": {
                 **either(named(FLOAT), listed(named(FLOAT))),
-                "description": f"What it has of each key. {_EACH_HEAD}",
+                "description": f"The coefficient of each key. {_EACH_HEAD}",
             },
             "beta": FLOAT,
             "weights": {**each, "description": _EACH_HEAD},
@@ -87,7 +90,10 @@ def aim() -> Schema:
         },
         {
             "impossible": TEXT,
-            "within": thing("From which β on.", {"error": FLOAT, "beta": or_none(FLOAT)}),
+            "within": thing(
+                "The β from which the error stays within this bound.",
+                {"error": FLOAT, "beta": or_none(FLOAT)},
+            ),
         },
     )
 
@@ -95,18 +101,18 @@ def aim() -> Schema:
 def probable() -> Schema:
     """Return the schema of what `attncalc open --next` prints."""
     each = thing(
-        "A token or a class; the score is a logit, where these are not shares of one.",
+        "A token or a class; the score is a logit if there are no probabilities.",
         {"id": COUNT, "text": TEXT},
         {"probability": FLOAT, "score": FLOAT},
     )
-    return thing("What is most probable, first.", {"next": listed(each)})
+    return thing("Tokens or classes, the most probable first.", {"next": listed(each)})
 
 
 def defined() -> dict[str, Schema]:
     """Return what the schemas of studies refer to."""
     return {
         "statistics": thing(
-            "How something that is watched spreads.",
+            "The distribution of a watched value.",
             {
                 "name": TEXT,
                 "mean": FLOAT,
@@ -116,7 +122,7 @@ def defined() -> dict[str, Schema]:
             },
         ),
         "first": thing(
-            "In what share of the draws each input came first.",
+            "Share of the draws in which each input has the largest weight.",
             {"output": PLACE, "shares": named(FLOAT)},
             {"weights": TEXT, "head": PLACE},
         ),

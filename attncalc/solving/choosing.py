@@ -97,7 +97,7 @@ def _parsed(
     step = steps.get(match[1].strip().lower()) if match else None
     if match is None or step is None:
         known = ", ".join(step.name for step in solution.plan)
-        raise InputError(f"{quoted(reference)} names no entry: write {HOW} (steps: {known})")
+        raise InputError(f"{quoted(reference)} is not an entry: write {HOW} (steps: {known})")
     sizes = solution.shape_of(step.name)
     if match[2] is None:
         return step, [list(range(size)) for size in sizes]
@@ -105,7 +105,7 @@ def _parsed(
     indices = _indices(match[2])
     if indices is None or len(indices) != len(sizes):
         form = f"{step.name}[{'head,' if len(sizes) == 3 else ''}row,column]"
-        raise InputError(f"{what}: write {form}, with : for all of a kind")
+        raise InputError(f"{what}: write {form}, with : for all")
     axes = (
         _Axis("head", sizes[0], ()),
         _Axis("row", sizes[-2], solution.row_labels(step)),
@@ -145,11 +145,11 @@ class _Axis(NamedTuple):
         if re.fullmatch(r"[+-]?[0-9]{1,12}", index) and not is_label:
             if not 1 <= int(index) <= self.size:
                 raise InputError(
-                    f"{what}, so there is no {self.kind} {int(index)}: give 1 to {self.size}"
+                    f"{what}, so there is no {self.kind} {int(index)}: use 1 to {self.size}"
                 )
             return [int(index) - 1]
         if index not in self.labels:
             names = of_each([on_a_line(name) for name in self.labels])
             known = f"there are {names}" if self.labels else f"give 1 to {self.size}"
-            raise InputError(f"{what}, and no {self.kind} is called {quoted(index)}: {known}")
+            raise InputError(f"{what}, and there is no {self.kind} named {quoted(index)}: {known}")
         return [self.labels.index(index)]

@@ -43,7 +43,7 @@ def refuse_what_cannot_fit(
         parts = ", ".join(f"{name} {in_units(size)}" for name, size in sizes.items())
         least = "O" if "O" in wanted else min(wanted, default="O")
         fewer = (
-            f"ask for fewer steps, as --only {least} --format npz or "
+            f"request fewer steps with --only {least} --format npz or "
             f'solve(problem, keep=("{least}",))'
         )
         raise InputError(

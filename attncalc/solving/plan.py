@@ -37,7 +37,7 @@ def outputs_of(problem: Problem) -> str:
     if not problem.start:  # of equations alone
         forward = problem.calculation.parts[: -1 if problem.backward else None]
         return next(part.plan[-1].name for part in reversed(forward) if part.plan)
-    raise InputError(f"{problem.start} is given without values, so there are no outputs: give V")
+    raise InputError(f"{problem.start} is given without values, so there are no outputs; add V")
 
 
 def formula(step: Step, problem: Problem) -> Expression:

@@ -468,7 +468,7 @@ class Solution:
         if self.problem.start:
             size = self.problem.scores * self.problem.dtype.itemsize
             wide = [step.name for step in self.plan if step.columns == "keys"]
-            refuse_what_cannot_fit(dict.fromkeys(wide, size), set(), "give fewer of them at once")
+            refuse_what_cannot_fit(dict.fromkeys(wide, size), set(), "pass fewer of them at once")
         after = None if decimals is None else partial(round_floats, decimals=decimals)
         made: dict[str, Matrix] = {}
         carried = run(self.plan, self.problem.given, after, made)

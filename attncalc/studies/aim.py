@@ -225,11 +225,11 @@ def check_aim(problem: Problem) -> None:
     """
     faults = {
         "masks hide keys from a query": problem.is_masked,
-        "scores are biased by distance": problem.has_alibi or problem.rel_bias is not None,
-        "a sink takes part of the weights": problem.sinks is not None,
-        "qk_norm bends queries": problem.qk_norm != "none",
-        "softcap bends the scores": problem.softcap is not None,
-        "rope turns queries by their place": problem.positions == "rope",
+        "scores have a bias by distance": problem.has_alibi or problem.rel_bias is not None,
+        "a sink receives part of the weights": problem.sinks is not None,
+        "qk_norm is not linear in the queries": problem.qk_norm != "none",
+        "softcap is not linear in the scores": problem.softcap is not None,
+        "rope rotates queries by their position": problem.positions == "rope",
         f"the normalizer is {problem.normalizer}": problem.normalizer != "softmax",
         "keys of several heads": problem.n_kv_heads > 1,
         "scale is 0": problem.scale == 0,
@@ -483,4 +483,4 @@ def check_beta(beta: Fraction) -> None:
         When it is not above 0.
     """
     if beta <= 0:
-        raise InputError(f"beta {value_text(beta)}: β is above 0, as 10")
+        raise InputError(f"beta {value_text(beta)}: β must be above 0, for example 10")

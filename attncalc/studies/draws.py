@@ -129,12 +129,12 @@ def check_covariance(covariance: Matrix) -> None:
     if len(differing):
         i, j = map(int, differing[0])
         raise InputError(
-            f"this is no covariance, for it is not symmetric: row {i + 1}, column {j + 1} is "
+            f"not a covariance because it is not symmetric: row {i + 1}, column {j + 1} is "
             f"{covariance[i, j]:g}, and row {j + 1}, column {i + 1} is {covariance[j, i]:g}"
         )
     values = np.linalg.eigvalsh(covariance)
     if values[0] < -1e-9 * max(1.0, float(values[-1])):
         what = "a variance cannot be" if len(values) == 1 else "no direction may have a variance"
         raise InputError(
-            f"this is no covariance, for it has the eigenvalue {values[0]:.6g}: {what} below 0"
+            f"not a covariance because it has the eigenvalue {values[0]:.6g}: {what} below 0"
         )

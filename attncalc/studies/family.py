@@ -77,7 +77,7 @@ def check_count(problem: Problem, solves: int, each: float, *, agreed: bool) -> 
         return
     raise InputError(
         f"this is {solves:,} solves, which would take about {duration(seconds)}: "
-        "ask for fewer, or say --yes"
+        "reduce them, or pass --yes"
     )
 
 

@@ -333,6 +333,6 @@ def check_draws(count: int, until: float | None) -> None:
         That names what was asked for.
     """
     if count < 2:
-        raise InputError(f"draws {count}: a spread takes 2 draws at least")
+        raise InputError(f"draws {count}: a standard deviation needs at least 2 draws")
     if until is not None and not until > 0:
-        raise InputError(f"until {until:g}: a standard error is above 0, as 0.001")
+        raise InputError(f"until {until:g}: a standard error must be above 0, for example 0.001")

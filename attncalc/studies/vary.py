@@ -270,7 +270,7 @@ def vary(
     for first, second in pairwise(changes):
         if second.leaves_nothing_of(first, problem):
             texts = f"{quoted(first.text)} and {quoted(second.text)}"
-            raise InputError(f"{texts} set the same, so the first would count for nothing")
+            raise InputError(f"{texts} set the same, so the first has no effect")
     count = prod(len(change.values) for change in changes)
     each = OF_VALUE if all(map(is_batched, changes)) else OF_PROBLEM
     check_count(problem, count, each, agreed=agreed)

@@ -61,9 +61,9 @@ def check_folder(folder: Path) -> None:
         if not folder.exists() and not folder.is_symlink():
             _check_around(folder, folder.parent)
         elif not folder.is_dir():
-            raise OutputError(f"cannot write {folder}: it is no folder, and files are put into one")
+            raise OutputError(f"cannot write {folder}: it is not a folder")
         elif not _may_fill(folder):
-            raise OutputError(f"cannot write {folder}: no file may be made in it")
+            raise OutputError(f"cannot write {folder}: no permission to create files in it")
 
 
 @contextmanager
@@ -109,7 +109,9 @@ def _check_name(path: Path) -> None:
     given = PureWindowsPath(path)
     for part in given.parts[1:] if given.anchor else given.parts:
         if part not in (".", "..") and (why := what_forbids(part)):
-            raise OutputError(f"cannot write {path}: the name {part} {why}, as no file on Windows")
+            raise OutputError(
+                f"cannot write {path}: the name {part} {why}, which Windows does not allow"
+            )
 
 
 def _check_place(path: Path) -> None:
@@ -128,7 +130,7 @@ def _check_file(path: Path) -> None:
         raise OutputError(f"cannot write {path}: it is a link that leads back to itself")
     _check_around(path, target.parent if path.is_symlink() else path.parent)
     if target.exists() and not os.access(target, os.W_OK):
-        raise OutputError(f"cannot write {path}: it is protected from writing")
+        raise OutputError(f"cannot write {path}: it is write-protected")
 
 
 def _check_around(path: Path, folder: Path) -> None:
@@ -136,9 +138,9 @@ def _check_around(path: Path, folder: Path) -> None:
     if not folder.exists():
         raise OutputError(f"cannot write {path}: the folder {folder} does not exist")
     if not folder.is_dir():
-        raise OutputError(f"cannot write {path}: {folder} is no folder")
+        raise OutputError(f"cannot write {path}: {folder} is not a folder")
     if not _may_fill(folder):
-        raise OutputError(f"cannot write {path}: no file may be made in the folder {folder}")
+        raise OutputError(f"cannot write {path}: no permission to create files in {folder}")
 
 
 def _may_fill(folder: Path) -> bool:
@@ -156,7 +158,7 @@ def _check_apart(places: Iterable[Path]) -> None:
             if known in taken:
                 raise OutputError(
                     f"cannot write both {taken[known]} and {path}: "
-                    "they are one file: give each a file of its own"
+                    "they are the same file; use two names"
                 )
             taken[known] = path
 
@@ -341,7 +343,7 @@ def _move(move: _Move, *, replaces: bool, alone: bool) -> None:
             raise
         why = error.strerror or "it cannot be replaced"  # which no file that is open can be there
         raise OutputError(
-            f"cannot write {move.called}: {why} (is it open in another program? close it there)"
+            f"cannot write {move.called}: {why} (if it is open in another program, close it there)"
         ) from None
 
 

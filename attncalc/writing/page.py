@@ -296,7 +296,7 @@ def _check_length(solution: Solution, contents: Contents) -> None:
         count = sum(len(places) for places in contents.entries.values())
     if count > MOST_WRITTEN_OUT:
         raise InputError(
-            f"{count:,} entries are to be written out, more than {MOST_WRITTEN_OUT:,}: "
+            f"{count:,} entries would be written out, more than {MOST_WRITTEN_OUT:,}: "
             "--full writes them all, --entry or --only some of them"
         )
 
@@ -447,7 +447,7 @@ def _on_carrying(solution: Solution, sections: tuple[parts.Section, ...]) -> Ite
         not line.is_exact for section in sections for line in section.lines
     ):
         yield (
-            f"the work shows {decimals} decimals of numbers that are carried in full: added up "
-            "from what is shown, a last digit may differ (--rounding each-step carries what it "
-            "shows)"
+            f"the work shows {decimals} decimals of numbers carried in full precision: "
+            "computed from them, a last digit may differ (--rounding each-step carries the "
+            "numbers as shown)"
         )

@@ -22,7 +22,7 @@ def sentence(problem: Problem, pattern: Pattern) -> str:
     >>> from attncalc import self_attention
     >>> solution = self_attention([[0], [0]], [[1]], [[1]], [[1]])
     >>> sentence(solution.problem, solution.patterns[0])
-    'Every output weighs all 2 inputs alike (0.50 each, within 0.5 % of their mean)'
+    'Every output attends equally to all 2 inputs (0.50 each, within 0.5 % of their mean)'
     """
     attention = problem.attention_of(pattern.weights)
     said: str = getattr(_Sentences(attention), pattern.code.replace("-", "_"))(pattern.values)
@@ -50,9 +50,9 @@ class _Sentences(NamedTuple):
         return _counted("input", [*map(self.input, numbers)], count) + which
 
     def pairs(self, outputs: Iterable[int], inputs: Iterable[int]) -> str:
-        """Return which output takes which input: 1 takes 3 and 2 takes 1."""
+        """Return which output attends to which input: 1 attends to 3 and 2 attends to 1."""
         both = zip(outputs, inputs, strict=True)
-        return of_each([f"{self.output(one)} takes {self.input(other)}" for one, other in both])
+        return of_each([f"{self.output(i)} attends to {self.input(j)}" for i, j in both])
 
     @property
     def of_which(self) -> str:
@@ -64,34 +64,43 @@ class _Sentences(NamedTuple):
     def identity(self, values: Mapping[str, Any]) -> str:
         share = f"at least {values['threshold']} of its weight"
         if values["is_own"]:
-            return f"Each output takes its own input alone ({share}), as a 1 × 1 convolution does"
-        return f"Each output takes the input{self.of_which} at its own place alone ({share})"
+            return (
+                f"Each output attends almost only to its own input ({share}), "
+                "like a 1 × 1 convolution"
+            )
+        return (
+            f"Each output attends almost only to the input{self.of_which} at its own position "
+            f"({share})"
+        )
 
     def permutation(self, values: Mapping[str, Any]) -> str:
         pairs = self.pairs(range(1, len(values["inputs"]) + 1), values["inputs"])
         share = f"at least {values['threshold']} of each output's weight"
-        return f"The outputs are the inputs{self.of_which} in another order: {pairs} ({share})"
+        return f"The outputs permute the inputs{self.of_which}: {pairs} ({share})"
 
     def shift(self, values: Mapping[str, Any]) -> str:
         by = values["by"]
         places = (
-            f"{abs(by)} place{'s' if abs(by) > 1 else ''} {'before' if by < 0 else 'after'} its own"
+            f"{abs(by)} position{'s' if abs(by) > 1 else ''} "
+            f"{'before' if by < 0 else 'after'} its own"
         )
         token = {-1: " (the previous token)", 1: " (the next token)"}.get(by, "")
         share = f"at least {values['threshold']} of its weight"
         from_to = self._from_to(values["outputs"])
         return (
-            f"Each output {from_to} takes the input{self.of_which} {places}{token} alone ({share})"
+            f"Each output {from_to} attends almost only to the input{self.of_which} "
+            f"{places}{token} ({share})"
         )
 
     def band(self, values: Mapping[str, Any]) -> str:
         kernel = ", ".join(weight.shown for weight in values["kernel"])
         low, high = _place(values["from"]), _place(values["to"])
         return (
-            f"Rows are translates of one another: the outputs {self._from_to(values['outputs'])} "
-            f"are a convolution of the values of the inputs{self.of_which} with the kernel "
-            f"({kernel}), from {low} to {high} (each row within {values['threshold']}, added up, "
-            f"of output {self.output(values['outputs'][0])})"
+            "Rows are shifted copies of each other: the outputs "
+            f"{self._from_to(values['outputs'])} are a convolution of the values of the inputs"
+            f"{self.of_which} with the kernel "
+            f"({kernel}), from {low} to {high} (in total, each row differs from output "
+            f"{self.output(values['outputs'][0])} by at most {values['threshold']})"
         )
 
     def blocks(self, values: Mapping[str, Any]) -> str:
@@ -102,33 +111,39 @@ class _Sentences(NamedTuple):
         ]
         more = [f"{len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
         return (
-            f"Outputs and inputs{self.of_which} fall into {len(found)} blocks: "
+            f"Outputs and inputs{self.of_which} form {len(found)} blocks: "
             f"{'; '.join([*each, *more])} (no weight outside them reaches {_limit(values)})"
         )
 
     def uniform(self, values: Mapping[str, Any]) -> str:
         counts, outputs = sorted(set(values["inputs"])), values["outputs"]
         which = "Every output" if values["all"] else _capital(self.outputs(outputs))
-        weighs = "weighs" if values["all"] or len(outputs) == 1 else "weigh"
+        attends = "attends" if values["all"] or len(outputs) == 1 else "attend"
         near = f"within {100 * values['threshold']:g} % of their mean"
         if counts == [self.problem.m] and values["all"] == (len(outputs) == self.problem.n):
             inputs = f"all {counts[0]} inputs{self.of_which}"
-            return f"{which} {weighs} {inputs} alike ({values['weight'].shown} each, {near})"
-        return f"{which} {weighs} alike all inputs{self.of_which} that the mask leaves ({near})"
+            each = values["weight"].shown
+            return f"{which} {attends} equally to {inputs} ({each} each, {near})"
+        return f"{which} {attends} equally to all unmasked inputs{self.of_which} ({near})"
 
     def one_hot(self, values: Mapping[str, Any]) -> str:
         outputs, inputs = values["outputs"], values["inputs"]
         is_one = len(outputs) == 1
         share = f"at least {values['threshold']} of {'its' if is_one else 'their'} weight"
         if len(set(inputs)) == 1:
-            which = f"{self.inputs(inputs[:1])} alone ({share})"
-            return f"{_capital(self.outputs(outputs))} {'takes' if is_one else 'take'} {which}"
+            attends = f"{'attends' if is_one else 'attend'} almost only to"
+            which = f"{self.inputs(inputs[:1])} ({share})"
+            return f"{_capital(self.outputs(outputs))} {attends} {which}"
         pairs = self.pairs(outputs, inputs)
-        return f"{len(outputs)} outputs take one input{self.of_which} alone ({share}): {pairs}"
+        return (
+            f"{len(outputs)} outputs each attend almost only to one input{self.of_which} "
+            f"({share}): {pairs}"
+        )
 
     def sink(self, values: Mapping[str, Any]) -> str:
         source = _capital(self.inputs([values["input"]]))
-        return f"{source} leads in every output ({_between(values['lowest'], values['highest'])})"
+        weights = _between(values["lowest"], values["highest"])
+        return f"{source} has the largest weight in every output ({weights})"
 
     def equal_rows(self, values: Mapping[str, Any]) -> str:
         groups = values["outputs"]
@@ -137,7 +152,7 @@ class _Sentences(NamedTuple):
             which = _capital(self.outputs(groups[0]))
             return f"{which} have equal weights (within a billionth){so}"
         each = [of_each([*map(self.output, group)]) for group in groups[:MOST_NAMED]]
-        more = [f"{len(groups) - MOST_NAMED} groups more"] if len(groups) > MOST_NAMED else []
+        more = [f"{len(groups) - MOST_NAMED} more groups"] if len(groups) > MOST_NAMED else []
         listed = "; ".join([*each, *more])
         return f"Groups of outputs have equal weights (within a billionth){so}: {listed}"
 
@@ -152,41 +167,45 @@ class _Sentences(NamedTuple):
     def _tie(self, tie: Mapping[str, Any]) -> str:
         inputs = self.inputs(tie["inputs"], tie["count"])
         place = "first" if tie["place"] == 1 else "second"
-        which = f"in output {self.output(tie['output'])} {inputs}"
-        return f"{which} share the {place} place ({tie['weight'].shown} each)"
+        which = f"in output {self.output(tie['output'])}, {inputs}"
+        return f"{which} tie for {place} place ({tie['weight'].shown} each)"
 
     def unattended(self, values: Mapping[str, Any]) -> str:
         below = f"no weight reaches {_limit(values)}"
         return f"No output attends to {self.inputs(values['inputs'])} ({below})"
 
     def none_own(self, values: Mapping[str, Any]) -> str:
-        return f"No output attends to its own place (no such weight reaches {_limit(values)})"
+        return f"No output attends to its own position (no such weight reaches {_limit(values)})"
 
     def all_own(self, values: Mapping[str, Any]) -> str:
-        most = ", and most to it" if values["leads"] else ""
+        attends = "attends most" if values["leads"] else "attends"
         weights = _between(values["lowest"], values["highest"])
         limit = f"none below {_limit(values)}"
-        return f"Every output attends to its own place{most} ({weights}, {limit})"
+        return f"Every output {attends} to its own position ({weights}, {limit})"
 
     def heads_alike(self, values: Mapping[str, Any]) -> str:
         heads = of_each([*map(str, values["heads"])])
         return (
-            f"Heads {heads} have the same weights (each row within {values['threshold']}, added up)"
+            f"Heads {heads} have the same weights "
+            f"(in total, rows differ by at most {values['threshold']})"
         )
 
     def heads_differ(self, values: Mapping[str, Any]) -> str:
         one, other = values["heads"]
         where = (
-            f"in output {self.output(values['output'])} {values['elsewhere'].shown} of the weight"
+            f"by {values['elsewhere'].shown} of the weight in output "
+            f"{self.output(values['output'])}"
         )
-        mean = f"{values['mean'].shown} on average"
+        mean = f"by {values['mean'].shown} on average"
         leads = values["leads"]
-        said = f"another input leads in {self.outputs(leads)}" if leads else "the same inputs lead"
-        of = ", of those compared with head 1," if values["only_with_first"] else ""
+        said = "the same inputs have the largest weights"
+        if leads:
+            said = f"the largest weight is on another input in {self.outputs(leads)}"
+        of = " (only pairs with head 1 are compared)" if values["only_with_first"] else ""
         among = " most" if len(values["pairs"]) > 1 else ""
         return (
-            f"Heads {one} and {other}{of} differ{among}: {where} lies elsewhere, {mean}; {said} "
-            f"(alike would be rows within {values['threshold']}, added up)"
+            f"Heads {one} and {other}{of} differ{among}: {where}, {mean}; {said} "
+            f"(rows that differ by at most {values['threshold']} in total count as the same)"
         )
 
     def spread(self, values: Mapping[str, Any]) -> str:
@@ -196,7 +215,7 @@ class _Sentences(NamedTuple):
         zero = fixed(0.0, self.problem.decimals)
         if not inputs:
             return f"Output {output} mixes inputs that all show as {zero}{_over(values)}"
-        verb = "takes" if len(inputs) == 1 else "mixes"
+        verb = "attends to" if len(inputs) == 1 else "mixes"
         weights = of_each([weight.shown for weight in values["weights"]])
         hidden = f"; the rest shows as {zero}" if len(inputs) < values["of"] else ""
         return f"Output {output} {verb} {self.inputs(inputs)} ({weights}){_over(values)}{hidden}"
@@ -205,9 +224,9 @@ class _Sentences(NamedTuple):
         low, high = values["lowest"], values["highest"]
         if low["effective"].shown == high["effective"].shown:
             inputs = f"{values['of']} inputs{self.of_which}"
-            return f"Every output is as spread as {low['effective'].shown} of {inputs} (e^H)"
+            return f"Every output effectively mixes {low['effective'].shown} of {inputs} (e^H)"
         return (
-            f"Outputs are as spread as {low['effective'].shown} "
+            f"Outputs effectively mix {low['effective'].shown} "
             f"(output {self.output(low['output'])}) to {high['effective'].shown} "
             f"(output {self.output(high['output'])}) of {values['of']} "
             f"inputs{self.of_which}, {values['mean'].shown} on average (e^H)"
@@ -218,13 +237,13 @@ class _Sentences(NamedTuple):
         least = f"{low['margin'].shown} (output {self.output(low['output'])})"
         if low["margin"].shown == high["margin"].shown:
             where = "every output" if self.problem.n > 1 else f"output {self.output(1)}"
-            return f"The first input beats the second by {low['margin'].shown} in {where}"
+            return f"The largest weight exceeds the second by {low['margin'].shown} in {where}"
         most = f"{high['margin'].shown} (output {self.output(high['output'])})"
-        return f"The first input beats the second by {least} to {most}"
+        return f"The largest weight exceeds the second by {least} to {most}"
 
     def masked(self, values: Mapping[str, Any]) -> str:
         count, most = values["forbidden"], values["most"]
-        adds = f"The mask's numbers move up to {values['moved'].shown} of an output's weight"
+        adds = f"The mask's numbers shift up to {values['moved'].shown} of an output's weight"
         if not count:
             return adds
         which = f"output {self.output(most['output'])}"
@@ -233,7 +252,7 @@ class _Sentences(NamedTuple):
         taken = f"{most['taken'].shown} in {head}{which}"
         return (
             f"The mask forbids {count:,} of {values['of']:,} weights: without it they would hold "
-            f"{took}, and most, {taken}"
+            f"{took} (at most {taken})"
         )
 
     def scaling(self, values: Mapping[str, Any]) -> str:
@@ -244,8 +263,8 @@ class _Sentences(NamedTuple):
         other = said[values["other"]]
         effective, entropy = values["effective"], values["entropy"]
         return (
-            f"With scores {here} an output is on average as spread as {effective['here'].shown} "
-            f"inputs (entropy {entropy['here'].shown} nats); {other}, as "
+            f"With scores {here} an output effectively mixes {effective['here'].shown} inputs "
+            f"on average (entropy {entropy['here'].shown} nats); {other}, "
             f"{effective['other'].shown} ({entropy['other'].shown} nats)"
         )
 
@@ -254,12 +273,12 @@ class _Sentences(NamedTuple):
         step = values["step"]
         places = [f"{step}[{','.join(map(str, place))}]" for place in values["weights"]]
         is_one = count == 1
-        shows = f"{of_each(places, count)} {'is' if is_one else 'are'} not 0 and "
+        shows = f"{of_each(places, count)} {'is' if is_one else 'are'} not 0 but "
         shows += f"{'shows' if is_one else 'show'} as {zero}"
         change = values["change"].shown
-        were = f"were {'it' if is_one else 'they'} 0"
         output = f"entry of {values['of']}" if "of" in values else "output"
-        return f"{shows}: {were}, no {output} would change by more than {change}"
+        them = "it" if is_one else "them"
+        return f"{shows}: setting {them} to 0 changes no {output} by more than {change}"
 
     def _from_to(self, outputs: list[int]) -> str:
         return f"from {self.output(outputs[0])} to {self.output(outputs[1])}"
@@ -272,14 +291,14 @@ def _limit(values: Mapping[str, Any]) -> str:
 
 def _place(offset: int) -> str:
     if not offset:
-        return "their own place"
-    places = f"{abs(offset)} place{'s' if abs(offset) > 1 else ''}"
+        return "their own position"
+    places = f"{abs(offset)} position{'s' if abs(offset) > 1 else ''}"
     return f"{places} {'before' if offset < 0 else 'after'}"
 
 
 def _over(values: Mapping[str, Any]) -> str:
     # without a colon: marking would take it for a line of the map
-    return f", as spread as {values['effective'].shown} of {values['of']} inputs (e^H)"
+    return f", effectively {values['effective'].shown} of {values['of']} inputs (e^H)"
 
 
 def _counted(noun: str, names: list[str], count: int | None = None) -> str:

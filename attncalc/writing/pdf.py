@@ -51,7 +51,7 @@ def typesetter(place: Path) -> str:
     raise OutputError(
         f"cannot write {place}: a PDF is typeset by {', '.join(others)} or {last}, and none of "
         "them is installed: install TeX Live, MiKTeX or tectonic, or write a .md, which needs "
-        "nothing (nor does the map: attncalc plot -o map.pdf)"
+        "no other program (attncalc plot -o map.pdf needs none either)"
     )
 
 
@@ -83,7 +83,7 @@ def write_pdf(latex: str, beside: Mapping[str, bytes], place: Path) -> Typeset:
         pdf = folder / f"{_JOB}.pdf"
         if said is None and pdf.is_file():
             return Typeset(pdf.read_bytes(), name)
-        raise _failed(place, name, _stuck(folder / f"{_JOB}.log") or said or "it made no PDF")
+        raise _failed(place, name, _stuck(folder / f"{_JOB}.log") or said or "it created no PDF")
 
 
 def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | None:
@@ -101,13 +101,13 @@ def _run(name: str, folder: Path, place: Path, came: Sequence[int]) -> str | Non
         ) as running:
             said = _waited(running, came)
     except subprocess.TimeoutExpired:
-        raise _failed(place, name, f"not done within {PATIENCE} seconds") from None
+        raise _failed(place, name, f"not finished within {PATIENCE} seconds") from None
     except OSError as error:
         raise _failed(place, name, error.strerror or str(error)) from None
     if running.returncode == 0:
         return None
     lines = said.decode(errors="replace").split("\n")
-    return next((line for line in reversed(lines) if line.strip()), "it said nothing")
+    return next((line for line in reversed(lines) if line.strip()), "it printed no message")
 
 
 def _waited(running: "subprocess.Popen[bytes]", came: Sequence[int]) -> bytes:
@@ -135,5 +135,5 @@ def _failed(place: Path, name: str, why: str) -> OutputError:
     said = on_a_line(why)[:MOST_SAID].rstrip(" .")
     return OutputError(
         f"cannot write {place}: {name} failed: {said}: "
-        "write a .tex with --standalone to look into it, or a .md"
+        "write a .tex with --standalone to see the source, or a .md"
     )

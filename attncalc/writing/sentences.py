@@ -26,8 +26,8 @@ from attncalc.solving.solution import Head, Solution
 from attncalc.solving.work import DUST_OF_DECIMALS, DUST_OF_FLOATS
 from attncalc.studies.patterns.view import counted
 
-IN_FLOATS = "too large for exact decimals: the digits shown are those of float64 arithmetic"
-IN_WORK = "every result is proven, and numbers within its work are those of float64 arithmetic"
+IN_FLOATS = "too large for exact decimals: the digits shown come from float64 arithmetic"
+IN_WORK = "every result is proven; numbers within its work come from float64 arithmetic"
 MOST_HEADS_TOLD = 20
 """Heads that have a note each; of more it says how many."""
 BLANK = "_____"
@@ -58,7 +58,7 @@ def legend(problem: Problem) -> tuple[tuple[str, str], ...]:
 
 def notes(solution: Solution) -> tuple[Note, ...]:
     """Return what a reader of this solution should know."""
-    cut = f"labels of more than {LONGEST_NAME} characters are cut: the problem has them whole"
+    cut = f"labels of more than {LONGEST_NAME} characters are truncated here, not in the problem"
     return (
         *(Note(each, w.name) for w in solution.all_weights for each in _of_weights(solution, w)),
         *_risen(solution),
@@ -168,9 +168,7 @@ def _risen(solution: Solution) -> Iterator[Note]:
     dust = DUST_OF_DECIMALS if solution.is_exact else float(DUST_OF_FLOATS)
     if solution.carried["L_fell"].item() < -dust:
         rose = fixed(-solution.digits["L_fell"][0, 0], solution.problem.decimals)
-        yield Note(
-            f"L rose by {rose}: the step is too long (a smaller one makes it fall)", "L_fell"
-        )
+        yield Note(f"L rose by {rose}: the step is too long (a shorter step decreases L)", "L_fell")
 
 
 def _on_digits(solution: Solution) -> Iterator[Note]:
@@ -180,9 +178,7 @@ def _on_digits(solution: Solution) -> Iterator[Note]:
     for name, places in solution.undecided.items():
         at = ",".join(map(str, counted(solution.problem.standing.place(places[0]))))
         entry = f"{name}[{at}]" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
-        yield Note(
-            f"too near to a half to be told from it, and rounded away from zero: {entry}", name
-        )
+        yield Note(f"too near to a half to decide, rounded away from zero: {entry}", name)
 
 
 def _rounding_matters(solution: Solution) -> Iterator[Note]:
@@ -194,8 +190,8 @@ def _rounding_matters(solution: Solution) -> Iterator[Note]:
     total = sum(prod(solution.shape_of(step.name)) for step in solution.steps)
     if differ:
         rule = DISPLAY if solution.problem.rounding == EACH_STEP else EACH_STEP
-        does = "rounding each step" if rule == EACH_STEP else "carrying full precision"
+        does = "with each step rounded" if rule == EACH_STEP else "with full precision"
         yield Note(
-            f"{does} (--rounding {rule}) would show other digits in {differ} of {total} entries",
+            f"{does} (--rounding {rule}), {differ} of {total} entries differ",
             is_advice=True,
         )

@@ -146,7 +146,7 @@ def _opening(marking: Marking) -> Iterator[str]:
     has_lines = any(line.written is not None for line in marking.lines)
     is_wrong = marking.first_wrong is not None
     if not has_steps and not has_lines and not marking.not_counted:
-        yield "Nothing in it belongs to this problem."
+        yield "No matrix here matches a step of this problem."
     elif has_steps and all(marks.is_right for marks in marking.steps):
         names = of_each([marks.step.name for marks in marking.steps])
         yield f"Every entry is right: {names}."
@@ -176,18 +176,18 @@ def _first_mistake(marking: Marking) -> Iterator[str]:
 
 
 def _then(marking: Marking, marks: StepMarks) -> str:
-    """Say what comes after a matrix of a wrong shape is marked with."""
+    """Return what the steps after a matrix of a wrong shape are marked with."""
     name, place = marks.step.name, marking.steps.index(marks)
     after = [each for each in marking.steps[place + 1 :] if each.written is not None]
     if not after:
         return ""
     if any(name in each.misread for each in after):
-        return f" What comes after it is marked from the {name} that is written, where it can be."
-    return f" What comes after it is marked with the {name} of the key."
+        return f" Later steps are marked from your {name} where possible."
+    return f" Later steps are marked with the {name} of the key."
 
 
 def _entry_is_wrong(marking: Marking, marks: StepMarks, place: Place, opening: str) -> str:
-    """Say what is written, what is right, and the arithmetic that gives it."""
+    """Return what is written, what is right, and the arithmetic that gives it."""
     named = entry_named(marking, marks, place)
     found, expected = _told_apart(marking, marks, place)
     said = f"{opening} {marks.step.name}, {named.where}: {named.name} is {expected}, not {found}."
@@ -201,7 +201,7 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
     if marking.rules.in_tolerance:
         off = deviation(marking, marks)
         are = "is" if off.differ == 1 else "are"
-        said = f"{off.differ} of {off.entries} entries of {name} {are} off by more than is allowed"
+        said = f"{off.differ} of {off.entries} entries of {name} {are} outside the tolerance"
         if off.worst is not None:
             worst = entry_named(marking, marks, off.worst).name
             said += (
@@ -218,28 +218,24 @@ def _how_many(marking: Marking, marks: StepMarks) -> Iterator[str]:
 
 
 def _why(marking: Marking, marks: StepMarks) -> Iterator[str]:
-    """Say what went wrong, or between which mistakes one cannot tell."""
+    """Yield what went wrong, or the mistakes that explain it equally well."""
     name = marks.step.name
     if not marks.causes:
         return
     if marks.cause is not None:
-        again = (
-            " This is the same mistake again, and costs nothing more." if marks.is_repeated else ""
-        )
-        yield f"Every entry of {name} is what comes out when {_done(marks.cause, name)}.{again}"
+        repeats = " This repeats an earlier mistake; no further points deducted."
+        again = repeats if marks.is_repeated else ""
+        yield f"Every entry of {name} matches this mistake: {_done(marks.cause, name)}.{again}"
         return
     slips = [each for each in marks.causes if each.is_slip and each.code != ANY_SLIP]
     recipes = [each for each in marks.causes if not each.is_slip]
     reasons = [_done(each, name) for each in recipes][:MOST_REASONS]
     if recipes and len(marks.causes) == len(recipes):
-        yield (
-            f"{len(recipes)} mistakes would give all of {name}, and one cannot tell which: "
-            f"{_either([f'that {reason}' for reason in reasons])}."
-        )
+        yield (f"{len(recipes)} mistakes explain all of {name} equally well: {_either(reasons)}.")
         return
-    maybe = [f"that {reason}" for reason in reasons] + [f"that {each.says}" for each in slips]
+    maybe = reasons + [each.says for each in slips]
     if maybe:
-        yield f"It may be {_either(maybe)}."
+        yield f"Possible cause: {_either(maybe)}."
 
 
 def _done(cause: Cause, name: str) -> str:
@@ -275,7 +271,7 @@ def _later_mistakes(marking: Marking) -> Iterator[str]:
             yield from _why(marking, marks)
         for place in marks.places(Status.WRONG):
             own = (
-                " from your own earlier values, too"
+                ", also from your own earlier values"
                 if marks.from_own or _is_own(marking, marks, place)
                 else ""
             )
@@ -305,11 +301,11 @@ def _matches(marking: Marking) -> Iterator[str]:
         if count and not is_explained:
             places = islice(marks.places(Status.MATCHES_KEY), LISTED)
             named = [entry_named(marking, marks, place).name for place in places]
-            is_, does = ("is", "does") if count == 1 else ("are", "do")
-            then = ": it counts, and a person should look at it"
+            match, does = ("matches", "does") if count == 1 else ("match", "do")
+            then = ": counted as correct, to be reviewed by a person"
             yield (
-                f"{of_each(named, count)} {is_} as in the key, but {does} not come from the values "
-                f"written before{'' if marking.rules.in_tolerance else then}."
+                f"{of_each(named, count)} {match} the key, but {does} not follow from your "
+                f"earlier values{'' if marking.rules.in_tolerance else then}."
             )
 
 
@@ -324,8 +320,8 @@ def _precision(marking: Marking) -> Iterator[str]:
     count = "1 entry has" if total == 1 else f"{total} entries have"
     decimals = marking.key.problem.decimals
     yield (
-        f"{count} the right value with fewer decimals than the {decimals} that are asked for, "
-        f"as {named.name}: {text} for {expected_text(marking, marks, place)}."
+        f"{count} the right value with fewer than the required {decimals} decimals, "
+        f"for example {named.name}: {text} instead of {expected_text(marking, marks, place)}."
     )
 
 
@@ -342,7 +338,7 @@ def _rounding(marking: Marking) -> Iterator[str]:
     reasons = [_style_in_words(marking, marking.style)] if marking.style else []
     reasons += [f"in {marks.step.name} {marks.way.says}" for marks in marking.steps if marks.way]
     why = f": {', and '.join(reasons)}" if reasons else ""
-    yield f"{entries} from the key by rounding alone{why}. That counts as right{cost}."
+    yield f"{entries} from the key only by rounding{why}. This counts as correct{cost}."
 
 
 def _not_shown(marking: Marking) -> Iterator[str]:
@@ -385,7 +381,7 @@ def _names(steps: Sequence[str]) -> str:
 def _counted(marking: Marking, said: Said) -> Iterator[str]:
     """Yield the points of each step, and what does not count."""
     if marking.not_counted:
-        yield f"Not counted, for it is not asked for: {_names(marking.not_counted)}."
+        yield f"Not counted because it is not required: {_names(marking.not_counted)}."
     by_cause = {marks.step.name: marks.deduction(marking.rules) for marks in marking.steps}
     listed = []
     for name, (earned, possible) in points_of(marking).items():
@@ -412,7 +408,7 @@ def _style_in_words(marking: Marking, style: Style) -> str:
         return cut
     carried = {
         "display": "full precision is carried from step to step",
-        "each-step": "each step reads the shortened numbers of the one before",
+        "each-step": "each step uses the shortened numbers of the previous one",
     }[style.rounding]
     return f"{carried}, and {cut}" if cut else carried
 
@@ -439,8 +435,8 @@ def _unanswered(marking: Marking) -> Iterator[str]:
     if nameless(marking.key, marking.answer.connections or ()):
         maps = [each.name for each in marking.key.solution.all_weights]
         yield (
-            "What each output attends to is not marked where nothing says which attention is "
-            f'meant, of several: write "{maps[-1]}:" above it (there are {of_each(maps)}).'
+            "What each output attends to is not marked: the problem has several attentions. "
+            f'Write the name above it, for example "{maps[-1]}:" (names: {of_each(maps)}).'
             if maps
             else "What each output attends to is not marked: this problem has no attention."
         )
@@ -448,7 +444,7 @@ def _unanswered(marking: Marking) -> Iterator[str]:
 
 def _lines(marking: Marking) -> Iterator[str]:
     for name in unknown_outputs(marking.key, marking.answer.connections or ()):
-        yield f"On the map there is no output {on_a_line(name)}."
+        yield f"The map has no output {on_a_line(name)}."
     for line in marking.lines:
         if line.status not in (Status.WRONG, Status.BLANK):
             continue
@@ -467,7 +463,7 @@ def _lines(marking: Marking) -> Iterator[str]:
     following = [each for each in marking.lines if each.status is Status.FOLLOWS]
     if following:
         count = "1 output" if len(following) == 1 else f"{len(following)} outputs"
-        yield f"On the map the lines of {count} follow from the weights that are written."
+        yield f"On the map the lines of {count} follow from your weights."
     if marking.lines and all(each.status is Status.CORRECT for each in marking.lines):
         yield "On the map every line is right."
 
@@ -504,14 +500,14 @@ def _of_step(marking: Marking, marks: StepMarks) -> Iterator[str]:
 
 
 COUNTED = {
-    Status.ROUNDING: "right but for rounding",
-    Status.FOLLOWS: "right from your own earlier values",
-    Status.MATCHES_KEY: "as in the key, but not from your own earlier values",
+    Status.ROUNDING: "right except for rounding",
+    Status.FOLLOWS: "correct given your earlier values",
+    Status.MATCHES_KEY: "equal to the key, but not following from your earlier values",
     Status.PRECISION: "right with too few decimals",
     Status.BLANK: "blank",
     Status.UNREADABLE: "not readable as a number",
 }
-"""What is said of entries that are neither right nor wrong."""
+"""Descriptions of entries that are neither right nor wrong."""
 
 
 def _counts(marks: StepMarks) -> Iterator[str]:
@@ -523,7 +519,7 @@ def _counts(marks: StepMarks) -> Iterator[str]:
 
 def _for_a_person(marking: Marking) -> Iterator[str]:
     for flag in flags(marking):
-        yield f"For a person to look at: {flag.says}."
+        yield f"Needs review: {flag.says}."
     answer = marking.answer
     yield from _bounded("Not read", unread_in_words(marking))
     yield from _bounded("Not read", list(map(on_a_line, answer.faults)))

@@ -38,8 +38,8 @@ def _built(placed: Placed, streams: Streams) -> Built:
     try:
         if placed.fields.start:
             raise InputError(
-                f"{placed.fields.start} is given, which a layer works out from its tokens: "
-                "attention alone takes it"
+                f"{placed.fields.start} is given, but a layer computes it from its tokens: "
+                "only attention takes it"
             )
         attention = _of_tokens(placed.fields, read)
         check_shapes(attention)

@@ -53,17 +53,17 @@ def check_start(problem: Attention) -> None:
         return
     what = "scores" if start == "S" else "weights"
     if start == "S" and problem.A is not None:
-        raise InputError("S and A both given: weights are not worked out from scores then")
+        raise InputError("S and A both given: given weights are not computed from scores")
     for name in problem.those_given(*_MADE_OF):
         raise InputError(
-            f"{start} and {name} both given: {what} that are given are not worked out from "
-            "queries and keys"
+            f"{start} and {name} both given: {what} that are given are not computed from queries "
+            "and keys"
         )
     for name, default in (("score", DOT), ("positions", "none"), ("qk_norm", "none")):
         if getattr(problem, name) != default:
             raise InputError(
                 f"{start} is given, and {name} is {getattr(problem, name)}: {what} that are given "
-                "are not worked out from queries and keys"
+                "are not computed from queries and keys"
             )
     _check_values(problem, what)
     if start == "S":
@@ -87,8 +87,8 @@ def _check_values(problem: Attention, what: str) -> None:
 def _check_given_scores(problem: Attention) -> None:
     if problem.scale == SQRT_DK:
         raise InputError(
-            "scale is sqrt_dk, and S is given: without queries and keys there is no d_k, so give "
-            "a number, as 1/2, or none"
+            "scale is sqrt_dk, and S is given: without queries and keys there is no d_k; use a "
+            "number such as 1/2, or none"
         )
     is_upside_down = isinstance(problem.scale, Fraction) and problem.scale <= 0
     for name, harms in (("scale", is_upside_down), ("softcap", problem.softcap is not None)):
@@ -107,8 +107,8 @@ def _check_given_weights(problem: Attention) -> None:
     unread += ["scale"] if problem.scale != NONE and problem.scale != 1 else []
     for name in unread:
         raise InputError(
-            f"{name} is given, and so are the weights A: weights are neither scaled, masked nor "
-            "normalised any more"
+            f"{name} is given, and so are the weights A: given weights are not scaled, masked or "
+            "normalized again"
         )
 
 

@@ -78,9 +78,7 @@ def _check_frequencies(problem: Attention) -> None:
                     f"{name} {are} given, and positions are {problem.positions}: say rope"
                 )
     if problem.rope_frequencies is not None and problem.rope_scaling is not None:
-        raise InputError(
-            "rope_frequencies are given, and rope_scaling would change them: give one of them"
-        )
+        raise InputError("rope_frequencies and rope_scaling are both given: pass only one")
 
 
 def _check_missing(problem: Attention, projected: dict[str, str]) -> None:
@@ -196,7 +194,7 @@ def _head_faults(problem: Attention) -> Iterator[str]:
     if getattr(problem, asking).ndim == 2 and problem.width_of(asking) % heads:
         yield (
             f"{asking} is {size_of(getattr(problem, asking))}: "
-            f"its {problem.width_of(asking)} {standing.outs} cannot be parted into {heads} heads"
+            f"its {problem.width_of(asking)} {standing.outs} cannot be divided into {heads} heads"
         )
         return
     yield from _kv_head_faults(problem, standing)
@@ -261,7 +259,7 @@ def value_head_faults(problem: Attention) -> Iterator[str]:
     elif problem.width_of(giving) % groups:
         yield (
             f"{giving} is {size_of(getattr(problem, giving))}: "
-            f"its {problem.width_of(giving)} {standing.outs} cannot be parted into {groups} heads"
+            f"its {problem.width_of(giving)} {standing.outs} cannot be divided into {groups} heads"
         )
 
 
@@ -468,7 +466,4 @@ def _mark_faults(problem: Attention) -> Iterator[str]:
     both = np.argwhere(problem.keep & problem.ignore)
     if len(both):
         *_, row, column = both[0] + 1
-        yield (
-            f"keep and ignore both mark row {row}, column {column}: "
-            "a query may attend there or may not"
-        )
+        yield (f"keep and ignore both mark row {row}, column {column}")

@@ -1,1 +1,1 @@
-"""The way back: gradients of all that is given, as steps behind those of the other parts."""
+"""Backpropagation: gradients of all that is given, as steps behind those of the other parts."""

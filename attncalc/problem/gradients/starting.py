@@ -51,7 +51,8 @@ def started(problem: Scope, calculation: Calculation, shapes: Mapping[str, Shape
     """
     given = problem.those_given("dO", "dY", "dlogits", "target", "target_ids")
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are given: the way back starts with one of them")
+        both = " and ".join(given)
+        raise InputError(f"{both} are given: backpropagation starts from one of them")
     last = calculation.steps[-1]
     if problem.target_ids is not None:
         return _of_classes(problem, last, shapes)
@@ -137,7 +138,7 @@ def _made(
 
 def _says(output: str, given: str, loss: Operation) -> str:
     if loss.name == "Total":
-        return f"gradients of L, the sum of {output}: every entry of its gradient is 1"
+        return f"gradients of L, the sum of {output}: each entry of the upstream gradient is 1"
     if loss.name == "HalfSquares":
         return f"gradients of L = 1/2 Σ ({output} - target)²"
     return f"gradients from {given}, the one that arrives at {output}"

@@ -69,7 +69,7 @@ def _refuse_long(problem: Scope, calculation: Calculation) -> None:
     scores = max((each.scores for each in calculation.attentions), default=0)
     if scores > LARGEST_KEPT:
         raise InputError(
-            f"backward keeps every matrix of scores, and is for up to {LARGEST_KEPT:,} scores: "
+            f"backward keeps every matrix of scores and supports up to {LARGEST_KEPT:,} scores: "
             f"this problem has {scores:,} (give fewer tokens, or leave backward out)"
         )
 
@@ -301,7 +301,7 @@ def steps_of_descent(
     own = problem.more or ()
     learned = [name for name in leaves if role_of(name) in LEARNED or name in own]
     if not learned:
-        raise InputError("step is given, and there are no weights or biases that it could change")
+        raise InputError("step is given, but there are no weights or biases to change")
     standing = problem.standing
     changed: dict[str, str] = {}
     for name in learned:

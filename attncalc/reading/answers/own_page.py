@@ -28,7 +28,7 @@ _SENTENCES = re.compile(
     r"in \d{1,6} more heads, too,|the weights of a (?:row|column) sum to|L rose by |"
     r"output .{1,9000}: no key is left to attend to|"
     r"too (?:large for exact decimals|near to a half)|every result is proven|"
-    r"(?:rounding each step|carrying full precision) \(|"
+    r"(?:with each step rounded|rounding each step|(?:with|carrying) full precision) \(|"
     r"(?:†|\\textdagger\{\}) not zero: )",
     re.IGNORECASE,
 )

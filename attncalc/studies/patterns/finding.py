@@ -279,7 +279,7 @@ def _check_kept(solution: Solution) -> None:
     missing = [name for name in needed_for_patterns(solution.problem) if not solution.keeps(name)]
     if missing:
         raise InputError(
-            f"the patterns are worked out of {', '.join(needed_for_patterns(solution.problem))}, "
+            f"the patterns are computed from {', '.join(needed_for_patterns(solution.problem))}, "
             f"and {', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not kept"
         )
 

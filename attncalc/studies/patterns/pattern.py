@@ -10,7 +10,7 @@ from attncalc.base.errors import InputError
 if TYPE_CHECKING:  # schemas read the codes alone, without numpy
     from attncalc.problem.problem import Problem
 
-NO_ATTENTION = "this problem has no attention: there are no weights to explain"
+NO_ATTENTION = "this problem has no attention, so there are no weights to explain"
 CODES = (
     "identity",
     "permutation",

@@ -54,7 +54,7 @@ TO_DRAW = (
 )
 MOST_DRAWN = {"map": 2_000, "heatmap": 10_000}
 """Lines, and cells, of all pictures of a page."""
-NOT_DRAWN = "the {} of {} is left out, with more than a page shows: attncalc plot draws it"
+NOT_DRAWN = "the {} of {} is left out, because the page is full: attncalc plot draws it"
 
 
 class Live(NamedTuple):
@@ -236,7 +236,7 @@ class _HtmlForm(parts.DocumentWriter[Html]):
 
     def _work(self, section: parts.Section) -> Html:
         lines = joined(map(_line, section.lines), LINE)
-        what = f"How each entry of {section.step.name} comes about"
+        what = f"How {section.step.name} is calculated"
         summary, room = element("summary", what), {"role": "group", "tabindex": 0}
         shown = element("div", LINE, lines, LINE, class_="lines wide", aria_label=what, **room)
         return element("details", summary, shown, class_="work", open=self.unfolded)
@@ -340,7 +340,7 @@ def _figure(panel: Panel, kind: str) -> Html:
     """Return the map of a head, or its heatmap, with what its lines or shades mean."""
     picture = map_of(panel) if kind == "map" else heatmap_of(panel)
     sides = ("Inputs", "outputs") if panel.connections.are_columns else ("Outputs", "inputs")
-    said = f"{sides[0]} down, {sides[1]} across: the stronger the shade, the larger the weight."
+    said = f"{sides[0]} down, {sides[1]} across: darker cells have larger weights."
     if kind == "map":
         said = "Solid: the largest weight of an output; dashed: the second."
         said = TO_DRAW if panel.connections.is_blank else said

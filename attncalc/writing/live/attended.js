@@ -122,7 +122,7 @@ function notesOfGiven(name, areWeights) {
 function risen(name) {
   const { matrix, worked: { digits } } = solution.steps[name], { n, d } = asRatio(matrix.exactAt(0));
   if (-n * tenTo(60) <= d) return [];
-  return [`L rose by ${shownText(-digits[0], state.settings.decimals)}: the step is too long (a smaller one makes it fall)`];
+  return [`L rose by ${shownText(-digits[0], state.settings.decimals)}: the step is too long (a shorter step decreases L)`];
 }
 
 /** A sentence for each head that has something to say, and how many more there are. */

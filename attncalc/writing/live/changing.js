@@ -36,7 +36,7 @@ export function change(next, { remembers = true, said } = {}) {
   }
   if (remembers && isChange) past.push(before);
   writeAddress();
-  say(isBase() ? "As it was given." : "Worked out again.");
+  say(isBase() ? "As given." : "Recalculated.");
   tell(isSame);
 }
 

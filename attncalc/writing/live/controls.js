@@ -6,9 +6,9 @@ import { button, labelled, main, make, rest, save, say, whereItIsSaid } from "./
 import { finder } from "./finding.js";
 import { stepButtons } from "./stepping.js";
 
-const HELP = "Point at a number, or go to it by Tab and arrow keys: what made it lights up, and its work shows. "
-  + "A click pins it; Enter goes to what it was made of, n and p to the next and the one before, "
-  + "Backspace back. To edit a given number, type, or tap it.";
+const HELP = "Point at a number, or move to it with Tab and the arrow keys, to see its inputs and its calculation. "
+  + "Click to pin it; press Enter to go to its inputs, n and p for the next and previous, "
+  + "Backspace to go back. To edit a given number, type or tap it.";
 
 const undoing = button("Undo", undo), resetting = button("Reset", reset);
 const json = make("textarea", { readonly: true, hidden: true, rows: 8, "aria-label": "The problem as JSON" });
@@ -19,7 +19,7 @@ function select(name, choices) {
 }
 
 const settings = () => [
-  labelled("Rounding", select("rounding", [["display", "display: only what is shown"], ["each-step", "each-step: the next step reads it rounded"]])),
+  labelled("Rounding", select("rounding", [["display", "display: round only for display"], ["each-step", "each-step: round after each step"]])),
   labelled("Decimals", select("decimals", Array.from({ length: 13 }, (_, k) => [String(k), String(k)]))),
 ];
 
@@ -40,7 +40,7 @@ function copy() {
     json.hidden = false;
     json.value = text;
     json.select();
-    say("The problem stands below, to be copied.");
+    say("Copy the problem from below.");
   };
   if (!window.navigator.clipboard) return shown();
   return window.navigator.clipboard.writeText(text).then(() => say("Copied."), shown);

@@ -32,7 +32,7 @@ const typed = (name) => make("input", { type: "text", size: 7, "data-setting": n
 /** What can be set here. */
 const controls = () => [
   labelled(`Scale${ofAll}: sqrt_dk, none or a number`, typed("scale")),
-  hasLimits && labelled("β, what scores are multiplied by: from 0, all alike, to ∞, the largest alone", make("span", {}, beta, betaSays)),
+  hasLimits && labelled("β, which multiplies the scores: from 0 (equal weights) to ∞ (only the largest score)", make("span", {}, beta, betaSays)),
   labelled(`Causal${ofAll && ": self-attention"}`, make("input", { type: "checkbox", "data-setting": "causal", onchange: (event) => set({ causal: event.target.checked }) })),
   labelled(`Softcap${ofAll}: a number, or none`, typed("softcap")),
 ].filter(Boolean);

@@ -44,7 +44,7 @@ export function planNow() {
 
 export function stepsNow() {
   const found = planNow();
-  if (!found) throw new Refusal("this page holds no plan for these conventions: attncalc does");
+  if (!found) throw new Refusal("this page cannot use these conventions: run attncalc");
   return found.steps.map((place) => {
     const step = data.steps[place], chosen = Object.entries(step.chosen ?? {});
     if (!chosen.length) return step;

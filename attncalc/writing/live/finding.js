@@ -37,7 +37,7 @@ function find(event) {
   last = { wanted, at: last.wanted === wanted ? (last.at + 1) % places.length : 0 };
   const { cell, said } = places[last.at];
   go(cell);
-  return say(`${said}: ${last.at + 1} of ${places.length} places${places.length > 1 ? "; find again for the next" : ""}.`);
+  return say(`${said}: ${last.at + 1} of ${places.length} places${places.length > 1 ? "; search again for the next" : ""}.`);
 }
 
 /** Where names are typed, where there are many. */

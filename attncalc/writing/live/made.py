@@ -46,9 +46,9 @@ def write_page(page: Page, *, unfolded: bool = False, practice: bool = False) ->
         except UnstatedError as error:
             why = f"no equation states how {error} is computed"
     if practice and why is not None:
-        raise InputError(f"--practice cannot be: {why}")
+        raise InputError(f"--practice is not possible: {why}")
     if live is None:
-        note = f"this page does not change when a number in it does: {why}"
+        note = f"this page is not interactive: {why}"
         return write_html(replace(page, notes=(*page.notes, note)), unfolded=unfolded)
     return write_html(page, live=live, unfolded=unfolded)
 
@@ -68,9 +68,9 @@ def _why_not(page: Page, *, practice: bool) -> str | None:
     if max(map(max, sizes)) > LARGEST_SIDE:
         return f"a matrix has more than {LARGEST_SIDE} rows or columns"
     if practice and not solution.is_exact:
-        return "it is too large for exact decimals, in which answers are marked"
+        return "it is too large for exact decimals, which marking needs"
     if not solution.is_proven:
-        return "its digits are those of floats, and the script of pages could show others"
+        return "its digits come from floats, and the page could show other digits"
     if sum(map(prod, sizes)) > MOST_ENTRIES:
         return f"it holds more than {MOST_ENTRIES:,} numbers"
     return None

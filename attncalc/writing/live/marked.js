@@ -3,8 +3,8 @@
 import { byId, main, make, openToTab, own, windowLarge } from "./elements.js";
 import { startPointing } from "./pointing.js";
 
-const HOW = "Point at an entry, tap it, or go to it with Tab and arrow keys: what made it lights up, and its work stands beside it. "
-  + "Enter goes to what it was made of, n and p to the next of them, Backspace back; a click pins it. Nothing can be changed here: this answer is marked.";
+const HOW = "Point at an entry, tap it, or move to it with Tab and the arrow keys, to see its inputs and its calculation. "
+  + "Press Enter to go to its inputs, n and p for the next and previous, Backspace to go back; click to pin it. You cannot change a marked answer.";
 const entries = JSON.parse(byId("problem").textContent).entries;
 const said = make("div", { "aria-live": "polite" });
 

@@ -34,7 +34,7 @@ def write_marking(marking: Marking, extent: Extent = "elided", said: Said = poin
     if not document.sections:  # the verdict alone is asked for
         return write_html(document)
     if (why := _why_not(marking)) is not None:
-        note = f"this page does not show how an entry comes about: {why}"
+        note = f"this page does not show how entries are calculated: {why}"
         return write_html(replace(document, notes=(*document.notes, note)))
     data = json.dumps(marked_data(marking), ensure_ascii=True, separators=(",", ":"))
     live = Live(data, script(MARKED), style("attncalc.writing.live", "page.css"))
@@ -57,7 +57,7 @@ def marked_data(marking: Marking) -> dict[str, Any]:
 def _why_not(marking: Marking) -> str | None:
     key = marking.key
     if marking.rules.in_tolerance:
-        return "its numbers are compared within a tolerance, and work is in decimals"
+        return "its numbers are compared within a tolerance, but work needs exact decimals"
     if not key.solution.is_exact:
         return "the problem is too large for exact decimals"
     entries = sum(marks.statuses.size for marks in marking.steps)
@@ -96,7 +96,7 @@ def _said(marking: Marking, marks: StepMarks, place: Place, own: OwnWork) -> Ite
     should = f"; it should be {expected_text(marking, marks, place)}" if status in SHOULD_BE else ""
     yield f"{written}: {f'{mark.sign} {mark.means}'.strip()}{should}"
     if not _is_of_key(marking, marks):
-        yield "It is worked out from matrices of another shape than the key's."
+        yield "It is calculated from matrices whose shapes differ from the key."
         return
     if (line := own.line(marks, place)) is not None:
         yield f"From your own values: {line_in_text(line)}"

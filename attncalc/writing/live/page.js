@@ -21,7 +21,7 @@ function readAgain() {
 /** What takes a moment, and what nobody needs before the page is seen. */
 function prepare() {
   const isKnown = tried(solved, (reason) =>
-    main.prepend(make("p", { class: "live" }, `This page does not change when a number in it does: ${reason}.`)));
+    main.prepend(make("p", { class: "live" }, `This page is not interactive: ${reason}.`)));
   if (isKnown) keep();
 }
 

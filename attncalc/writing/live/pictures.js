@@ -27,7 +27,7 @@ export function renderConnections(name) {
     const told = Array.from({ length: shapeOf(name)[1] }, (_, i) => sentence(name, h, i));
     if (list.children.length === told.length)
       told.forEach((text, i) => list.children[i].textContent === text || list.children[i].replaceChildren(text));
-    else list.replaceChildren(make("li", {}, "left out after a change: the list does not hold all outputs"));
+    else list.replaceChildren(make("li", {}, "hidden after a change: the list does not include all outputs"));
     for (const picture of drawn.filter((each) => headOf(each) === h)) {
       const desc = picture.querySelector("desc");
       const numbers = desc.textContent.startsWith("Weights of output ") ? told.map((_, i) => weightsTold(name, h, i)) : told;

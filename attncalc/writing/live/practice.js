@@ -8,13 +8,13 @@ import { written } from "./expressions.js";
 
 const SAID = {
   correct: "right",
-  rounding: "right by rounding: numbers rounded in another way lead to it",
+  rounding: "right except for rounding: another way of rounding gives it",
   follows: "correct given your earlier values",
-  "matches-key": "as in the key, but not what follows from your earlier values",
+  "matches-key": "equal to the key, but does not follow from your earlier values",
   precision: "right, with fewer decimals than asked for",
-  wrong: "wrong: neither as in the key nor what follows from your earlier values; attncalc check says what went wrong",
-  undecided: "not decidable here: use attncalc check",
-  unreadable: "is not read here: write a number as 0.5, 1/2 or 1e3",
+  wrong: "wrong: neither the key nor your earlier values give it; attncalc check explains the mistake",
+  undecided: "cannot be decided here: use attncalc check",
+  unreadable: "not a number: write 0.5, 1/2 or 1e3, for example",
 };
 const SIGNS = { correct: "✓", rounding: "≈", follows: "→", "matches-key": "=", precision: "…", wrong: "≠", undecided: "~", unreadable: "?" };
 const WALK = { ArrowUp: [-1, 0], ArrowDown: [1, 0], Enter: [1, 0] };
@@ -80,7 +80,7 @@ function texts() {
 
 // ---------------------------------------------------------------- kept in this browser
 
-const KEEPS_NOTHING = "This browser keeps nothing: download your answers before you leave.";
+const KEEPS_NOTHING = "This browser cannot save your answers: download them before you leave.";
 
 function keep() {
   try {
@@ -106,7 +106,7 @@ function recall() {
 
 function changed(event) {
   unmark(boxes.get(event.target));
-  say(keep() ? "Kept in this browser." : KEEPS_NOTHING);
+  say(keep() ? "Saved in this browser." : KEEPS_NOTHING);
 }
 
 function unmark(box) {
@@ -141,7 +141,7 @@ const typed = ({ n, d }) => (d === 1n ? String(n) : `${n}/${d}`);
 
 /** The line without its result, nor any number that the result is. */
 function hint() {
-  if (!last) return say("Go to an entry first.");
+  if (!last) return say("Select an entry first.");
   const { entry, forms, remark } = work.line(last.name, last.k);
   const said = forms.map((form) => ` = ${written(form)}`).join("");
   line.textContent = `${written(entry)}${said} = ?${remark ? `   (${remark})` : ""}`;
@@ -149,7 +149,7 @@ function hint() {
 }
 
 function show() {
-  if (!last) return say("Go to an entry first.");
+  if (!last) return say("Select an entry first.");
   const { digits } = solution.steps[last.name].worked, { exact } = work.shown(last.name, last.k);
   last.input.value = exact ? typed(exact) : shownText(digits[last.k], data.settings.decimals);
   line.textContent = work.text(last.name, last.k);
@@ -175,7 +175,7 @@ function answers() {
 
 function download() {
   save(answers(), "answers.json");
-  say("answers.json is in your downloads: attncalc check problem.json answers.json reads it.");
+  say("answers.json is in your downloads. Mark it with: attncalc check problem.json answers.json");
 }
 
 function clear() {
@@ -188,7 +188,7 @@ function clear() {
 }
 
 const line = make("p", { "aria-live": "polite", class: "line" });
-const aside = make("div", { class: "at-hand", hidden: true, role: "region", "aria-label": "The entry you are at" }, line,
+const aside = make("div", { class: "at-hand", hidden: true, role: "region", "aria-label": "The selected entry" }, line,
   make("div", { class: "buttons" }, button("Hint", hint), button("Show", show)));
 
 export function start() {
@@ -197,9 +197,9 @@ export function start() {
   main.before(make("div", { class: "live", role: "region", "aria-label": "Practice" },
     make("div", { class: "buttons" }, button("Check", check), button("Download my answers", download), button("Clear", clear)),
     whereItIsSaid(),
-    make("p", {}, "What you fill in stays in this browser, and is sent nowhere. Check says what is right, or correct given your "
-      + "earlier values; attncalc check, of the answers you download, says more. "
-      + "Hint and Show are of the entry you are at: by keys, Shift+Enter and Ctrl+Enter in its box.")));
+    make("p", {}, "Your answers stay in this browser. Check shows what is right, or correct given your "
+      + "earlier values; run attncalc check on the downloaded answers for more. "
+      + "Hint (Shift+Enter) and Show (Ctrl+Enter) act on the selected entry.")));
   document.body.append(aside);
   say(recall() ? "" : KEEPS_NOTHING);
 }

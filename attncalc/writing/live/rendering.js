@@ -182,7 +182,7 @@ function renderSentences(plan) {
   });
   replaceList(byId("conventions"), said);
   for (const list of all("section.notes > ul, section.patterns > ul"))
-    replaceList(list, ["left out after a change: they were of the numbers as given"]);
+    replaceList(list, ["hidden after a change: they describe the numbers as given"]);
 }
 
 function replaceList(list, texts) {

@@ -41,9 +41,9 @@ FEW, MOST_ACROSS, MOST_PANELS = 3, 3, 12
 MOST_LINES = 12
 """Lines of a panel; more could not be distinguished."""
 MOST_GRIDS = 12
-LEFT_OUT = f"{{}} of what is watched has no line in the picture: it shows the first {MOST_LINES}"
-GRIDS_LEFT_OUT = f"{{}} of what is watched is not in the picture: it shows the first {MOST_GRIDS}"
-PANELS_LEFT_OUT = "{} of what is watched has no panel in the picture: name fewer by --watch"
+LEFT_OUT = f"{{}} of the watched values have no line: the picture shows the first {MOST_LINES}"
+GRIDS_LEFT_OUT = f"{{}} of the watched values are missing: the picture shows the first {MOST_GRIDS}"
+PANELS_LEFT_OUT = "{} of the watched values have no panel: select fewer with --watch"
 LIMIT = 0.5
 """Distance of 0 and ∞ from the nearest number on a logarithmic axis, in tens."""
 LABEL_GAP = 0.06
@@ -150,7 +150,7 @@ def draw_lines(
     margin: float,
     palette: Palette,
 ) -> figure.LeftOut:
-    """Draw a line for each of what is watched, named at its end; mark where first places change."""
+    """Draw a line for each watched value, named at its end; mark changes of the largest weight."""
     (change,) = variation.changes
     axis = axis_of(change, variation)
     drawn = places[:MOST_LINES]
@@ -300,7 +300,7 @@ def apart(wanted: Matrix, pitch: float, low: float, high: float) -> Matrix:
 
 
 def _grids(variation: Variation, palette: Palette) -> figure.Mosaic:
-    """Return a heatmap for each of what is watched, those of weights on one scale."""
+    """Return a heatmap for each watched value, those of weights on one scale."""
     count = min(len(variation.watched), MOST_GRIDS)
     panels = [_grid(variation, place, palette) for place in range(count)]
     rows = [

@@ -64,9 +64,7 @@ NAME_GAP = 0.08
 """Inches between cells and the names next to them."""
 TITLE_GAP = 6.0
 """Points between the names and what they are."""
-NOT_WRITTEN = (
-    "{} weights are not written in the heatmap: they could not be read in cells as small as these"
-)
+NOT_WRITTEN = "{} weights are not written in the heatmap: the cells are too small"
 
 Scale = tuple[float, float]
 """The values of the first and of the last colour."""
@@ -289,7 +287,7 @@ def _on_dots(values: Matrix) -> dict[str, int]:
     n, m = values.shape
     said = (
         f"the heatmap has {min(n, MOST_DOTS):,} × {min(m, MOST_DOTS):,} dots for {n:,} × {m:,} "
-        "weights: each shows the mean of those it covers"
+        "weights: each dot shows the mean of the weights it covers"
     )
     return {said: 1} if max(n, m) > MOST_DOTS else {}
 

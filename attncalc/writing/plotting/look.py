@@ -56,7 +56,7 @@ class Look:
         if self.every_line and not self.has_map:
             raise InputError(
                 "all draws every line of the map, and a heatmap has no lines: "
-                "leave it out, or ask for the kind map or both"
+                "omit it, or use the kind map or both"
             )
 
     @property
@@ -86,7 +86,7 @@ def check_drawn(largest: float) -> None:
     if largest > LARGEST_DRAWN:
         raise OutputError(
             f"a picture shows numbers up to {LARGEST_DRAWN:g}, and the largest here is "
-            f"{largest:.3g}: ask for a table, as -o study.csv"
+            f"{largest:.3g}: write a table instead, for example -o study.csv"
         )
 
 

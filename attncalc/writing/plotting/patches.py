@@ -56,9 +56,7 @@ INSET = 0.05
 """How far inside its patch that line is, relative to its side."""
 RGB = 3
 """Channels of an image that is drawn in colours."""
-NOT_WRITTEN = (
-    "{} weights are not written in the picture: they could not be read in patches as small as these"
-)
+NOT_WRITTEN = "{} weights are not written in the picture: the patches are too small"
 SHOWN_AS_ZERO = "{} weights are not written on the image: they show as {}"
 MOST_ZEROS = 64
 """Patches up to which weights that show as zero are written as well."""

@@ -67,8 +67,8 @@ def check_ending(path: Path) -> str:
     """
     form = path.suffix.lower().removeprefix(".")
     if form not in FORMS:
-        found = f"{quoted(path.suffix)} is no kind of picture" if path.suffix else "no ending"
-        raise OutputError(f"{path}: {found}: end the name in .png, .svg or .pdf")
+        found = f"{quoted(path.suffix)} is not a picture format" if path.suffix else "no ending"
+        raise OutputError(f"{path}: {found}: use .png, .svg or .pdf")
     return form
 
 
@@ -246,11 +246,11 @@ def plot_on(axes: Axes, solution: Solution, head: str | int | None, look: Look) 
         When one axes cannot hold what is asked for.
     """
     if getattr(axes, "name", None) != "rectilinear":
-        raise InputError(f"ax takes a plain axes of matplotlib, not {quoted(str(axes))}")
+        raise InputError(f"ax takes a matplotlib Axes, not {quoted(str(axes))}")
     if look.kind == "both":
         raise InputError("ax takes one picture: ask for the kind map or heatmap, not both")
     if look.size is not None:
-        raise InputError("size is that of a whole figure: with ax, leave it out")
+        raise InputError("size sets the size of a whole figure: omit it with ax")
     heads = chosen_heads(solution, head)
     if len(heads) > 1:
         raise InputError(f"ax takes one head: ask for head 1 to {len(heads)}, or mean")
@@ -288,7 +288,7 @@ def picture_of(
     if form == "svg":
         content = _described(content.decode(), title, told)
     missing = undrawable(texts)
-    boxes = [f"no font here can draw {missing}: boxes stand for them in the picture"]
+    boxes = [f"no font here can draw {missing}: the picture shows boxes instead"]
     return Picture(content, (*(boxes if missing else ()), *figure.notes))
 
 

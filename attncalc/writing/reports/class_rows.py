@@ -152,7 +152,7 @@ def class_document(
         for each in entries
         if not each.outcome.place
     ]
-    texts += [f"nobody's: {place}: {why}" for place, why in strays]
+    texts += [f"unmatched: {place}: {why}" for place, why in strays]
     return Document("", (table, Bullets(tuple(map(on_a_line, texts)))))
 
 

@@ -15,9 +15,9 @@ def dumps_document(
     rows = tuple(_row(each) for each in found)
     told = tuple((each.name, *row[1:]) for each, row in zip(found, rows, strict=True))
     headings = ("array", "shape", "differ", "largest error", "at", "how")
-    facts = Facts((f"{on_a_line(key)} is taken as the key", tolerance))
-    table = Table("Arrays that both hold, in the order of the first", headings, rows, told)
-    notes = (f"in one of them alone: {', '.join(map(on_a_line, alone))}",) if alone else ()
+    facts = Facts((f"{on_a_line(key)} is the key", tolerance))
+    table = Table("Arrays in both files, in the order of the first", headings, rows, told)
+    notes = (f"only in one file: {', '.join(map(on_a_line, alone))}",) if alone else ()
     return Document(f"{other} beside {key}", (facts, Bullets((_verdict(found),)), table), notes)
 
 
@@ -25,7 +25,7 @@ def _verdict(found: Sequence[Compared]) -> str:
     wrong = [each for each in found if each.differ]
     if not wrong:
         count = "The array" if len(found) == 1 else f"All {len(found)} arrays"
-        return f"{count} that both hold agree."
+        return f"{count} in both files agree."
     first = wrong[0]
     said = f": {'; '.join(first.says)}" if first.says else ""
     return (

@@ -26,9 +26,9 @@ from attncalc.writing.verdict import Said, found_text, labels_of, points_text, v
 
 MARKS = {
     Status.CORRECT: Mark("", "correct", ""),
-    Status.ROUNDING: Mark("≈", "right but for rounding", ""),
+    Status.ROUNDING: Mark("≈", "right except for rounding", ""),
     Status.FOLLOWS: Mark("→", "follows from your own values", "follows"),
-    Status.MATCHES_KEY: Mark("!", "as in the key, not from your own values", "doubtful"),
+    Status.MATCHES_KEY: Mark("!", "equal to the key, not from your own values", "doubtful"),
     Status.PRECISION: Mark("…", "too few decimals", "doubtful"),
     Status.WRONG: Mark("✗", "wrong", "wrong"),
     Status.NOT_FOUND: Mark("", "not found", ""),

@@ -28,7 +28,7 @@ def aim_document(aim: Aim, *, full: bool = False) -> Document:
         Bullets(tuple(_said(aim))),
         *_sheets(aim, full=full),
     )
-    left_out = f"c is what comes before {' and '.join(aim.left_out)}: aim designs no more than that"
+    left_out = f"c is the value before {' and '.join(aim.left_out)}, which aim leaves out"
     notes = (*([left_out] if aim.left_out else []), OF_MEASURES)
     return Document(heading(aim.problem), parts, notes)
 
@@ -79,14 +79,14 @@ def obstacle_text(aim: Aim, obstacle: Obstacle) -> str:
     key = names[obstacle.key]
     if obstacle.is_passed:
         return (
-            f"No query has the scores {_short(float(aim.beta))} and 0 alone, for k_{key} = {made}. "
-            "This one puts what is aimed for as far above all others, or further."
+            f"No query has only the scores {_short(float(aim.beta))} and 0, because "
+            f"k_{key} = {made}. This query puts the target at least that far above the rest."
         )
     makes, wanted = (_short(float(aim.beta) * each) for each in (obstacle.makes, obstacle.wanted))
     return (
-        f"Impossible: k_{key} = {made}, so for every query the score of {key} hangs on those of "
-        f"the others: it is {makes} where {wanted} is aimed for. This is the query whose scores "
-        "come nearest."
+        f"Impossible: k_{key} = {made}, so for every query the score of {key} depends on "
+        f"the others: it is {makes}, and the target is {wanted}. This query has the closest "
+        "scores."
     )
 
 

@@ -14,9 +14,7 @@ from attncalc.problem.problem import Problem
 from attncalc.problem.stated import conventions
 from attncalc.writing.document import Cell, Grid, Sheet
 
-OF_MEASURES = (
-    "entropies, norms and distances are worked out in float64, from the digits that are carried"
-)
+OF_MEASURES = "entropies, norms and distances are computed in float64 from the carried digits"
 
 
 def sheet(

@@ -42,7 +42,7 @@ def said_of(simulations: Sequence[Simulation]) -> tuple[str, ...]:
 
 
 def _of_problem(simulation: Simulation, number: int, *, full: bool) -> Iterator[Part]:
-    name = f"{number}: {heading(simulation.problem)}" if number else "What is watched"
+    name = f"{number}: {heading(simulation.problem)}" if number else "Watched quantities"
     yield _statistics(simulation, name, full=full)
     for name in dict.fromkeys(each.weights for each in simulation.first):
         yield _first(simulation, name, full=full)
@@ -80,7 +80,7 @@ def _first(simulation: Simulation, weights: str, *, full: bool) -> Sheet:
         return shown(first[i].shares[j], decimals)
 
     where = f" of {weights}" if problem.where(weights) else ""
-    title = f"In what share of the draws each input{where} came first"
+    title = f"Share of the draws in which each input{where} has the largest weight"
     return sheet(title, rows, columns, text, full=full)
 
 
@@ -125,12 +125,12 @@ def significant(value: float, digits: int = 2) -> str:
 
 def _notes(simulations: Sequence[Simulation]) -> Iterator[str]:
     yield (
-        "statistics are worked out in float64; of 100 such simulations, some 95 have means "
-        "within two standard errors of the true ones"
+        "statistics are computed in float64; in about 95 of 100 such simulations the means are "
+        "within two standard errors of the true means"
     )
     for simulation in simulations:
         if simulation.until is not None:
-            yield f"drawn until every standard error was {simulation.until:g} or less"
+            yield f"stopped when every standard error was {simulation.until:g} or less"
             return
 
 

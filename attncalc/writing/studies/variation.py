@@ -71,7 +71,7 @@ def _changeover_bullets(variation: Variation, *, full: bool) -> Iterator[Bullets
     ]
     places = kept(len(texts), full=full, most=MOST_LISTED)
     listed = [f"… {len(texts) - MOST_LISTED} more" if i is None else texts[i] for i in places]
-    yield Bullets(tuple(listed) or ("The largest weight of no output changes hands.",))
+    yield Bullets(tuple(listed) or ("No output changes which input it attends to most.",))
 
 
 def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
@@ -92,7 +92,7 @@ def changeover_text(problem: Problem, change: Change, found: Changeover) -> str:
 def _notes(variation: Variation) -> Iterator[str]:
     is_one = len(variation.changes) == 1 and variation.changes[0].is_smooth
     if is_one and not variation.is_sought and variation.problem.attentions:
-        yield f"where first places change hands is looked for up to {MOST_SCORES:,} scores"
+        yield f"changes of the largest weight are only searched for up to {MOST_SCORES:,} scores"
     if not variation.is_exact:
         yield IN_FLOATS.replace("too large for", "too many values, or too large, for")
     elif any(not each.step for each in variation.watched):
