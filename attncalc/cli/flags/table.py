@@ -332,7 +332,7 @@ the steps. The exit code is 0 if all is right, 1 if not.
 
     attncalc check problem.json answer.md
     attncalc check set/ answers/ -o marked/                   a class
-    attncalc check --lesson lesson.md                         the numbers of a text
+    attncalc check --lesson lesson.md                         a lesson
 """,
         OF_MARKING,
         "",
