@@ -331,9 +331,8 @@ An answer is a filled-in worksheet, JSON, CSV, .npz, Markdown, LaTeX or code, wi
 the steps. The exit code is 0 if all is right, 1 if not.
 
     attncalc check problem.json answer.md
-    attncalc check problem.json answers/ --csv marks.csv      many answers
     attncalc check set/ answers/ -o marked/                   a class
-    attncalc check --lesson lesson.md                         a document with examples
+    attncalc check --lesson lesson.md                         a lesson
 """,
         OF_MARKING,
         "",
