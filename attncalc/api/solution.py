@@ -202,7 +202,7 @@ class Solution(Displayed, solving.Solution):
         --------
         >>> from attncalc import self_attention
         >>> self_attention([[0], [1]], [[4]], [[4]], [[1]]).explain()[0]
-        'Output 1 weighs all 2 inputs alike (0.50 each, within 0.5 % of their mean)'
+        'Output 1 attends equally to all 2 inputs (0.50 each, within 0.5 % of their mean)'
         """
         from attncalc.studies.patterns.finding import worth_telling
         from attncalc.writing.patterns import sentence
