@@ -435,7 +435,8 @@ def test_an_edit_keeps_what_it_does_not_change_and_changes_the_rest() -> None:
           kept.steps[each].worked === first.steps[each].worked);
         return [JSON.stringify($solve.shown(kept)) === JSON.stringify($solve.shown(again)), same];
     """
-    solutions = [each for each in of_samples() if {"V", "W_V"} & {*each.problem.names}]
+    samples = [each for part in range(PARTS) for each in of_samples(part)]
+    solutions = [each for each in samples if {"V", "W_V"} & {*each.problem.names}]
     edited = in_node(program, [live_data(each.problem) for each in solutions])
     for solution, (is_same, kept) in zip(solutions, edited, strict=True):
         assert is_same

@@ -526,3 +526,17 @@ def test_a_gate_that_is_left_out_is_named() -> None:
     marking = check(key, {step.name: wrong.shown(step.name) for step in wrong.plan})
     causes = {each.step.name: each.cause.says for each in marking.steps if each.cause}
     assert causes == {"c": "the factor g[t,a] is left out"}
+
+
+def test_the_gradient_of_an_own_equation_has_no_condition_that_always_holds(
+    tmp_path: Path, attncalc: Callable[..., Any]
+) -> None:
+    given = {"X": X, **W, "g": 3, "dO": [[1, 0], [0, 1], [1, 1]]}
+    lines = [
+        "K_n[j,c] = K[j,c] / sqrt(sum(K[j,e] ** 2 for e in d_k))",
+        "S[i,j] = g * sum(Q[i,c] * K_n[j,c] for c in d_k)",
+    ]
+    (tmp_path / "in.json").write_text(json.dumps(given | {"equations": lines}))
+    shown = attncalc("self", "in.json", "--backward", "--only", "dg,dK").out
+    assert "dg = sum(dS ⊙ Q K_nᵀ)   gradient of g" in shown
+    assert "where" not in shown

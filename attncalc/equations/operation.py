@@ -11,6 +11,7 @@ import numpy as np
 from attncalc.base.errors import InputError
 from attncalc.base.types import Matrix, Place, Range
 from attncalc.equations import measure
+from attncalc.equations.algebra import all_of
 from attncalc.equations.evaluate import Program, program
 from attncalc.equations.expressions import Explanation, Expression, Operand
 from attncalc.equations.extents import sides, whole
@@ -30,10 +31,12 @@ from attncalc.equations.tree import (
     Equation,
     Function,
     If,
+    Name,
     Node,
     Number,
     Operator,
     equation_source,
+    parts,
     rebuilt,
     replaced,
     source,
@@ -263,18 +266,19 @@ class Operation:
         places = {name: place for place, name in enumerate(inputs)}
         places |= _results(own) | {f"d{own.name}": GRADIENT}
         places |= {gradient_name(own): GRADIENT, total_name(own): GRADIENT}
-        reads = tuple(places[name] for name in made.reads)
+        known = {**found.settings, **sides(dict(zip(inputs, shapes, strict=True)))}
+        name = made.name if is_stated(made.name) else _simple(equation(made.name), known)
+        names = made.reads if name == made.name else equation(name).reads
+        reads = tuple(places[each] for each in names)
         if made.name == found.name and reads == (GRADIENT,):
             return Way(self)
-        known = {**found.settings, **sides(dict(zip(inputs, shapes, strict=True)))}
         sizes = {key: int(whole(size, known)) for key, size in made.sizes.items()}
         beside = shapes_together(own, dict(zip(inputs, shapes, strict=True)), found.settings)
         of_each = [
-            shapes[place] if place >= 0 else beside.get(name) or self.shape(*shapes)
-            for place, name in zip(reads, made.reads, strict=True)
+            shapes[place] if place >= 0 else beside.get(each) or self.shape(*shapes)
+            for place, each in zip(reads, names, strict=True)
         ]
         flags = found.given - set(inputs) | made.given
-        name = made.name if is_stated(made.name) else _simple(equation(made.name), known)
         statement = Statement(name, flags, {**found.settings, **sizes})
         statement = statement.summing(of_each, shapes[to])
         read = equation(name, statement.given).reads
@@ -455,22 +459,57 @@ def for_each_head(matrices: Sequence[Matrix]) -> list[Matrix]:
 
 
 def _simple(own: Equation, known: Mapping[str, Setting]) -> str:
-    """Return the text of an equation without the index of a side that has one place alone."""
+    """Return the text of an equation without the conditions that all its places meet.
+
+    An index of a side with a single place is left out.
+    """
+    sizes = {
+        index: Fraction(known[source(size)]) if source(size) in known else None
+        for index, size in zip(own.at, own.over, strict=True)
+        if size is not None
+    }
     only = {
         index: ZERO
         for index, size in zip(own.at, own.over, strict=True)
         if size == ONE or (isinstance(size, Function) and known.get(source(size)) == 1)
     }
-    return equation_source(replace(own, right=_at_only(replaced(own.right, only))))
+    right = replaced(own.right, only)
 
+    def ends(x: Node) -> tuple[Fraction | float, Fraction | float] | None:
+        if isinstance(x, Number):
+            return x.value, x.value
+        if isinstance(x, Name) and (size := sizes.get(x.name)) is not None:
+            return Fraction(0), size - 1
+        value = known.get(source(x))
+        return None if value is None else (Fraction(value), Fraction(value))
 
-def _at_only(x: Node) -> Node:
-    """Return a tree without the conditions that the only place of an index is that place."""
-    x = rebuilt(x, _at_only)
-    match x:
-        case If(Operator("==", (Number(a), Number(b))), then, otherwise):
-            return then if a == b else otherwise
-    return x
+    def holds(test: Node) -> bool | None:
+        """Return whether a condition holds at every place, or at none; None for some."""
+        if not isinstance(test, Operator) or test.sign not in ("==", "<", "<=", ">", ">="):
+            return None
+        one, other = map(ends, test.arguments)
+        if one is None or other is None:
+            return None
+        if test.sign in (">", ">="):
+            one, other = other, one
+        if test.sign == "==":
+            return one == other if one[0] == one[1] and other[0] == other[1] else None
+        if test.sign in ("<", ">"):
+            return True if one[1] < other[0] else False if one[0] >= other[1] else None
+        return True if one[1] <= other[0] else False if one[0] > other[1] else None
+
+    def put(x: Node) -> Node:
+        x = rebuilt(x, put)
+        if not isinstance(x, If):
+            return x
+        is_and = isinstance(x.test, Operator) and x.test.sign == "and"
+        all_tests = parts(x.test) if is_and else [x.test]
+        tests = [each for each in all_tests if holds(each) is not True]
+        if any(holds(each) is False for each in tests):
+            return x.otherwise
+        return If(all_of(*tests), x.then, x.otherwise) if tests else x.then
+
+    return equation_source(replace(own, right=put(right)))
 
 
 class _Known(NamedTuple):
