@@ -79,3 +79,43 @@ def test_half_of_a_number_with_a_decimal_comma_is_no_number() -> None:
     text = "S = [1.5 -2.5 8; -3.5 -3.5 6; 8.5 8 -13.25]\nabfragen 1 | 3 / -1 | 1 / 2,5 | -2"
     answer = read_answer_bytes(text.encode(), "answer.txt", expected("self"))
     assert "Q" not in answer.matrices or answer.matrices["Q"].values[2, 0] == 2.5
+
+
+def test_flat_numbers_in_json_have_the_shape_beside_them() -> None:
+    text = '{"Q": {"data": [1, 3, -1, 1, 2.5, -2], "shape": [3, 2]}}'
+    answer = read_answer_bytes(text.encode(), "a.json", expected("self"))
+    assert answer.matrices["Q"].values.tolist() == [[1, 3], [-1, 1], [2.5, -2]]
+
+
+def test_a_slash_separates_numbers_where_these_are_a_step() -> None:
+    text = "q: 1/3, -1/1, 2.5/-2\nk: 3/-.5, 2/-1.5, -2.5/3.5\n"
+    answer = read_answer_bytes(text.encode(), "a.txt", expected("self"))
+    assert answer.matrices["Q"].values.tolist() == [[1, 3], [-1, 1], [2.5, -2]]
+    assert answer.matrices["K"].values.tolist() == [[3, -0.5], [2, -1.5], [-2.5, 3.5]]
+
+
+@pytest.mark.parametrize(
+    ("problem", "line"),
+    [
+        ("self", "The keys: the first one is (3, 2) and the second (2, 1), as I see it here."),
+        ("self", "exp & more: -2 -3 | -2 -3 | .38 .62"),
+    ],
+)
+def test_what_may_be_a_step_that_was_not_read_is_listed(problem: str, line: str) -> None:
+    answer = read_answer_bytes(
+        f"Q = [1 3; -1 1; 2.5 -2]\n{line}\n".encode(), "a.txt", expected(problem)
+    )
+    assert answer.has_unread_matrix
+
+
+def test_steps_in_one_table_under_words_of_their_own_are_told_apart() -> None:
+    rows = ["| dot product, query 1 | 0 | 1 | 2 | 2 |", "| dot product, query 2 | -1 | 0 | 1 | 2 |"]
+    rows += ["| weight, query 1 | 0.05 | 0.15 | 0.40 | 0.40 |"]
+    rows += ["| weight, query 2 | 0.03 | 0.09 | 0.24 | 0.64 |"]
+    text = "\n".join(["| | k1 | k2 | k3 | k4 |", "|---|---|---|---|---|", *rows])
+    answer = read_answer_bytes(text.encode(), "a.md", expected("cross"))
+    assert answer.matrices["A"].values.tolist() == [
+        [0.05, 0.15, 0.4, 0.4],
+        [0.03, 0.09, 0.24, 0.64],
+    ]
+    assert answer.matrices["S"].values.tolist() == [[0, 1, 2, 2], [-1, 0, 1, 2]]

@@ -29,6 +29,7 @@ _INDEX = re.compile(
     r"(?<![\d.])\d ?(?:×|x|\\times) ?\d(?![\d.])"
     r"|\^\{[^{}]*\}|\^\s?\(?-?[\w.+*]+\)?|_\{[^}]*\}|_\w+"
     r"|(?<=[A-Za-z])[(\[]\d ?, ?\d[)\]]"
+    r"|(?<=[^\W\d_]{2} )\d{1,2}(?= ?[|:=])"
     r"|\\(?:mathbb|hspace|vspace|phantom|sqrt)\{[^{}]*\}"
 )
 """Powers, indices and sizes, whose digits are no numbers of a matrix."""

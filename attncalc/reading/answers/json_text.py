@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice
+from math import prod
 from typing import Any
 
 from attncalc.base.errors import InputError
@@ -23,6 +24,7 @@ _NOT_STEPS = (
     *("name", "student"),
 )
 """What may stand in the object beside the steps."""
+_SHAPES = ("shape", "size", "dims")
 _VALUES = ("shown", "values", "value", "matrix", "result", "data")
 _NAMES = ("name", "step", "symbol", "matrix_name", "label", "title")
 """Under what an object of a list has its matrix, and its name."""
@@ -206,13 +208,25 @@ def _listed_of(value: Any) -> list[Any]:
 def _as_lists(value: Any) -> Any:
     """Return the rows that a text or a step's object holds; anything else as it is."""
     if isinstance(value, dict):
-        return next((value[word] for word in _VALUES if word in value), value)
+        rows = next((value[word] for word in _VALUES if word in value), value)
+        return _shaped(rows, next((value[word] for word in _SHAPES if word in value), None))
     if not isinstance(value, str):
         return value
     grid = only_grid(value)
     if grid is None:
         return value
     return grid.rows if len(grid.heads) == 1 else list(grid.heads)
+
+
+def _shaped(values: Any, shape: Any) -> Any:
+    """Return a flat list in the shape given beside it; anything else as it is."""
+    sides = shape if isinstance(shape, list) else []
+    is_shape = 1 < len(sides) < 4 and all(str(side).isdigit() for side in sides)
+    if not is_shape or _depth(values) != 1 or prod(map(int, sides)) != len(values):
+        return values
+    for side in map(int, reversed(sides[1:])):
+        values = [values[i : i + side] for i in range(0, len(values), side)]
+    return values
 
 
 def _said(value: Any) -> str:

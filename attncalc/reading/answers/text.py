@@ -25,7 +25,7 @@ from attncalc.reading.answers.placing import place_loose
 from attncalc.reading.answers.prose import role_of_words
 from attncalc.reading.answers.renaming import with_better_names
 from attncalc.reading.answers.told_tokens import with_rows_of_tokens
-from attncalc.reading.answers.witness import Witness
+from attncalc.reading.answers.witness import witnessed
 from attncalc.reading.naming.at_hand import names_there, with_layers_in_words
 from attncalc.reading.naming.layer_words import step_of_layer
 from attncalc.reading.naming.name import name_in
@@ -82,9 +82,7 @@ def read_text_answer(text: str, place: str, expected: Expected | None = None) ->
     place_loose(found, expected)
     parts = with_better_names(found, expected)
     matrices = _matrices(parts, expected, found)
-    witness = Witness(plain, found, expected, lambda words: _step_named(expected, words)[0])
-    matrices = witness.testify(matrices)
-    witness.without_witnessed(matrices)
+    matrices = witnessed(plain, found, expected, partial(_step_called, expected), matrices)
     _tell_columns(matrices, expected, found)
     faults += found.faults
     for name, matrix in matrices.items():
@@ -117,6 +115,11 @@ def _step_named(expected: Expected, words: str) -> tuple[str, tuple[int, ...]]:
     if name is None or any((name.head, name.row, name.column, name.number, name.turned)):
         return "", ()
     return name.matrix, expected.shape(name.matrix)
+
+
+def _step_called(expected: Expected, words: str) -> str:
+    """Return the step that words name, or ""."""
+    return _step_named(expected, words)[0]
 
 
 def _names_a_row(expected: Expected, label: str) -> bool:

@@ -7,7 +7,6 @@ bits, of how surely they are the step: name, layout, order and agreement with th
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby, pairwise
 
@@ -15,9 +14,10 @@ import numpy as np
 
 from attncalc.base.types import Matrix
 from attncalc.reading.answers.answer import Taken, Unread, WrittenMatrix, matrix_of_entries
-from attncalc.reading.answers.cuts import GAPS, Cut, Number, cuts, near, numbers_of
+from attncalc.reading.answers.cuts import GAPS, WIDEST, Cut, Number, cuts, near, numbers_of
 from attncalc.reading.answers.expected import Expected
 from attncalc.reading.answers.keeping import Collected
+from attncalc.reading.answers.prose import PROSE
 from attncalc.reading.plain.marks import COMMA
 
 ENOUGH = 0.75
@@ -32,18 +32,61 @@ SURE = 10.0
 ALIKE = 0.999
 BECAUSE = "its numbers are"
 STARTS = " |>*-#([xX"
+FEW = 4
+"""Entries of a step up to which all of them must agree."""
 MOST_COUNTED = 3
 MOST_WINDOWS = 6
 """Places at which a step may be written again."""
+MOST_BEFORE = 60
+"""Numbers of a line that may be before those that were not read."""
 MOST_ROWS = 100
 """Rows up to which a number that begins a line may only count it."""
 
 _BETWEEN_DIGITS = re.compile(r"(?<=[\dlIO]),(?=\d)")
 _LABEL = re.compile(r"\s*:")
+_RELATION = re.compile(r"[=≈→]")
+_OF_ROW = rf"-?[\d.{COMMA}/]{{1,20}}"
+_ROWS = re.compile(rf"[\[(] ?{_OF_ROW}(?:(?: ?[,;] ?| ){_OF_ROW}){{1,20}} ?[\])]")
+"""Vectors in a sentence: (1, 2)."""
+_WORD_BEFORE, _WORD_BEHIND = re.compile(r"[^\W\d_]{2} ?$"), re.compile(r" [^\W\d_]{2}")
 _ARGUMENT = re.compile(r"[^\W\d_]{3}\}?\s*+(?:\\left)?\((?:\s*+\\begin\{\w{1,20}+\})?\s*+[\[(]*+$")
 _BRACKET = re.compile(r"[\d}]\s*+(?:\\left)?\s*+(?:\\begin\{\w{1,20}+\}|\(|\[|⎡)\s*+$")
 
 StepNamed = Callable[[str], str]
+
+
+def witnessed(
+    text: str,
+    found: Collected,
+    expected: Expected,
+    named: StepNamed,
+    matrices: Mapping[str, WrittenMatrix],
+) -> Mapping[str, WrittenMatrix]:
+    """Return matrices with those that the numbers of a text yield; what it holds is left unread.
+
+    A slash is first that of a fraction, then a separator of numbers.
+    """
+    for each in (text, text.replace("/", " ")) if "/" in text else (text,):
+        witness = Witness(each, found, expected, named)
+        matrices = witness.testify(matrices)
+        witness.without_witnessed(matrices)
+    _list_work_like(found, {n: key for n, key in expected.steps.items() if n not in matrices})
+    return matrices
+
+
+def _list_work_like(found: Collected, missing: Mapping[str, Matrix]) -> None:
+    """List work and prose that may hold a step that was not read: as many numbers, or its rows."""
+    for each in [each for each in found.taken if not each.what]:
+        name = ""
+        if each.how == "a line of work" and "[" in each.text and not _RELATION.search(each.text):
+            count = len(numbers_of(each.text))
+            name = next((n for n, key in missing.items() if key.size == count), "")
+        elif each.how == PROSE:
+            widths = {len(numbers_of(row)) for row in _ROWS.findall(each.text)}
+            name = next((n for n, key in missing.items() if key.shape[-1] in widths), "")
+        if name:
+            found.taken.remove(each)
+            found.unread.append(Unread(each.line, each.text, f"it may be {name}: name it", True))
 
 
 class Witness:
@@ -61,6 +104,7 @@ class Witness:
         self.rows: dict[str, list[list[int]]] = {}
         self.witnessed: list[int] = []
         self.left: set[int] = set()
+        self.said: list[tuple[int, str]] = []
 
     def _with_commas(self, text: str) -> str:
         """Return a text with its decimal commas marked, also behind letters read as digits."""
@@ -92,6 +136,7 @@ class Witness:
             if not self.free[[*self.own.get(name, ())]].all():
                 self._forget(name)
                 del read[name]
+        self.found.remarks += [remark for _, remark in sorted(self.said)]
         order = [*self.expected.steps]
         return dict(sorted(read.items(), key=lambda e: order.index(e[0]) if e[0] in order else -1))
 
@@ -170,7 +215,7 @@ class Witness:
         found = [
             (self._bits(name, cut, wanted), name, cut)
             for cut in cuts(self.numbers, wanted, free, turned=written is None, least=least)
-            if cut.share >= least and (cut.share == 1 or self._is_sound(cut))
+            if cut.share >= least and (cut.share == 1 or (key.size > FEW and self._is_sound(cut)))
             if self._is_of_reading(name, cut) or not is_full
             if is_full or least == ENOUGH or self._is_even(cut.rows, by_lines=True)
         ]
@@ -206,9 +251,13 @@ class Witness:
             for step in steps:
                 is_near = len(cut.rows[0]) <= step <= len(cut.rows[0]) + len(GAPS)
                 score -= 0 if step == usual else (2 if is_near else math.log2(total))
+        if steps and min(steps) > len(cut.rows[0]) + WIDEST:
+            score -= math.log2(total)  # rows that are all far apart are one place each
         lines = [self.numbers[row[0]].line for row in cut.rows]
         score += ON_LINES * (len({*lines}) == len(lines) and len(lines) > 1)
         said = self._said(cut)
+        if said not in self.expected.steps:
+            said = ""  # of a given matrix: "weights of query 1" are no W_Q
         score += NAMED * (said == name) + OTHERWISE * (said not in ("", name))
         unread = {each.line for each in self.found.unread if each.could_be_matrix}
         is_unread = len({*lines} & unread) * 2 >= len({*lines})
@@ -289,7 +338,7 @@ class Witness:
         shown = [(self.lines[n.line - 1][n.start : n.end].strip(), n.entry.text) for n in numbers]
         letters = [f"{typed} as {text}" for typed, text in shown if {*typed} & {*"lIO"}]
         why = "".join([f"{BECAUSE} those of {name}", *(f", with {each}" for each in letters)])
-        self.found.remarks.append(f"{where}: read as {name}, because {why}")
+        self.said.append((first, f"{where}: read as {name}, because {why}"))
         lines = {number.line for number in numbers}
         for line in sorted(lines):
             self.found.taken.append(
@@ -303,17 +352,40 @@ class Witness:
         """Drop from the unread what is read: results that are a step's, or say it again."""
         if not self.numbers:
             return
-        taken = [each for each, is_free in zip(self.numbers, self.free, strict=True) if not is_free]
         left = []
         for each in self.found.unread:
             own = numbers_of(self._with_commas(each.text))
+            missing = (key for name, key in self.expected.steps.items() if name not in read)
+            is_missing = any(len(own) in (key.size, key[0].size) for key in missing)
             again = next((name for name, matrix in read.items() if _says(own, matrix)), "")
+            again = "" if is_missing else again
             if again and each.could_be_matrix:
                 how = f"{again} again"
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
-            elif not (each.could_be_matrix and _is_in(each, own, taken)):
+            elif not (each.could_be_matrix and self._is_read(each, own)):
                 left.append(each)
         self.found.unread[:] = [*left, *self._left_over()]
+
+    def _is_read(self, unread: Unread, own: list[Number]) -> bool:
+        """Say whether the results in a text that was not read are all parts of steps."""
+        places = self._places_of(unread.line, own)
+        is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
+        is_count = is_first and own[0].value in range(1, MOST_ROWS)  # of its row, it may be
+        results = [
+            self.free[place]
+            for place, each in zip(places, own, strict=False)
+            if each.is_last and not _is_label(unread.text, each)
+        ]
+        return not any(results[1:] if is_count else results) and len(results) > is_count
+
+    def _places_of(self, line: int, own: list[Number]) -> list[int]:
+        """Return where numbers are that begin at a line; none where others are there."""
+        values = [each.value for each in own]
+        first = next((i for i, each in enumerate(self.numbers) if each.line >= line), 0)
+        for start in range(first, min(first + MOST_BEFORE, len(self.numbers))):
+            if self.values[start : start + len(own)].tolist() == values:
+                return [*range(start, start + len(own))]
+        return []
 
     def _left_over(self) -> Iterator[Unread]:
         """Yield the numbers that were read as part of a step, and are of none where it is cut."""
@@ -334,13 +406,7 @@ def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
     )  # fmt: skip
 
 
-def _is_in(unread: Unread, own: list[Number], taken: list[Number]) -> bool:
-    """Say whether the results in a text that was not read all stand in steps, right there."""
-    is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
-    if is_first and own[0].value in range(1, MOST_ROWS):
-        own = own[1:]  # it may count its row
-    own = [each for each in own if not _LABEL.match(unread.text, each.end)]
-    said = Counter(each.value for each in own if each.is_last)
-    last = unread.line + max(4, len(own))
-    there = Counter(each.value for each in taken if unread.line <= each.line <= last)
-    return bool(said) and said <= there
+def _is_label(text: str, number: Number) -> bool:
+    """Say whether a number is part of a name: before a colon, or between two words."""
+    is_between = _WORD_BEFORE.search(text, 0, number.start) and _WORD_BEHIND.match(text, number.end)
+    return bool(is_between) or _LABEL.match(text, number.end) is not None
