@@ -7,6 +7,7 @@ bits, of how surely they are the step: name, layout, order and agreement with th
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby, pairwise
 
@@ -37,8 +38,6 @@ FEW = 4
 MOST_COUNTED = 3
 MOST_WINDOWS = 6
 """Places at which a step may be written again."""
-MOST_BEFORE = 60
-"""Numbers of a line that may be before those that were not read."""
 MOST_ROWS = 100
 """Rows up to which a number that begins a line may only count it."""
 
@@ -355,10 +354,7 @@ class Witness:
         left = []
         for each in self.found.unread:
             own = numbers_of(self._with_commas(each.text))
-            missing = (key for name, key in self.expected.steps.items() if name not in read)
-            is_missing = any(len(own) in (key.size, key[0].size) for key in missing)
             again = next((name for name, matrix in read.items() if _says(own, matrix)), "")
-            again = "" if is_missing else again
             if again and each.could_be_matrix:
                 how = f"{again} again"
                 self.found.taken.append(Taken(each.line, each.line, again, how, each.text))
@@ -368,24 +364,31 @@ class Witness:
 
     def _is_read(self, unread: Unread, own: list[Number]) -> bool:
         """Say whether the results in a text that was not read are all parts of steps."""
-        places = self._places_of(unread.line, own)
         is_first = bool(own) and not unread.text[: own[0].start].strip(STARTS)
-        is_count = is_first and own[0].value in range(1, MOST_ROWS)  # of its row, it may be
-        results = [
-            self.free[place]
-            for place, each in zip(places, own, strict=False)
-            if each.is_last and not _is_label(unread.text, each)
-        ]
-        return not any(results[1:] if is_count else results) and len(results) > is_count
+        if is_first and own[0].value in range(1, MOST_ROWS):
+            own = own[1:]  # it may count its row
+        is_result = [each.is_last and not _is_label(unread.text, each) for each in own]
+        if not any(is_result):
+            return False
+        windows = [*self._windows(unread.line, own)]
+        if windows:
+            return any(not (self.free[each] & is_result).any() for each in windows)
+        # the numbers of a column, which are not one behind the other
+        last = unread.line + max(4, len(own))
+        there = Counter(
+            number.value
+            for number, is_free in zip(self.numbers, self.free, strict=True)
+            if not is_free and unread.line <= number.line <= last
+        )
+        said = Counter(n.value for n, is_one in zip(own, is_result, strict=True) if is_one)
+        return said <= there
 
-    def _places_of(self, line: int, own: list[Number]) -> list[int]:
-        """Return where numbers are that begin at a line; none where others are there."""
+    def _windows(self, line: int, own: list[Number]) -> Iterator[slice]:
+        """Yield where the same numbers begin on a line, one behind the other."""
         values = [each.value for each in own]
-        first = next((i for i, each in enumerate(self.numbers) if each.line >= line), 0)
-        for start in range(first, min(first + MOST_BEFORE, len(self.numbers))):
+        for start in (i for i, each in enumerate(self.numbers) if each.line == line):
             if self.values[start : start + len(own)].tolist() == values:
-                return [*range(start, start + len(own))]
-        return []
+                yield slice(start, start + len(own))
 
     def _left_over(self) -> Iterator[Unread]:
         """Yield the numbers that were read as part of a step, and are of none where it is cut."""
