@@ -99,6 +99,8 @@ def files(tmp_path: Path, attncalc: Command) -> Path:
     (tmp_path / "in.json").write_text(json.dumps(problem | {"labels": ["a", "b", "c"]}))
     shutil.copy(sample("self").path, tmp_path / "problem.json")
     shutil.copy(sample("full-precision").path, tmp_path / "answer.md")
+    lesson = Path(__file__).parent / "lessons" / "a01.md"
+    shutil.copy(lesson, tmp_path / "lesson.md")
     (tmp_path / "answers").mkdir()
     shutil.copy(sample("hand").path, tmp_path / "answers" / "ada.json")
     shutil.copytree(sample("model").path, tmp_path / "gpt2")

@@ -307,7 +307,7 @@ def test_what_is_too_large_is_left_out_and_said() -> None:
     notes = [each.text for each in page.one("ul", id="notes").all("li")]
     assert "the middle of Q, K, V, S, S_scaled, A, O is left out: --full shows all of it" in notes
     assert notes[-1] == (
-        "the heatmap of A is left out, with more than a page shows: attncalc plot draws it"
+        "the heatmap of A is left out, because the page is full: attncalc plot draws it"
     )
     (drawn,) = page.all("svg")
     assert drawn.get("class") == "map"
@@ -339,7 +339,7 @@ def test_where_all_inputs_tie_no_map_is_drawn() -> None:
     zeros = np.zeros((60, 2)).tolist()
     page = read_page(solve(Problem(Q=zeros, K=zeros, V=zeros)).to_html())
     assert [each.get("class") for each in page.all("svg")] == ["heatmap"]
-    assert "the map of A is left out, with more than a page shows" in page.text
+    assert "the map of A is left out, because the page is full" in page.text
 
 
 @pytest.mark.slow

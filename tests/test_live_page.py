@@ -160,7 +160,7 @@ def test_an_edited_page_shows_what_attncalc_makes_of_the_edited_file(
     shown = {}
     for address in addresses:
         browser.open(place, address)
-        assert browser.text(".status") == "Worked out again.", address
+        assert browser.text(".status") == "Recalculated.", address
         found, other = browser.run(SHOWN), downloaded(browser)
         assert quiet(browser), (browser.failed, browser.asked)
         wanted = shown_for(browser, other, tmp_path, fractions)
@@ -171,7 +171,7 @@ def test_an_edited_page_shows_what_attncalc_makes_of_the_edited_file(
     untouched = browser.run(SHOWN)
     for address in (*reversed(shown), *shown):  # one after the other on one page
         browser.run(f"location.hash = {json.dumps(address)}")
-        browser.until("document.querySelector('.status').textContent === 'Worked out again.'")
+        browser.until("document.querySelector('.status').textContent === 'Recalculated.'")
         browser.run("new Promise((done) => setTimeout(done, 30))")
         assert browser.run(SHOWN) == shown[address], address
     browser.run("[...document.querySelectorAll('button')].find("
@@ -295,7 +295,7 @@ def test_an_edit_of_forty_tokens_is_fluid(browser: Browser, tmp_path: Path) -> N
       }
       return took.sort((a, b) => a - b);
     })()""")
-    assert browser.text(".status") == "Worked out again."
+    assert browser.text(".status") == "Recalculated."
     assert (
         took[3] < 150 * slowness()
     )  # where others work, too; 50 on an ordinary machine of one's own

@@ -291,7 +291,7 @@ def test_an_equation_says_the_number_that_was_chosen_and_again_what_was_given(
     browser.open(capped, "#softcap=3&X[0]=5")
     assert browser.text("#step-S_capped .equation") != written
     browser.run("location.hash = '#X[0]=5'")
-    browser.until("document.querySelector('.status').textContent === 'Worked out again.'")
+    browser.until("document.querySelector('.status').textContent === 'Recalculated.'")
     browser.until(
         f"document.querySelector('#step-S_capped .equation').textContent === {json.dumps(written)}"
     )

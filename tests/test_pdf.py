@@ -75,7 +75,7 @@ def test_where_nothing_typesets_it_is_said_what_to_install(
     [
         (STUCK, r"pdflatex failed: Undefined control sequence. l.7 \nope: write a .tex with "),
         ('print("no space"); print(); sys.exit(3)', "pdflatex failed: no space: write a .tex"),
-        ("sys.exit(1)", "pdflatex failed: it said nothing: write a .tex"),
+        ("sys.exit(1)", "pdflatex failed: it printed no message: write a .tex"),
         ("", "pdflatex failed: it created no PDF: write a .tex"),
     ],
 )

@@ -266,7 +266,7 @@ def test_a_range_has_these_values(text: str, values: list[float]) -> None:
 
 REFUSED = [
     ("K[z] *= 0:3", 'K is 3 × 3, and no row is called "z": there are a, b and c'),
-    ("K[4] = 1", "K is 3 × 3, so there is no row 4: use 1 to 3"),
+    ("K[4] = 1", "K is 3 × 3, so there is no row 4: give 1 to 3"),
     ("K[1,7] = 0:1", "K is 3 × 3, so there is no column 7: give 1 to 3"),
     ("K[1,2,3] = 0:1", "K is 3 × 3: write K[row,column], with : for all"),
     (
@@ -531,8 +531,8 @@ def test_python_has_what_the_command_prints(attncalc: Command) -> None:
     assert len(aimed.plot().axes) == 2
     for call, said in (
         (lambda: public.vary(AVERAGE), "0 changes: write what changes"),
-        (lambda: public.simulate(AVERAGE), "nothing is drawn: write what is drawn"),
-        (lambda: public.simulate(AVERAGE, "K[a] ~ N(I)", count=1), "draws 1: a spread takes 2"),
+        (lambda: public.simulate(AVERAGE), "no matrix is random: write what is drawn"),
+        (lambda: public.simulate(AVERAGE, "K[a] ~ N(I)", count=1), "draws 1: a standard deviation needs at least 2 draws"),
         (lambda: public.aim(AVERAGE, "v_b", beta="x"), "beta takes a number above 0"),
     ):
         with pytest.raises(InputError, match=said):

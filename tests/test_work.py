@@ -323,7 +323,7 @@ def test_work_above_2000_entries_is_asked_for_twice(attncalc: Command) -> None:
     run = attncalc("self", "-", "--work", stdin=problem)
     assert (run.code, run.out) == (2, "")
     assert run.err == (
-        "error: 7,700 entries are to be written out, more than 2,000: --full writes them all, "
+        "error: 7,700 entries would be written out, more than 2,000: --full writes them all, "
         "--entry or --only some of them\n"
     )
     assert attncalc("self", "-", "--entry", "S", stdin=problem).code == 2

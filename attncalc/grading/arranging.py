@@ -29,7 +29,7 @@ def arranged(
         if written.shape == (shape[1], shape[0] * shape[2]):
             written = written.arranged(partial(split_heads, heads=shape[0]))
         elif written.shape == (shape[0] * shape[1], shape[2]):  # weights (out, in) of all heads
-            written = written.arranged(partial(np.reshape, shape=shape))
+            written = written.arranged(lambda matrix: matrix.reshape(shape))
         else:
             written = written.arranged(lambda matrix: matrix[np.newaxis])
     if len(shape) == 3 and written.shape[1:] == shape[1:] and len(written.values) < shape[0]:

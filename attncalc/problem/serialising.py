@@ -21,6 +21,7 @@ from attncalc.problem.attention.placed import is_there as attends
 from attncalc.problem.attention.rope_scaling import scaling_as_typed
 from attncalc.problem.fields import GIVEN, LABELLED, NESTED, SETTINGS, TEXTS, Lines, role_of
 from attncalc.problem.problem import Problem, nested_fields
+from attncalc.problem.stating import read_by
 
 ROW_NAMES, COLUMN_NAMES = "row names", "column names"
 """Under what a sheet's own names are kept, until the layout says which of them are tokens."""
@@ -213,7 +214,7 @@ def _typed_number(value: Any) -> Any:
 def _in_blocks(problem: Problem, name: str) -> Iterator[tuple[str, Matrix]]:
     """Yield the headings and blocks of a matrix: W[0], W[1], … where only equations read it."""
     matrix = problem.as_given(name)
-    is_of_equations = name in problem.more or (problem.equations and not problem.attentions)
+    is_of_equations = bool(problem.equations) and name in read_by(problem.equations)
     if matrix.ndim == 3 and is_of_equations:
         yield from ((f"{name}[{place}]", each) for place, each in enumerate(matrix))
     else:

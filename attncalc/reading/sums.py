@@ -17,7 +17,8 @@ _TEX = (
     (re.compile(r"\*\*"), "^"),
     (re.compile(r"−|–"), "-"),
 )  # fmt: skip
-_BEFORE = re.compile(r"[-+]?[\d.(√][-+*·×/^(){}.\d\s√a-z]*$")
+_NO_PART = re.compile(r"[^-+*·×/^(){}.\d\s√a-z]")
+_BEGINS = re.compile(r"[-+]?[\d.(√]")
 _RESULT = re.compile(r"\s*([-+]?\d+(?:\.\d+)?)(?=\s*(?:$|[,;|)\]}]|\.(?:\s|$)|\(|and\b|#|--))")
 _OPERATES = re.compile(r"[-+*·/^]|sqrt|√|exp")
 DUST = 1e-9
@@ -54,11 +55,12 @@ def sums_in(lines: list[str]) -> Iterator[Sum]:
         left, *others = _SIGN.split(line)
         for right in others:
             result = _RESULT.match(right)
-            found = _BEFORE.search(left.rstrip())
+            written = _NO_PART.split(left)[-1]
+            found = _BEGINS.search(written)
             left = right
             if result is None or found is None:
                 continue
-            text = found[0].strip()
+            text = written[found.start() :].strip()
             before = line[: line.find(text)][-1:] or " "
             slack = _slack(text, result[1])
             is_apart = not (before.isalnum() or before in ")]}.,") and "," not in text

@@ -143,7 +143,7 @@ def _nothing_left(solution: Solution, weights: Step) -> Iterator[str]:
     """Name the queries that a mask leaves without any key."""
     scores = weights.inputs[0]
     step = next((each for each in solution.steps if each.name == scores), None)
-    is_given = scores == "S" and solution.problem.may_forbid
+    is_given = scores in solution.problem.given and solution.problem.may_forbid
     if not is_given and (step is None or step.role != "masked"):
         return
     queries = solution.problem.attention_of(weights.name).queries

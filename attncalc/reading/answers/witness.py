@@ -116,6 +116,7 @@ class Witness:
             name
             for name, key in self.expected.steps.items()
             if key.ndim == 2 and not self._is_settled(read.get(name), key)
+            if name not in read or not _is_left_blank(read[name])
         ]
         is_left = any(each.could_be_matrix for each in self.found.unread)
         if not self.numbers or not (doubtful or is_left):
@@ -407,6 +408,13 @@ def _says(numbers: list[Number], matrix: WrittenMatrix) -> bool:
     return len(said) > MOST_COUNTED and said in (
         values.ravel().tolist(), np.swapaxes(values, -1, -2).ravel().tolist()
     )  # fmt: skip
+
+
+def _is_left_blank(written: WrittenMatrix) -> bool:
+    """Say whether a matrix is there with nothing in it, and not even names of its entries."""
+    is_empty = not written.problem and bool(np.isnan(written.values).all())
+    texts = [] if written.texts is None else map(str, written.texts.flat)
+    return is_empty and not any(c.isalpha() for text in texts for c in text)
 
 
 def _is_label(text: str, number: Number) -> bool:
