@@ -532,7 +532,7 @@ def test_python_has_what_the_command_prints(attncalc: Command) -> None:
     for call, said in (
         (lambda: public.vary(AVERAGE), "0 changes: write what changes"),
         (lambda: public.simulate(AVERAGE), "no matrix is random: write what is drawn"),
-        (lambda: public.simulate(AVERAGE, "K[a] ~ N(I)", count=1), "draws 1: a standard deviation needs at least 2 draws"),
+        (lambda: public.simulate(AVERAGE, "K[a] ~ N(I)", count=1), "draws 1: a standard deviation"),
         (lambda: public.aim(AVERAGE, "v_b", beta="x"), "beta takes a number above 0"),
     ):
         with pytest.raises(InputError, match=said):
