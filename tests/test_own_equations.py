@@ -540,3 +540,34 @@ def test_the_gradient_of_an_own_equation_has_no_condition_that_always_holds(
     shown = attncalc("self", "in.json", "--backward", "--only", "dg,dK").out
     assert "dg = sum(dS ⊙ Q K_nᵀ)   gradient of g" in shown
     assert "where" not in shown
+
+
+@pytest.mark.parametrize(
+    ("place", "b", "fault"),
+    [
+        ("b[c]", [0, 0.5], "places are whole numbers, but b holds other numbers"),
+        ("b[c]", [0, 2], "column b[0,c] is 2 somewhere, counted from 0, but X has 2 columns"),
+        ("b[c]", [-1, 0], "column b[0,c] is -1 somewhere, counted from 0, but X has 2 columns"),
+        ("c / 2 * b[c]", [0, 1], "c / 2 * b[0,c] may be no whole number; a place is made of"),
+        ("sqrt(b[c])", [0, 1], "sqrt(b[0,c]) may be no whole number; a place is made of"),
+        ("b[c] // c", [0, 1], "b[0,c] // c divides by 0 somewhere"),
+        ("B[c]", [0, 0.25], "Y[1, 2] is not a finite number"),
+        ("min(B[c], 1)", [0, 0.25], "Y[1, 2] is not a finite number"),
+        ("B[c]", [0, 1], "Y[1, 2] is not a finite number"),
+    ],
+)
+def test_places_that_are_no_places_are_refused(place: str, b: list[float], fault: str) -> None:
+    lines = ["B[c in d] = 2 * b[c]"] if "B" in place else []
+    lines.append(f"Y[i,c in d] = X[i, {place}] + 0 * b[c]")
+    with pytest.raises(EquationError) as refused:
+        solve(Problem(X=[[1, 2], [3, 4]], more={"b": b}, equations=lines))
+    assert fault in str(refused.value)
+
+
+@pytest.mark.parametrize("place", ["b[c]", "B[c]", "max(B[c], 0)", "(B[c] if c > 0 else 1)"])
+def test_entries_are_looked_up_at_places_of_a_matrix(place: str) -> None:
+    lines = ["B[c in d] = 1 - b[c]"] if "B" in place else []
+    lines.append(f"Y[i,c in d] = X[i, {place}] + 0 * b[c]")
+    found = solve(Problem(X=[[1, 2], [3, 4]], more={"b": [1, 0]}, equations=lines))
+    expected = {"b[c]": [[2, 1], [4, 3]], "(B[c] if c > 0 else 1)": [[2, 2], [4, 4]]}
+    assert found["Y"].tolist() == expected.get(place, [[1, 2], [3, 4]])

@@ -207,6 +207,7 @@ class _Resolution:
         self._lines = {line.name: line for line in lines}
         self._steps = {step.name: step for step in steps}
         self._heads = problem.heads or 1
+        self._given = problem.given
         self.shapes: dict[str, Shape] = {n: each.shape for n, each in problem.given.items()}
         self._axes = {name: _axes_of_given(name) for name in self.shapes}
         self.made: dict[str, Step] = {}
@@ -277,7 +278,7 @@ class _Resolution:
         step = self._steps.get(lines[0].name)
         is_known = step is not None and all(name in self.shapes for name in step.inputs)
         shape = self._shape_of(step) if step is not None and is_known else None
-        found = resolved(lines, Known(self.shapes, self._sizes()), shape)
+        found = resolved(lines, Known(self.shapes, self._sizes(), self._given), shape)
         for line, (own, settings) in zip(lines, found, strict=True):
             yield self._step(line, own, settings)
 
