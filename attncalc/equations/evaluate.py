@@ -265,17 +265,6 @@ def _matrix(equation: Equation, entries: list[Compiled], frame: Frame, shape: Sh
     return _full(entries[0](frame), shape, frame)
 
 
-def value_at(equation: Equation, x: Node, frame: Frame, place: Mapping[str, int]) -> Value:
-    """Return the value of a node where the indices of the equation are fixed.
-
-    The result has the axes before those that the equation names.
-    """
-    numbers = {**frame.numbers, **place}
-    fixed = Frame(frame.matrices, numbers, frame.offsets, shifted=frame.shifted)
-    with np.errstate(all="ignore"):
-        return frame.compiled(x, (), equation.indices - frozenset(place))(fixed)
-
-
 def _full(value: Value, shape: Shape, frame: Frame) -> Matrix:
     """Return a value at its full size, where it did not depend on some index."""
     rank = len(shape)
