@@ -186,7 +186,7 @@ REFUSED = [
     ("S[i,j] = 1e2000 * Q[i,0]", "numbers go up to a power of ten of 1,000", 9),
     ("S[i,j] = 9 ** 9 ** 9", "an exponent is at most 1000", 14),
     ("S[i,j] = " + "-" * 200 + "1", "an equation is at most 80 levels deep", 0),
-    ("S[i,j] = (1", "this is not an equation", 9),
+    ("S[i,j] = (1", "this is not an equation; an example is S[i,j] = sum(Q[i,c] * K[j,c] for c in d_k) / sqrt(d_k)", 9),
     ("S[i,j]", "write one equation a line, as S[i,j] = ...", 0),
     ("S[i,i] = 1", "the index i is used twice on the left", 4),
     ("S[a,b,c,e] = 1", "a matrix has at most three indices: heads or time, rows and columns", 0),
@@ -571,3 +571,17 @@ def test_entries_are_looked_up_at_places_of_a_matrix(place: str) -> None:
     found = solve(Problem(X=[[1, 2], [3, 4]], more={"b": [1, 0]}, equations=lines))
     expected = {"b[c]": [[2, 1], [4, 3]], "(B[c] if c > 0 else 1)": [[2, 2], [4, 4]]}
     assert found["Y"].tolist() == expected.get(place, [[1, 2], [3, 4]])
+
+
+def test_typeset_signs_are_read_as_those_that_are_typed() -> None:
+    typeset = "S[i,j] = ∑(Q[i,c]² · (K[j,c] − 1)^3 for c in d_k) ÷ √d_k if j ≤ i else −∞"
+    typed = "S[i,j] = sum(Q[i,c]**2 * (K[j,c] - 1)**3 for c in d_k) / sqrt(d_k) if j <= i else -inf"
+    assert read_line(typeset).text == typed
+
+
+def test_weights_with_a_mask_in_their_softmax_are_weights() -> None:
+    line = "A[i,j] = softmax(S[i,k] if k <= i else -inf for k in m)[j]"
+    own = solve(Problem(X=X, **W, scale="none", equations=[line]))
+    built_in = solve(Problem(X=X, **W, scale="none", causal=True))
+    assert own.connections == built_in.connections
+    assert np.array_equal(own.heads[0].rounded, built_in.heads[0].rounded)

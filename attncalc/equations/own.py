@@ -116,6 +116,17 @@ class Line(NamedTuple):
         return EquationError(self.text, column, problem)
 
 
+_SIGNS = "·⋅× *;÷ /;− -;^ **;² **2;³ **3;≤ <=;≥ >=;≠ !=;∞ inf;π pi;√ sqrt;Σ∑ sum"
+
+
+def _in_ascii(text: str) -> str:
+    """Return an equation with typeset signs as they are typed: √d_k as sqrt(d_k), x² as x**2."""
+    text = re.sub(r"√\s*([\w.]+)", r"√(\1)", text)
+    for signs, typed in map(str.split, _SIGNS.split(";")):
+        text = re.sub(f"[\\{signs}]", typed, text)
+    return text
+
+
 def read_line(text: str) -> Line:
     """Return the equation of a line.
 
@@ -126,7 +137,7 @@ def read_line(text: str) -> Line:
     """
     found = re.match(r'((?:[^"#]|"[^"]*")*)(?:#(.*))?', text, re.DOTALL)
     assert found is not None
-    line, title = " ".join(found[1].split()), " ".join((found[2] or "").split())
+    line, title = " ".join(_in_ascii(found[1]).split()), " ".join((found[2] or "").split())
     if len(line) > MOST_CHARACTERS:
         raise EquationError(
             line[:60] + " …", 0, f"an equation has at most {MOST_CHARACTERS:,} characters"

@@ -34,10 +34,13 @@ from attncalc.equations.tree import (
     Aggregate,
     Entry,
     Equation,
+    Function,
     If,
     Name,
+    Node,
     Row,
     equation_source,
+    parts,
     recurrence_of,
     walk,
 )
@@ -294,7 +297,7 @@ class _Resolution:
             inputs,
             shapes,
         )
-        forbids = any(x == INFINITY for x in own.nodes)
+        forbids = _may_be_infinite(own.right)
         if step is not None:
             is_given = step.name in step.inputs
             title = line.title or (STEP_TITLES["A"] if is_given else step.title)
@@ -341,6 +344,13 @@ class _Resolution:
             "heads": side(-3, "Q", "S", "A") or self._heads,
         }
         return {name: size for name, size in sizes.items() if size}
+
+
+def _may_be_infinite(x: Node) -> bool:
+    """Return whether -inf of a mask reaches the result: softmax, sums and exp make it finite."""
+    if isinstance(x, Row | Aggregate) or (isinstance(x, Function) and x.name not in ("max", "min")):
+        return False
+    return x == INFINITY or any(_may_be_infinite(part) for part in parts(x))
 
 
 def _role(name: str, rows: Axis, columns: Axis, *, forbids: bool) -> Role:
