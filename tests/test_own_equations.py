@@ -585,3 +585,10 @@ def test_weights_with_a_mask_in_their_softmax_are_weights() -> None:
     built_in = solve(Problem(X=X, **W, scale="none", causal=True))
     assert own.connections == built_in.connections
     assert np.array_equal(own.heads[0].rounded, built_in.heads[0].rounded)
+
+
+def test_a_sum_of_two_outer_parts_is_larger_than_each() -> None:
+    rows = np.random.default_rng(1).integers(-3, 4, (70, 64)).astype(float)
+    line = "E[i,j] = max(2 * X[i,c] + 3 * X[j,c] for c in d)"
+    found = solve(Problem(X=rows, equations=[line]))
+    assert np.array_equal(found["E"], (2 * rows[:, None] + 3 * rows[None]).max(axis=-1))

@@ -389,7 +389,8 @@ class Compiler:
         def made(frame: Frame) -> Value:
             x = left(frame)
             y = right(frame)
-            if is_fresh and np.size(x) > SMALL and x.dtype != object and x.size >= np.size(y):
+            may_hold = is_fresh and np.size(x) > SMALL and x.dtype != object
+            if may_hold and np.broadcast_shapes(x.shape, np.shape(y)) == x.shape:
                 return ufunc(x, y, out=x)
             return ufunc(x, y)
 
