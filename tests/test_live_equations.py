@@ -75,9 +75,9 @@ BOUNDS = """
 DIGITS = "return $solve.shown($solve.solve(line, null, { filter: line.filter }));"
 
 
-PARTS = 6
+PARTS = 15
 PART = pytest.mark.parametrize("part", mostly_slow(range(PARTS), PARTS))
-"""Tries one sample of six, and all of them with the slow tests."""
+"""Tries a few samples, and all of them with the slow tests."""
 
 
 def of_samples(part: int) -> list[Solution]:
