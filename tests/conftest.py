@@ -23,7 +23,7 @@ PACKAGE = Path(samples.__file__).parent.parent
 BUNDLED = samples.sample("self").path.parent
 """The samples: in the package where it is installed, and else in the clone."""
 
-SHARE, SLOW_SHARE = 12, 3
+SHARE, SLOW_SHARE = 20, 3
 """Of the random problems of a property, plain `pytest` tries one in so many, and `-m slow`."""
 
 

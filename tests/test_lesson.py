@@ -184,7 +184,7 @@ def test_a_right_lesson_accuses_nobody(seed: int, style: str, convention: str) -
     assert {each.name for each in read.of("right")} >= {"Q", "K", "V", "S", "A", "O"}
 
 
-@pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES[1:], 26))
+@pytest.mark.parametrize(("seed", "style", "convention"), mostly_slow(CASES[1:], 52))
 def test_a_wrong_digit_is_found_at_its_line(seed: int, style: str, convention: str) -> None:
     written = lesson(seed * 11 + len(convention), style, convention, 3)
     wrong, name, printed = planted(written, random.Random(seed))
@@ -209,7 +209,7 @@ def own_page(seed: int, form: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("seed", "form"), mostly_slow((pytest.param(s, f) for s in range(9) for f in FORMS), 14)
+    ("seed", "form"), mostly_slow((pytest.param(s, f) for s in range(9) for f in FORMS), 27)
 )
 def test_our_own_pages_are_right_and_a_changed_digit_is_found(seed: int, form: str) -> None:
     text = own_page(seed, form)

@@ -4,9 +4,10 @@ import random
 import re
 
 import pytest
-from conftest import IN_FULL, SLOW, mostly_slow
+from conftest import IN_FULL, SLOW
 from patterns import Text, hard_texts, is_slow, uses
 
+pytestmark = SLOW
 PARTS = 48
 MOST_TEXTS = 600
 """Of all that is hard for a pattern of many parts, what is tried but in campaigns."""
@@ -20,7 +21,7 @@ def test_patterns_are_found() -> None:
         assert known in places
 
 
-@pytest.mark.parametrize("part", mostly_slow(range(PARTS), PARTS))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_every_pattern_is_linear(part: int) -> None:
     for use in uses()[part::PARTS]:
         texts = hard_texts(use.pattern)
@@ -32,7 +33,6 @@ def test_every_pattern_is_linear(part: int) -> None:
                 assert not why, f"{use.place}.{method}: {text}: {why}"
 
 
-@SLOW
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_pattern_is_linear_on_pieces_together(part: int) -> None:
     for use in uses()[part::PARTS]:
@@ -50,7 +50,6 @@ def test_every_pattern_is_linear_on_pieces_together(part: int) -> None:
                 assert not why, f"{use.place}.{method}: {text}: {why}"
 
 
-@pytest.mark.campaign(5)
 @pytest.mark.parametrize(
     ("slow", "method"),
     [
