@@ -40,6 +40,7 @@ class Use(NamedTuple):
     methods: tuple[str, ...]
 
 
+@cache
 def uses() -> list[Use]:
     """Return each pattern of the package: those that modules hold, and those within calls."""
     found: dict[re.Pattern[str], Use] = {}

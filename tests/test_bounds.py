@@ -78,6 +78,7 @@ def test_no_small_problem_takes_long(name: str) -> None:
     assert not _takes_long(lambda: read_stream(PROBLEMS[name].encode(), name))
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(5)
 @pytest.mark.parametrize("name", mostly_slow(ANSWERS, 4))
 def test_no_small_answer_takes_long(name: str) -> None:

@@ -324,7 +324,7 @@ def _larger(rng, rounding, **fields):
     return Problem(**given, rounding=rounding, **fields)
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.campaign(8)
 @pytest.mark.usefixtures("too_large")
 @pytest.mark.parametrize("rounding", ["display", "each-step"])
 @pytest.mark.parametrize(

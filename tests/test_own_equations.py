@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import mostly_slow
 
 from attncalc import Problem, check, read_problem, solve, vary
 from attncalc.base.errors import InputError, ShapeError
@@ -251,7 +252,7 @@ def test_every_equation_that_is_built_in_is_listed(attncalc: Callable[..., Any])
     ]
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(7)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_sample_is_the_same_by_its_own_equations(name: str) -> None:
     problem = read_problem(sample(name).path)
@@ -429,6 +430,7 @@ def test_rows_that_are_computed_together_are_as_many() -> None:
         solve(Problem(X=X, equations=lines))
 
 
+@pytest.mark.slow
 def test_a_family_of_mutual_recurrences_is_each_of_them() -> None:
     problem = read_problem(sample("lstm").path)
     others: dict[str, Callable[[int], Any]] = {
@@ -444,7 +446,15 @@ def test_a_family_of_mutual_recurrences_is_each_of_them() -> None:
 
 @pytest.mark.parametrize(
     ("name", "queries", "keys", "heads"),
-    [("latent", 3, 3, 2), ("graph", 3, 3, 1), ("hopfield", 2, 3, 1), ("alignment", 2, 3, 1)],
+    mostly_slow(
+        pytest.param(*each)
+        for each in (
+            ("graph", 3, 3, 1),
+            ("latent", 3, 3, 2),
+            ("hopfield", 2, 3, 1),
+            ("alignment", 2, 3, 1),
+        )
+    ),
 )
 def test_rows_of_a_softmax_that_weigh_a_matrix_are_the_weights(
     attncalc: Callable[..., Any], name: str, queries: int, keys: int, heads: int
@@ -518,6 +528,7 @@ def test_a_matrix_is_read_by_the_exact_name_in_an_equation(
     assert solve(read_problem(tmp_path / f"out.{form}"))["Y"].tolist() == [[10, 20], [45, 60]]
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_left_out_is_named() -> None:
     path = sample("lstm").path
     key = read_problem(path)

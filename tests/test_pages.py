@@ -89,7 +89,7 @@ def read_back(page: Page, folder: Path) -> list[Problem]:
     return [read_problem(folder / name) for name in names]
 
 
-@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 9))
+@pytest.mark.parametrize("name", mostly_slow([each.name for each in SAMPLES], 16))
 def test_every_sample_is_read_back_from_every_form(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))
     for again in read_back(page_of(problem, work=True), tmp_path):
@@ -389,7 +389,7 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
     assert solution.shown("Q") == solve(problem).shown("Q")
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.campaign(12)
 @pytest.mark.parametrize("name", [each.name for each in SAMPLES])
 def test_a_problem_is_serialised_without_being_solved(name: str, tmp_path: Path) -> None:
     problem = read_problem(next(each.path for each in SAMPLES if each.name == name))

@@ -59,6 +59,7 @@ def test_the_corpus_is_large_and_every_file_in_it_is_known() -> None:
     assert {known["problem"] for known in KNOWN.values()} >= {"self", "cross", "heads"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", mostly_slow(range(6), 6))
 def test_answers_in_any_mixture_of_forms_are_read_whole_or_listed(seed: int) -> None:
     """Of 40 documents drawn at random none is lost without a word, and 97 in 100 are read."""
@@ -365,7 +366,8 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", mostly_slow(HOSTILE, 20))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", mostly_slow(HOSTILE, 40))
 def test_no_text_takes_long(kind: str) -> None:
     """100 kB of anything are read, or refused, in less than two seconds of a core."""
 

@@ -353,6 +353,7 @@ def test_fractions_are_read_exactly() -> None:
     assert law.roots[0, 0, 0] == pytest.approx(1 / 3, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_of_many_values_only_those_are_named_that_a_segment_joins() -> None:
     """Names of forty points stand on one another; those of the two that matter do not."""
     keys = [[math.cos(k), math.sin(k)] for k in range(20)]

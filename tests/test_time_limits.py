@@ -68,6 +68,7 @@ def test_a_line_that_was_read_before_is_not_changed_by_whoever_asked_first() -> 
     assert split_row("1 2 3") == ["1", "2", "3"]
 
 
+@pytest.mark.slow
 @pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "changes", [("decimals=0:12", "softcap=1:5"), ("decimals=8:12:5",), ("X[1,1]=1e-200:1e200:20",)]

@@ -454,6 +454,7 @@ def test_ids_counted_from_1_are_recognised() -> None:
 OURS = [(name, ending) for name in ("ids", "vit") for ending in ("txt", "md", "tex")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", mostly_slow(OURS, 6), ids=" ".join)
 def test_a_page_of_our_own_is_right(
     page: tuple[str, str], attncalc: Command, tmp_path: Path
