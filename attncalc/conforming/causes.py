@@ -5,6 +5,7 @@ place of a step. No result is computed twice: the changed problem is solved like
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,55 +29,71 @@ class Cause(NamedTuple):
     ----------
     code, says
         Its name in JSON, and as a sentence.
-    explained
-        The share of the entries of the failing heads that it gives.
     """
 
     code: str
     says: str
-    explained: float = 1.0
 
 
-def causes_of(case: Case, got: Mapping[str, Matrix], most: int = 3) -> tuple[Cause, ...]:
+def causes_of(
+    case: Case, got: Mapping[str, Matrix], right: Expected, most: int = 3
+) -> tuple[Cause, ...]:
     """Return the causes that give every entry that a kernel returned; none where no cause does.
 
     Parameters
     ----------
-    case
-        The case that failed.
+    case, right
+        The case that failed, and its right results.
     got
         What the kernel returned, by name, (batch, heads, tokens, width).
     most
-        How many causes are returned.
+        How many causes are returned, the nearest first.
     """
-    right = expected(case)
-    wrong = {n: ~(np.abs(got[n] - each) <= right.bounds[n]) for n, each in right.values.items()}
     if not np.isfinite(got["O"]).all():
         return tuple(_not_finite(case, got["O"], right))
-    heads = wrong["O"].any(axis=(0, 2, 3))
+    heads = (np.abs(got["O"] - right.values["O"]) > right.bounds["O"]).any(axis=(0, 2, 3))
     found: dict[str, tuple[float, Cause]] = {}
     for code, says, fields in _candidates(case):
-        try:
-            made = outputs(case, fields)
-        except (AttncalcError, ValueError):
-            continue  # the change does not apply to these sizes
-        off = 0.0
-        for name, each in got.items():
-            near = np.abs(each - made[name]) <= right.bounds[name]
-            per_head = near.all(axis=(0, 2, 3))
-            if heads.any() and len(per_head) == len(heads):
-                per_head = per_head | ~heads
-            differs = np.abs(made[name] - right.values[name]) > right.bounds[name]
-            if not per_head.all() or (name == "O" and not (differs & wrong[name]).any()):
-                break
-            off += float(np.abs(each - made[name]).max(initial=0.0))
-        else:
-            if code not in found or off < found[code][0]:
-                found[code] = off, Cause(code, _in_heads(says, heads))
-    if not found and (lower := _lower_precision(case, got, right)):
-        return (lower,)
+        off = _explained(case, got, right, fields)
+        if off is not None and (code not in found or off < found[code][0]):
+            found[code] = off, Cause(code, _in_heads(says, heads))
     ranked = sorted(found.values(), key=lambda each: each[0])
     return tuple(cause for _, cause in ranked[:most])
+
+
+def _explained(
+    case: Case, got: Mapping[str, Matrix], right: Expected, fields: list[Fields]
+) -> float | None:
+    """Return the largest error beside other problems, in their bounds; None beyond them.
+
+    Heads that are right may stay right.
+    """
+    try:
+        rough = outputs(case, fields)
+        if any(rough[name].shape != each.shape for name, each in got.items()):
+            return None
+        # nearer than the right results, or there is no need of bounds
+        if all(_distance(x, rough[n]) >= _distance(x, right.values[n]) for n, x in got.items()):
+            return None
+        made = expected(case, fields)
+    except (AttncalcError, ValueError):
+        return None  # the change does not apply to these sizes
+    largest, is_seen = 0.0, False
+    for name, each in got.items():
+        wrong = np.abs(each - right.values[name]) > right.bounds[name]
+        heads = wrong.any(axis=(0, 2, 3))
+        off = np.abs(each - made.values[name]) / np.maximum(made.bounds[name], 1e-300)
+        off = np.where(each == made.values[name], 0.0, off)
+        if not (off[:, heads] <= 1).all():
+            return None
+        largest = max(largest, float(off[:, heads].max(initial=0.0)))
+        differs = np.abs(made.values[name] - right.values[name]) > right.bounds[name]
+        is_seen = is_seen or bool((differs & wrong).any())
+    return largest if is_seen else None
+
+
+def _distance(one: Matrix, other: Matrix) -> float:
+    return float(np.abs(one - other).sum())
 
 
 def _in_heads(says: str, heads: Matrix) -> str:
@@ -106,16 +123,14 @@ def _not_finite(case: Case, got: Matrix, right: Expected) -> Iterator[Cause]:
                     f"(scores reach {scaled:.3g})")  # fmt: skip
 
 
-def _lower_precision(case: Case, got: Mapping[str, Matrix], right: Expected) -> Cause | None:
-    """Return the type in which the errors would be within their bound."""
-    from dataclasses import replace
-
-    finer = {"float64": ("float32", "float16", "bfloat16"), "float32": ("float16", "bfloat16")}
-    for dtype in finer.get(case.dtype, ("bfloat16",) if case.dtype == "float16" else ()):
-        bounds = expected(replace(case, dtype=dtype)).bounds
-        if all((np.abs(got[n] - each) <= bounds[n]).all() for n, each in right.values.items()):
-            return Cause("precision", f"the errors are those of {dtype}, not of {case.dtype}")
-    return None
+def within_lower_precision(case: Case, got: Mapping[str, Matrix]) -> str:
+    """Return the type whose roundings explain results; "" for none."""
+    finer = ("float64", "float32", "float16", "bfloat16")
+    for dtype in finer[finer.index(case.dtype) + 1 :]:
+        found = expected(replace(case, dtype=dtype))
+        if all((np.abs(got[n] - x) <= found.bounds[n]).all() for n, x in found.values.items()):
+            return dtype
+    return ""
 
 
 def _candidates(case: Case) -> Iterator[tuple[str, str, list[Fields]]]:
@@ -123,9 +138,34 @@ def _candidates(case: Case) -> Iterator[tuple[str, str, list[Fields]]]:
     own = [case.fields(batch) for batch in range(len(case.q))]
     for code, says, change in (*_of_masks(case), *_of_scores(case), *_of_heads(case), *MATRICES):
         changed = [change(dict(fields)) for fields in own]
-        if all(each is not None for each in changed):
-            yield code, says, [each for each in changed if each is not None]
+        fields = [each for each in changed if each is not None]
+        if len(fields) == len(own):
+            yield code, says, fields
+            if any(_empty_rows(each).any() for each in fields):
+                also = f"{says}; {AVERAGED}"
+                yield code, also, [_averaged_where_empty(each) for each in fields]
+    if any(_empty_rows(each).any() for each in own):
+        yield "empty-row", AVERAGED, [_averaged_where_empty(each) for each in own]
     yield from _of_batches(own)
+
+
+AVERAGED = "a query without any key averages all values, because masked scores are finite"
+
+
+def _empty_rows(fields: Fields) -> Matrix:
+    """Return where no key is allowed by the mask: (heads, queries), or (queries,)."""
+    keep = fields.get("keep")
+    if keep is None or keep.shape[-2] != fields["Q"].shape[-2]:
+        return np.zeros(1, bool)
+    empty: Matrix = keep.sum(axis=-1) == 0
+    return empty
+
+
+def _averaged_where_empty(fields: Fields) -> Fields:
+    """Give every key the same score where none is allowed."""
+    empty = _empty_rows(fields)[..., None]
+    keep = np.where(empty, 1.0, fields.get("keep", 1.0))
+    return fields | {"keep": keep, "Q": np.where(empty, 0.0, fields["Q"])}
 
 
 Named = tuple[str, str, Change]
@@ -298,19 +338,19 @@ def _of_scores(case: Case) -> Iterator[Named]:
     width, heads = case.q.shape[3], case.q.shape[1]
     given = case.call.get("scale")
     right = width**-0.5 if given is None else given
-    others = {
-        1.0: ("scale-none", "the scores are not scaled"),
-        1.0 / width: ("scale-dk", f"the scores are divided by d_k = {width}, not by its root"),
-        width**0.5: ("scale-times", "the scores are multiplied by the root of d_k"),
-        right * right: ("scale-twice", "the scores are scaled twice"),
-        (width * heads) ** -0.5: ("scale-model", "the scores are divided by the root of the "
-                                  "width of all heads"),
-        width**-0.5: ("scale-ignored", "scale is not read: the scores are divided by the root "
-                      "of d_k"),
-        case.k.shape[2] ** -0.5: ("scale-keys", "the scores are divided by the root of the "
-                                  "number of keys"),
-    }  # fmt: skip
-    for scale, (code, says) in others.items():
+    others = (
+        (1.0, "scale-none", "the scores are not scaled"),
+        (1.0 / width, "scale-dk", f"the scores are divided by d_k = {width}, not by its root"),
+        (right * right, "scale-twice", "the scores are scaled twice"),
+        (width**0.5, "scale-times", "the scores are multiplied by the root of d_k"),
+        ((width * heads) ** -0.5, "scale-model",
+         "the scores are divided by the root of the width of all heads"),
+        (width**-0.5, "scale-ignored",
+         "scale is not read: the scores are divided by the root of d_k"),
+        (case.k.shape[2] ** -0.5, "scale-keys",
+         "the scores are divided by the root of the number of keys"),
+    )  # fmt: skip
+    for scale, code, says in others:
         if abs(scale - right) > 1e-12:
             yield code, says, partial(_with, scale=scale)
     cap = case.call.get("softcap")

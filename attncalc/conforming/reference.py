@@ -7,7 +7,7 @@ most k u times the sum of the absolute values of its terms (Higham, Accuracy and
 Numerical Algorithms, section 3.1), and by one rounding more when it is stored.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 from attncalc.base.types import Matrix, Range
 from attncalc.conforming.case import ROUNDING, Case
 from attncalc.problem.problem import Problem
-from attncalc.problem.step import Step, run
-from attncalc.solving.plan import outputs_of, plan
+from attncalc.problem.step import Plan, Step, run
+from attncalc.solving.plan import plan
 
 GRADIENTS = ("dQ", "dK", "dV")
 EXACT = 64 * 2.0**-53
@@ -34,20 +34,27 @@ class Expected:
     """Where a query has no key: (batch, heads, queries)."""
 
 
-def expected(case: Case) -> Expected:
-    """Return the results of a case, and the largest error of each entry in its type."""
+def expected(case: Case, fields: Sequence[Mapping[str, Any]] = ()) -> Expected:
+    """Return the results of a case, and the largest error of each entry in its type.
+
+    Parameters
+    ----------
+    case
+        The case.
+    fields
+        The problem of each element of the batch, in place of its own.
+    """
     stored, accumulated = ROUNDING[case.dtype]
     values: dict[str, list[Matrix]] = {}
     bounds: dict[str, list[Matrix]] = {}
     empty: list[Matrix] = []
-    for batch in range(len(case.q)):
-        steps, ranges = _ranges(Problem(**case.fields(batch)), stored, accumulated)
+    for own in fields or [case.fields(batch) for batch in range(len(case.q))]:
+        steps, ranges = _ranges(Problem(**own), stored, accumulated)
         weights = next(step.name for step in steps if step.role == "weights")
         empty.append(np.atleast_3d(ranges[weights].middle.T).T.sum(axis=-1) == 0)
         for name in _names(case):
-            own = ranges[name]
-            values.setdefault(name, []).append(_apart(case, name, own.middle))
-            bounds.setdefault(name, []).append(_apart(case, name, own.spread))
+            values.setdefault(name, []).append(_apart(case, ranges[name].middle))
+            bounds.setdefault(name, []).append(_apart(case, ranges[name].spread))
     return Expected(
         {name: np.stack(each) for name, each in values.items()},
         {name: np.stack(each) for name, each in bounds.items()},
@@ -56,7 +63,7 @@ def expected(case: Case) -> Expected:
 
 
 def outputs(case: Case, fields: Iterable[Mapping[str, Any]]) -> dict[str, Matrix]:
-    """Return the results of other problems in place of those of a case."""
+    """Return the results of other problems in place of those of a case, without bounds."""
     made: dict[str, list[Matrix]] = {}
     for own in fields:
         problem = Problem(**own)
@@ -64,7 +71,7 @@ def outputs(case: Case, fields: Iterable[Mapping[str, Any]]) -> dict[str, Matrix
         with np.errstate(all="ignore"):  # a wrong way may overflow
             found = run(plan(problem), given)
         for name in _names(case):
-            made.setdefault(name, []).append(_apart(case, name, found[name]))
+            made.setdefault(name, []).append(_apart(case, found[name]))
     return {name: np.stack(each) for name, each in made.items()}
 
 
@@ -72,7 +79,7 @@ def _names(case: Case) -> tuple[str, ...]:
     return ("O",) if case.upstream is None else ("O", *GRADIENTS)
 
 
-def _apart(case: Case, name: str, matrix: Matrix) -> Matrix:
+def _apart(case: Case, matrix: Matrix) -> Matrix:
     """Return a result with its heads apart: (heads, tokens, width)."""
     if matrix.ndim == 3:
         return matrix
@@ -83,11 +90,21 @@ def _apart(case: Case, name: str, matrix: Matrix) -> Matrix:
 
 def _ranges(
     problem: Problem, stored: float, accumulated: float
-) -> tuple[tuple[Step, ...], dict[str, Range]]:
+) -> tuple[Plan, dict[str, Range]]:
     """Return the steps of a problem, and the range of each in arithmetic of these errors."""
     steps = plan(problem)
     given = {name: np.asarray(each) for name, each in problem.given.items()}
-    exact = run(steps, given)
+    with np.errstate(all="ignore"):  # a wrong way may overflow
+        return steps, _ranges_of(steps, given, run(steps, given), stored, accumulated)
+
+
+def _ranges_of(
+    steps: Plan,
+    given: Mapping[str, Matrix],
+    exact: Mapping[str, Matrix],
+    stored: float,
+    accumulated: float,
+) -> dict[str, Range]:
     ranges = {name: Range.at(each) for name, each in given.items()}
     for step in steps:
         inputs = [ranges[name] for name in step.inputs]
@@ -97,12 +114,10 @@ def _ranges(
         error = stored * np.abs(value) + (count + 1) * accumulated * _terms(step, inputs, value)
         error = np.where(np.isfinite(value), error + EXACT * np.abs(value), 0.0)
         low, high = np.minimum(reached.low, value), np.maximum(reached.high, value)
-        with np.errstate(invalid="ignore"):  # of masked scores
-            spread = np.maximum(high - value, value - low)
+        spread = np.maximum(high - value, value - low)
         spread = np.where(np.isfinite(value), spread, 0.0) + error
         ranges[step.name] = Range.around(value, np.nan_to_num(spread))
-    assert outputs_of(problem) in ranges
-    return tuple(steps), ranges
+    return ranges
 
 
 def _terms(step: Step, inputs: list[Range], value: Matrix) -> Matrix:

@@ -1,5 +1,6 @@
 """The suite run on a kernel: results by feature, and of each failure the smallest case."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -8,10 +9,11 @@ import numpy as np
 from attncalc.base.errors import AttncalcError
 from attncalc.base.types import Matrix
 from attncalc.conforming.case import VERSION, Case
-from attncalc.conforming.causes import Cause, causes_of
+from attncalc.conforming.causes import Cause, causes_of, within_lower_precision
 from attncalc.conforming.reference import Expected, expected
 from attncalc.conforming.running import Called
 
+DIFFERS = "differs"
 MAY_REFUSE = ("mask and causal", "dtypes", "gradients", "memory layout")
 """Features that a kernel may refuse by raising any error."""
 
@@ -80,6 +82,13 @@ class Report(NamedTuple):
         return tuple(each for each in self.results if each.status == status)
 
     @property
+    def causes(self) -> tuple[tuple[Cause, int], ...]:
+        """The causes that explain failures, with the number of cases, the largest first."""
+        found = [each.failure.causes for each in self.of("failed") if each.failure]
+        counts = Counter(cause for causes in found for cause in dict.fromkeys(causes))
+        return tuple(counts.most_common())
+
+    @property
     def by_feature(self) -> Mapping[str, tuple[Result, ...]]:
         """The results of each feature, those with failures first."""
         found: dict[str, list[Result]] = {}
@@ -126,7 +135,7 @@ def _result(kernel: Callee, case: Case) -> Result:
     why, units = _fault(called, right)
     if not why:
         return Result(case, "passed", units)
-    return Result(case, "failed", units, why, _failure(kernel, case, why))
+    return Result(case, "failed", units, why, _failure(kernel, case, called, right, why))
 
 
 def _fault(called: Called, right: Expected) -> tuple[str, float]:
@@ -144,7 +153,7 @@ def _fault(called: Called, right: Expected) -> tuple[str, float]:
             return f"{name} has the shape {got.shape}, not {value.shape}", np.inf
         off = _errors(name, got, right)
         largest = max(largest, float(off.max(initial=0.0)))
-    return ("" if largest <= 1 else "differs"), largest
+    return ("" if largest <= 1 else DIFFERS), largest
 
 
 def _errors(name: str, got: Matrix, right: Expected) -> Matrix:
@@ -158,44 +167,39 @@ def _errors(name: str, got: Matrix, right: Expected) -> Matrix:
     return units
 
 
-def _failure(kernel: Callee, case: Case, why: str) -> Failure:
-    smallest, called, right = _shrunk(kernel, case)
-    if why != "differs" or not called.results:
+def _failure(kernel: Callee, case: Case, called: Called, right: Expected, why: str) -> Failure:
+    causes = causes_of(case, called.results, right) if why == DIFFERS else ()
+    smallest, called, right = _shrunk(kernel, case, called, right, why)
+    if why != DIFFERS:
         return Failure(case, smallest, why)
-    for name, got in called.results.items():
-        off = _errors(name, got, right)
-        if (off > 1).any():
-            at = tuple(int(index) for index in np.argwhere(off > 1)[0])
-            break
-    values = (float(each[at]) for each in (got, right.values[name], right.bounds[name]))
+    name, off = next(
+        (name, off)
+        for name, got in called.results.items()
+        if ((off := _errors(name, got, right)) > 1).any()
+    )
+    at = tuple(int(index) for index in np.argwhere(off > 1)[0])
+    values = (called.results[name], right.values[name], right.bounds[name])
     entry = f"{name}[{', '.join(str(index + 1) for index in at)}]"
-    return Failure(case, smallest, why, entry, *values, _causes(kernel, case, smallest, called))
+    if not causes and (lower := within_lower_precision(smallest, called.results)):
+        why = f"{why} by no more than the rounding of {lower}"
+    return Failure(case, smallest, why, entry, *(float(each[at]) for each in values), causes)
 
 
-def _causes(kernel: Callee, case: Case, smallest: Case, called: Called) -> tuple[Cause, ...]:
-    """Return the causes that explain the smallest case and the whole one."""
-    if smallest.size == case.size:
-        return causes_of(case, called.results)
-    whole = kernel.call(case)
-    if not whole.results:
-        return causes_of(smallest, called.results)
-    large = causes_of(case, whole.results, most=20)
-    small = {each.code for each in causes_of(smallest, called.results, most=20)}
-    return tuple(each for each in large if each.code in small)[:3]
-
-
-def _shrunk(kernel: Callee, case: Case) -> tuple[Case, Called, Expected]:
-    """Return the smallest part of a case that still fails."""
-    called, right = kernel.call(case), expected(case)
+def _shrunk(
+    kernel: Callee, case: Case, called: Called, right: Expected, why: str
+) -> tuple[Case, Called, Expected]:
+    """Return the smallest part of a case that still fails in the same way."""
     is_smaller = True
     while is_smaller:
         is_smaller = False
         for smaller in _smaller(case):
+            again = kernel.call(smaller)
             try:
-                again, reference = kernel.call(smaller), expected(smaller)
+                reference = expected(smaller)
             except AttncalcError:
                 continue
-            if bool(again.error) == bool(called.error) and _fault(again, reference)[0]:
+            fault = _fault(again, reference)[0]
+            if fault and (fault == DIFFERS) == (why == DIFFERS):
                 case, called, right, is_smaller = smaller, again, reference, True
                 break
     return case, called, right
